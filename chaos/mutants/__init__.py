@@ -31,6 +31,7 @@ from pairproof.chaos.mutants.progress import PROGRESS
 from pairproof.chaos.mutants.pulls import PULLS
 from pairproof.chaos.mutants.questions import QUESTIONS
 from pairproof.chaos.mutants.queues import QUEUES
+from pairproof.chaos.mutants.recoveries import RECOVERIES
 from pairproof.chaos.mutants.replicas import REPLICAS
 from pairproof.chaos.mutants.roles import ROLES
 from pairproof.chaos.mutants.routing import ROUTING
@@ -49,7 +50,7 @@ OWN: tuple[Mutant, ...] = (
     *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PACES, *PIECES,
     *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED, *QUESTIONS, *OTHER_SENDS,
     *GROUPS, *ADMINISTRATORS, *PRODUCERS, *LOCKS, *PULLS, *SENT_BACK, *BY_TAG, *TRANSACTIONS, *VISITS,
-    *VISITS_IN_TIME,
+    *VISITS_IN_TIME, *RECOVERIES,
 )  # fmt: skip
 
 

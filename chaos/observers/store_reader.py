@@ -169,6 +169,14 @@ class Walk:
                 self.why = f"zero bytes, although the file at {start} holds data"
 
 
+def record_at(start: int, data: Data, at: int) -> LogRecord | None:
+    """The whole record that begins ``at`` bytes into the file that starts at ``start``; None if none does."""
+    if len(data) - at < LEAST_SIZE:
+        return None
+    found = Walk([(start, data)])._odd(data, start, at, len(data))
+    return found if isinstance(found, LogRecord) else None
+
+
 class LogReading(NamedTuple):
     """A log, read. ``start`` to ``end`` is what its files hold by their own account; records reach to ``where``."""
 

@@ -16,6 +16,7 @@ from pairproof.chaos.labs.sim.network import End
 from pairproof.chaos.observers import auditing
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
 from pairproof.chaos.observers.stored_record import stored_key
+from pairproof.chaos.rocketmq.sim_starts import Starts
 from pairproof.chaos.rocketmq.stage import Stage
 from pairproof.harness.history import MS, digest
 from pairproof.reference.core.broker import Broker
@@ -98,6 +99,7 @@ class SimReadings(Readings, Stage):
         self.node_at = evidence.node_at
         self.armed = evidence.armed
         self.point = evidence.point
+        self.starts = Starts(evidence, configs)
         self.connections = 0
         self.heard_from: set[str] = set()
         """Slaves whose reports have reached the master."""
@@ -115,6 +117,12 @@ class SimReadings(Readings, Stage):
         """The trace of one incarnation."""
         return Watcher(self, host)
 
+    def starting(self, host: Host) -> None:
+        self.starts.starting(host)
+
+    def refused(self, host: Host) -> None:
+        self.starts.refused(host)
+
     def started(self, host: Host) -> None:
         """A node is up; a broker has recovered its log."""
         broker, name = host.node, host.name
@@ -127,6 +135,7 @@ class SimReadings(Readings, Stage):
         if log.end < before:
             self.add(self.kernel.now, "cut", name, host.incarnation, lo=log.end, hi=before)
         self.log_ends[name] = log.end
+        self.starts.started(host)
 
     def end(self, node: str) -> int | None:
         """Where the log of a broker ends; None for one that does not run."""

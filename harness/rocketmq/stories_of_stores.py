@@ -102,6 +102,55 @@ STORES = (
         for node in ("slave", "master")
     ),
     Story(
+        # Each record is larger than what a recovery reads at once; a slave that is killed holds a part of one.
+        "brokers come back to records of hundreds of kilobytes",
+        {"mappedFileSizeCommitLog": 1_048_576},
+        (
+            send(0), special(0, "large"), send(1), special(1, "large"), advance(2), fault("kill", node="slave"),
+            advance(100), heal("kill"), advance(6_000), fault("kill", node="master"), advance(100), heal("kill"),
+            *REBORN, send(1), advance(600), pull("master"),
+        ),
+    ),
+    Story(
+        # The first hole lies in a file before the last one; whole records follow it there and in the next one.
+        "power losses tear logs of several files",
+        {"mappedFileSizeCommitLog": 2_048, "flushIntervalCommitLog": 3_000},
+        tuple(
+            op for keep in ("hole", "some", "half")
+            for op in (
+                *(send(number % 2, size=(420, 300, 700)[number % 3]) for number in range(9)), advance(20),
+                fault("power_loss", node="master", keep=keep), advance(100), heal("power_loss"), *REBORN, advance(600),
+            )
+        ),
+    ),
+    *(
+        Story(
+            # A file of the index is full after a key or two, and flushed soon; the log is not, and is lost in part.
+            f"files of the index are full, and power fails ({keep})",
+            {
+                "mappedFileSizeCommitLog": 65_536, "maxIndexNum": entries, "flushIntervalConsumeQueue": 100,
+                "flushConsumeQueueLeastPages": 0,
+            },
+            (
+                send(0), send(1), advance(12_000),
+                *(op for number in range(6) for op in (send(number % 2), advance(250))),
+                fault("power_loss", node="master", keep=keep), advance(100), heal("power_loss"), *REBORN,
+                send(1), advance(2_000), fault("restart", node="master"), heal("restart"), *REBORN, pull("master"),
+            ),
+        )
+        for keep, entries in (("derived", 2), ("some", 3))
+    ),
+    Story(
+        # Its stop was an orderly one as far as the broker could see: it may refuse what is left, and changes nothing.
+        "a disk has lied when its broker stops, and then power fails",
+        {},
+        (
+            send(0), send(1), advance(6_000), fault("lying_flush", node="slave"), *(send(0) for _ in range(6)),
+            advance(100), fault("restart", node="slave"), fault("power_loss", node="slave", keep="hole"), advance(100),
+            heal("power_loss"), heal("lying_flush"), heal("restart"), send(0), advance(6_000),
+        ),
+    ),
+    Story(
         "power fails when only a queue knows which offsets it has given",
         {"flushDiskType": "SYNC_FLUSH"},
         (

@@ -25,8 +25,14 @@ class Readings:
     def watcher(self, host: Host) -> Any:
         """What a new node tells of itself to."""
 
+    def starting(self, host: Host) -> None:
+        """A node is about to start on what its disk holds."""
+
     def started(self, host: Host) -> None:
         """A node is up."""
+
+    def refused(self, host: Host) -> None:
+        """A node was about to start, and will not."""
 
     def opened(self, end: End, accepted: bool) -> None:
         """A connection stands at this end."""
@@ -97,6 +103,8 @@ class Evidence(Observer):
         f = "refused" if isinstance(why, StoreRefused) else "stuck" if isinstance(why, Stuck) else "ended"
         status = "disk" if _is_for_its_disk(host, why) else None
         self.add(self.kernel.now, "abort", host.name, host.incarnation, f=f, status=status, detail=described(why))
+        if f == "refused":
+            self.readings.refused(host)
 
     def stopped(self, host: Host) -> None:
         self.add(self.kernel.now, "stop", host.name, host.incarnation)

@@ -89,6 +89,7 @@ class World:
         host.tested = True
         form = self.plan.node(name).form(InProcess)
         assert form is not None
+        self.evidence.readings.starting(host)
         try:
             host.start(lambda: form.build(host, self.evidence.readings.watcher(host)))
         except (Exception, *ENDS) as why:

@@ -145,6 +145,52 @@ class Checkpoint(OfReader):
         return f"store reader: the checkpoint of {self.node} says that its queues are durable up to {self.queues_ms} ms"
 
 
+class Found(OfNode):
+    """A store reader read the store of a node that is about to start; only stores that have a log."""
+
+    __slots__ = ()
+    f: Literal["orderly", "crash"]
+    """How its last life ended, by its abort file."""
+    status: Literal["whole", "broken"]
+    """broken: behind the unbroken chain of whole records lies something else than zeros."""
+    lo: int
+    """Where its log begins."""
+    whole_to: int = column("hi")
+    """Where the unbroken chain of its whole records ends."""
+    used: int = column("value")
+    """The offset behind the last byte that is not zero."""
+    detail: str
+    """JSON: ends, where the log may end, ascending, the last one whole_to; why, what ends the chain."""
+
+    def words(self, the: The) -> str:
+        how = "in an orderly way" if self.f == "orderly" else "in a crash"
+        return f"store reader: {self.node} ended {how}; whole records fill its log {span(self)}"
+
+
+class Left(OfNode):
+    """A store reader read the store of a node right after its start, or after it refused to start."""
+
+    __slots__ = ()
+    f: Literal["kept", "lacks"]
+    """Whether queues and index have all that they had; of a node that refused its store, whether all its files are as
+    they were."""
+    status: Literal["same", "other"]
+    """Whether the log is as it was: from its beginning to its present end; all of it after an orderly stop."""
+    lo: int
+    hi: int
+    """The log's range, as the node says; where it refused its store, as it was."""
+    used: int = column("value")
+    """The offset behind the last byte that is not zero."""
+    detail: str
+    """JSON: differs, what is other or lacks; dirty, how many bytes of the log are not durable; behind, how many whole
+    records had lain behind its present end, those that are whole for sure and all; lost and cut_from, how many the node
+    says it lost in a cut, and up to where there was something to cut."""
+
+    def words(self, the: The) -> str:
+        how = "as it was" if self.status == "same" else "changed"
+        return f"store reader: the start of {self.node} leaves its log {span(self)} {how}"
+
+
 class Record(OfReader):
     """A store reader found a record."""
 

@@ -1,0 +1,54 @@
+"""Mutants of what a start makes of a store: what it keeps, what it leaves behind, and what it says of it."""
+
+from pairproof.chaos.mutants.mutant import seeded, seeded_in
+from pairproof.reference.core.commit_log import CommitLog
+from pairproof.reference.core.files import MappedFiles
+from pairproof.reference.core.key_index import KeyIndex
+from pairproof.reference.core.recovery import LogRecovery
+from pairproof.reference.core.store import MessageStore
+from pairproof.reference.ports import Disk
+
+
+@seeded("master", "log-cut-told", "says that a cut lost one whole record less than lay there")
+class CountsTooFewLost(LogRecovery):
+    def count_whole(self, end: int, used: int) -> int:
+        return max(0, super().count_whole(end, used) - 1)
+
+
+@seeded("master", "log-recovered", "leaves in the last file what recovery has cut")
+class LeavesWhatItCut(LogRecovery):
+    def cut(self, end: int) -> int:
+        files = self.files
+        if end <= files.limit - files.file_size:
+            return super().cut(end)
+        files.end = end
+        return files.used_until(end)
+
+
+class UnsyncedFiles(MappedFiles):
+    """Files of which nothing is made durable at a start."""
+
+    def sync(self, lo: int, hi: int) -> None:
+        pass
+
+
+@seeded("slave", "log-recovered", "takes for durable what it has found, and does not flush it")
+class BelievesWhatItFound(CommitLog):
+    def __init__(self, disk: Disk, file_size: int, folder: str = "commitlog", max_message_size: int = 1 << 22) -> None:
+        super().__init__(disk, file_size, folder, max_message_size)
+        self.files = UnsyncedFiles(disk, folder, file_size)
+
+
+@seeded("slave", "log-recovered", "makes its key index anew at each start")
+class IndexesAnew(KeyIndex):
+    def recover(self, clean: bool, flushed_ms: int, log_end: int) -> bool:
+        return super().recover(False, flushed_ms, log_end)
+
+
+@seeded("master", "log-recovered", "recovers from an orderly stop as from a crash")
+class ForgetsItStopped(MessageStore):
+    def ends_cleanly(self) -> bool:
+        return False
+
+
+RECOVERIES = seeded_in(__name__)

@@ -1,0 +1,181 @@
+"""Reads a store right before its node starts, and again right after: what a recovery had to work with, and what it did.
+
+A log may end where its unbroken chain of whole records and fillers ends, read from its first file on. A record whose
+topic or properties hold a NUL may have lost the end of a sector, which nobody can tell from text (see decision 29): a
+recovery may end before each such record, too. Shares no code with the broker that is judged.
+
+Left out: whether queues and index are what the log gives, which every audit asks
+(:mod:`pairproof.chaos.observers.derivation`); files that are not the log's, a queue's or the index's.
+Layout: MappedFileQueue, ConsumeQueue, IndexHeader and StorePathConfigHelper of RocketMQ 4.9.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from struct import Struct
+from typing import NamedTuple, TypeVar
+
+from pairproof.chaos.observers.queue_reader import (
+    ENTRY_SIZE,
+    INDEX,
+    INDEX_ENTRY,
+    INDEX_HEADER,
+    QUEUES,
+    SLOT_SIZE,
+)
+from pairproof.chaos.observers.store_reader import Walk, record_at
+from pairproof.chaos.observers.stored_record import MAGIC, MAGIC_V2, Data, LogRecord
+
+Bytes = TypeVar("Bytes", bound=Data)
+
+LOG, ABORT = "commitlog/", "abort"
+MOST_ENDS = 64
+"""How many places are told where a log may end."""
+_PIECE = 4_096
+_ZEROS = bytes(_PIECE)
+_MAGIC_AT = 4
+_MAGICS = tuple(each.to_bytes(4, "big", signed=True) for each in (MAGIC, MAGIC_V2))
+_OFFSET = Struct(">q")
+_INDEX_END_AT = 24
+"""The log offset of the last message in an index file."""
+_COUNT = Struct(">i")
+_COUNT_AT = 36
+
+
+class Found(NamedTuple):
+    """A store that nobody runs on. All offsets are the log's, in bytes."""
+
+    files: Mapping[str, bytes]
+    """Every file, by its name in the store."""
+    slots: int
+    """Of an index file."""
+    orderly: bool
+    """Whether its node was stopped in an orderly way: it left no abort file."""
+    log: Sequence[tuple[int, bytes]]
+    """Its files with their start offsets."""
+    start: int
+    ends: tuple[int, ...]
+    """Where the log may end: before records that may be torn, and, last, where the unbroken chain ends."""
+    used: int
+    """The offset behind the last byte of the log's files that is not zero; ``start`` if all are zero."""
+    why: str | None
+    """Why the chain ends; None if nothing but zeros follows."""
+
+    @property
+    def whole_to(self) -> int:
+        """Where the unbroken chain ends."""
+        return self.ends[-1]
+
+
+class Kept(NamedTuple):
+    """What a start has left of a store; compared with what was :class:`Found`."""
+
+    used: int
+    """As in :class:`Found`, of the log that is there now."""
+    log_differs: int | None
+    """Where the log differs first in the range that was compared; None if it does not."""
+    derived: str | None
+    """What queues and index lack of what they had; None if they have all of it."""
+
+
+def find(files: Mapping[str, bytes], slots: int) -> Found:
+    """Read a store, ``files`` by name, before its node starts. ``slots``: its node's maxHashSlotNum.
+
+    ValueError for a file of the log that is not named by an offset.
+    """
+    log = _log_of(files)
+    walk = Walk(log)
+    ends = [each.lo for each in walk if isinstance(each, LogRecord) and _may_be_torn(each)]
+    ends = [*ends[: MOST_ENDS - 1], walk.where]
+    return Found(files, slots, ABORT not in files, log, walk.start, tuple(ends), _used(log), walk.why)
+
+
+def compare(found: Found, files: Mapping[str, Data], end: int | None) -> Kept:
+    """What is left in ``files`` of a store that was ``found``; its log ends at ``end`` now, None: compare all of it."""
+    now = dict(_log_of(files))
+    return Kept(_used(sorted(now.items())), _differs(found.log, now, end), _lacks(found, files))
+
+
+def whole_behind(found: Found, end: int) -> tuple[int, int]:
+    """How many whole records lie behind ``end``, wherever they begin: those that are whole for sure, and all."""
+    sure = every = 0
+    for start, data in found.log:
+        for each in _records(start, data, max(0, end - start)):
+            every += 1
+            sure += not _may_be_torn(each)
+    return sure, every
+
+
+def _log_of(files: Mapping[str, Bytes]) -> list[tuple[int, Bytes]]:
+    return sorted((int(name[len(LOG) :]), data) for name, data in files.items() if name.startswith(LOG))
+
+
+def _records(start: int, data: bytes, at: int) -> Iterator[LogRecord]:
+    """Each whole record of a file from ``at`` on."""
+    while True:
+        places = [place for magic in _MAGICS if (place := data.find(magic, at + _MAGIC_AT)) >= 0]
+        if not places:
+            return
+        at = min(places) - _MAGIC_AT
+        found = record_at(start, data, at)
+        if found is None:
+            at += 1
+        else:
+            yield found
+            at = found.hi - start
+
+
+def _may_be_torn(record: LogRecord) -> bool:
+    """Whether its topic or its properties hold a NUL."""
+    data, topic = record.data, record.topic_at
+    text = topic + record.topic_size
+    end = record.at + record.hi - record.lo
+    return b"\0" in bytes(data[topic:text]) or b"\0" in bytes(data[text + 2 : end])
+
+
+def _used(log: Sequence[tuple[int, Data]]) -> int:
+    for start, data in reversed(log):
+        used = _used_of(data)
+        if used:
+            return start + used
+    return log[0][0] if log else 0
+
+
+def _used_of(data: Data) -> int:
+    """The offset behind the last byte that is not zero."""
+    hi = len(data)
+    while hi:
+        lo = max(0, hi - _PIECE)
+        piece = bytes(data[lo:hi])
+        if piece != _ZEROS[: hi - lo]:
+            return lo + len(piece.rstrip(b"\0"))
+        hi = lo
+    return 0
+
+
+def _differs(before: Sequence[tuple[int, bytes]], now: Mapping[int, Data], end: int | None) -> int | None:
+    for start, data in before:
+        upto = len(data) if end is None else min(len(data), end - start)
+        if upto <= 0:
+            break
+        there = now.get(start, b"")
+        if len(there) < upto or data[:upto] != there[:upto]:
+            return start + next((at for at in range(upto) if data[at : at + 1] != there[at : at + 1]), 0)
+    return None
+
+
+def _lacks(found: Found, files: Mapping[str, Data]) -> str | None:
+    """The first file of a queue or the index that lacks entries, or is gone although the log has its messages."""
+    for name, data in sorted(found.files.items()):
+        if name.startswith(QUEUES):
+            # An entry may end in zeros.
+            lo, hi = 0, min(-(-_used_of(data) // ENTRY_SIZE) * ENTRY_SIZE, len(data))
+            last = max((_OFFSET.unpack_from(data, at)[0] for at in range(0, hi - 7, ENTRY_SIZE)), default=-1)
+        elif name.startswith(INDEX) and len(data) >= INDEX_HEADER:
+            (last,), (count,) = _OFFSET.unpack_from(data, _INDEX_END_AT), _COUNT.unpack_from(data, _COUNT_AT)
+            # Number 0 is none.
+            lo = INDEX_HEADER + SLOT_SIZE * found.slots + INDEX_ENTRY
+            hi = lo + INDEX_ENTRY * (count - 1)
+        else:
+            continue
+        if hi > lo and last >= found.start and data[lo:hi] != files.get(name, b"")[lo:hi]:
+            return f"{name} is gone" if name not in files else f"{name} lacks entries"
+    return None

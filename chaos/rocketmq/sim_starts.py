@@ -1,0 +1,89 @@
+"""Reads the stores of a simulated trial's brokers right before each start, and right after: kinds ``found``, ``left``.
+
+What a broker says of its recovery is its own account (:attr:`~pairproof.reference.core.store.MessageStore.recovered`);
+everything else is read from its files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from pairproof.chaos.labs.sim.evidence import Evidence
+from pairproof.chaos.labs.sim.host import Host
+from pairproof.chaos.observers import start_reader
+from pairproof.chaos.observers.start_reader import LOG, Found
+from pairproof.reference.core.broker import Broker
+from pairproof.reference.core.config import BrokerConfig
+
+
+class Starts:
+    """Of one trial. Stores without a log are not read."""
+
+    def __init__(self, evidence: Evidence, configs: Mapping[str, BrokerConfig]) -> None:
+        self.evidence = evidence
+        self.configs = configs
+        self._found: dict[str, Found] = {}
+
+    def starting(self, host: Host) -> None:
+        """A node is about to start."""
+        name, files = host.name, host.disk.files
+        self._found.pop(name, None)
+        if name not in self.configs or not any(each.startswith(LOG) for each in files):
+            return
+        copy = {each: bytes(file.cache) for each, file in files.items()}
+        found = self._found[name] = start_reader.find(copy, self.configs[name].maxHashSlotNum)
+        self.evidence.add(
+            self.evidence.now(), "found", name, host.incarnation + 1, f="orderly" if found.orderly else "crash",
+            status="whole" if found.used <= found.whole_to else "broken", lo=found.start, hi=found.whole_to,
+            value=found.used, detail=json.dumps({"ends": found.ends, "why": found.why}),
+        )  # fmt: skip
+
+    def started(self, host: Host) -> None:
+        """It is up, and has done nothing since."""
+        found, broker = self._found.pop(host.name, None), host.node
+        if found is None or not isinstance(broker, Broker):
+            return
+        start, end, recovered = broker.log.start, broker.log.end, broker.store.recovered
+        kept = start_reader.compare(found, _files(host), None if found.orderly else end)
+        said: dict[str, object] = {"differs": kept.log_differs if kept.derived is None else kept.derived}
+        if not found.orderly:
+            said |= {"lost": recovered.lost, "cut_from": recovered.cut_from, "behind": [0, 0]}
+            if found.used > end:
+                said["behind"] = start_reader.whole_behind(found, end)
+        if not host.disk.lies:
+            said["dirty"] = _dirty(host, end)
+        self.evidence.add(
+            self.evidence.now(), "left", host.name, host.incarnation, f="lacks" if kept.derived else "kept",
+            status="same" if kept.log_differs is None else "other", lo=start, hi=end, value=kept.used,
+            detail=json.dumps(said),
+        )  # fmt: skip
+
+    def refused(self, host: Host) -> None:
+        """It will not start on this store, and has changed nothing of it, if it keeps its word."""
+        found = self._found.pop(host.name, None)
+        if found is None:
+            return
+        now = _files(host)
+        kept = start_reader.compare(found, now, None)
+        names = sorted(each for each in {*now, *found.files} if now.get(each) != found.files.get(each))
+        self.evidence.add(
+            self.evidence.now(), "left", host.name, host.incarnation, f="lacks" if names else "kept",
+            status="same" if kept.log_differs is None else "other", lo=found.start, hi=found.whole_to, value=kept.used,
+            detail=json.dumps({"differs": names[0] if names else None}),
+        )  # fmt: skip
+
+
+def _files(host: Host) -> dict[str, bytearray]:
+    return {name: file.cache for name, file in host.disk.files.items()}
+
+
+def _dirty(host: Host, end: int) -> int:
+    """How many bytes of the log's files that begin before ``end`` a power loss would take."""
+    dirty = 0
+    for name, file in host.disk.files.items():
+        if name.startswith(LOG):
+            upto = end - int(name[len(LOG) :])
+            if upto > 0 and file.cache[:upto] != file.durable[:upto]:
+                dirty += sum(one != other for one, other in zip(file.cache[:upto], file.durable[:upto], strict=True))
+    return dirty

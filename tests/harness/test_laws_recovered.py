@@ -1,0 +1,124 @@
+"""What a start makes of the store that it finds, and what it says of it: ``log-recovered``, ``log-cut-told``."""
+
+from __future__ import annotations
+
+import json
+
+from pairproof.harness.kinds.node import UNKNOWN
+from pairproof.harness.rocketmq.laws.log_cut_told import LogCutTold
+from pairproof.harness.rocketmq.laws.log_recovered import LogRecovered
+from pairproof.harness.rocketmq.testing import H, pair
+from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
+
+
+def found(f: str = "crash", hi: int = 300, used: int = 300, ends: tuple[int, ...] = (), lied: bool = False) -> H:
+    """A master whose store is read before it starts again; whole records reach to ``hi``, something to ``used``.
+
+    ``lied``: its disk had called durable what a power loss took before.
+    """
+    history = pair().sent("m0")
+    if lied:
+        history.add("crash", node="master", f="machine", status="lied", value=0).start("master")
+    history = history.crash("master") if f == "crash" else history.add("stop", node="master", incarnation=1)
+    status, detail = "whole" if used <= hi else "broken", json.dumps({"ends": [*ends, hi], "why": "CRC mismatch"})
+    return history.add(
+        "found", node="master", incarnation=2, f=f, status=status, lo=0, hi=hi, value=used, detail=detail
+    )
+
+
+def back(history: H, hi: int = 300, f: str = "abnormal", incarnation: int = 2) -> H:
+    return history.add("start", node="master", incarnation=incarnation, f=f, lo=0, hi=hi)
+
+
+def left(history: H, f: str = "kept", status: str = "same", hi: int = 300, used: int = 300, **said: object) -> H:
+    told = {"differs": None, "dirty": 0, **said}
+    return history.add(
+        "left", node="master", incarnation=2, f=f, status=status, lo=0, hi=hi, value=used, detail=json.dumps(told)
+    )
+
+
+def refused(history: H) -> H:
+    return history.add("abort", node="master", incarnation=2, f="refused", detail="not whole")
+
+
+def test_after_a_crash_a_log_ends_where_its_whole_records_ended() -> None:
+    assert_holds(LogRecovered, back(found()))
+    assert_holds(LogRecovered, back(found(used=900)))
+    assert_broken(LogRecovered, back(found(used=900), 200), "log at 200, but whole records reached to 300")
+    assert_broken(LogRecovered, back(found(used=900), 900), "log at 900, but whole records reached to 300")
+    assert_vacuous(LogRecovered, back(found(), 200, incarnation=3))
+    assert_vacuous(LogRecovered, back(pair().sent("m0").crash("master"), 200))
+
+
+def test_a_record_that_may_be_torn_may_go() -> None:
+    for end in (100, 200, 300):
+        assert_holds(LogRecovered, back(found(ends=(100, 200)), end))
+    for end in (0, 150, 400):
+        assert_broken(LogRecovered, back(found(ends=(100, 200)), end), f"log at {end}, but")
+
+
+def test_after_an_orderly_stop_nothing_of_the_chain_is_cut() -> None:
+    assert_holds(LogRecovered, back(found("orderly"), f="normal"))
+    # A log that begins in the middle of a file: its later files are read alone.
+    assert_holds(LogRecovered, back(found("orderly"), 700, f="normal"))
+    assert_broken(LogRecovered, back(found("orderly"), 200, f="normal"), "log at 200, but")
+
+
+def test_a_start_is_called_what_it_was() -> None:
+    assert_broken(LogRecovered, back(found("orderly")), "start called abnormal, but its last life ended in an orderly")
+    assert_broken(LogRecovered, back(found(), f="normal"), "start called normal, but its last life ended in a crash")
+
+
+def test_a_black_box_may_keep_more_but_not_less() -> None:
+    assert_holds(LogRecovered, back(found(used=900), 900, f=UNKNOWN))
+    assert_holds(LogRecovered, back(found(), f=UNKNOWN))
+    assert_broken(LogRecovered, back(found(), 200, f=UNKNOWN), "log at 200, but")
+
+
+def test_what_is_kept_is_as_it_was_and_durable_and_nothing_lies_behind() -> None:
+    assert_holds(LogRecovered, left(back(found(used=900))))
+    assert_holds(LogRecovered, left(back(found()), "lacks", differs="index/1 is gone"))
+    assert_broken(LogRecovered, left(back(found()), status="other", differs=120), "changed its log at 120")
+    assert_broken(LogRecovered, left(back(found(used=900)), used=900), "leaves bytes behind it up to 900")
+    assert_broken(LogRecovered, left(back(found()), dirty=7), "7 bytes of its log that are not durable")
+
+
+def test_after_an_orderly_stop_nothing_changes() -> None:
+    def stopped() -> H:
+        return back(found("orderly", used=330), f="normal")
+
+    def lacking(history: H) -> H:
+        return left(back(history, f="normal"), "lacks", differs="index/1 is gone")
+
+    # A slave stops in the middle of a record.
+    assert_holds(LogRecovered, left(stopped(), used=330))
+    assert_broken(LogRecovered, left(stopped(), status="other", differs=301, used=300), "changed its log at 301")
+    assert_broken(LogRecovered, lacking(found("orderly")), "after its start index/1 is gone")
+    assert_holds(LogRecovered, lacking(found("orderly", lied=True)))
+
+
+def test_a_store_that_is_refused_stays_as_it_is() -> None:
+    assert_holds(LogRecovered, left(refused(found("orderly", used=900)), used=900))
+    changed = left(refused(found("orderly", used=900)), "lacks", differs="commitlog/0")
+    assert_broken(LogRecovered, changed, "refused its store, and changed commitlog/0")
+
+
+def test_what_is_said_of_a_cut_is_true() -> None:
+    def cut(lost: int, cut_from: int | None = 900, behind: tuple[int, int] = (2, 2), used: int = 900) -> H:
+        return left(back(found(used=used)), lost=lost, cut_from=cut_from, behind=behind)
+
+    assert_holds(LogCutTold, cut(2))
+    assert_holds(LogCutTold, cut(0, None, (0, 0), 300))
+    assert_broken(LogCutTold, cut(1), "says that its cut at 300 lost 1 whole records, and 2 lay there")
+    assert_broken(LogCutTold, cut(3), "lost 3 whole records")
+    # A record with a NUL in its text may be torn.
+    for lost in (1, 2):
+        assert_holds(LogCutTold, cut(lost, behind=(1, 2)))
+    assert_broken(LogCutTold, cut(2, 800), "ends at 800, where 900 is true")
+    assert_broken(LogCutTold, cut(2, None), "ends at None, where 900 is true")
+    assert_broken(LogCutTold, cut(0, 300, (0, 0), 300), "ends at 300, where None is true")
+
+
+def test_nothing_is_said_of_what_was_not_cut() -> None:
+    assert_vacuous(LogCutTold, left(back(found("orderly"), f="normal")))
+    assert_vacuous(LogCutTold, left(refused(found("orderly", used=900)), used=900))
