@@ -81,6 +81,9 @@ class Driver:
         """Whether clients that go on by themselves have all there is."""
         return True
 
+    def starting(self, node: str) -> None:
+        """Record what a node that is down, and is about to start again, will find of its store."""
+
     def audit(self, f: str, *nodes: str) -> None:
         """Read these nodes from outside, and record what they hold: ``f`` is ``recovery`` or ``final``."""
 

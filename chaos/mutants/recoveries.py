@@ -39,7 +39,7 @@ class BelievesWhatItFound(CommitLog):
         self.files = UnsyncedFiles(disk, folder, file_size)
 
 
-@seeded("slave", "log-recovered", "makes its key index anew at each start")
+@seeded("slave", "log-recovered", "makes its key index again at each start")
 class IndexesAnew(KeyIndex):
     def recover(self, clean: bool, flushed_ms: int, log_end: int) -> bool:
         return super().recover(False, flushed_ms, log_end)

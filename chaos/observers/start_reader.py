@@ -9,7 +9,8 @@ Left out: whether queues and index are what the log gives, which every audit ask
 Layout: MappedFileQueue, ConsumeQueue, IndexHeader and StorePathConfigHelper of RocketMQ 4.9.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from struct import Struct
 from typing import NamedTuple, TypeVar
 
@@ -23,6 +24,7 @@ from pairproof.chaos.observers.queue_reader import (
 )
 from pairproof.chaos.observers.store_reader import Walk, record_at
 from pairproof.chaos.observers.stored_record import MAGIC, MAGIC_V2, Data, LogRecord
+from pairproof.harness.history import Recorder
 
 Bytes = TypeVar("Bytes", bound=Data)
 
@@ -58,6 +60,8 @@ class Found(NamedTuple):
     """The offset behind the last byte of the log's files that is not zero; ``start`` if all are zero."""
     why: str | None
     """Why the chain ends; None if nothing but zeros follows."""
+    records_to: int
+    """Where the last record ends that every recovery must keep; a filler behind it may go."""
 
     @property
     def whole_to(self) -> int:
@@ -76,6 +80,11 @@ class Kept(NamedTuple):
     """What queues and index lack of what they had; None if they have all of it."""
 
 
+def has_log(files: Iterable[str]) -> bool:
+    """Whether a store with files of these names has a log."""
+    return any(name.startswith(LOG) for name in files)
+
+
 def find(files: Mapping[str, bytes], slots: int) -> Found:
     """Read a store, ``files`` by name, before its node starts. ``slots``: its node's maxHashSlotNum.
 
@@ -83,9 +92,24 @@ def find(files: Mapping[str, bytes], slots: int) -> Found:
     """
     log = _log_of(files)
     walk = Walk(log)
-    ends = [each.lo for each in walk if isinstance(each, LogRecord) and _may_be_torn(each)]
+    records_to, ends = walk.start, list[int]()
+    for each in walk:
+        if isinstance(each, LogRecord):
+            if _may_be_torn(each):
+                ends.append(each.lo)
+            elif not ends:
+                records_to = each.hi
     ends = [*ends[: MOST_ENDS - 1], walk.where]
-    return Found(files, slots, ABORT not in files, log, walk.start, tuple(ends), _used(log), walk.why)
+    return Found(files, slots, ABORT not in files, log, walk.start, tuple(ends), _used(log), walk.why, records_to)
+
+
+def record(recorder: Recorder, t: int, node: str, incarnation: int, found: Found) -> None:
+    """Record at ``t`` (ns) what a node finds whose process, its ``incarnation``, is about to begin."""
+    recorder.add(
+        t, "found", node, incarnation, f="orderly" if found.orderly else "crash",
+        status="whole" if found.used <= found.whole_to else "broken", lo=found.start, hi=found.whole_to,
+        value=found.used, detail=json.dumps({"ends": found.ends, "records": found.records_to, "why": found.why}),
+    )  # fmt: skip
 
 
 def compare(found: Found, files: Mapping[str, Data], end: int | None) -> Kept:

@@ -136,6 +136,10 @@ class RocketMQDriver(Driver):
             return False
         return self.consumers.stand_at(self.world.run(self.inspection.queue_ends(TOPIC)))
 
+    def starting(self, node: str) -> None:
+        if node in self.configs:
+            self.inspection.starting(node)
+
     def audit(self, f: str, *nodes: str) -> None:
         self.inspection.audit(f, *nodes)
 

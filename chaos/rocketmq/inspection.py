@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from pairproof.chaos.labs import script
 from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.world import World
-from pairproof.chaos.observers import auditing, table_reader
+from pairproof.chaos.observers import auditing, start_reader, table_reader
 from pairproof.chaos.observers.auditing import Snapshot
 from pairproof.chaos.rocketmq import invalid_requests, questions, visits
 from pairproof.chaos.rocketmq.invalid_requests import Invalid
@@ -61,6 +62,15 @@ class Inspection:
         machine.start(lambda: self._client)
 
     # Stores.
+
+    def starting(self, name: str) -> None:
+        """Record what a broker that is down will find of its log."""
+        node = self.world.node(name)
+        with suppress(LabError):  # A disk that has no power yet cannot be read.
+            files = node.files((start_reader.LOG, start_reader.ABORT))
+            if start_reader.has_log(files):
+                found = start_reader.find(files, self.configs[name].maxHashSlotNum)
+                start_reader.record(self.world.recorder, self.world.now(), name, node.incarnation + 1, found)
 
     def audit(self, f: str, *nodes: str) -> None:
         """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's."""

@@ -29,15 +29,10 @@ class Starts:
         """A node is about to start."""
         name, files = host.name, host.disk.files
         self._found.pop(name, None)
-        if name not in self.configs or not any(each.startswith(LOG) for each in files):
-            return
-        copy = {each: bytes(file.cache) for each, file in files.items()}
-        found = self._found[name] = start_reader.find(copy, self.configs[name].maxHashSlotNum)
-        self.evidence.add(
-            self.evidence.now(), "found", name, host.incarnation + 1, f="orderly" if found.orderly else "crash",
-            status="whole" if found.used <= found.whole_to else "broken", lo=found.start, hi=found.whole_to,
-            value=found.used, detail=json.dumps({"ends": found.ends, "why": found.why}),
-        )  # fmt: skip
+        if name in self.configs and start_reader.has_log(files):
+            copy = {each: bytes(file.cache) for each, file in files.items()}
+            found = self._found[name] = start_reader.find(copy, self.configs[name].maxHashSlotNum)
+            start_reader.record(self.evidence.recorder, self.evidence.now(), name, host.incarnation + 1, found)
 
     def started(self, host: Host) -> None:
         """It is up, and has done nothing since."""

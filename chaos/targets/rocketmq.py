@@ -56,8 +56,8 @@ MEMORY_MB = 1_024
 FAMILY = "rocketmq"
 BEHAVES = {"<=4.5.2": "4.4.0", "<=4.9.2": "4.9.2", "<5": "4.9.7", ">=5": "5.5.0"}
 """Ranges of releases, oldest first, and the line whose conduct is known."""
-SIMULATED = frozenset(("try", "back", "decide", "visit"))
-"""What only simulated clients tell, and visitors, who would change a real broker."""
+SIMULATED = frozenset(("try", "back", "decide", "visit", "left"))
+"""What only simulated clients tell, visitors, who would change a real broker, and who reads before anybody goes on."""
 UNTRACED = frozenset(("flush", "persist"))
 """What only a broker itself can tell."""
 SAYS_WHOM_IT_REFUSES = "4.9.7"

@@ -71,7 +71,7 @@ def test_a_log_may_end_before_a_record_whose_text_holds_a_nul() -> None:
     found = read(log(K, torn, K), "abort")
     size = SIZE + len(torn) - len(K)
     assert found.ends == (SIZE, 2 * SIZE + size)
-    assert whole_behind(found, SIZE) == (1, 2)
+    assert whole_behind(found, SIZE) == (1, 2) and found.records_to == SIZE
 
 
 def test_a_chain_goes_on_behind_a_filler_in_the_next_file() -> None:
@@ -81,7 +81,9 @@ def test_a_chain_goes_on_behind_a_filler_in_the_next_file() -> None:
     second[:SIZE] = record(FILE)
     files = {LOG: bytes(first), f"commitlog/{FILE:020}": bytes(second)}
     found = find(files, SLOTS)
-    assert found.ends == (FILE + SIZE,) and found.used == FILE + SIZE
+    assert found.ends == (FILE + SIZE,) and found.used == found.records_to == FILE + SIZE
+    alone = read(first)
+    assert alone.ends == (FILE,) and alone.records_to == 2 * SIZE and alone.used <= FILE
     assert whole_behind(found, 0) == (3, 3)
     assert compare(found, files, FILE + SIZE).log_differs is None
     assert compare(found, {LOG: bytes(first)}, FILE + SIZE).log_differs == FILE

@@ -11,7 +11,14 @@ from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 
 
-def found(f: str = "crash", hi: int = 300, used: int = 300, ends: tuple[int, ...] = (), lied: bool = False) -> H:
+def found(
+    f: str = "crash",
+    hi: int = 300,
+    used: int = 300,
+    ends: tuple[int, ...] = (),
+    lied: bool = False,
+    records: int = 300,
+) -> H:
     """A master whose store is read before it starts again; whole records reach to ``hi``, something to ``used``.
 
     ``lied``: its disk had called durable what a power loss took before.
@@ -20,7 +27,8 @@ def found(f: str = "crash", hi: int = 300, used: int = 300, ends: tuple[int, ...
     if lied:
         history.add("crash", node="master", f="machine", status="lied", value=0).start("master")
     history = history.crash("master") if f == "crash" else history.add("stop", node="master", incarnation=1)
-    status, detail = "whole" if used <= hi else "broken", json.dumps({"ends": [*ends, hi], "why": "CRC mismatch"})
+    status = "whole" if used <= hi else "broken"
+    detail = json.dumps({"ends": [*ends, hi], "records": records, "why": "CRC mismatch"})
     return history.add(
         "found", node="master", incarnation=2, f=f, status=status, lo=0, hi=hi, value=used, detail=detail
     )
@@ -69,10 +77,21 @@ def test_a_start_is_called_what_it_was() -> None:
     assert_broken(LogRecovered, back(found(), f="normal"), "start called normal, but its last life ended in a crash")
 
 
-def test_a_black_box_may_keep_more_but_not_less() -> None:
-    assert_holds(LogRecovered, back(found(used=900), 900, f=UNKNOWN))
-    assert_holds(LogRecovered, back(found(), f=UNKNOWN))
-    assert_broken(LogRecovered, back(found(), 200, f=UNKNOWN), "log at 200, but")
+def test_a_black_box_is_judged_by_the_audit_that_follows() -> None:
+    def audited(whole_to: int, f: str = UNKNOWN, incarnation: int = 2, records: int = 280) -> H:
+        history = back(found(used=900, records=records), 300, f=f)
+        return history.add(
+            "audit", node="master", incarnation=incarnation, f="recovery", op=1, lo=0, hi=900, value=whole_to
+        )
+
+    # A filler may go with which its last file ended, and what lies behind the cut may be read again.
+    for whole_to in (280, 300, 900):
+        assert_holds(LogRecovered, audited(whole_to))
+    assert_broken(LogRecovered, audited(200), "whole records up to 200 only, but whole records reached to 300")
+    assert_vacuous(LogRecovered, audited(200, incarnation=3))
+    assert_vacuous(LogRecovered, back(found(), 200, f=UNKNOWN))
+    # Who says where the log ends is judged by that.
+    assert_holds(LogRecovered, audited(200, "abnormal"))
 
 
 def test_what_is_kept_is_as_it_was_and_durable_and_nothing_lies_behind() -> None:

@@ -49,6 +49,7 @@ class NodeTrouble:
     def restart(self, node: str) -> None:
         found = self.world.node(node)
         if not found.is_up:
+            self.driver.starting(node)
             self.processes.boot(node)
             if not found.is_up or self.world.serves(found):
                 self.driver.audit("recovery", node)

@@ -160,7 +160,8 @@ class Found(OfNode):
     used: int = column("value")
     """The offset behind the last byte that is not zero."""
     detail: str
-    """JSON: ends, where the log may end, ascending, the last one whole_to; why, what ends the chain."""
+    """JSON: ends, where the log may end, ascending, the last one whole_to; records, where the last record ends that
+    every recovery must keep; why, what ends the chain."""
 
     def words(self, the: The) -> str:
         how = "in an orderly way" if self.f == "orderly" else "in a crash"

@@ -6,10 +6,10 @@ it nothing but zeros is left. After an orderly stop nothing changes, in log, que
 than the chain, and what else lies in its files stays. A broker that refuses its store has changed none of its files.
 
 A recovery may also end before a record with a NUL in its topic or properties, which nobody can tell from one that lost
-the end of a sector (decision 29). Of a black box only one thing is asked: that it cuts nothing of the chain. RocketMQ
-reads from the file that its checkpoint names and so may keep more, leaves bytes behind a cut, syncs nothing, and its
-log's end is only seen in its files. What is left after the start is recorded in the simulation alone: in real time a
-broker goes on before anybody can read.
+the end of a sector (decision 29). What is left after the start is recorded in the simulation alone: in real time a
+broker goes on before anybody can read. A black box does not say where its log ends: there only one thing is asked, that
+the next audit finds every whole record of the chain. RocketMQ reads from the file that its checkpoint names and so may
+keep more, leaves bytes behind a cut, and syncs nothing.
 
 Left out: queues and index after an orderly stop of a node whose disk has lied, or whose store an operator put there;
 how they are after a crash, which ``queue-is-its-log`` says.
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from pairproof.harness.content import told
 from pairproof.harness.kinds.node import UNKNOWN, Abort, Crash, Start, Wipe
-from pairproof.harness.rocketmq.kinds.log import Found, Left
+from pairproof.harness.rocketmq.kinds.log import Audit, Found, Left
 from pairproof.harness.rocketmq.law import Law
 
 NAMES = {"orderly": "normal", "crash": "abnormal"}
@@ -59,17 +59,25 @@ class LogRecovered(Law):
 
     def on_start(self, event: Start) -> None:
         node, found, end = event.node, self.found.get(event.node), event.hi
-        if found is None or found.incarnation != event.incarnation or end is None:
+        if found is None or found.incarnation != event.incarnation or end is None or event.f == UNKNOWN:
             return
         self.judged += 1
         ends = told(found.detail).get("ends") or [found.whole_to]
-        why = told(found.detail).get("why") or "only zeros follow"
-        chain = f"whole records reached to {found.whole_to} on its disk ({why})"
-        if end < ends[0] or (event.f != UNKNOWN and found.f == "crash" and end not in ends):
-            self.violate(event, f"{node} came back with its log at {end}, but {chain}")
-        if event.f not in (UNKNOWN, NAMES[found.f]):
+        if end not in ends if found.f == "crash" else end < ends[0]:
+            self.violate(event, f"{node} came back with its log at {end}, but {_chain(found)}")
+        if event.f != NAMES[found.f]:
             how = "in an orderly way" if found.f == "orderly" else "in a crash, since there was an abort file"
             self.violate(event, f"{node} recovered as in a start called {event.f}, but its last life ended {how}")
+
+    def on_audit(self, event: Audit) -> None:
+        """A black box was read after its start."""
+        found = self.found.get(event.node)
+        if not self.ledger.is_a_black_box(event.node) or found is None or found.incarnation != event.incarnation:
+            return
+        del self.found[event.node]
+        self.judged += 1
+        if event.whole_to < told(found.detail).get("records", 0):
+            self.violate(event, f"{event.node} has whole records up to {event.whole_to} only, but {_chain(found)}")
 
     def on_left(self, event: Left) -> None:
         node, found, said = event.node, self.found.pop(event.node, None), told(event.detail)
@@ -92,3 +100,8 @@ class LogRecovered(Law):
             self.violate(event, f"{node} ends its log at {event.hi}, and leaves bytes behind it up to {event.used}")
         if said.get("dirty"):
             self.violate(event, f"{node} starts with {said['dirty']} bytes of its log that are not durable")
+
+
+def _chain(found: Found) -> str:
+    why = told(found.detail).get("why") or "only zeros follow"
+    return f"whole records reached to {found.whole_to} on its disk ({why})"
