@@ -21,6 +21,8 @@ from pairproof.chaos.observers.queue_reader import (
     INDEX_HEADER,
     QUEUES,
     SLOT_SIZE,
+    Store,
+    read_queues,
 )
 from pairproof.chaos.observers.store_reader import Walk, record_at
 from pairproof.chaos.observers.stored_record import MAGIC, MAGIC_V2, Data, LogRecord
@@ -29,6 +31,7 @@ from pairproof.harness.history import Recorder
 Bytes = TypeVar("Bytes", bound=Data)
 
 LOG, ABORT = "commitlog/", "abort"
+MAX_OFFSET = (1 << 63) - 1
 MOST_ENDS = 64
 """How many places are told where a log may end."""
 _PIECE = 4_096
@@ -62,6 +65,9 @@ class Found(NamedTuple):
     """Why the chain ends; None if nothing but zeros follows."""
     records_to: int
     """Where the last record ends that every recovery must keep; a filler behind it may go."""
+    queued: int | None
+    """The log offset behind the last message in the queues, None without one: of a store whose node was stopped in an
+    orderly way and whose log is not whole all the same."""
 
     @property
     def whole_to(self) -> int:
@@ -100,7 +106,9 @@ def find(files: Mapping[str, bytes], slots: int) -> Found:
             elif not ends:
                 records_to = each.hi
     ends = [*ends[: MOST_ENDS - 1], walk.where]
-    return Found(files, slots, ABORT not in files, log, walk.start, tuple(ends), _used(log), walk.why, records_to)
+    orderly, used = ABORT not in files, _used(log)
+    queued = _queued(files, slots) if orderly and used > walk.where else None
+    return Found(files, slots, orderly, log, walk.start, tuple(ends), used, walk.why, records_to, queued)
 
 
 def record(recorder: Recorder, t: int, node: str, incarnation: int, found: Found) -> None:
@@ -108,7 +116,11 @@ def record(recorder: Recorder, t: int, node: str, incarnation: int, found: Found
     recorder.add(
         t, "found", node, incarnation, f="orderly" if found.orderly else "crash",
         status="whole" if found.used <= found.whole_to else "broken", lo=found.start, hi=found.whole_to,
-        value=found.used, detail=json.dumps({"ends": found.ends, "records": found.records_to, "why": found.why}),
+        value=found.used,
+        detail=json.dumps({
+            "ends": found.ends, "records": found.records_to, "why": found.why,
+            **({} if found.queued is None else {"queued": found.queued}),
+        }),
     )  # fmt: skip
 
 
@@ -145,6 +157,11 @@ def _records(start: int, data: bytes, at: int) -> Iterator[LogRecord]:
         else:
             yield found
             at = found.hi - start
+
+
+def _queued(files: Mapping[str, bytes], slots: int) -> int | None:
+    readings = read_queues(Store("", files, 0, MAX_OFFSET, slots)).values()
+    return max((each.end for each in readings if each.end is not None), default=None)
 
 
 def _may_be_torn(record: LogRecord) -> bool:

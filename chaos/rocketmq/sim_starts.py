@@ -42,10 +42,9 @@ class Starts:
         start, end, recovered = broker.log.start, broker.log.end, broker.store.recovered
         kept = start_reader.compare(found, _files(host), None if found.orderly else end)
         said: dict[str, object] = {"differs": kept.log_differs if kept.derived is None else kept.derived}
+        said["behind"] = start_reader.whole_behind(found, end) if found.used > end else (0, 0)
         if not found.orderly:
-            said |= {"lost": recovered.lost, "cut_from": recovered.cut_from, "behind": [0, 0]}
-            if found.used > end:
-                said["behind"] = start_reader.whole_behind(found, end)
+            said |= {"lost": recovered.lost, "cut_from": recovered.cut_from}
         if not host.disk.lies:
             said["dirty"] = _dirty(host, end)
         self.evidence.add(

@@ -20,6 +20,7 @@ from pairproof.harness.rocketmq.story import (
     send,
     special,
 )  # fmt: skip
+from pairproof.harness.schedule import Op
 
 STORES = (
     Story(
@@ -140,14 +141,38 @@ STORES = (
         )
         for keep, entries in (("derived", 2), ("some", 3))
     ),
+    *(
+        Story(
+            # Its stop was an orderly one as far as the broker could see: it may refuse what is left, changing nothing.
+            f"a disk has lied when its {node} stops, and then power fails ({keep})",
+            {},
+            (
+                send(0), send(1), advance(6_000), fault("lying_flush", node=node), *(send(0) for _ in range(6)),
+                advance(100), fault("restart", node=node), fault("power_loss", node=node, keep=keep), advance(100),
+                heal("power_loss"), heal("lying_flush"), heal("restart"), send(0), advance(6_000),
+            ),
+        )
+        for node in ("slave", "master") for keep in ("hole", "some")
+    ),
     Story(
-        # Its stop was an orderly one as far as the broker could see: it may refuse what is left, and changes nothing.
-        "a disk has lied when its broker stops, and then power fails",
+        # It is there again until its master sends the rest.
+        "a slave is stopped in the middle of a record",
+        {"haTransferBatchSize": 100, "flushCommitLogLeastPages": 0},
+        (
+            send(0, size=700), advance(600),
+            Op("arm", {"node": "slave", "point": "append", "nth": 3, "name": "restart"}),
+            send(1, size=700), send(0), advance(100), heal("restart"), advance(6_000), send(1), advance(2_000),
+            fault("restart", node="slave"), heal("restart"), advance(6_000), pull("slave"),
+        ),
+    ),
+    Story(
+        # The slave copies on where no record begins, from a log that is another one by now; its own queues stay.
+        "a master has lost its store, and its slave stops and starts",
         {},
         (
-            send(0), send(1), advance(6_000), fault("lying_flush", node="slave"), *(send(0) for _ in range(6)),
-            advance(100), fault("restart", node="slave"), fault("power_loss", node="slave", keep="hole"), advance(100),
-            heal("power_loss"), heal("lying_flush"), heal("restart"), send(0), advance(6_000),
+            send(0), send(1, size=700), advance(6_000), fault("wipe", node="master"), advance(100), heal("wipe"),
+            *(send(number % 2, size=420) for number in range(7)), advance(21_000),
+            fault("restart", node="slave"), advance(100), heal("restart"), advance(6_000), send(0), advance(2_000),
         ),
     ),
     Story(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import cast
 
-from pairproof.harness.kinds.node import UNKNOWN
+from pairproof.harness.kinds.base import OfNode
+from pairproof.harness.kinds.node import UNKNOWN, Wipe
 from pairproof.harness.rocketmq.laws.log_cut_told import LogCutTold
 from pairproof.harness.rocketmq.laws.log_recovered import LogRecovered
+from pairproof.harness.rocketmq.laws.spoiled import Spoiled
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 
@@ -18,6 +21,7 @@ def found(
     ends: tuple[int, ...] = (),
     lied: bool = False,
     records: int = 300,
+    queued: int | None = None,
 ) -> H:
     """A master whose store is read before it starts again; whole records reach to ``hi``, something to ``used``.
 
@@ -28,7 +32,8 @@ def found(
         history.add("crash", node="master", f="machine", status="lied", value=0).start("master")
     history = history.crash("master") if f == "crash" else history.add("stop", node="master", incarnation=1)
     status = "whole" if used <= hi else "broken"
-    detail = json.dumps({"ends": [*ends, hi], "records": records, "why": "CRC mismatch"})
+    known = {"ends": [*ends, hi], "records": records, "why": "CRC mismatch"}
+    detail = json.dumps(known if queued is None else {**known, "queued": queued})
     return history.add(
         "found", node="master", incarnation=2, f=f, status=status, lo=0, hi=hi, value=used, detail=detail
     )
@@ -116,6 +121,20 @@ def test_after_an_orderly_stop_nothing_changes() -> None:
     assert_holds(LogRecovered, lacking(found("orderly", lied=True)))
 
 
+def test_a_broken_log_is_not_started_on_if_that_loses_what_is_whole() -> None:
+    def started(queued: int | None, sure: int) -> H:
+        return left(back(found("orderly", used=900, queued=queued), f="normal"), used=900, behind=(sure, sure))
+
+    # A piece of a record, and another master's log, whose records this node's queues do not have.
+    assert_holds(LogRecovered, started(300, 0))
+    assert_holds(LogRecovered, started(300, 2))
+    assert_broken(LogRecovered, started(700, 0), "queues have messages up to 700, and master starts on a log that ends")
+    assert_broken(LogRecovered, started(200, 2), "log that ends at 300, behind which 2 whole records lie")
+    assert_broken(LogRecovered, started(None, 2), "behind which 2 whole records lie")
+    # What is more than the log ever had is an entry of which a part was lost.
+    assert_holds(LogRecovered, started(1_000, 2))
+
+
 def test_a_store_that_is_refused_stays_as_it_is() -> None:
     assert_holds(LogRecovered, left(refused(found("orderly", used=900)), used=900))
     changed = left(refused(found("orderly", used=900)), "lacks", differs="commitlog/0")
@@ -141,3 +160,20 @@ def test_what_is_said_of_a_cut_is_true() -> None:
 def test_nothing_is_said_of_what_was_not_cut() -> None:
     assert_vacuous(LogCutTold, left(back(found("orderly"), f="normal")))
     assert_vacuous(LogCutTold, left(refused(found("orderly", used=900)), used=900))
+
+
+def test_what_a_lying_disk_has_taken_of_queues_is_missed_until_they_are_made_again() -> None:
+    def lied(*starts: str) -> Spoiled:
+        found = Spoiled()
+        history = pair().add("crash", node="slave", f="machine", status="lied", value=0)
+        found.crashed(cast(OfNode, history.events[-1]))
+        for each in starts:
+            found.started(cast(OfNode, history.add("start", node="slave", f=each, lo=0, hi=0).events[-1]))
+        return found
+
+    assert "slave" in lied("normal") and "slave" in lied("normal", "normal")
+    assert "slave" not in lied() and "slave" not in lied("abnormal") and "slave" not in lied("abnormal", "normal")
+    assert "slave" not in lied("normal", "abnormal") and "master" not in lied("normal")
+    emptied = lied("normal")
+    emptied.wiped(cast(Wipe, pair().wipe("slave").events[-1]))
+    assert "slave" not in emptied

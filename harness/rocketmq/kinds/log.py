@@ -161,7 +161,8 @@ class Found(OfNode):
     """The offset behind the last byte that is not zero."""
     detail: str
     """JSON: ends, where the log may end, ascending, the last one whole_to; records, where the last record ends that
-    every recovery must keep; why, what ends the chain."""
+    every recovery must keep; why, what ends the chain; queued, after an orderly stop with a broken log, the log offset
+    behind the last message in the queues."""
 
     def words(self, the: The) -> str:
         how = "in an orderly way" if self.f == "orderly" else "in a crash"

@@ -3,7 +3,10 @@
 The store reader reads a store right before its broker starts. After a crash the log ends where its unbroken chain of
 whole records and fillers ends, from the first file on; before that it is what it was, all of it is durable, and behind
 it nothing but zeros is left. After an orderly stop nothing changes, in log, queues or index: the log ends no earlier
-than the chain, and what else lies in its files stays. A broker that refuses its store has changed none of its files.
+than the chain, and what else lies in its files stays. If the log is broken then, a disk has lied: the broker does not
+start where queues know messages behind the log's end, nor where whole records lie there, unless the queues end with the
+last record of the chain (a slave stops there, decision 29). A broker that refuses its store has changed none of its
+files.
 
 A recovery may also end before a record with a NUL in its topic or properties, which nobody can tell from one that lost
 the end of a sector (decision 29). What is left after the start is recorded in the simulation alone: in real time a
@@ -95,11 +98,23 @@ class LogRecovered(Law):
         if found.f == "orderly":
             if event.f == "lacks" and node not in self.spoiled:
                 self.violate(event, f"{node} was stopped in an orderly way, and after its start {differs}")
+            self._check_not_lost(event, found)
             return
         if event.used > event.hi:
             self.violate(event, f"{node} ends its log at {event.hi}, and leaves bytes behind it up to {event.used}")
         if said.get("dirty"):
             self.violate(event, f"{node} starts with {said['dirty']} bytes of its log that are not durable")
+
+    def _check_not_lost(self, event: Left, found: Found) -> None:
+        """A broker that was stopped in an orderly way has started on a log behind whose end something lies."""
+        known, (sure, _) = told(found.detail), told(event.detail).get("behind", (0, 0))
+        queued = known.get("queued")
+        if queued is not None and event.hi < queued <= found.used:
+            text = f"queues have messages up to {queued}, and {event.node} starts on a log that ends at {event.hi}"
+            self.violate(event, text)
+        elif sure and (queued is None or queued < known.get("records", 0)):
+            text = f"{event.node} starts on a log that ends at {event.hi}, behind which {sure} whole records lie"
+            self.violate(event, text)
 
 
 def _chain(found: Found) -> str:

@@ -7,14 +7,18 @@ Judged while both nodes run.
 The index's answers are judged only where both nodes must have dispatched all that they hold (see
 :mod:`pairproof.harness.rocketmq.laws.dispatching`), and only if both keep one (messageIndexEnable).
 
-Left out: slaves in class rollback, and logs that begin before that of a slave which was promoted (see the ledger); that
-queues are complete, see ``queue-whole-records``; and that they are right, see ``queue-is-its-log``.
+Left out: nodes that a lying disk has left without a part of their queues, and that could not know it
+(:mod:`pairproof.harness.rocketmq.laws.spoiled`); slaves in class rollback, and logs that begin before that of a slave
+which was promoted (see the ledger); that queues are complete, see ``queue-whole-records``; and that they are right, see
+``queue-is-its-log``.
 Source: ConsumeQueue, IndexService.
 """
 
 from pairproof.harness.history import Event
-from pairproof.harness.rocketmq.kinds.log import Entries, Keys
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.log import Append, Entries, Keys
 from pairproof.harness.rocketmq.laws.dispatching import Dispatching
+from pairproof.harness.rocketmq.laws.spoiled import Spoiled
 
 
 class QueueDerivedEqual(Dispatching):
@@ -25,11 +29,23 @@ class QueueDerivedEqual(Dispatching):
 
     def begin(self) -> None:
         super().begin()
+        self.spoiled = Spoiled()
         self.audit: int | None = None
         self.seen: dict[tuple[str, str | None], Event] = {}
         """What the present audit read first of each queue and key."""
         self.settled: dict[str, bool] = {}
         """Of the present audit: whether nodes have dispatched what they hold."""
+
+    def on_start(self, event: Append | Start) -> None:
+        super().on_start(event)
+        self.spoiled.started(event)
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        super().on_crash(event)
+        self.spoiled.crashed(event)
+
+    def on_wipe(self, event: Wipe) -> None:
+        self.spoiled.wiped(event)
 
     def on_entries(self, event: Entries) -> None:
         """A queue was read; compared when the other node's was."""
@@ -58,7 +74,7 @@ class QueueDerivedEqual(Dispatching):
         other = self.seen.setdefault((event.kind, name), event)
         ledger = self.ledger
         for node in (other.node, event.node):
-            if node not in ledger.up or node in ledger.rolled or ledger.is_longer(node):
+            if node not in ledger.up or node in ledger.rolled or node in self.spoiled or ledger.is_longer(node):
                 return None
         return other if other.node != event.node else None
 
