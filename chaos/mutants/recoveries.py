@@ -6,6 +6,7 @@ from pairproof.reference.core.files import MappedFiles
 from pairproof.reference.core.key_index import KeyIndex
 from pairproof.reference.core.recovery import LogRecovery
 from pairproof.reference.core.store import MessageStore
+from pairproof.reference.errors import StoreRefused
 from pairproof.reference.ports import Disk
 
 
@@ -23,6 +24,22 @@ class LeavesWhatItCut(LogRecovery):
             return super().cut(end)
         files.end = end
         return files.used_until(end)
+
+
+@seeded("master", "log-recovered", "starts on a log that is not whole after an orderly stop, whatever it loses")
+class StartsOnABrokenLog(LogRecovery):
+    def check_whole(self, end: int, used: int, why: str) -> None:
+        pass
+
+
+@seeded("slave", "log-recovered", "cuts its log, and then refuses it")
+class CutsWhatItRefuses(LogRecovery):
+    def check_whole(self, end: int, used: int, why: str) -> None:
+        try:
+            super().check_whole(end, used, why)
+        except StoreRefused:
+            self.files.truncate(end)
+            raise
 
 
 class UnsyncedFiles(MappedFiles):
