@@ -28,6 +28,8 @@ from pairproof.reference.core.namesrv import NameServer
 
 SHARE = 1 / 8
 """How many of the trials have such a visit."""
+LONG_MS = 25_000
+"""A visit that waits longer is half as likely as another one."""
 ENDS = ("crash", "abort")
 """What stays in the history of what happens meanwhile. Connections close as time passes, by themselves."""
 
@@ -180,7 +182,9 @@ def chosen(
     if not nodes or dice.random() >= SHARE:
         return None
     node = dice.choice(nodes)
-    return node, dice.choice(found(node))
+    drawn = found(node)
+    weights = [1 if sum(step.wait_ms for step in steps) > LONG_MS else 2 for steps in drawn]
+    return node, dice.choices(drawn, weights)[0]
 
 
 def visits_of(node: object) -> Sequence[Sequence[Step]]:

@@ -87,6 +87,8 @@ def test_some_trials_have_one_and_over_them_all_are_paid() -> None:
     assert 80 <= len(paid) <= 180
     assert {(node, id(steps)) for node, steps in paid} == {(node, id(steps)) for node, steps in ALL}
     assert drawn[:50] == [chosen(str(seed), nodes, found.__getitem__) for seed in range(50)]
+    long = [steps for _, steps in paid if sum(step.wait_ms for step in steps) > sim_visits_in_time.LONG_MS]
+    assert 0 < len(long) < len(paid) / 2
     assert chosen("0", (), found.__getitem__) is None
 
 
