@@ -26,7 +26,7 @@ from pairproof.harness.rocketmq.served import NOTHING, TOLD
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
 
-SHARE = 1 / 8
+SHARE = 1 / 10
 """How many of the trials have such a visit."""
 LONG_MS = 25_000
 """A visit that waits longer is half as likely as another one."""
