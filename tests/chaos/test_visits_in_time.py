@@ -27,6 +27,7 @@ from pairproof.harness.trial import Trial
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.client_table import ClientTable
 from pairproof.reference.core.command_peers import CommandPeers
+from pairproof.reference.core.consume_queue import Entry
 from pairproof.reference.core.delayed_delivery import DelayedDelivery
 from pairproof.reference.core.processors.members import Members
 from pairproof.reference.core.processors.pulling import Pulling
@@ -115,6 +116,12 @@ def holds_for_ever(self: Pulling, key: Hashable) -> None:
     self._looking = False
 
 
+def drops_what_does_not_match(self: Pulling, topic: str, queue_id: int, next_offset: int, tags_code: int) -> None:
+    for each in self._taken(topic, queue_id):
+        if each.takes is None or each.takes(Entry(0, 0, tags_code)):
+            self._answer(each, may_hold=False)
+
+
 def at_once(self: DelayedDelivery, level: int, entry: object) -> int:
     return 0
 
@@ -136,6 +143,7 @@ def forgets_clients_at_once(self: ClientTable, now: int) -> list[Any]:
     (Members, "tells", lambda self, group: True, UNTOLD, "hears nothing of all that, answered TOLD"),
     (Pulling, "arrived", nothing, HELD, "answered at once, answered NOTHING"),
     (Pulling, "on_timer", holds_for_ever, HELD, "the time of the pull is over, answered NOTHING"),
+    (Pulling, "arrived", drops_what_does_not_match, BY_TAG, "the blue one has come, answered NOTHING"),
     (DelayedDelivery, "wait_ms", at_once, DELAYED, "nothing has come after 700 ms"),
     (DelayedDelivery, "_deliver", nothing, DELAYED, "the delayed message has come"),
     (RouteTable, "touch", nothing, SILENT_BROKER, "the way to the broker that was heard of"),
