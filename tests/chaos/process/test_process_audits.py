@@ -131,3 +131,21 @@ def test_a_crash_comes_after_all_that_its_node_traced(tmp_path: Path) -> None:
     world.nodes["slave"].note("dispatch", 300)
     world.evidence.poll()
     assert world.evidence.last_moment("slave", now) > now == world.evidence.last_moment("master", now)
+
+
+def test_a_node_s_log_is_read_before_it_starts_unless_it_has_none_or_no_disk_to_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def seen(files: Callable[[object], dict[str, bytes]]) -> list[tuple[object, ...]]:
+        world = World(tmp_path)
+        monkeypatch.setattr(Node, "files", lambda node, prefixes: files(prefixes))
+        world.inspection.starting("slave")
+        return [(each.kind, each.node, each.incarnation, each.f, each.hi) for each in world.recorder.events]
+
+    def without_power(prefixes: object) -> dict[str, bytes]:
+        raise LabError("cannot read it: Input/output error")
+
+    log = {"commitlog/" + "0" * 20: bytes(100)}
+    assert seen(lambda prefixes: log) == [("found", "slave", 2, "orderly", 0)]
+    assert seen(lambda prefixes: {**log, "abort": b""}) == [("found", "slave", 2, "crash", 0)]
+    assert seen(lambda prefixes: {"abort": b""}) == [] == seen(without_power)

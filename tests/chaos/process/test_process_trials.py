@@ -173,3 +173,12 @@ def test_nothing_of_a_lab_stays(lab: ProcessLab, labs_folder: Path) -> None:
     assert list(labs_folder.glob("*/lab-*"))
     lab.close()
     assert not list(labs_folder.glob("*/lab-*"))
+
+
+@pytest.mark.parametrize(("name", "ended"), [("kill", "crash"), ("restart", "orderly")])
+def test_a_log_is_read_before_its_broker_starts_on_it_again(lab: ProcessLab, name: str, ended: str) -> None:
+    trial = play(lab, under(name, node="slave"))
+    seen = [each for each in trial.events if each.kind in ("found", "start") and each.node == "slave"]
+    assert [(each.kind, each.incarnation) for each in seen] == [("start", 1), ("found", 2), ("start", 2)]
+    found, start = seen[1:]
+    assert found.f == ended and found.status == "whole" and found.hi == start.hi and violated(trial) == {}
