@@ -48,7 +48,10 @@ class MakesAsBefore(TopicTable):
 class FailsOverDeletedTopics(Administration):
     def on_delete_topic(self, request: Request) -> None:
         self.check_role()
-        self.parts.topics.remove(request.header["topic"])
+        name = request.header["topic"]
+        # That it refuses as others do.
+        self.check_own_topic(name)
+        self.parts.topics.remove(name)
         request.refuse(remoting.SYSTEM_ERROR, "java.lang.NullPointerException")
 
 

@@ -274,7 +274,7 @@ _OF_NAMES = (
     _compressed("a compressed registration with a part longer than all", struct.pack(">i", 1_000), _STATE),
     _compressed("a compressed registration with a part of negative length", struct.pack(">i", -2), _STATE),
     _compressed("a compressed registration of fewer topics than it says", _sized(_STATE), bytes([0, 0, 0, 2])),
-    _compressed("a compressed registration whose state is no state", _sized(b"[1]"), bytes(4), _sized(b"[]")),
+    _compressed("a compressed registration whose state is a list", _sized(b"[1]"), bytes(4), _sized(b"[]")),
     _registration("a registration whose topics are a number", b'{"topicConfigSerializeWrapper":7}'),
     _registration("a registration of no address", b"{}", "brokerAddr"),
     Invalid("a state of topics that is not JSON", Request.QUERY_DATA_VERSION, _REGISTER, b"new"),

@@ -132,7 +132,7 @@ REFUSALS: Mapping[str, frozenset[str]] = {
     "a compressed registration with a part longer than all": _ERROR,
     "a compressed registration with a part of negative length": _ERROR,
     "a compressed registration of fewer topics than it says": _ERROR,
-    "a compressed registration whose state is no state": _ERROR,
+    "a compressed registration whose state is a list": _ERROR,
     "a registration whose topics are a number": _ERROR,
     "a registration of no address": _ERROR,
     "a state of topics that is not JSON": _ERROR,

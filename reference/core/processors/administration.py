@@ -76,7 +76,7 @@ class Administration:
         self.check_role()
         header = request.header
         name = header["topic"]
-        self._check_own_topic(name)
+        self.check_own_topic(name)
         check_range("readQueueNums", header["readQueueNums"], 0, MAX_QUEUES)
         check_range("writeQueueNums", header["writeQueueNums"], 0, MAX_QUEUES)
         check_range("perm", header["perm"], 0, ALL_PERMS)
@@ -95,11 +95,11 @@ class Administration:
         """215: a topic that is not there is deleted already."""
         self.check_role()
         name = request.header["topic"]
-        self._check_own_topic(name)
+        self.check_own_topic(name)
         self.parts.topics.remove(name)
         request.answer()
 
-    def _check_own_topic(self, name: str) -> None:
+    def check_own_topic(self, name: str) -> None:
         """CodecError for a topic that nobody may create, change or delete."""
         check_topic(name)
         if name in self.system_topics or name.startswith("rmq_sys_"):
