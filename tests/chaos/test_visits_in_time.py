@@ -45,7 +45,7 @@ ALL = [
     for steps in found
 ]  # fmt: skip
 LOCKS, FORGOTTEN, ENDED, PRODUCES, UNTOLD, HELD, BY_TAG, SHORTLY, DELAYED, PENDING = visits_in_time.OF_MASTERS
-SILENT_BROKER, LOST_BROKER = visits_in_time.OF_NAMES
+SILENT_BROKER, LONELY_BROKER, LOST_BROKER = visits_in_time.OF_NAMES
 
 
 def visited(
@@ -148,6 +148,8 @@ def forgets_clients_at_once(self: ClientTable, now: int) -> list[Any]:
     (DelayedDelivery, "_deliver", nothing, DELAYED, "the delayed message has come"),
     (RouteTable, "touch", nothing, SILENT_BROKER, "the way to the broker that was heard of"),
     (RouteTable, "expire", forgets_nobody, SILENT_BROKER, "the way to the broker that was heard of"),
+    (RouteTable, "touch", nothing, LONELY_BROKER, "115 s after it was heard of"),
+    (RouteTable, "expire", forgets_nobody, LONELY_BROKER, "the way to nobody"),
     (RouteTable, "gone", nothing, LOST_BROKER, "the way to two brokers"),
 ])  # fmt: skip
 def test_a_broken_node_is_seen(
