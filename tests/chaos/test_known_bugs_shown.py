@@ -20,6 +20,9 @@ WITHOUT = {
     "ignores_heartbeat_offset", "ignores_backup", "slave_takes_no_commits",
     # A question that a trial asks only now and then: two runs of the same program ask others.
     "indexes_first_key",
+    # Visits in which a minute passes, which labs with real time do not pay.
+    "commits_what_is_pending", "counts_questions_as_heartbeats", "ends_pulls_at_each_look", "hears_registrations_only",
+    "renews_no_locks", "tells_quiet_groups",
     # They take longer programs than are hunted here.
     "takes_first_queue",
 }  # fmt: skip

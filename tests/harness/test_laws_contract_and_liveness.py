@@ -79,6 +79,9 @@ def test_a_slave_with_a_history_of_its_own_keeps_no_promise() -> None:
     rolled.connect().report(200).ok("m0").crash("master", "machine").restart("master", 100)
     found = assert_holds(Contract, rolled.audit(records={"master": ["m8"], "slave": ["m8", "m9"]}))
     assert found.notes["permitted_losses"] == 1
+    # Its records may begin in one log and end in another.
+    spliced = rolled.audit(records={"master": ["m8"], "slave": ["m8", "m9", "m8m9"]})
+    assert_holds(Contract, spliced)
 
 
 def lied(history: H, node: str) -> H:

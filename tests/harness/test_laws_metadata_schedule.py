@@ -102,6 +102,9 @@ def test_a_slave_that_learns_of_its_master_later_has_a_period_from_then() -> Non
     assert_vacuous(MetaSchedule, unknown().wait(90_000).register().wait(14_000).marked("end"))
     assert_broken(MetaSchedule, unknown().wait(90_000).register().wait(14_001).marked("end"), "synced nothing")
     assert_vacuous(MetaSchedule, unknown().register(master=None).wait(90_000).marked("end"))
+    # What it learns at the very moment of its first look may have come too late for that.
+    assert_vacuous(MetaSchedule, unknown().wait(3_000).register().wait(14_000).marked("end"))
+    assert_broken(MetaSchedule, unknown().wait(2_999).register().wait(4_002).marked("end"), "synced nothing for 4002")
     # A registration that failed is no answer.
     assert_broken(MetaSchedule, named().register(status="failed").wait(7_001).marked("end"), "synced nothing")
     assert_vacuous(MetaSchedule, named().register(master=None).wait(90_000).marked("end"))

@@ -418,6 +418,24 @@ def test_entries_are_the_same_on_both() -> None:
     assert_broken(QueueDerivedEqual, both(7, 7, start=1), "the entries of t/0 from 1 on are not the same")
 
 
+@pytest.mark.parametrize(("f", "owes"), [("normal", False), ("abnormal", True)])
+def test_a_node_that_cannot_know_that_its_disk_has_lied_is_left_out(f: str, owes: bool) -> None:
+    def lied() -> H:
+        history = dispatch(put(put(put(bare(), 100), 200), 300), 300)
+        dispatch(put(history, 300, "slave"), 300, "slave").add("stop", node="slave")
+        history.add("crash", node="slave", f="machine", value=300, status="lied")
+        return history.add("start", node="slave", f=f, lo=0, hi=300).after(2_000)
+
+    unlike = entries(entries(lied(), "master", 0, 2, digest=7), "slave", 0, 2, digest=8)
+    lacking = entries(listed(lied(), "slave", *THREE), "slave", 0, 1, "t/1")
+    if owes:
+        assert_broken(QueueDerivedEqual, unlike, "are not the same on master and slave")
+        assert_broken(QueueWholeRecords, lacking, "slave has no queue t/0")
+    else:
+        assert_vacuous(QueueDerivedEqual, unlike)
+        assert_holds(QueueWholeRecords, lacking)
+
+
 def test_queues_of_other_names_and_other_audits_are_not_compared() -> None:
     history = both(7, 7)
     entries(history, "master", 0, 1, "t/1", digest=5)

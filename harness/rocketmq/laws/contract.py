@@ -3,7 +3,8 @@
 At the final audits every send is looked up in the records of all stores and judged by
 :mod:`pairproof.harness.rocketmq.contract` for its role, in-sync replicas, flush type, answer and what happened to the
 stores since. A record of a message that nobody sent is a violation too, save what RocketMQ stores for itself when an
-offset moves. ``notes`` count what was ``required`` (to survive, or not to exist), the ``permitted_losses``, and what
+offset moves, and on slaves in class rollback (see the ledger), where a record may begin in one log and end in another.
+``notes`` count what was ``required`` (to survive, or not to exist), the ``permitted_losses``, and what
 was ``stronger`` than promised: it might have vanished and did not.
 
 An answer that rests on the word of peers that are no slaves (``ack-replicated``) promises a copy on the master only.
@@ -132,7 +133,9 @@ class Contract(Law):
         if pushes is not None:
             # Where only flushed bytes are pushed no power loss leads there.
             self.notes |= {f"trials_pushing_{pushes}": 1, f"rollbacks_pushing_{pushes}": self.ledger.rollbacks}
-        for records in held.values():
+        for node, records in held.items():
+            if node in self.ledger.rolled:
+                continue
             for message, record in records.items():
                 is_own = (record.queue or "").startswith(OWN_EVENTS)
                 if message is not None and message not in self.sent and not is_own:

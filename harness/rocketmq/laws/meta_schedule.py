@@ -182,7 +182,7 @@ class MetaSchedule(MetadataLaw):
             return
         # Where nobody says when the broker started, its first look may have come before it knew its master.
         told_by = first if life.is_told else life.started + plan.first * MS // 2
-        if life.began is None and life.known <= told_by:
+        if life.began is None and life.known < told_by:
             due = first
         else:
             due = max(life.last, life.known) + plan.period * MS
