@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from pairproof.chaos.targets.rocketmq import SIMULATED
 from pairproof.harness import judge, registry, resolve
 from pairproof.harness.law import Law
 
@@ -29,6 +30,7 @@ need it are not observable.
 MEANS: Mapping[str, str] = MappingProxyType({
     "append": "its commit log's files: each whole record, its CRC checked",
     "cut": "its commit log's files: at a start they hold less than the log had",
+    "found": "its store's files, read when it is down and about to start: not recorded in the controls below",
     "register": "taps of its link to the name server: the answer reaches it",
     "dispatch": "its consume queues' files: the entries of each record, once the record is in the log",
     "sync": "taps of its links to the master, and what its log says it did not get; not what it took over",
@@ -37,6 +39,10 @@ MEANS: Mapping[str, str] = MappingProxyType({
     "diverged": "its log, of 4.9.3 to 4.9.x: `slave[...] request offset=... greater than local commitLog offset=...`",
 })  # fmt: skip
 """Kinds of event that others tell of a Java broker; of any target clients, taps, the lab and audits record the rest."""
+
+
+NOTHING = ("nothing: only a broker itself can tell", "nothing: only the simulation records it")
+"""Of kinds that no other can tell, and of those that need virtual time, or clients of the simulation."""
 
 
 class Control(NamedTuple):
@@ -106,7 +112,7 @@ def _kinds() -> Iterator[str]:
     yield from ("## Kinds of event", "", "| kind | 4.9.7 | 5.5.0 | made of |", "|---|---|---|---|")
     for kind in sorted(MEANS.keys() | seen["reference"] - seen[VERSIONS[0]]):
         told = ("yes" if kind in seen[name] else "no" for name in VERSIONS)
-        yield f"| `{kind}` | {' | '.join(told)} | {MEANS.get(kind, 'nothing: only a broker itself can tell')} |"
+        yield f"| `{kind}` | {' | '.join(told)} | {MEANS.get(kind, NOTHING[kind in SIMULATED])} |"
     yield from ("", "All other kinds are recorded by clients, taps, the lab and audits, of any target.")
 
 
