@@ -175,6 +175,16 @@ def test_a_world_that_was_disturbed_accuses_nobody_for_150_s(place: str) -> None
         assert_broken(GroupShared, between_brokers, "2 members hold T/0")
 
 
+@pytest.mark.parametrize("returns", [True, False])
+def test_while_a_broker_is_down_nobody_knows_which_queues_there_are(returns: bool) -> None:
+    history = two().assign(0, process=2).crash("slave")
+    history = (history.start("slave") if returns else history).after(150_001)
+    if returns:
+        assert_broken(GroupShared, history.mark("end"), "2 members hold T/0")
+    else:
+        assert_vacuous(GroupShared, history.mark("end"))
+
+
 def test_members_of_a_broadcasting_group_hold_every_queue_each() -> None:
     history = world().come(f="broadcasting").assign(0).come(2, f="broadcasting").assign(0, process=2)
     assert_vacuous(GroupShared, history.after(3_001).mark("end"))

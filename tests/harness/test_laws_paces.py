@@ -125,6 +125,15 @@ def test_routes_are_asked_for_every_30_s() -> None:
     assert_broken(ClientPaced, twice, "asks where T is 3 ms after it last did")
 
 
+def test_a_client_asks_again_where_a_broker_name_has_gone() -> None:
+    def again(route: object) -> A:
+        late = joined().members(ms=999).beat(ms=9_999).route(route)
+        return late.after(700).route(PAIR)
+
+    assert_broken(ClientPaced, again(PAIR), "asks where T is 701 ms after it last did")
+    assert_holds(ClientPaced, again({}))
+
+
 def test_the_next_name_server_is_asked_at_once() -> None:
     def lost() -> A:
         return joined().members(ms=999).beat(ms=9_999).route(status="refused", node="nobody")

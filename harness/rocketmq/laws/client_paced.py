@@ -112,6 +112,7 @@ class ClientPaced(Law):
     def begin(self) -> None:
         self.clients: dict[int, Client] = {}
         self.masters: set[str] = set()
+        self.names: set[str] = set()
         """All that any route has named."""
 
     def on_lab(self, event: Lab) -> None:
@@ -259,6 +260,7 @@ class ClientPaced(Law):
             client.routes.pop(topic, None)
             client.routes[topic] = json.loads(event.detail or "{}")
             self.masters |= client.masters()
+            self.names |= client.brokers().keys()
             if not client.hearers() <= client.beaten:
                 client.expects(BEAT, event.t, event.t)
         again = ROUTE_NS
@@ -270,7 +272,10 @@ class ClientPaced(Law):
 
     def _lacks_masters(self, client: Client) -> bool:
         """Whether it may turn to a name server before it turns to a master."""
-        return not self.masters <= client.masters() or any("0" not in nodes for nodes in client.brokers().values())
+        found = client.brokers()
+        if not (self.masters <= client.masters() and self.names <= found.keys()):
+            return True
+        return any("0" not in nodes for nodes in found.values())
 
     @property
     def _slack(self) -> int:

@@ -7,7 +7,8 @@ tells shares out every 20 s only. A queue that was given up less than 3 s ago is
 gives its queues up first, and then says goodbye.
 
 Judged in an undisturbed world: no crash, stop or other store, and no fault but between slaves and their master, in the
-150 s before (a lost member is missed after 120 s, and groups share out every 20 s).
+150 s before (a lost member is missed after 120 s, and groups share out every 20 s); and no broker is down, as one is
+that refused its store.
 Left out: broadcasting groups, whose members hold every queue each; which member gets which queue; groups without
 members. Other than most laws this one hears of another broker name's master, too: a group shares the queues of all
 masters.
@@ -63,6 +64,7 @@ class GroupShared(Law):
         """When something happened to the world last, ns."""
         self.going_on: set[int] = set()
         """Faults that concern consumers, by number."""
+        self.down: set[str] = set()
         self.routed: dict[int, int] = {}
         """Consumers that know the way to a master, and since when, ns."""
 
@@ -117,10 +119,14 @@ class GroupShared(Law):
         self._look(event)
         self.disturbed = event.t
 
+        if isinstance(event, Crash | Stop):
+            self.down.add(event.node)
+
     on_stop = on_wipe = on_pause = on_resume = on_crash
 
     def on_start(self, event: Start) -> None:
         """The first starts are how a world begins."""
+        self.down.discard(event.node)
         if self.disturbed is not None:
             self.disturbed = event.t
 
@@ -129,7 +135,7 @@ class GroupShared(Law):
 
     def _look(self, event: Event) -> None:
         """Judge how all groups stand, before what happens now."""
-        if self.going_on or (self.disturbed is not None and event.t - self.disturbed <= AFTER_NS):
+        if self.going_on or self.down or (self.disturbed is not None and event.t - self.disturbed <= AFTER_NS):
             return
         for name, group in self.groups.items():
             took = event.t - group.changed
