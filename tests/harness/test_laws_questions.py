@@ -50,6 +50,16 @@ def test_a_query_by_key_finds_the_message_that_has_it() -> None:
     assert_holds(QueryByKey, by_key(read(bare()), topic="u", status="QUERY_NOT_FOUND"))
 
 
+@pytest.mark.parametrize(("f", "owes"), [("normal", False), ("abnormal", True)])
+def test_an_index_of_which_a_lying_disk_lost_a_part_owes_nothing_until_it_is_made_anew(f: str, owes: bool) -> None:
+    history = bare().add("stop", node="master").add("crash", node="master", f="machine", status="lied")
+    history = by_key(read(history.add("start", node="master", f=f, lo=0, hi=END)), status="QUERY_NOT_FOUND")
+    if owes:
+        assert_broken(QueryByKey, history, "without the message at 100")
+    else:
+        assert_vacuous(QueryByKey, history)
+
+
 def test_a_broker_without_an_index_finds_nothing_by_key() -> None:
     def without() -> H:
         return read(bare(messageIndexEnable=False))

@@ -3,15 +3,18 @@
 The records that a broker answers with, each once or more, are those that its log lists with this key and topic, byte
 for byte; for a key that nobody sent there are none, nor for any where the broker keeps no index (messageIndexEnable).
 Judged where the queues of these records are complete (see ``asked``): the index is written before them. Left out: more
-than 64 messages with one key, of which a broker answers with some; slaves in class rollback. What stores hold of the
+than 64 messages with one key, of which a broker answers with some; slaves in class rollback; nodes that a lying disk has
+left without a part of their index, and that could not know it (``spoiled``). What stores hold of the
 index, see ``queue-derived-equal``.
 Source: QueryMessageProcessor.queryMessage, DefaultMessageStore.queryMessage.
 """
 
 import json
 
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.answers import Answer
 from pairproof.harness.rocketmq.laws.asked import Asked, Log, named
+from pairproof.harness.rocketmq.laws.spoiled import Spoiled
 from pairproof.harness.rocketmq.settings import keeps_index
 
 MOST_MESSAGES = 64
@@ -26,7 +29,27 @@ class QueryByKey(Asked):
     needs = frozenset({"answer", "record", "audit", "entries"})
     subjects = frozenset({"key"})
 
+    def begin(self) -> None:
+        super().begin()
+        self.spoiled = Spoiled()
+
+    def on_start(self, event: Start) -> None:
+        super().on_start(event)
+        self.spoiled.started(event)
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        super().on_crash(event)
+        self.spoiled.crashed(event)
+
+    on_stop = on_crash
+
+    def on_wipe(self, event: Wipe) -> None:
+        super().on_wipe(event)
+        self.spoiled.wiped(event)
+
     def judge(self, event: Answer, log: Log) -> None:
+        if event.node in self.spoiled:
+            return
         asked = event.message and keeps_index(self.ledger.config.get(event.node, {}))
         held = [
             each
