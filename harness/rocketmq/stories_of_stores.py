@@ -151,6 +151,7 @@ STORES = (
                 advance(100), fault("restart", node=node), fault("power_loss", node=node, keep=keep), advance(100),
                 heal("power_loss"), heal("lying_flush"), heal("restart"), send(0), advance(6_000),
             ),
+            alone=True,
         )
         for node in ("slave", "master") for keep in ("hole", "some")
     ),
@@ -174,6 +175,7 @@ STORES = (
             *(send(number % 2, size=420) for number in range(7)), advance(21_000),
             fault("restart", node="slave"), advance(100), heal("restart"), advance(6_000), send(0), advance(2_000),
         ),
+        alone=True,
     ),
     Story(
         "power fails when only a queue knows which offsets it has given",

@@ -14,6 +14,8 @@ class Story(NamedTuple):
     about: str
     settings: Args
     ops: tuple[Op, ...]
+    alone: bool = False
+    """Whether nothing disturbs it: it leaves a store of which no broker promises anything."""
 
 
 def advance(ms: int) -> Op:

@@ -117,6 +117,18 @@ def test_an_offset_goes_to_another_message_only_when_the_first_was_lost() -> Non
     assert_broken(QueueDense, listed(kept, "master", ("m0", "t/0", 0), ("m3", "t/0", 1)), "went to m3")
 
 
+@pytest.mark.parametrize(("f", "owes"), [("normal", False), ("abnormal", True)])
+def test_offsets_that_a_lying_disk_has_lost_are_given_again(f: str, owes: bool) -> None:
+    history = listed(bare(), "master", *THREE).add("stop", node="master")
+    history.add("crash", node="master", f="machine", value=300, status="lied")
+    history.add("start", node="master", f=f, lo=0, hi=300)
+    again = answered(history, "m9", 300, 0)
+    if owes:
+        assert_broken(QueueDense, again, "offset 0 of t/0 went to m9; m0 has it, and was not lost")
+    else:
+        assert_holds(QueueDense, again)
+
+
 def test_another_store_has_its_own_offsets() -> None:
     wiped = listed(bare(), "master", *THREE).crash("master").add("wipe", node="master", f="image").start("master", 300)
     assert_holds(QueueDense, listed(wiped, "master", ("m0", "t/0", 0), ("m3", "t/0", 1)))

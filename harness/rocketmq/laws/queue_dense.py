@@ -10,7 +10,8 @@ Three things are asked of the records that an audit lists, and of the answers th
   know how far the queue has come.
 
 Whether a message might be lost says ``contract``. Left out: what an earlier life of the master told, or told of a send
-that carries a remark (a delayed message goes to another queue first). Slaves in class rollback (see the ledger), whose
+that carries a remark (a delayed message goes to another queue first). What a lying disk lost of the master's queues
+before a start that could not know it (``spoiled``). Slaves in class rollback (see the ledger), whose
 log is no copy of any one log; and logs that begin before that of a slave which was promoted, since it gives the offsets
 before that a second time. Half messages, where they are stored with offset 0 (the rolled-back ones, and all of them
 before 4.3): a record's event does not tell them, and simulated clients send none.
@@ -19,9 +20,10 @@ Source: CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
 
 from pairproof.harness.content import waits_first
 from pairproof.harness.kinds.client import Invoke, Ok
-from pairproof.harness.kinds.node import Start, Wipe
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
 from pairproof.harness.rocketmq.laws.one_life import OneLife
+from pairproof.harness.rocketmq.laws.spoiled import Spoiled
 from pairproof.harness.rocketmq.places import MASTER
 
 Place = tuple[str | None, int | None]
@@ -36,6 +38,7 @@ class QueueDense(OneLife):
 
     def begin(self) -> None:
         super().begin()
+        self.spoiled = Spoiled()
         self.listed: dict[str | None, list[Record]] = {}
         """Records of audits that are not done, by node."""
         self.told: dict[int | None, Ok] = {}
@@ -97,11 +100,21 @@ class QueueDense(OneLife):
         """The oldest files are gone, of this log and of any that is copied from it later."""
         self.expired = True
 
+    def on_crash(self, event: Crash | Stop) -> None:
+        super().on_crash(event)
+        self.spoiled.crashed(event)
+
+    on_stop = on_crash
+
     def on_wipe(self, event: Wipe) -> None:
+        self.spoiled.wiped(event)
         if event.node == MASTER:
             self.taken.clear()
 
     def recovered(self, event: Start) -> None:
+        self.spoiled.started(event)
+        if event.node in self.spoiled:
+            self.taken.clear()
         if event.hi is None and not self.lost_power:
             # Nobody says what was recovered; without a power loss it is all that there was.
             return
