@@ -267,6 +267,33 @@ def test_a_slave_that_cannot_rejoin_is_excused_when_the_master_says_so() -> None
     assert_holds(LiveConverges, diverged(lost_tail()).mark("heal").after(90_000).mark("unsettled").audit())
 
 
+@pytest.mark.parametrize(("grows_ms", "late"), [(41_000, False), (1_000, True)])
+def test_a_slave_that_was_ahead_has_the_bound_from_when_the_master_was_ahead_of_it(grows_ms: int, late: bool) -> None:
+    named = diverged(lost_tail().mark("heal")).after(grows_ms)
+    named.add("diverged", node="master", link=named.link, hi=200, value=100)
+    named.put("m2").put("m3").append("slave", 200, 300)
+    settled = named.after(90_000 - grows_ms if late else 10_000).mark("converged").audit()
+    if late:
+        assert_broken(LiveConverges, settled, "slave needed 89000 ms to catch up")
+    else:
+        assert_holds(LiveConverges, settled)
+
+
+def spliced() -> H:
+    """A slave that is ahead takes the place of a master that had lost what it has."""
+    history = lost_tail().put("m2").crash("master").stop("slave")
+    history.add("wipe", node="master", f="image", detail="slave").add("wipe", node="slave", f="empty")
+    return history.start("master", 200).start("slave", 0)
+
+
+def test_nobody_promises_anything_of_a_master_whose_log_is_of_two_histories() -> None:
+    dead = lost_tail().put("m2").crash("master").start("master", 200).mark("heal")
+    silent = dead.probe("p0").over("p0", "info", "disconnected").mark("converged").audit(hi={"slave": 200})
+    assert_broken(LiveConverges, silent, "none of 1 sends after healing")
+    promoted = spliced().mark("heal").probe("p0").over("p0", "info", "disconnected").mark("converged").audit()
+    assert_vacuous(LiveConverges, promoted)
+
+
 def test_a_refusal_that_was_over_before_healing_excuses_nothing() -> None:
     gone = [diverged(lost_tail()).crash("master"), diverged(lost_tail()).stop("master")]
     for over in (diverged(lost_tail()).close(), *(each.start("master") for each in gone)):

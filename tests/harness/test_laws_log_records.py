@@ -152,6 +152,10 @@ def times(history: H, *values: int, node: str = "master", op: int = 1) -> H:
 def test_store_times_may_stand_still_and_not_go_back(node: str) -> None:
     assert_holds(StoreTimeOrdered, times(bare(), 5, 5, 7, node=node))
     assert_broken(StoreTimeOrdered, times(bare(), 5, 7, 6, node=node), "m2 at 200 was stored at 6 ms")
+    rolled = bare().append("master", 0, 300, "put").append("slave", 0, 300).crash("master", "machine")
+    assert (judged(StoreTimeOrdered, times(rolled.start("master", 100), 5, 7, 6, node=node).events).broken == 1) is (
+        node == "master"
+    )
 
 
 def test_each_reading_begins_anew() -> None:

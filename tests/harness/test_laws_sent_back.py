@@ -167,6 +167,21 @@ def test_what_the_master_took_comes_while_a_member_lives() -> None:
     assert_broken(DeliverSentBack, went(world().back(), 71_000).mark("end"), never)
     assert_vacuous(DeliverSentBack, went(world().back(phase="info"), 71_000).mark("end"))
     assert_vacuous(DeliverSentBack, went(world().back(most=0), 71_000).mark("end"))
+    for node, excused in (("slave", True), ("master", False)):
+        moved = went(world().back(), 10_000)
+        moved.add(
+            "ok",
+            node=node,
+            process=1,
+            group=G,
+            f="pull",
+            queue=RETRY,
+            status="PULL_OFFSET_MOVED",
+            value=0,
+            queue_offset=9,
+        )
+        moved = went(moved, 61_000).mark("end")
+        assert_vacuous(DeliverSentBack, moved) if excused else assert_broken(DeliverSentBack, moved, never)
     gone = world().back()
     gone.go()
     assert_vacuous(DeliverSentBack, went(gone, 71_000).mark("end"))

@@ -61,6 +61,18 @@ def test_a_master_that_has_just_begun_or_whom_something_befell_may_refuse() -> N
     assert_broken(ValidTaken, asked(world().fault("stall", "ha"), "SERVICE_NOT_AVAILABLE"), "refuses")
 
 
+@pytest.mark.parametrize("ahead", [True, False])
+def test_a_master_that_was_a_slave_with_two_histories_may_refuse(ahead: bool) -> None:
+    history = world().append("master", 0, 200, "put").append("slave", 0, 200 if ahead else 100)
+    history.crash("master", "machine").start("master", 100).crash("master").stop("slave")
+    history.add("wipe", node="master", f="image", detail="slave").add("wipe", node="slave", f="empty")
+    refused = asked(history.start("master", 200).after(3_001), "SERVICE_NOT_AVAILABLE")
+    if ahead:
+        assert_vacuous(ValidTaken, refused)
+    else:
+        assert_broken(ValidTaken, refused, "refuses send")
+
+
 @pytest.mark.parametrize("setting", ["maxMessageSize", "mappedFileSizeCommitLog"])
 def test_a_message_may_be_too_large(setting: str) -> None:
     for status in ("MESSAGE_ILLEGAL", "SYSTEM_ERROR"):

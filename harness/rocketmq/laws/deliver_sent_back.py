@@ -4,13 +4,14 @@ Each delivery from a retry topic is of a message that was sent back so often, an
 passed since then. And what the master took comes again within its delay and 60 s, if a member lives all the time.
 
 That is judged at the trial's end, where nothing happened to any node or link in the 150 s before that time. Left out:
-members whose user fixed a slave to read from; slaves that do not converge; times, where the master's clock was set;
-everything after the master lost a part of its log.
+members whose user fixed a slave to read from; slaves that do not converge; what was ready when a slave moved its group
+on, since its queue begins later than the master's; times, where the master's clock was set; everything after the master
+lost a part of its log.
 Source: AbstractSendMessageProcessor.consumerSendMsgBack, DefaultMQPushConsumerImpl.copySubscription.
 """
 
 from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Consumer, Deliver
+from pairproof.harness.kinds.client import Consumer, Deliver, Ok
 from pairproof.harness.kinds.machine import Clock, Fault, Mark, Pause, Resume
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.laws.sent_back import RETRY, Asked, SentBack
@@ -18,6 +19,7 @@ from pairproof.harness.rocketmq.places import MASTER
 
 COMES_NS = 60_000 * MS
 """A group shares its queues out every 20 s, a consumer asks for a route every 30 s."""
+MOVED = "PULL_OFFSET_MOVED"
 AFTER_NS = 150_000 * MS
 """A lost member is missed after 120 s."""
 
@@ -40,6 +42,12 @@ class DeliverSentBack(SentBack):
         self.disturbed = 0
         """When something happened to the world last, ns."""
         self.was_set = self.unsettled = False
+        self.moved: dict[str | None, int] = {}
+        """By group, when a slave moved it on in a retry topic last, ns."""
+
+    def on_ok(self, event: Ok) -> None:
+        if event.status == MOVED and event.node != MASTER and (event.queue or "").startswith(RETRY):
+            self.moved[event.group] = event.t
 
     def on_consumer(self, event: Consumer) -> None:
         if event.status == "on":
@@ -71,7 +79,8 @@ class DeliverSentBack(SentBack):
         for op, since in self.taken.items():
             back = self.asked[op]
             level = self.level_of(back, back.times)
-            if level and _again(back) not in self.came:
+            is_skipped = self.moved.get(back.event.group, -1) >= since + self.delay_ns(level)
+            if level and _again(back) not in self.came and not is_skipped:
                 self._judge_absent(event, back, max(since + self.delay_ns(level) + COMES_NS, self.disturbed + AFTER_NS))
 
     def _judge_absent(self, end: Event, back: Asked, due: int) -> None:

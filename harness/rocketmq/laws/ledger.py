@@ -7,7 +7,7 @@ Three questions that several laws ask are answered here and nowhere else:
 - :meth:`Ledger.is_covered`: had a slave appended all of this send, and validly reported its last byte?
 - ``rolled``: the slaves that hold bytes which a crash took from the master. Neither side can see that once the master
   has written past the slave's end, so some promises end there; they come back when the slave's log is cut to below the
-  point, or wiped.
+  point, or wiped. A master that was such a slave is one of them, too: nobody promises that its log can be read.
 
 Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMaxOffset, CommitLog recovery.
 """
@@ -272,6 +272,10 @@ class Ledger(ledger.Ledger):
         if node == MASTER:
             self._lost_power = False
             self._is_promoted |= event.detail is not None
+            if event.detail in self.rolled:
+                self.rolled[MASTER] = self.rolled[event.detail]
+            elif event.detail is not None or event.f == "empty":
+                self.rolled.pop(MASTER, None)
         else:
             for each in (self.ends, self.starts, self.claimed, self.rolled, self._copied):
                 each.pop(node, None)

@@ -3,7 +3,8 @@ or the master says why it cannot.
 
 The bound is made of the configured times, see :func:`bound_ms`. A slave that cannot rejoin, since its log is ahead of
 the master's or before its start, must be named (``diverged``) after healing or on a connection that still stands; and
-the naming must be true. That excuses this slave only, and no other one. Of the probes, the sends by which a lab tries
+the naming must be true. That excuses this slave only, and no other one; where the master's log has grown past its end
+at last, the bound counts from when it was named last. Of the probes, the sends by which a lab tries
 whether the brokers are alive (mark ``probe``), at least one must be answered as stored. Where a lab sends none, nobody
 asks; and where a client gave up before the longest wait that a master may impose, nobody knows.
 
@@ -11,8 +12,9 @@ Not applicable where a heartbeat interval is not below the housekeeping interval
 before its first report. A slave that learns its master's address from a name server has three registration periods
 besides: the master has two, since the first may only find out that its connection is dead, and the slave the next. Left
 out: how long the others took where one slave never came; trials at whose end a broker of the pair is down by itself,
-see ``node-lives``; and quiet afterwards. So is how long slaves took that close when a report is cut, where a lab with
-small buffers has one direction slower than the other: reports pile up, and every few KiB cost a new connection.
+see ``node-lives``; a master that was a slave in class rollback (see the ledger); and quiet afterwards. So is how long
+slaves took that close when a report is cut, where a lab with small buffers has one direction slower than the other:
+reports pile up, and every few KiB cost a new connection.
 Source: HAService.HAClient's waits, BrokerController (registration).
 """
 
@@ -151,7 +153,7 @@ class LiveConverges(Law):
         self.applicable = bool(slaves)
         if self.healed is None or self.settled is None or not self.applicable:
             return
-        if not self.ledger.gone.isdisjoint((MASTER, *slaves)):
+        if not self.ledger.gone.isdisjoint((MASTER, *slaves)) or MASTER in self.ledger.rolled:
             return
         self.judged += 1
         since = self.healed.t
@@ -164,7 +166,8 @@ class LiveConverges(Law):
             bound_ms(self.ledger.setting, slave) + address_ms(self.ledger.config.get(slave, {})) for slave in slaves
         )
         bound += flush_ms(self.ledger.config.get(MASTER, {}))
-        took = (self.settled.t - self.healed.t) / MS
+        named = max((each.t for each in self.named.values()), default=since)
+        took = (self.settled.t - max(since, named)) / MS
         if self.settled.f == "unsettled":
             self._judge_missing(slaves, self.settled, since)
         elif took > bound and not (self.cuts and any(self._closes(slave) for slave in slaves)):

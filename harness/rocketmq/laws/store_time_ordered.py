@@ -2,9 +2,10 @@
 
 Judged between neighbours among the records that the master stored between two settings of its clock (``clock``);
 where its appends are not seen, only as long as nobody has set it. A promotion counts as a setting: the new master has
-another clock's times in its log, and a slave's log may be a mixture of two (class rollback, see the ledger).
+another clock's times in its log.
 
-Left out: whether the time is right. Source: the design: lookups by time and the checkpoint search a log as ordered.
+Left out: slaves in class rollback (see the ledger), whose log may be a mixture of two; whether the time is right.
+Source: the design: lookups by time and the checkpoint search a log as ordered.
 """
 
 from pairproof.harness.history import Event
@@ -45,7 +46,7 @@ class StoreTimeOrdered(Law):
             self.just_set = False
 
     def on_record(self, event: Record) -> None:
-        if event.store_ms is None:
+        if event.store_ms is None or event.node in self.ledger.rolled:
             return
         stored = self.stored.get((event.lo, event.message), 0)
         before = self.last.get(event.node)

@@ -8,9 +8,9 @@ topics; a message as illegal if it has no body, as RocketMQ's own clients send n
 may be larger than maxMessageSize or a file of the log; so may one for a queue that a topic need not have which is made
 with defaultTopicQueueNums.
 
-Left out: slaves; masters that started less than 3 s before the call, or that a fault touched since then (a full disk,
-say); in labs with real time, what a busy broker answers. Source: SendMessageProcessor, PullMessageProcessor,
-ConsumerManageProcessor, AdminBrokerProcessor.
+Left out: slaves; masters that started less than 3 s before the call, that a fault touched since then (a full disk,
+say), or that were a slave in class rollback (see the ledger); in labs with real time, what a busy broker answers.
+Source: SendMessageProcessor, PullMessageProcessor, ConsumerManageProcessor, AdminBrokerProcessor.
 """
 
 from pairproof.harness.content import LARGE, told
@@ -111,7 +111,8 @@ class ValidTaken(Law):
     def _judge(self, event: Fail | Try, began: int, illegal: tuple[str, ...]) -> None:
         status = event.status or ""
         # What a client itself says, as of a connection, is no code.
-        if not status.isupper() or not self._is_settled(event.node, began):
+        settled = event.node not in self.ledger.rolled and self._is_settled(event.node, began)
+        if not status.isupper() or not settled:
             return
         self.judged += 1
         if not self._has_reason(event, illegal, status):
