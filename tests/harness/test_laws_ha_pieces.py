@@ -105,6 +105,8 @@ def test_a_frame_that_cannot_get_on_is_excused() -> None:
     assert_vacuous(HaFrameFinished, cut_frame().pause("slave", 20_000).mark("end"))
     assert_vacuous(HaFrameFinished, cut_frame().crash("master").close("m").after(20_000).mark("end"))
     assert_vacuous(HaFrameFinished, cut_frame().crash("slave", "machine").after(20_000).mark("end"))
+    # It is back, on another connection; its master has not heard that this one is dead.
+    assert_vacuous(HaFrameFinished, cut_frame().crash("slave", "machine").start("slave").after(20_000).close("m"))
 
 
 # ha-appends-frames

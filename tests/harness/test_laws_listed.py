@@ -86,6 +86,10 @@ def test_faults_and_broken_connections_excuse() -> None:
         assert_holds(GroupListed, two().fault("slow", place).fault("slow", place, "off").named("c1"))
     broken = two().call(2, "pull", "master", "info", ok_status="timeout")
     assert_holds(GroupListed, broken.named("c1"))
+    for status in ("timeout", "SYSTEM_ERROR"):
+        back = {"node": "master", "process": 2, "group": G, "op": 90, "queue": "T/0", "queue_offset": 0}
+        sent = two().add("back", **back, f="info", status=status).named("c1")
+        assert_holds(GroupListed, sent) if status == "timeout" else assert_broken(GroupListed, sent, "leaves out c2")
     assert_holds(GroupListed, two().crash("master").restart("master", 0).named(""))
     late = two().fault("slow", "client-master").come(3).ask("beat", 3).after(5_000).mark("end")
     assert_holds(GroupListed, late)

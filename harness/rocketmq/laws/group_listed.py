@@ -23,7 +23,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Consumer, Fail, Info
 from pairproof.harness.kinds.machine import Clock, Mark
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.groups import Ask
+from pairproof.harness.rocketmq.kinds.groups import Ask, Back
 from pairproof.harness.rocketmq.law import Law
 
 LIVES_NS = 120_000 * MS
@@ -108,6 +108,11 @@ class GroupListed(Law):
             self._unsure(event.node, event.group, event.process, event.t)
 
     on_info = on_fail
+
+    def on_back(self, event: Back) -> None:
+        """A message sent back is a call, too."""
+        if event.status in BROKEN:
+            self._unsure(event.node, event.group, event.process, event.t)
 
     def on_mark(self, event: Mark) -> None:
         self._look(event)

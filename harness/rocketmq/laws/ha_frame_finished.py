@@ -90,6 +90,12 @@ class HaFrameFinished(Law):
     def on_crash(self, event: Crash | Stop) -> None:
         if event.node == MASTER:
             self.writers.clear()
+            return
+        # Where its machine has lost power the connection stands, and nobody is there to take the rest.
+        for link, writer in self.writers.items():
+            known = self.ledger.links.get(link or "")
+            if known is not None and known.peer == event.node:
+                writer.pieces = 0
 
     on_stop = on_crash
 
