@@ -174,6 +174,16 @@ def test_a_clock_that_was_set_excuses_the_step_across_it_only() -> None:
     assert_broken(StoreTimeOrdered, clocked("master", 3_999), "m3 at 300")
 
 
+@pytest.mark.parametrize("slave", ["slave", None])
+def test_a_promotion_brings_another_clock_s_times(slave: str | None) -> None:
+    history = pair().put("m0").crash("master").add("wipe", node="master", f="image", detail=slave)
+    history = times(history.start("master", 100).put("m1"), 9_000, 4_000)
+    if slave:
+        assert_vacuous(StoreTimeOrdered, history)
+    else:
+        assert_broken(StoreTimeOrdered, history, "m1 at 100 was stored at 4000 ms")
+
+
 def test_a_slave_s_clock_excuses_nothing() -> None:
     assert_broken(StoreTimeOrdered, clocked("slave", 4_001), "m1 at 100", times=2)
 

@@ -43,7 +43,6 @@ JOIN = op("join", group=0, consumer=0)
 NAMES = {"lab.names": 1}
 SPLIT = {**NAMES, "slaveReadEnable": True, "accessMessageInMemoryMaxRatio": 0}
 FULL = op("fault", name="disk_full", node="master")
-ARMED = op("arm", name="promotion", node="slave3", rejoin="wiped", point="send", nth=1)
 LATE = op("arm", name="promotion", node="slave", rejoin="wiped", point="send", nth=1)
 READ_ONLY, WRITABLE = op("fault", name="read_only", node="slave"), op("heal", name="read_only")
 SHORTER: tuple[dict[str, Any], tuple[Op, ...]] = (
@@ -53,12 +52,6 @@ SHORTER: tuple[dict[str, Any], tuple[Op, ...]] = (
 )
 CASES: dict[str, tuple[dict[str, Any], tuple[Op, ...]]] = {
     "role-no-takeover": ({}, (FULL, send(producer=3, queue=1), promotion(), send(producer=1), advance(20))),
-    "store-time-ordered": (
-        {"lab.slaves": 3, "lab.bufferBytes": 600, "brokerRole": "ASYNC_MASTER", "haTransferBatchSize": 100,
-         "mappedFileSizeCommitLog": 4_096},
-        (advance(1), ARMED, send(), op("step", events=8), promotion("slave3"), advance(1), send(100),
-         op("step", events=4), promotion("slave2", "stale")),
-    ),
     "meta-one-way": (NAMES, (
         JOIN, advance(3_100), op("fault", name="kill", node="master"), advance(3_100), promotion(),
     )),
