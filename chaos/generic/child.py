@@ -20,7 +20,7 @@ from pairproof.chaos.generic import hook
 from pairproof.harness.errors import PairproofError
 
 AFTER_CRASH, AFTER_CRASH_S = 40, 40
-"""Further trials that a mutant crashes, in which a law may object, too, as in a run that goes on; in CPU seconds."""
+"""How many more trials a mutant may crash, and for how many CPU seconds: a law may object in them, too."""
 TRIED, FAILED = "trial", "failed"
 
 

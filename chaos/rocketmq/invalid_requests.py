@@ -16,7 +16,7 @@ from random import Random
 from typing import NamedTuple
 
 from pairproof.chaos.observers.remoting_codes import Request
-from pairproof.chaos.rocketmq.frames import framed
+from pairproof.chaos.rocketmq.frames import framed, sized
 from pairproof.chaos.rocketmq.provision import GROUP, TOPIC
 
 MOST = 3
@@ -92,10 +92,6 @@ def _registration(name: str, body: bytes, *missing: str, **changed: str) -> Inva
 
 def _compressed(name: str, *parts: bytes) -> Invalid:
     return _registration(name, zlib.compress(b"".join(parts)), compressed="true")
-
-
-def _sized(part: bytes) -> bytes:
-    return struct.pack(">i", len(part)) + part
 
 
 def _send(name: str, changed: Mapping[str, str], *missing: str) -> Invalid:
@@ -270,11 +266,11 @@ _OF_NAMES = (
     _registration("a compressed registration that is not compressed", b"{}", compressed="true"),
     _registration("a compressed registration that ends early", zlib.compress(bytes(400))[:-3], compressed="true"),
     _registration("a compressed registration of zeros", zlib.compress(bytes(400)), compressed="true"),
-    _compressed("a compressed registration with half a number", _sized(_STATE), bytes(2)),
+    _compressed("a compressed registration with half a number", sized(_STATE), bytes(2)),
     _compressed("a compressed registration with a part longer than all", struct.pack(">i", 1_000), _STATE),
     _compressed("a compressed registration with a part of negative length", struct.pack(">i", -2), _STATE),
-    _compressed("a compressed registration of fewer topics than it says", _sized(_STATE), bytes([0, 0, 0, 2])),
-    _compressed("a compressed registration whose state is a list", _sized(b"[1]"), bytes(4), _sized(b"[]")),
+    _compressed("a compressed registration of fewer topics than it says", sized(_STATE), bytes([0, 0, 0, 2])),
+    _compressed("a compressed registration whose state is a list", sized(b"[1]"), bytes(4), sized(b"[]")),
     _registration("a registration whose topics are a number", b'{"topicConfigSerializeWrapper":7}'),
     _registration("a registration of no address", b"{}", "brokerAddr"),
     Invalid("a state of topics that is not JSON", Request.QUERY_DATA_VERSION, _REGISTER, b"new"),

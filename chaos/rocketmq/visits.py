@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.observers.table_reader import parsed
-from pairproof.chaos.rocketmq.frames import Form
+from pairproof.chaos.rocketmq.frames import Form, sized
 from pairproof.chaos.rocketmq.provision import GROUP
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.harness.history import UNREADABLE
@@ -84,6 +84,11 @@ def as_json(told: object) -> bytes:
 
 def comes(name: str, *topics: tuple[str, str, int], group: str = GROUP) -> Step:
     """A consumer's heartbeat; of each topic its name, the tags, and the version of the subscription."""
+    return _beats(name, VISITOR, consumerDataSet=[consumes(group, *topics)])
+
+
+def consumes(group: str, *topics: tuple[str, str, int]) -> Mapping[str, object]:
+    """What a heartbeat says of a consumer's group: of each topic its name, the tags, and the subscription's version."""
     subscriptions = [
         {
             "classFilterMode": False, "codeSet": [ord(each) for each in _tags(wanted)], "expressionType": "TAG",
@@ -91,11 +96,10 @@ def comes(name: str, *topics: tuple[str, str, int], group: str = GROUP) -> Step:
         }
         for topic, wanted, version in topics
     ]  # fmt: skip
-    joined = {
+    return {
         "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET", "consumeType": "CONSUME_PASSIVELY", "groupName": group,
         "messageModel": "CLUSTERING", "subscriptionDataSet": subscriptions, "unitMode": False,
     }  # fmt: skip
-    return _beats(name, VISITOR, consumerDataSet=[joined])
 
 
 def _beats(name: str, client: str, **groups: object) -> Step:
@@ -143,8 +147,8 @@ def registers(name: str, number: int, address: str, topic: Sequence[int], versio
     state = {"counter": version, "timestamp": 1_690_000_000_000 + version}
     if compressed:
         parts = (as_json(state), struct.pack(">i", 1), b"visited %d %d %d SINGLE_TAG" % (readers, writers, perm))
-        sized = [_sized(parts[0]), parts[1], _sized(parts[2]), _sized(as_json(filters))]
-        body = zlib.compress(b"".join(sized))
+        whole = [sized(parts[0]), parts[1], sized(parts[2]), sized(as_json(filters))]
+        body = zlib.compress(b"".join(whole))
     else:
         config = {
             "order": False, "perm": perm, "readQueueNums": readers, "topicFilterType": "SINGLE_TAG",
@@ -171,10 +175,6 @@ def compares(name: str, address: str, version: int, ms: int | None = None) -> St
     """A broker asks whether its topics are those that it registered; ``ms``: when those became so, if not by number."""
     body = as_json({"counter": version, "timestamp": 1_690_000_000_000 + (version if ms is None else ms)})
     return Step(name, Request.QUERY_DATA_VERSION, whom(0, address), body, _compared)
-
-
-def _sized(part: bytes) -> bytes:
-    return struct.pack(">i", len(part)) + part
 
 
 def way(name: str, *more: str) -> Step:

@@ -39,6 +39,7 @@ from pairproof.chaos.rocketmq.visits import (
     as_json,
     compares,
     connected,
+    consumes,
     goes,
     locks,
     members,
@@ -84,19 +85,8 @@ def joins(
     name: str, client: str, conn: int, group: str = GROUP, wait_ms: int = 0, topics: Sequence[str] = ("visited",)
 ) -> Step:
     """A client's heartbeat: it is in a group of producers, and if it wants topics in one of consumers of that name."""
-    wanted = [
-        {
-            "classFilterMode": False, "codeSet": [], "expressionType": "TAG", "subString": "*", "subVersion": 1,
-            "tagsSet": [], "topic": each,
-        }
-        for each in topics
-    ]  # fmt: skip
-    joined = {
-        "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET", "consumeType": "CONSUME_PASSIVELY", "groupName": group,
-        "messageModel": "CLUSTERING", "subscriptionDataSet": wanted, "unitMode": False,
-    }  # fmt: skip
-    consumes = [joined] if topics else []
-    told = {"clientID": client, "consumerDataSet": consumes, "producerDataSet": [{"groupName": group}]}
+    joined = [consumes(group, *((each, "*", 1) for each in topics))] if topics else []
+    told = {"clientID": client, "consumerDataSet": joined, "producerDataSet": [{"groupName": group}]}
     return Step(name, Request.HEART_BEAT, body=as_json(told), conn=conn, wait_ms=wait_ms)
 
 

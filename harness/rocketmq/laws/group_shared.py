@@ -118,7 +118,6 @@ class GroupShared(Law):
     def on_crash(self, event: Crash | Stop | Wipe | Pause | Resume) -> None:
         self._look(event)
         self.disturbed = event.t
-
         if isinstance(event, Crash | Stop):
             self.down.add(event.node)
 

@@ -4,9 +4,9 @@ or the master says why it cannot.
 The bound is made of the configured times, see :func:`bound_ms`. A slave that cannot rejoin, since its log is ahead of
 the master's or before its start, must be named (``diverged``) after healing or on a connection that still stands; and
 the naming must be true. That excuses this slave only, and no other one; where the master's log has grown past its end
-at last, the bound counts from when it was named last. Of the probes, the sends by which a lab tries
-whether the brokers are alive (mark ``probe``), at least one must be answered as stored. Where a lab sends none, nobody
-asks; and where a client gave up before the longest wait that a master may impose, nobody knows.
+at last, the bound counts from when it was named last. Of the probes, the sends by which a lab tries whether the brokers
+are alive (mark ``probe``), at least one must be answered as stored. Where a lab sends none, nobody asks; and where a
+client gave up before the longest wait that a master may impose, nobody knows.
 
 Not applicable where a heartbeat interval is not below the housekeeping interval: such a pair drops every connection
 before its first report. A slave that learns its master's address from a name server has three registration periods
