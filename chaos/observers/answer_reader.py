@@ -39,7 +39,7 @@ def records(body: bytes) -> list[tuple[int, int]]:
 
 
 def messages(body: bytes) -> list[dict[str, Any]]:
-    """Each record of an answer: its queue, queue offset, body, flag, system flags, birth, ms, times, properties."""
+    """Each record of an answer: size, bytes, queue, queue offset, body, flag, system flags, birth, ms, times, properties."""
     found = []
     at = 0
     for _ in records(body):
@@ -48,7 +48,8 @@ def messages(body: bytes) -> list[dict[str, Any]]:
         topic_end = end + 1 + body[end]
         text = body[topic_end + 2 : at + size].decode()
         found.append({
-            "queue": queue, "offset": offset, "body": body[end - length : end].decode(), "flag": flag, "flags": flags,
+            "size": size, "queue": queue, "offset": offset, "body": body[end - length : end].decode(), "flag": flag,
+            "flags": flags,
             "born_ms": int.from_bytes(body[at + BORN_AT : at + BORN_AT + 8], "big"),
             "times": int.from_bytes(body[at + RECONSUMED_AT : at + RECONSUMED_AT + 4], "big", signed=True),
             "properties": dict(each.split("\x01", 1) for each in text.split("\x02") if each),

@@ -124,9 +124,11 @@ def _shown_again(answered: Answered, before: Sequence[Answered]) -> str:
 def _indexed(answered: Answered, before: Sequence[Answered]) -> str:
     """Whether the index goes up to the last message that was found, and which those are."""
     where = [offset for offset, _ in answer_reader.records(answered.body)]
-    bodies = [each["body"] for each in answer_reader.messages(answered.body)]
-    up_to = int(answered.fields["indexLastUpdatePhyoffset"])
-    return said(bodies=bodies, to_last=up_to == where[-1] == place(before))
+    found = answer_reader.messages(answered.body)
+    up_to, last = int(answered.fields["indexLastUpdatePhyoffset"]), place(before)
+    # It may go further: a delayed message of somebody else may have come meanwhile.
+    goes = up_to == last or up_to >= last + found[-1]["size"]
+    return said(bodies=[each["body"] for each in found], to_last=goes and where[-1] == last)
 
 
 def _stored_at(answered: Answered, before: Sequence[Answered]) -> str:

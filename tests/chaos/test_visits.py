@@ -17,6 +17,7 @@ from pairproof.harness import resolve
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.laws.visitor_served import VisitorServed
+from pairproof.harness.rocketmq.served import said
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.rocketmq.visits import BY_KEY, SERVED
 from pairproof.harness.rocketmq.visits_in_time import IN_TIME
@@ -26,6 +27,7 @@ from pairproof.harness.trial import Trial
 from pairproof.reference.core.command_peers import CommandPeers
 from pairproof.reference.core.processors.members import Members
 from pairproof.reference.core.requests import Request
+from pairproof.reference.wire.record import Message, encode
 
 SCHEDULE = Schedule({"lab.names": 1}, "seed", (Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),))
 BESIDE = {"visit", "answer", "invalid", "mark"}
@@ -127,6 +129,17 @@ def test_a_step_that_follows_from_no_answer_ends_the_visit(monkeypatch: pytest.M
     trial = visited(monkeypatch, "masters", steps)
     assert told(trial.events, "master") == ["a topic is made"]
     assert not [each for each in trial.judgements if each.broken]
+
+
+@pytest.mark.parametrize(("further", "to_last"), [(-1, False), (0, True), (1, False), (99, False), (100, True)])
+def test_an_index_may_have_gone_to_a_later_message_but_not_into_this_one(further: int, to_last: bool) -> None:
+    reads = next(step for visit in AT_BORDERS for step in visit if step.name == "the index goes up to it")
+    at, body = 500, encode(Message("t", 0, b"1", b""), 0, 500, 1_000)
+    sent = Answered("OK", {"msgId": f"{0:016x}{at:016X}"}, b"", "")
+    up_to = at + (further if further < 99 else len(body) - 100 + further)
+    found = Answered("OK", {"indexLastUpdatePhyoffset": str(up_to)}, body, "")
+    assert reads.compare is not None
+    assert reads.compare(found, [sent]) == said(bodies=["1"], to_last=to_last)
 
 
 def test_answers_that_cannot_be_read_are_recorded_so() -> None:

@@ -42,10 +42,10 @@ def die_with_parent() -> None:
 
 def free_port() -> int:
     """A port that is free together with its neighbours -2 and +1, below the range of outgoing connections."""
-    # Test processes side by side look at different ports: what one has just been given is not bound yet.
+    # Test processes side by side look at different ports, and above those of labs: what is given is not bound yet.
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    start = 10_000 + worker % 2 * 10_000 + os.getpid() * 16 % 6_000
-    for port in range(start, start + 4_000, 4):
+    start = 16_000 + worker % 4 * 4_000 + os.getpid() * 16 % 2_000
+    for port in range(start, start + 2_000, 4):
         with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
             for each in (port - 2, port, port + 1):
                 # Without SO_REUSEADDR: also what another test has only just left is taken.
