@@ -81,9 +81,11 @@ class Abort(OfNode):
 
 
 class Stop(OfNode):
-    """A node ended cleanly."""
+    """A node was told to end, and did so cleanly."""
 
     __slots__ = ()
+    value: int | None
+    """How long that took, ms, where it takes time."""
 
     def words(self, the: The) -> str:
         return f"{self.node} stops"

@@ -264,6 +264,14 @@ def test_who_was_killed_or_stopped_is_not_named_a_moment_later(how: str) -> None
     assert_broken(RouteExpiry, dead(1_001).learned("master", "slave"), "slave is down for 1001 ms and still named")
 
 
+def test_who_is_told_to_stop_is_named_as_long_as_that_takes() -> None:
+    def stopped(took_ms: int) -> Names:
+        return later(later(names(), 60_000).add("stop", node="slave", value=took_ms), 3_000).read("master", "slave")
+
+    assert_holds(RouteExpiry, stopped(2_000))
+    assert_broken(RouteExpiry, stopped(1_999), "slave is down for 1001 ms and still named; 1000 ms")
+
+
 def test_a_machine_that_loses_power_as_its_broker_stops_closes_nothing() -> None:
     def dead(after: float) -> Names:
         history = later(names(), 60_000).stop("slave").after(after).crash("slave", "machine")

@@ -15,6 +15,7 @@ from pairproof.chaos.labs.real.processes import Processes
 from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.plan import Cause
 from pairproof.harness.errors import LabError
+from pairproof.harness.history import MS
 from pairproof.harness.ports import Effect
 
 STOP_S = 60.0
@@ -81,7 +82,8 @@ class NodeTrouble:
         status = found.status()
         cause = found.cause(status)
         if found.program.has_stopped(found, status):
-            self.world.evidence.add(told, "stop", node, found.incarnation)
+            took = (self.world.evidence.now() - told) // MS
+            self.world.evidence.add(told, "stop", node, found.incarnation, value=took)
             # It has flushed everything, and says nothing of it.
             self.world.evidence.flushed[node] = self.world.evidence.log_ends.get(node, 0)
         elif status == found.program.orderly:

@@ -91,7 +91,11 @@ class RouteExpiry(Law):
         since, closed = self.died.get(node, (event.t, own))
         self.died[node] = since, closed and not (event.f == "machine" and since == event.t)
 
-    on_stop = on_crash
+    def on_stop(self, event: Stop) -> None:
+        """Its connections end with its process, which RocketMQ's brokers leave seconds after they are told to."""
+        self.on_crash(event)
+        since, closed = self.died[event.node]
+        self.died[event.node] = since + (event.value or 0) * MS, closed
 
     def on_register(self, event: Register) -> None:
         if event.status == "ok":

@@ -89,6 +89,13 @@ def test_a_cut_bites_where_connections_were_ended_or_refused_and_nowhere_else(la
         assert busy["connections_closed"] and busy["connections_refused"]
 
 
+def test_an_orderly_stop_says_how_long_it_took(lab: ProcessLab) -> None:
+    trial = play(lab, [*sends(1), Op("fault", {"name": "restart", "node": "slave"}), Op("heal", {"name": "restart"})])
+    (stop,) = (each for each in trial.events if each.kind == "stop")
+    ends = next(each.t for each in trial.events if each.kind == "start" and each.t > stop.t)
+    assert stop.value is not None and 0 < stop.value <= (ends - stop.t) // MS
+
+
 @pytest.mark.parametrize(("name", "node"), [("kill", "slave"), ("restart", "master")])
 def test_a_node_that_is_to_start_on_a_stalled_disk_serves_when_that_goes_on(
     lab: ProcessLab, name: str, node: str
