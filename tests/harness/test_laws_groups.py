@@ -112,6 +112,23 @@ def test_each_queue_is_held_by_one_when_a_member_has_come() -> None:
     assert_broken(GroupShared, two().assign(0, status="off").after(3_001).mark("end"), "nobody holds T/0 in G")
 
 
+def test_a_topic_that_is_somewhere_else_now_is_shared_out_once_all_have_heard() -> None:
+    def held_by_two(*told: str | None) -> C:
+        history = two().assign(0, process=2)
+        for number, nodes in enumerate(told):
+            status = "none" if nodes is None else "answered"
+            detail = None if nodes is None else json.dumps({"B": {"0": nodes}})
+            known = {"node": "names", "process": 1, "op": number, "message": "c1", "group": "G", "queue": "T"}
+            history.add("ask", f="route", status=status, detail=detail, **known)
+        return history
+
+    for told in ((None, "master"), ("master", "other"), ("master", "master", "other", "other")):
+        assert_vacuous(GroupShared, held_by_two(*told).after(53_000).mark("end"))
+        assert_broken(GroupShared, held_by_two(*told).after(53_001).mark("end"), "2 members hold T/0 in G")
+    for told in ((), ("master",), ("master", "master"), (None, None)):
+        assert_broken(GroupShared, held_by_two(*told).after(3_001).mark("end"), "2 members hold T/0 in G")
+
+
 def test_a_group_whose_members_know_the_way_takes_queues() -> None:
     nobody = "G holds no queue, 3001 ms after a member learned the way to a master"
     assert_broken(GroupShared, world().come().learn({"0": "master"}).after(3_001).mark("end"), nobody)

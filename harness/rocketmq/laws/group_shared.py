@@ -4,7 +4,8 @@ The broker tells all members of each change (NOTIFY_CONSUMER_IDS_CHANGED), and t
 where nobody came or went for 3 s: each queue that the group ever held is held by exactly one of the members that
 live, neither by two nor by none; and it holds some, where a member knows the way to a master. A group that nobody
 tells shares out every 20 s only. A queue that was given up less than 3 s ago is judged later: a member that leaves
-gives its queues up first, and then says goodbye.
+gives its queues up first, and then says goodbye. Where a topic's route has changed, as that of a group's retry topic
+does while masters make it, a group is judged once all have asked again (every 30 s) and have shared out by it.
 
 Judged in an undisturbed world: no crash, stop or other store, and no fault but between slaves and their master, in the
 150 s before (a lost member is missed after 120 s, and groups share out every 20 s); and no broker is down, as one is
@@ -21,12 +22,14 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Route
 from pairproof.harness.kinds.machine import Fault, Mark, Pause, Resume
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.groups import Ask
 from pairproof.harness.rocketmq.kinds.metadata import Register, Sync
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import HA_LINKS, META_LINKS
 
 SHARED_NS = 3_000 * MS
 """A few calls: the route, a heartbeat, the members, the group's progress in each queue."""
+ROUTED_NS = (30_000 + 20_000) * MS
 AFTER_NS = 150_000 * MS
 BETWEEN = (HA_LINKS[0], META_LINKS[0])
 """How links begin over which slaves copy their master, and nothing that consumers need goes. What happens between a
@@ -37,7 +40,7 @@ broker and the name server does concern them: without that connection the broker
 class Group:
     """A clustering group: who lives, and who holds which of the queues that it ever held."""
 
-    __slots__ = ("changed", "freed", "holders", "is_judged", "members")
+    __slots__ = ("changed", "freed", "holders", "is_judged", "members", "rerouted", "routes")
 
     def __init__(self) -> None:
         self.members: set[int] = set()
@@ -46,6 +49,10 @@ class Group:
         """When each queue was given up last, ns."""
         self.changed = 0
         """When a member came or went last, ns."""
+        self.routes: dict[tuple[int, str], str | None] = {}
+        """Where each member was told last that each topic is."""
+        self.rerouted: int | None = None
+        """When one was told otherwise last, ns."""
         self.is_judged = False
         """Whether it was judged since."""
 
@@ -102,6 +109,15 @@ class GroupShared(Law):
         else:
             self.routed.pop(event.process, None)
 
+    def on_ask(self, event: Ask) -> None:
+        group = self.groups.get(event.group or "")
+        if group is None or event.f != "route" or event.status not in ("answered", "none"):
+            return
+        self._look(event)
+        key = event.process, str(event.topic)
+        if group.routes.setdefault(key, event.detail) != event.detail:
+            group.routes[key], group.rerouted, group.is_judged = event.detail, event.t, False
+
     def on_mark(self, event: Mark | Register | Sync) -> None:
         """Whatever comes now and then shows that time has passed."""
         self._look(event)
@@ -137,8 +153,9 @@ class GroupShared(Law):
         if self.going_on or self.down or (self.disturbed is not None and event.t - self.disturbed <= AFTER_NS):
             return
         for name, group in self.groups.items():
-            took = event.t - group.changed
-            if group.is_judged or not group.members or not self._is_over(took):
+            if group.is_judged or not group.members or not self._is_over(event.t - group.changed):
+                continue
+            if group.rerouted is not None and not self._is_over(event.t - group.rerouted - ROUTED_NS):
                 continue
             if group.holders:
                 self._judge(name, group, event)
