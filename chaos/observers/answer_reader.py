@@ -39,7 +39,7 @@ def records(body: bytes) -> list[tuple[int, int]]:
 
 
 def messages(body: bytes) -> list[dict[str, Any]]:
-    """Each record of an answer: size, bytes, queue, queue offset, body, flag, system flags, birth, ms, times, properties."""
+    """Each record of an answer: size, queue, queue offset, body, flag, system flags, birth, ms, times, properties."""
     found = []
     at = 0
     for _ in records(body):

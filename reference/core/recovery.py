@@ -200,8 +200,10 @@ class LogRecovery:
                 f"create an empty file named abort in it, to lose these messages as after a crash"
             )
         lost, last = self.count_whole(end, used), self._last_record_end(end)
-        # A slave that had no room for its queues stops behind its log; what it lacks its master has.
-        own = reached == last or (self.hints.copied and reached < last)
+        # A slave that had no room for its queues stops behind its log; what it lacks its master has. Nor do its queues
+        # know of the piece of a record that is all that its oldest files left.
+        alone = end == self.files.start and reached <= end
+        own = reached == last or (self.hints.copied and (reached < last or alone))
         if not own or (lost and not (reached == last >= 0 and self._stopped_dispatch(end, used))):
             raise StoreRefused(
                 f"the log is not whole, although it was stopped in an orderly way: {why}; a cut at {end} would lose "

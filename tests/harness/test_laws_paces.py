@@ -134,6 +134,18 @@ def test_a_client_asks_again_where_a_broker_name_has_gone() -> None:
     assert_holds(ClientPaced, again({}))
 
 
+def test_which_question_was_the_regular_one_is_unclear_while_masters_are_missing() -> None:
+    def again(route: object, times: int = 1) -> A:
+        history = joined().members(ms=999).beat(ms=9_999).route(route).after(100).route(PAIR)
+        for _ in range(times):
+            history = history.after(700).call(1, "pull", "master", "fail").route(PAIR)
+        return history
+
+    assert_holds(ClientPaced, again(SLAVE_ONLY))
+    assert_broken(ClientPaced, again(SLAVE_ONLY, 2), "after it last did", times=1)
+    assert_broken(ClientPaced, again(PAIR), "after it last did", times=2)
+
+
 def test_the_next_name_server_is_asked_at_once() -> None:
     def lost() -> A:
         return joined().members(ms=999).beat(ms=9_999).route(status="refused", node="nobody")
@@ -198,6 +210,8 @@ def test_who_is_moved_lets_the_queue_go() -> None:
     assert_holds(QueuePaced, moved(10_000))
     assert_broken(QueuePaced, moved(10_001), "owes a pull")
     assert_broken(QueuePaced, begun(over(pulling(), "PULL_OFFSET_MOVED", 7).after(20)), "although it was moved away")
+    # It had no lock, perhaps.
+    assert_holds(QueuePaced, begun(over(pulling("orderly"), "PULL_OFFSET_MOVED", 7).after(20)))
 
 
 def test_progress_is_told_every_5_s() -> None:

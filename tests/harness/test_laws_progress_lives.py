@@ -217,6 +217,17 @@ def test_the_master_hears_how_far_it_got() -> None:
         assert_broken(ProgressLiveConsumer, seen, "G stood at 2 of T/0 15000 ms ago; the master, back since")
 
 
+def test_who_held_the_queue_too_may_have_told_less() -> None:
+    def shared(rest_ms: float, left: str) -> C:
+        history = back(16_000).commit(2).come(2).take(2, process=2).commit(1, process=2)
+        history = history.assign(1, status="off", process=2) if left == "off" else history.go(2, status=left)
+        return history.after(rest_ms).table(1)
+
+    for left in ("off", "lost"):
+        assert_holds(ProgressLiveConsumer, shared(14_900, left))
+        assert_broken(ProgressLiveConsumer, shared(15_100, left), "G stood at 2 of T/0")
+
+
 def test_what_came_since_need_not_have_been_heard() -> None:
     fresh = back(0).store("m2").after(10_000).pull(2, "m2").commit(2).after(10_000)
     assert_holds(ProgressLiveConsumer, fresh.table(2))

@@ -184,6 +184,30 @@ def test_slave_whose_queues_had_no_room_may_stop_in_the_middle_of_a_record_too()
         opened(slave.disk)
 
 
+def test_slave_may_have_nothing_but_a_piece_of_a_record_when_its_oldest_files_are_gone() -> None:
+    store, begins = stored(40)
+    first = next(each for each in begins if each >= SIZE)
+    assert first == SIZE
+
+    def left(end: int) -> TreeDisk:
+        slave = Store(TreeDisk(), layout=LAYOUT)
+        assert slave.log.append(0, store.log.read(0, SIZE)) and slave.log.append(SIZE, store.log.read(SIZE, end - SIZE))
+        slave.dispatcher.dispatch()
+        slave.log.expire(1)
+        return slave.disk
+
+    piece = left(SIZE + 90)
+    log, found = opened(piece, copied=True)
+    assert (log.start, log.end, found.cut_from) == (SIZE, SIZE, None)
+    with pytest.raises(StoreRefused, match="0 whole records"):
+        opened(piece)
+    # What the queues know was whole.
+    known = left(begins[begins.index(SIZE) + 1])
+    damage(known, SIZE + 90, b"\xff")
+    with pytest.raises(StoreRefused, match="0 whole records"):
+        opened(known, copied=True)
+
+
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("copied", [True, False], ids=["slave", "promoted"])
 def test_piece_of_a_record_that_decodes_with_zeros_for_its_rest_is_not_taken_for_whole(

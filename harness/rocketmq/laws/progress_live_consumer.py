@@ -9,14 +9,14 @@ the group's progress, in its table or in answer to a query, it is no lower than 
 before, provided that nothing was wrong with the master and the client's way to it meanwhile.
 
 Left out: everything after the master lost a part of its log, and the order of offsets after any log lost its oldest
-files; a queue that two consumers hold at once; what the master hears of orderly groups, which wait for their locks, and
-of consumers that send messages back, whose progress waits for that. Not applicable with offsetCheckInSlave, where a
-slave that lags sends consumers back.
+files; a queue that two consumers hold at once, or held since the time that is asked of; what the master hears of
+orderly groups, which wait for their locks, and of consumers that send messages back, whose progress waits for that. Not
+applicable with offsetCheckInSlave, where a slave that lags sends consumers back.
 Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllConsumerOffset (every 5 s).
 """
 
 from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Deliver
+from pairproof.harness.kinds.client import Assign, Consumer, Deliver
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.groups import Back
 from pairproof.harness.rocketmq.laws.consumed import Assignment
@@ -46,6 +46,8 @@ class ProgressLiveConsumer(ShownProgress):
         """Assignments through which the master went down."""
         self.faltering: set[int] = set()
         """Processes that have sent a message back."""
+        self.given_up: dict[tuple[str | None, str | None], int] = {}
+        """When a member of a group gave a queue up last, or (of no queue) went, ns."""
 
     def on_start(self, event: Start) -> None:
         self.applicable = not self.ledger.consumption.corrects_on_slaves()
@@ -55,6 +57,14 @@ class ProgressLiveConsumer(ShownProgress):
             self.tested.update(self.ledger.consumption.assignments)
 
     on_stop = on_crash
+
+    def on_assign(self, event: Assign) -> None:
+        if event.status == "off":
+            self.given_up[event.group, event.queue] = event.t
+
+    def on_consumer(self, event: Consumer) -> None:
+        if event.status != "on":
+            self.given_up[event.group, None] = event.t
 
     def on_back(self, event: Back) -> None:
         self.faltering.add(event.process)
@@ -100,7 +110,7 @@ class ProgressLiveConsumer(ShownProgress):
         """Where the one consumer that holds a group's queue stood then, if it should have told the master since."""
         known = self.ledger.consumption
         holders = [who for (who, of), each in known.assignments.items() if of == queue and each.group == group]
-        if len(holders) != 1:
+        if len(holders) != 1 or max(self.given_up.get((group, each), -1) for each in (queue, None)) >= since:
             return None
         (process,) = holders
         held, consumer = self._tested(process, queue), known.consumers.get(process)

@@ -7,9 +7,10 @@
 - A member of an orderly group renews its locks every 20 s, not later and not sooner. It takes a queue whose lock it was
   given, or gives the lock back, within a second, where nothing was wrong with the master and the way to it.
 
-Left out: how soon members of orderly groups pull, and what they tell, since both wait for locks; consumers whose route
-does not name the broker, or its master, meanwhile; progress that pulls carry. Not applicable in labs with real time:
-their clients are the reference's beside any broker, and say nothing of it.
+Left out: how soon members of orderly groups pull, what they tell, and whether they heed that they were moved, since all
+that waits for locks; consumers whose route does not name the broker, or its master, meanwhile; progress that pulls
+carry. Not applicable in labs with real time: their clients are the reference's beside any broker, and say nothing of
+it.
 Source: DefaultMQPushConsumerImpl (PULL_TIME_DELAY_MILLS_WHEN_EXCEPTION, OFFSET_ILLEGAL: 10 s), MQClientInstance
 (persistAllConsumerOffset every 5 s), ConsumeMessageOrderlyService (REBALANCE_LOCK_INTERVAL); the rest of 20 ms is that
 of the lab's own consumers.
@@ -202,7 +203,7 @@ class QueuePaced(Law):
         held = self._ended(event)
         if held is None:
             return
-        if event.status == MOVED:
+        if event.status == MOVED and not held.locks:
             held.freezes(event.t)
         else:
             further = (event.queue_offset or 0) > held.asked
