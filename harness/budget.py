@@ -85,9 +85,9 @@ class Allowance:
             return 0
         return self.trials - self.begun
 
-    def begin(self) -> bool:
-        """Whether another trial may begin; it is counted."""
-        may = self.more() > 0
+    def begin(self, trials: int = 1) -> int:
+        """How many of these trials may begin now; they are counted."""
+        may = min(trials, max(0, self.more()))
         self.begun += may
         return may
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 
 from pairproof.harness.coverage_table import CoverageTable
-from pairproof.harness.system import System
 from pairproof.harness.tally import Tally
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
@@ -15,7 +14,7 @@ from pairproof.harness.verdict import Verdict
 class Counts:
     """Bounded by laws, searches, states and kinds of fault. ``tally`` counts the trials of ``searches`` only."""
 
-    def __init__(self, laws: Iterable[str], searches: Collection[str], tally: Tally | None, system: System) -> None:
+    def __init__(self, laws: Iterable[str], searches: Collection[str], tally: Tally | None) -> None:
         self.seen: dict[str, set[tuple[str, Verdict]]] = {law: set() for law in laws}
         """By law: the origins of the trials that it judged, each with its verdicts."""
         self.exercised: Counter[str] = Counter()
@@ -27,7 +26,6 @@ class Counts:
         self.coverage = CoverageTable()
         self.tally = tally
         self._searches = searches
-        self._system = system
 
     @property
     def searched(self) -> int:
@@ -35,13 +33,14 @@ class Counts:
         return sum(self.by_origin[each] for each in self._searches)
 
     def count(self, trial: Trial) -> None:
+        """Add a trial that was measured."""
+        assert trial.measured is not None
         self.by_origin[trial.origin] += 1
-        self.events += len(trial.events)
+        self.events += trial.measured.events
         self.again += trial.again
-        coverage = self._system.cover(trial.events)
-        self.coverage.merge(coverage)
+        self.coverage.merge(trial.measured.coverage)
         if self.tally is not None and trial.origin in self._searches:
-            self.tally.count(trial, coverage)
+            self.tally.count(trial, trial.measured)
         for each in trial.judgements:
             self.seen[each.law].add((trial.origin, each.verdict))
             self.exercised[each.law] += each.judged > 0

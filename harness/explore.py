@@ -5,37 +5,34 @@ type, so a violation is shrunk and replayed the same way wherever it came from.
 
 Labs that are not deterministic run in real time: schedules are paced, of the searches that enumerate moments only the
 sweep runs, every fault once, and then come the programs of known bugs. Shrinking, which takes many trials there, has a
-time of its own: as long as the exploration at most. Several trials may be played at once there, in processes of their
-own; what these find is shrunk in this one.
+time of its own: as long as the exploration at most.
+
+Several processes may play trials at once; what these find is shrunk in this one. In a deterministic lab they are heard
+in the order of their slices, so a run bounded by trials is the same with any number of processes.
 """
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from itertools import count, repeat
+from itertools import count
 from time import monotonic
-from typing import NamedTuple
 
 from pairproof.harness import judge as judging
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Hosted
-from pairproof.harness.again import is_spoilt, until_decided
+from pairproof.harness import resolve, slices
 from pairproof.harness.budget import Allowance, Budget
 from pairproof.harness.cause import cause, violated
 from pairproof.harness.counts import Counts
 from pairproof.harness.errors import LabError
 from pairproof.harness.interpreter import Laws, run_trial
+from pairproof.harness.keeps import Keeps
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.profiles import ALL, Profile
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import known_bugs, machine, repeated, shrink, swarm, sweep
-from pairproof.harness.search.paced import paced
+from pairproof.harness.search import known_bugs, repeated, shrink
+from pairproof.harness.slices import MACHINE, SWEEP, Listed, Slice, enumerated, played, rare_collection, seeded
 from pairproof.harness.summary import DOING, Summary
-from pairproof.harness.system import Draw, Enumerate, System
 from pairproof.harness.tally import Tally
 from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import CORPUS, Verdict
@@ -43,67 +40,17 @@ from pairproof.harness.workers import Workers
 
 MAX_FINDINGS_PER_LAW = 3
 """Violations of one law that are shrunk in one run; the rest are counted in its verdicts."""
-SWEEP = "sweep"
-MACHINE = "machine"
-"""The search that draws while it executes."""
-
-
-@contextmanager
-def rare_collection() -> Iterator[None]:
-    """Collect garbage rarely: a trial leaves a few cycles, which are not worth a twentieth of the time to look for."""
-    before = gc.get_threshold()
-    gc.set_threshold(50_000, 20, 50)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
-class _Task(NamedTuple):
-    """A trial of a search; in real-time labs of the machine, too."""
-
-    origin: str
-    seed: str
-    number: int
-    laws: Laws
-    schedule: Schedule | None = None
-    """What an enumerating search has listed; the others make theirs from seed and number."""
-    source: str = ""
-    """Of a program of a known bug: which one."""
-
-
-def _play(lab: Lab, target: Target, task: _Task) -> Trial:
-    trial, again = until_decided(lambda: _play_once(lab, target, task), is_spoilt)
-    return trial._replace(again=again) if again else trial
-
-
-def _play_once(lab: Lab, target: Target, task: _Task) -> Trial:
-    if task.origin == MACHINE:
-        return machine.play(lab, target, task.laws, task.seed, task.number)
-    system = resolve.system_of(target)
-    made = task.schedule or seeded(system)[task.origin](task.seed, task.number, Hosted(lab, target))
-    schedule = made if lab.deterministic else paced(Hosted(lab, target), made)
-    return run_trial(lab, target, schedule, origin=task.origin, laws=task.laws)._replace(source=task.source)
-
-
-def enumerated(system: System) -> Mapping[str, Enumerate]:
-    """The searches that end, by name."""
-    return {SWEEP: sweep.schedules, **system.enumerated}
-
-
-def seeded(system: System) -> Mapping[str, Draw]:
-    """The searches that never end, by name."""
-    return {"swarm": partial(swarm.schedule, system), **system.seeded}
 
 
 class Explorer:
     """One exploration. ``on_trial`` hears every trial, ``on_findings`` the laws that one shrunk program violates.
 
     ``seconds`` or ``trials`` bounds the searches instead of the profile. ``first``: nothing begins after the first
-    violation, which is shrunk for one law. ``jobs``: how many trials are played at once; where there are several, the
-    lab and the target must be registered. ``bugs``: which programs of known bugs a lab with real time plays, one of
-    :data:`~pairproof.harness.search.known_bugs.WHICH`. ``on_failure`` hears why one of these processes ended; the
-    others go on. ``clock`` tells the seconds that are bounded and reported.
+    violation, which is shrunk for one law. ``jobs``: how many processes play trials; where there are several, the lab
+    and the target must be registered. ``keeps``: of trials, by default their whole histories. ``bugs``: which programs
+    of known bugs a lab with real time plays, one of :data:`~pairproof.harness.search.known_bugs.WHICH`. ``on_failure``
+    hears why one of these processes ended there; the others go on. ``clock`` tells the seconds that are bounded and
+    reported.
     """
 
     def __init__(
@@ -118,6 +65,7 @@ class Explorer:
         trials: int | None = None,
         first: bool = False,
         jobs: int = 1,
+        keeps: Keeps | None = None,
         bugs: str = known_bugs.ALL,
         clock: Callable[[], float] = monotonic,
         on_trial: Callable[[Trial], None] = lambda trial: None,
@@ -144,10 +92,11 @@ class Explorer:
         self.progress = progress
         self.findings: list[Finding] = []
         self.totals: dict[str, int] = {}
-        self._counts = Counts([law.id for law in self.laws], self.budget.shares, self._tally(profile), self.system)
-        self._workers = Workers(jobs, _play, lab.name, target.name, resolve.brought(target)) if jobs > 1 else None
+        self._counts = Counts([law.id for law in self.laws], self.budget.shares, self._tally(profile))
+        self._keeps = (keeps or Keeps())._replace(kinds=self._counts.tally is not None)
+        about = (played, lab.name, target.name, resolve.brought(target))
+        self._workers: Workers[Slice, list[Trial]] | None = Workers(jobs, *about) if jobs > 1 else None
         self._numbers = count()
-        self._pending: list[Trial] = []
         self._allowance = Allowance(0)
         """Of the search that begins trials."""
         self._under_way = 0
@@ -174,15 +123,9 @@ class Explorer:
         self._began = self._clock()
         with rare_collection(), self._working():
             if self.lab.deterministic:
-                self._corpus()
-            origins = list(self.budget.shares)
-            # Whose trial is done begins one of the next search, where others are not done with the last one yet.
-            together = [[each] for each in origins] if self._workers is None else [origins]
-            for some in together:
-                if some == [MACHINE] and self.lab.deterministic:
-                    self._machine()
-                else:
-                    self._searched(self._tasks(some))
+                self._searched(self._slices([CORPUS]))
+                self._corpus_s = self.seconds_so_far()
+            self._searched(self._slices(list(self.budget.shares)))
         return self.summary()
 
     @property
@@ -205,8 +148,11 @@ class Explorer:
         return self.seconds_so_far() - self._corpus_s
 
     def _trial_s(self) -> float:
-        jobs = 1 if self._workers is None else self._workers.left
-        return jobs * self._searching_s() / max(1, self._counts.searched)
+        return self._jobs * self._searching_s() / max(1, self._counts.searched)
+
+    @property
+    def _jobs(self) -> int:
+        return 1 if self._workers is None else self._workers.left
 
     def summary(self) -> Summary:
         counts = self._counts
@@ -219,111 +165,81 @@ class Explorer:
 
     # Searches, each with its allowance.
 
-    def _corpus(self) -> None:
-        schedules = self.system.corpus()
-        self._allowance = Allowance(len(schedules))
-        for done, schedule in enumerate(schedules, 1):
-            if self._allowance.begin():
-                self._take(self._execute(schedule, CORPUS))
-                self.progress(done, len(schedules), DOING[CORPUS])
-        self._corpus_s = self.seconds_so_far()
-
     def _allow(self, origin: str) -> Allowance:
         spent = self._counts.searched + self._under_way
         self._allowance = self.budget.allowance(origin, spent, self._searching_s)
         return self._allowance
 
-    def _tasks(self, origins: Sequence[str]) -> Iterator[_Task]:
-        """The trials of some searches, one search after the other, as far as each may go."""
+    def _slices(self, origins: Sequence[str]) -> Iterator[Slice]:
+        """The trials of some searches, one search after the other, as far as each may go.
+
+        Whoever is done begins with the next search, while others are not done with the last one yet.
+        """
         for origin in origins:
             if self._is_enough:
                 return
-            allowance = self._allow(origin)
-            for task in self._of(origin, allowance):
-                if not allowance.begin():
-                    break
-                self._under_way += 1
-                yield task
+            listed = self._listed(origin)
+            allowance = self._allow(origin) if origin != CORPUS else Allowance(ALL)
+            if listed is not None and origin != CORPUS:
+                self.totals[origin] = len(listed)
+            ends = allowance.trials if listed is None else min(len(listed), allowance.trials)
+            self._expected[origin] = ends if ends < ALL else None
+            first, size = 0, slices.size(origin, self.lab, self._jobs)
+            while count := allowance.begin(min(size, ends - first)):
+                self._under_way += count
+                drawn = () if listed is None else tuple(listed[first : first + count])
+                yield Slice(origin, self.seed, first, count, self.laws, self._keeps, drawn)
+                first += count
 
-    def _of(self, origin: str, allowance: Allowance) -> Iterator[_Task]:
-        listed, trials = self._listed(origin), allowance.trials
-        if listed is not None:
-            self.totals[origin] = len(listed)
-            trials = min(len(listed), trials)
-        self._expected[origin] = trials if trials < ALL else None
-        drawn: Iterable[tuple[Schedule | None, str]] = repeat((None, "")) if listed is None else listed
-        return (_Task(origin, self.seed, number, self.laws, *each) for number, each in enumerate(drawn))
-
-    def _listed(self, origin: str) -> list[tuple[Schedule, str]] | None:
+    def _listed(self, origin: str) -> Sequence[Listed] | None:
         """What a search plays that ends, each with its source; None for one that never does."""
         if origin == known_bugs.NAME:
             return [(each.schedule, each.name) for each in self._bugs]
+        if origin == CORPUS:
+            return [(each, "") for each in self.system.corpus()]
         listed = self._enumerating.get(origin)
         return None if listed is None else [(each, "") for each in listed(self.lab, self.target, self.seed)]
 
-    def _searched(self, tasks: Iterator[_Task]) -> None:
-        for trial in self._played(tasks):
+    def _searched(self, parts: Iterator[Slice]) -> None:
+        for trial in self._played(parts):
             origin = trial.origin
-            self._under_way -= 1
             self._take(trial._replace(number=next(self._numbers)))
             self.progress(self._counts.by_origin[origin], self._expected[origin], DOING[origin])
             if self._is_enough:
                 # Others that are under way may take a minute, and nobody asks for them.
                 return
 
-    def _played(self, tasks: Iterator[_Task]) -> Iterator[Trial]:
-        if self._workers is None:
-            for each in tasks:
-                yield _play(self.lab, self.target, each)
+    def _played(self, parts: Iterator[Slice]) -> Iterator[Trial]:
+        workers = self._workers
+        if workers is None:
+            for each in parts:
+                yield from slices.play(self.lab, self.target, each)
+                self._under_way -= each.trials
             return
-        for _, answer in self._workers.play(tasks):
-            if isinstance(answer, Trial):
-                yield answer
-            elif isinstance(answer, LabError) and self._workers.left:
-                self._under_way -= 1
+        in_order = self.lab.deterministic
+        for part, answer in workers.play_in_order(parts) if in_order else workers.play(parts):
+            if isinstance(answer, list):
+                yield from answer
+            elif isinstance(answer, LabError) and workers.left and not in_order:
                 self.on_failure(answer)
             else:
                 raise answer
-
-    def _machine(self) -> None:
-        if self._is_enough:
-            return
-        done, allowance = count(1), self._allow(MACHINE)
-
-        def taken(trial: Trial) -> None:
-            if allowance.begun >= allowance.trials:
-                # Hypothesis ends a batch when it likes.
-                return
-            allowance.begun += 1
-            # Hypothesis is still running: shrinking waits until it is not.
-            if self._note(trial._replace(number=next(self._numbers))) and self.first:
-                allowance.end()
-            self.progress(next(done), None, DOING[MACHINE])
-
-        machine.explore(self.lab, self.target, self.laws, self.seed, allowance.more, taken)
-        pending, self._pending = self._pending, []
-        for trial in pending:
-            self._shrink_all(trial)
+            self._under_way -= part.trials
 
     # Trials.
 
-    def _execute(self, schedule: Schedule, origin: str) -> Trial:
+    def _execute(self, schedule: Schedule) -> Trial:
         number = next(self._numbers)
-        return run_trial(self.lab, self.target, schedule, number=number, origin=origin, laws=self.laws)
+        return run_trial(self.lab, self.target, schedule, number=number, origin="shrink", laws=self.laws)
 
     def _take(self, trial: Trial) -> None:
-        if self._note(trial):
-            self._pending.remove(trial)
+        self._note(trial)
+        if any(self._wants(each.law) for each in trial.judgements if each.verdict is Verdict.VIOLATED):
             self._shrink_all(trial)
 
-    def _note(self, trial: Trial) -> bool:
-        """Count a trial; whether it violated a law that may still be shrunk for."""
+    def _note(self, trial: Trial) -> None:
         self._counts.count(trial)
         self.on_trial(trial)
-        wanted = any(self._wants(each.law) for each in trial.judgements if each.verdict is Verdict.VIOLATED)
-        if wanted:
-            self._pending.append(trial)
-        return wanted
 
     def _wants(self, law: str) -> bool:
         if self._is_enough:
@@ -360,9 +276,7 @@ class Explorer:
             if (each == law or self._wants(each)) and not self._known(each, small)
         ]  # fmt: skip
         if minimal is not trial:
-            self._note(minimal)
-            if minimal in self._pending:
-                self._pending.remove(minimal)
+            self._note(self._keeps.of(self.system, minimal, minimal.number))
         self.findings += new
         if new:
             self.on_findings(new)
@@ -377,7 +291,7 @@ class Explorer:
         if lab.deterministic:
             laws = judging.laws([law])
             small = shrink.shrink(self.system, schedule, lambda each: _violation(lab, target, each, laws) is not None)
-            return small, lab.name, self._execute(small, "shrink")
+            return small, lab.name, self._execute(small)
         if not self._effort.begin(self._trial_s()):
             return schedule, lab.name, trial
         self._shrunk[law] += 1

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.floors import Floor, Floors
-from pairproof.harness.trial import Trial
+from pairproof.harness.trial import Measured, Trial
 
 
 class FaultCount(NamedTuple):
@@ -41,8 +41,8 @@ class Tally:
         self._judged: set[str] = set()
         self._coverage = CoverageTable()
 
-    def count(self, trial: Trial, coverage: CoverageTable) -> None:
-        """Add one trial. ``coverage``: that of its history, which the explorer folds once for all who count."""
+    def count(self, trial: Trial, measured: Measured) -> None:
+        """Add one trial. ``measured``: its history, with its kinds of event."""
         self._origins[trial.origin] += 1
         for op in trial.schedule.ops:
             self.operations[op.do] += 1
@@ -52,12 +52,12 @@ class Tally:
             self._began[fault.name] += 1
             self._took_effect[fault.name] += fault.bit > 0
             self._effects.setdefault(fault.name, Counter()).update(fault.effect)
-        for event in trial.events:
-            self._events[event.kind] += 1
-            if event.f is not None:
-                self._events[f"{event.kind} {event.f}"] += 1
+        for (kind, f), number in measured.kinds.items():
+            self._events[kind] += number
+            if f is not None:
+                self._events[f"{kind} {f}"] += number
         self._judged |= {each.law for each in trial.judgements if each.judged}
-        self._coverage.merge(coverage)
+        self._coverage.merge(measured.coverage)
 
     def faults(self) -> dict[str, FaultCount]:
         """By name, every fault that was drawn."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
+from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.history import Event
 from pairproof.harness.schedule import Args, Schedule
 from pairproof.harness.verdict import Judgement
@@ -20,6 +21,20 @@ class FaultOutcome(NamedTuple):
     ended_ns: int
     bit: int
     effect: dict[str, int]
+
+
+class Measured(NamedTuple):
+    """What a history came to, counted where it was played, so that the history itself need not be kept."""
+
+    events: int
+    virtual_ns: int
+    """When it ended."""
+    coverage: CoverageTable
+    objectives: Sequence[tuple[object, ...]]
+    kinds: Mapping[tuple[str, str | None], int] = {}
+    """Events by kind and ``f``, where somebody counts them."""
+    cost: Any = None
+    """What was lost (``System.cost``), where somebody asks."""
 
 
 class Trial(NamedTuple):
@@ -41,6 +56,8 @@ class Trial(NamedTuple):
     """How often it had been played before, and spoilt by the machine."""
     source: str = ""
     """Of a program of a known bug: which one."""
+    measured: Measured | None = None
+    """Of a trial of an exploration; ``events`` are empty then where the run does not keep them."""
 
 
 class Finding(NamedTuple):

@@ -26,6 +26,8 @@ from pairproof.harness.ports import Lab, Target
 from pairproof.harness.resolve import Brought
 
 MAX_JOBS = 16
+AHEAD = 8
+"""Tasks of each worker that are drawn ahead where answers are heard in order."""
 GOODBYE_S = 60.0
 """What all workers together have for ending their tasks and closing their labs."""
 INSISTS_S = 0.01
@@ -84,6 +86,31 @@ class Workers(Generic[Task, Answer]):
                 return
             yield self._hear(next(each for each in wait(list(self._busy)) if isinstance(each, Connection)))
 
+    def play_in_order(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Answer | PairproofError]]:
+        """The same, in the order of the tasks. Who is done is given the next task before anybody hears its answer.
+
+        A few tasks are drawn ahead of the one whose answer comes next, and no more.
+        """
+        drawn, done = iter(tasks), dict[int, tuple[Task, Answer | PairproofError]]()
+        given: dict[Connection, int] = {}
+        begun = heard = 0
+        while True:
+            while len(self._busy) < self.left and begun - heard < AHEAD * self.left:
+                try:
+                    task = next(drawn)
+                except StopIteration:
+                    break
+                given[self._give(task)] = begun
+                begun += 1
+            if heard == begun:
+                return
+            if heard in done:
+                yield done.pop(heard)
+                heard += 1
+            for each in wait(list(self._busy), 0 if heard in done else None) if self._busy else ():
+                assert isinstance(each, Connection)
+                done[given[each]] = self._hear(each)
+
     def close(self) -> list[tuple[Task, Answer]]:
         """Interrupt who is busy and end all; what the interrupted tasks came to, where ``do`` caught the interrupt."""
         heard, until = [], monotonic() + GOODBYE_S
@@ -100,7 +127,7 @@ class Workers(Generic[Task, Answer]):
             self._end(connection, until)
         return heard
 
-    def _give(self, task: Task) -> None:
+    def _give(self, task: Task) -> Connection:
         if len(self._running) == len(self._busy):
             self._start()
         connection = next(each for each in self._running if each not in self._busy)
@@ -108,6 +135,7 @@ class Workers(Generic[Task, Answer]):
         # One that has ended since is noticed when it is heard.
         with suppress(OSError):
             connection.send(task)
+        return connection
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")

@@ -48,7 +48,7 @@ MAX_TRIALS = 100_000_000
 @click.option("--first", is_flag=True, help="Stop at the first violation, and shrink it.")
 @options.seed
 @click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
-@options.jobs("Trials", f"; in {REAL_TIME_LABS} only")
+@options.jobs("Trials", default="all cores in the simulation, 1 in labs with real time")
 @click.option(
     "--keep",
     type=click.Choice(["sample", "all"]),
@@ -85,7 +85,7 @@ def command(report: bool, json_to: str | None, **asked: Any) -> None:
 def _request(
     target_name: str, lab_name: str, master_conf: Path | None, slave_conf: Path | None, typed: tuple[str, ...],
     profile_name: str | None, time_text: str | None, trials: int | None, known_bugs: str | None, first: bool,
-    seed: str | None, law_ids: tuple[str, ...], jobs: int, keep: str, runs_folder: Path,
+    seed: str | None, law_ids: tuple[str, ...], jobs: int | None, keep: str, runs_folder: Path,
 ) -> Request:  # fmt: skip
     """The run that was asked for. UsageError if the options contradict each other or name what does not exist."""
     from pairproof.harness import judge as judging
@@ -94,8 +94,8 @@ def _request(
     # Parquet's writer takes no other names.
     check_text(str(runs_folder), "--runs", MAX_PATH_CHARS)
     lab = resolve.lab(lab_name)
-    if jobs > 1 and lab.deterministic:
-        raise UsageError(f"--jobs is for real-time labs such as process and docker, not for {lab_name}; leave it out")
+    if jobs is None:
+        jobs = options.all_cores(trials) if lab.deterministic else 1
     if known_bugs is not None and lab.deterministic:
         raise UsageError(f"--known-bugs is for {REAL_TIME_LABS}, not for {lab_name}; leave it out")
     if time_text is not None and trials is not None:

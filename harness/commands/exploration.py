@@ -63,12 +63,11 @@ class Bounds(NamedTuple):
 class Worst:
     """The worst loss that was seen of each class of fault, and the shortest program that shows it."""
 
-    def __init__(self, system: Any) -> None:
-        self._system = system
+    def __init__(self) -> None:
         self._found: dict[str, tuple[tuple[int, ...], str, Schedule]] = {}
 
     def hear(self, trial: Any) -> None:
-        cost = self._system.cost(trial.events)
+        cost = trial.measured.cost
         if cost is None:
             return
         fault, amount, words = cost
@@ -111,14 +110,13 @@ class Request:
     spoke: bool = False
     failures: list[LabError] = field(default_factory=list)
     """Why processes ended that played trials, while others went on."""
-
-    def __post_init__(self) -> None:
-        self.worst = Worst(resolve.system_of(self.target))
+    worst: Worst = field(default_factory=Worst)
 
     def run(self) -> Outcome:
         """Explore, record, and print what came of it. UsageError passes through, a lab that fails does not."""
         from pairproof.harness.commands.findings import Findings, say_deviations
         from pairproof.harness.explore import Explorer
+        from pairproof.harness.keeps import Keeps
         from pairproof.harness.runs.writer import RunWriter, run_folder
 
         writer = RunWriter(run_folder(self.runs, self.lab.name, self.target.name), self._facts())
@@ -133,6 +131,7 @@ class Request:
                     self.laws,
                     **self.bounds._asdict(),
                     jobs=self.jobs,
+                    keeps=Keeps(writer.sampling, cost=resolve.brought(self.target) is not None),
                     on_failure=lambda why: self._go_on(writer, why),
                     on_trial=lambda trial: self._take(writer, explorer, trial),
                     on_findings=lambda found: told.say([(each, writer.finding(each)) for each in found]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,8 @@ from pairproof.harness.workers import MAX_JOBS
 
 RUNS = Path("runs")
 """Where run folders are, unless somebody says otherwise."""
+MANY_TRIALS = 100
+"""Trials of the simulation for which another process is worth its start."""
 MAX_SEED_CHARS = 200
 """Of ``--seed``; searches make the seeds of their trials longer."""
 
@@ -35,15 +38,24 @@ seed = click.option("--seed", default=None, help="Random seed (default: derived 
 report = click.option("--report", is_flag=True, help="Make the report, too.")
 
 
-def jobs(what: str, where: str = "") -> Callable[[Decorated], Decorated]:
-    """``--jobs``; ``what`` says what it plays at once, ``where`` in which labs that is possible."""
+def jobs(what: str, where: str = "", default: str = "") -> Callable[[Decorated], Decorated]:
+    """``--jobs``; ``what`` says what it plays at once, ``where`` in which labs that is possible.
+
+    ``default``: what there is if nobody says, where that is not one; the command is given None then.
+    """
     return click.option(
         "--jobs",
         type=click.IntRange(1, MAX_JOBS),
-        default=1,
-        show_default=True,
+        default=None if default else 1,
+        show_default=default or True,
         help=f"{what} to play at once, each in its own lab{where}.",
     )
+
+
+def all_cores(trials: int | None) -> int:
+    """How many processes play so many trials in a simulation: one for each core, but none for a second's work."""
+    cores = min(MAX_JOBS, len(os.sched_getaffinity(0)))
+    return cores if trials is None else min(cores, 1 + trials // MANY_TRIALS)
 
 
 def seconds(text: str) -> float:

@@ -1,7 +1,8 @@
 """Which histories a run keeps: those of violating and unknown trials always, of the others one in N.
 
-The sample depends on the run's seed and the trial's number only, so the same run keeps the same histories wherever and
-however often it is repeated, and a run that was cut short keeps a part of what the whole one would.
+The sample depends on the run's seed and the trial's place in its search only (where there is no search: its number). So
+the same run keeps the same histories wherever and however often it is repeated, and a run that was cut short keeps a
+part of what the whole one would.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ class Sampling(NamedTuple):
     seed: str
     one_in: int
 
-    def wants(self, trial: Trial) -> bool:
-        return self.drawn(trial.number) or not WORTH_KEEPING.isdisjoint([each.verdict for each in trial.judgements])
+    def wants(self, trial: Trial, place: object) -> bool:
+        return self.drawn(place) or not WORTH_KEEPING.isdisjoint([each.verdict for each in trial.judgements])
 
-    def drawn(self, number: int) -> bool:
-        """Whether the trial of this number is in the sample, whatever its verdicts."""
+    def drawn(self, place: object) -> bool:
+        """Whether the trial at this place is in the sample, whatever its verdicts."""
         if self.one_in == 1:
             return True
-        hashed = blake2b(f"{self.seed}/{number}".encode(), digest_size=8).digest()
+        hashed = blake2b(f"{self.seed}/{place}".encode(), digest_size=8).digest()
         return int.from_bytes(hashed, "big") % self.one_in == 0
 
 

@@ -27,6 +27,7 @@ from pairproof import __version__
 from pairproof.harness import deviations, invocation, resolve
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import Event
+from pairproof.harness.keeps import measured as measured_of
 from pairproof.harness.runs import atomic, tables
 from pairproof.harness.runs.sampling import sampling
 from pairproof.harness.runs.schema import FORMAT, TABLES
@@ -110,7 +111,7 @@ class RunWriter:
         # Unlike Path.exists, no error where the name cannot be: making the folder will say why.
         if os.path.lexists(folder / "run.json"):
             raise UsageError(f"{folder} already holds a run; name another folder, or delete it")
-        self._measure = resolve.system(str(facts.get("system", ""))).objectives
+        self._system = resolve.system(str(facts.get("system", "")))
         self.sampling = sampling(facts.get("keep", 1), str(facts.get("seed", "")))
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.facts: dict[str, object] = {
@@ -127,14 +128,19 @@ class RunWriter:
         self._make_folders()
 
     def trial(self, trial: Trial, keep: bool | None = None) -> None:
-        """Record a trial; ``keep`` overrides the sample's choice about its history."""
-        events = trial.events
-        wanted = self.sampling.wants(trial) if keep is None else keep
+        """Record a trial; ``keep`` overrides the sample's choice about its history, if it was not measured."""
+        events, measured = trial.events, trial.measured
+        if measured is None:
+            measured = measured_of(self._system, events)
+            wanted = self.sampling.wants(trial, trial.number) if keep is None else keep
+        else:
+            # Who played it has chosen, and left out what is not wanted.
+            wanted = len(events) == measured.events
         kept = wanted and self.kept_events + len(events) <= MAX_KEPT_EVENTS
         part = self._part
         pending = Pending(
             trial.number, trial.origin, trial.schedule, trial.skipped, trial.judgements, trial.faults,
-            events if kept else None, self._measure(events), len(events), events[-1].t if events else 0,
+            events if kept else None, measured.objectives, measured.events, measured.virtual_ns,
         )  # fmt: skip
         # One append is the whole record: an interrupt falls before or after it.
         part.trials.append(pending)

@@ -1,7 +1,7 @@
 """A Hypothesis state machine that drives the pair: producers and readers with operations in flight, faults that come
 and go, time that passes by milliseconds, by events, or until something happens.
 
-Two uses. :func:`explore` generates only: a violation is data, and delta-debugging makes it small (tens of runs instead
+Two uses. :func:`batch` generates only: a violation is data, and delta-debugging makes it small (tens of runs instead
 of Hypothesis's thousands). :func:`machine` is an ordinary state machine class for a test suite: it raises, and
 Hypothesis shrinks and remembers.
 
@@ -45,8 +45,9 @@ DRAWN_ONLY = 5
 """Programs that :func:`play` draws before the one that it executes. Hypothesis begins every run with the simplest
 program that there is, and what it draws next must differ from that early: the second one always has a name server."""
 BATCH = 40
-"""Examples of one Hypothesis run; between runs the bound is looked at."""
-MAX_BATCHES = 25_000
+"""Programs of one Hypothesis run."""
+MAX_RUNS = 4
+"""Of Hypothesis, for one batch."""
 OF_LINKS = {"shape": (CanShapeLink,), "trouble": (CanShapeLink, CanCutLink)}
 """Rules for faults of links: what they need."""
 
@@ -277,24 +278,18 @@ def _raise_for(trial: Trial) -> None:
             raise AssertionError(f"{each.law}: {each.violations[0].text}\n  {program}")
 
 
-def explore(
-    lab: Lab,
-    target: Target,
-    laws: Laws | None,
-    seed: str,
-    more: Callable[[], int],
-    on_trial: Callable[[Trial], None],
-) -> None:
-    """Generate and execute programs as long as there may be ``more``; each trial goes to ``on_trial``, which counts it.
+def batch(lab: Lab, target: Target, laws: Laws | None, seed: str, number: int, count: int = BATCH) -> list[Trial]:
+    """Generate and execute the ``count`` programs of the batch of this number, in a deterministic lab.
 
-    The last batch may bring a few more than were asked for.
+    Hypothesis may end before; then it begins anew, a few times at most.
     """
-    found = machine(lab, target, laws, seed=seed, on_trial=on_trial)
-    for batch in range(MAX_BATCHES):
-        count = min(BATCH, more())
-        if count <= 0:
-            return
-        _generate(found, f"{seed}/machine/{batch}", count)
+    heard: list[Trial] = []
+    found = machine(lab, target, laws, seed=seed, on_trial=heard.append)
+    for again in range(MAX_RUNS):
+        _generate(found, f"{seed}/machine/{number}{f'/{again}' if again else ''}", count - len(heard))
+        if len(heard) >= count:
+            break
+    return heard[:count]
 
 
 def play(lab: Lab, target: Target, laws: Laws | None, seed: str, number: int) -> Trial:

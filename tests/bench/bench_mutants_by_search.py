@@ -17,11 +17,11 @@ from time import process_time
 from pairproof.chaos.mutants import Mutant, catalogue
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
-from pairproof.harness.explore import rare_collection
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import cuts, swarm, whole
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import machine, sweep
+from pairproof.harness.slices import rare_collection
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 

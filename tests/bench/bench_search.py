@@ -16,7 +16,6 @@ from time import process_time
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.coverage_table import CoverageTable
-from pairproof.harness.explore import rare_collection
 from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.rocketmq import cuts, places, swarm, whole
 from pairproof.harness.rocketmq.coverage import cover
@@ -24,7 +23,7 @@ from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.search import machine, sweep
 from pairproof.harness.search.swarm import draw
-from pairproof.harness.trial import Trial
+from pairproof.harness.slices import rare_collection
 
 LAB = resolve.lab("sim")
 TARGET = resolve.target("reference")
@@ -91,13 +90,11 @@ def row(what: str, laws: str, trials: int, events: int, virtual: int, spent: flo
 
 def measure_machine(laws: Laws, seconds: float) -> None:
     seen: list[tuple[int, int]] = []
-
-    def taken(trial: Trial) -> None:
-        seen.append((len(trial.events), trial.events[-1].t))
-
     began = process_time()
-    machine.explore(LAB, TARGET, laws, "bench", seconds, 1_000_000, taken)
-    spent = process_time() - began
+    for number in count():
+        seen += [(len(each.events), each.events[-1].t) for each in machine.batch(LAB, TARGET, laws, "bench", number)]
+        if (spent := process_time() - began) >= seconds:
+            break
     row(
         "Hypothesis machine",
         "on" if laws else "off",

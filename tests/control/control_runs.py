@@ -28,12 +28,12 @@ from typing import Any, NamedTuple
 
 from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
-from pairproof.harness.explore import rare_collection
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import swarm, whole
 from pairproof.harness.runs import atomic
 from pairproof.harness.runs.writer import finding_json
 from pairproof.harness.schedule import Schedule
+from pairproof.harness.slices import rare_collection
 from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import Verdict
 

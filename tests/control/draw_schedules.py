@@ -37,7 +37,6 @@ from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import machine, shrink, sweep
 from pairproof.harness.search.paced import paced
-from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 
 SEED = "digests"
@@ -88,9 +87,8 @@ def wholes(count: int) -> Iterator[Drawn]:
 
 def machines(count: int) -> Iterator[Drawn]:
     """Programs that Hypothesis drew while they were executed; nothing was judged."""
-    heard: list[Trial] = []
-    machine.explore(LAB, REFERENCE, (), SEED, lambda: count - len(heard), heard.append)
-    return (Drawn("machine", each.schedule) for each in heard[:count])
+    batches = (machine.batch(LAB, REFERENCE, (), SEED, number) for number in range(-(-count // machine.BATCH)))
+    return (Drawn("machine", each.schedule) for each in islice(chain.from_iterable(batches), count))
 
 
 def paces(count: int) -> Iterator[Drawn]:

@@ -16,7 +16,6 @@ from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.schedule import Op
 from pairproof.harness.search import machine, sweep
 from pairproof.harness.search.swarm import FAULT_BUDGET
-from pairproof.harness.trial import Trial
 
 SIM = resolve.lab("sim")
 REFERENCE = resolve.target("reference")
@@ -166,12 +165,10 @@ def test_searches_draw_what_the_lab_can_inject_and_nothing_else() -> None:
 
 
 def test_the_state_machine_draws_what_the_lab_can_inject_and_nothing_else() -> None:
-    heard: list[Trial] = []
-    machine.explore(ModestLab(), REFERENCE, (), "d", lambda: 40 - len(heard), heard.append)
+    heard = machine.batch(ModestLab(), REFERENCE, (), "d", 0)
     named = set().union(*(begun(each.schedule.ops) for each in heard))
     assert named and named <= {name for name, each in FAULTS.items() if each.needs is CanCutLink}
-    heard.clear()
-    machine.explore(SIM, REFERENCE, (), "d", lambda: 40 - len(heard), heard.append)
+    heard = machine.batch(SIM, REFERENCE, (), "d", 0)
     assert {FAULTS[str(name)].needs for each in heard for name in begun(each.schedule.ops)} - {CanCutLink}
 
 

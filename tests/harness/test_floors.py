@@ -16,8 +16,9 @@ from pairproof.harness.commands.main import main
 from pairproof.harness.explore import Explorer
 from pairproof.harness.floors import Family, Floor, Floors
 from pairproof.harness.interpreter import run_trial
+from pairproof.harness.keeps import measured
 from pairproof.harness.profiles import PROFILES, PROOF, profile
-from pairproof.harness.rocketmq.coverage import cover
+from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.runs.reader import RunReader
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.search import machine
@@ -37,7 +38,7 @@ def trial(*ops: Op) -> Trial:
 
 
 def count(tally: Tally, played: Trial) -> None:
-    tally.count(played, cover(played.events))
+    tally.count(played, measured(SYSTEM, played.events, kinds=True))
 
 
 def rows(wanted: Floors, *trials: Trial) -> dict[str, tuple[int, int]]:
@@ -138,7 +139,7 @@ def test_a_machine_that_never_draws_a_fault_misses_the_floors(
     part: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setattr(machine, "_fault_rules", lambda lab, system: {})
-    assert main(CHECK) == 3
+    assert main([*CHECK, "--jobs", "1"]) == 3
     said = capsys.readouterr().out
     assert "floors missed: " in said and "faults that took effect: latency or partial writes: 0 of 2; " in said
     facts = only_run(part).facts
@@ -153,7 +154,7 @@ def test_the_job_fails_with_a_broken_target(part: Path, capsys: Any) -> None:
 def test_the_job_fails_with_a_law_that_fires_wrongly(part: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     law: Any = registry.find("laws", "log-grows")
     monkeypatch.setattr(law, "end", lambda self, last: self.violate(last, "nothing was wrong"))
-    assert main([*CHECK, "--law", "log-grows", "--first"]) == 1
+    assert main([*CHECK, "--jobs", "1", "--law", "log-grows", "--first"]) == 1
     assert "violated: log-grows: nothing was wrong" in capsys.readouterr().out
 
 

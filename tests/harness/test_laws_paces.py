@@ -135,15 +135,18 @@ def test_a_client_asks_again_where_a_broker_name_has_gone() -> None:
 
 
 def test_which_question_was_the_regular_one_is_unclear_while_masters_are_missing() -> None:
-    def again(route: object, times: int = 1) -> A:
+    def again(route: object, *rests_ms: float) -> A:
         history = joined().members(ms=999).beat(ms=9_999).route(route).after(100).route(PAIR)
-        for _ in range(times):
-            history = history.after(700).call(1, "pull", "master", "fail").route(PAIR)
+        for each in rests_ms:
+            history = history.after(each).call(1, "pull", "master", "fail").route(PAIR)
         return history
 
-    assert_holds(ClientPaced, again(SLAVE_ONLY))
-    assert_broken(ClientPaced, again(SLAVE_ONLY, 2), "after it last did", times=1)
-    assert_broken(ClientPaced, again(PAIR), "after it last did", times=2)
+    assert_holds(ClientPaced, again(SLAVE_ONLY, 700, 700))
+    assert_broken(ClientPaced, again(PAIR, 700), "after it last did", times=2)
+    # A question without a reason was the regular one.
+    regular = again(SLAVE_ONLY, 700).after(3_000).route(PAIR)
+    assert_holds(ClientPaced, regular)
+    assert_broken(ClientPaced, regular.after(700).call(1, "pull", "master", "fail").route(PAIR), "after it last did")
 
 
 def test_the_next_name_server_is_asked_at_once() -> None:

@@ -7,9 +7,9 @@ import pytest
 from pairproof.harness import resolve
 from pairproof.harness.budget import Budget
 from pairproof.harness.errors import UsageError
-from pairproof.harness.explore import enumerated, seeded
 from pairproof.harness.profiles import ALL, PROFILES, PROOF, REAL, default, profile
 from pairproof.harness.rocketmq.system import SYSTEM
+from pairproof.harness.slices import enumerated, seeded
 
 SIM = resolve.lab("sim")
 ENUMERATED, SEEDED = enumerated(SYSTEM), seeded(SYSTEM)

@@ -73,7 +73,7 @@ class Client:
         self.asked: dict[str, int] = {}
         """When it was asked for at all."""
         self.unclear: set[str] = set()
-        """Topics of which nobody could tell the regular question from others, since a master was missing."""
+        """Topics of which nobody could tell the regular question from others, since a route or a master was missing."""
         self.unanswered: dict[str, Ask] = {}
         """Of each topic the last question for its route, once a name server has not answered it."""
         self.told = False
@@ -193,17 +193,17 @@ class ClientPaced(Law):
             return
         if not client.topics <= client.routes.keys() or self._lacks_masters(client):
             client.polled.pop(topic, None)
-            if self._lacks_masters(client):
+            if last is not None:
                 client.unclear.add(topic)
             return
         since, rest = polled, ROUTE_NS
         if event.t - client.failed <= self._slack:
             since, rest = last, AGAIN_NS
             on_time = topic in client.unclear or (polled is not None and event.t - polled >= ROUTE_NS - self._slack)
-            client.unclear.discard(topic)
             since = None if on_time else since
         else:
             client.polled[topic] = event.t
+            client.unclear.discard(topic)
         if since is not None and event.t - since < rest - self._slack:
             self._soon(event, f"asks where {topic} is {(event.t - since) // MS} ms after it last did", since)
 
