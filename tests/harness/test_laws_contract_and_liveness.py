@@ -253,6 +253,16 @@ def test_logs_that_end_apart_have_not_converged() -> None:
     assert_broken(LiveConverges, healed(10).audit(hi={"master": 300}), "slave's log ends at 0, the master's at 300")
 
 
+def test_what_the_master_has_only_just_stored_may_be_on_its_way() -> None:
+    def stored(rest_ms: float, slave: int = 200) -> H:
+        history = healed(10).append("master", 0, 200, "put", "m0").append("slave", 0, slave).after(2_000)
+        return history.append("master", 200, 300, "put", "m1").after(rest_ms).audit(hi={"master": 300, "slave": slave})
+
+    assert_holds(LiveConverges, stored(1_000))
+    for bad in (stored(1_001), stored(1, slave=100)):
+        assert_broken(LiveConverges, bad, "the master's at 300")
+
+
 def diverged(history: H) -> H:
     history.connect().report(200)
     return history.add("diverged", node="master", link=history.link, hi=200, value=100)

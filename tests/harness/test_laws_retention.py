@@ -46,6 +46,15 @@ def test_a_clock_that_is_put_ahead_makes_older_what_was_there() -> None:
     assert_broken(LogRetention, gone(two_files().add("clock", node="slave", value=HOUR_MS)), "is 0 ms old")
 
 
+def test_who_goes_by_the_message_behind_is_led_astray_by_a_clock_that_was_put_back() -> None:
+    def back(ms: int) -> H:
+        history = old(fileReservedTime=1).append("master", 0, 1_000, "put", "m0").add("clock", node="master", value=ms)
+        return history.append("master", 1_000, 1_100, "put", "m1").add("clock", node="master", value=0)
+
+    assert_holds(LogRetention, gone(back(-HOUR_MS)))
+    assert_broken(LogRetention, gone(back(1 - HOUR_MS)), "is 3599999 ms old")
+
+
 def test_a_slave_may_go_by_its_master_s_time() -> None:
     def behind() -> H:
         history = old().config("slave", fileReservedTime=1).add("clock", node="master", value=-HOUR_MS)

@@ -14,11 +14,12 @@ besides: the master has two, since the first may only find out that its connecti
 out: how long the others took where one slave never came; trials at whose end a broker of the pair is down by itself,
 see ``node-lives``; a master that was a slave in class rollback (see the ledger); and quiet afterwards. So is how long
 slaves took that close when a report is cut, where a lab with small buffers has one direction slower than the other:
-reports pile up, and every few KiB cost a new connection.
+reports pile up, and every few KiB cost a new connection. And so is what the master stored in the last second.
 Source: HAService.HAClient's waits, BrokerController (registration).
 """
 
 import json
+from collections import deque
 from collections.abc import Callable
 
 from pairproof.harness.history import MS, UNREADABLE, Event
@@ -27,7 +28,7 @@ from pairproof.harness.kinds.machine import Lab, Mark
 from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.ha import Close, Diverged
-from pairproof.harness.rocketmq.kinds.log import Audit
+from pairproof.harness.rocketmq.kinds.log import Append, Audit
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 from pairproof.harness.rocketmq.places import MASTER
@@ -43,6 +44,8 @@ REGISTRATION_MS = (10_000, 60_000)
 REGISTRATION_CALL_MS = 6_000
 TRANSFER_MS = 5_000
 """What a healthy link needs for all that a trial wrote."""
+JUST_NS = 1_000 * MS
+"""What the master stored so short a time before the end may still be on its way."""
 WIDE = 65_536
 """A buffer of so many bytes takes all reports that are on their way in any lab."""
 
@@ -93,6 +96,8 @@ class LiveConverges(Law):
         """When sends after healing began, ns."""
         self.impatient = False
         """Whether the client of one of them gave up while the master might still let it wait."""
+        self.just = deque[tuple[int, int]]()
+        """When the master's newest bytes were written, ns, and where they begin."""
         self.cuts = False
         """Whether reports may pile up until one is cut."""
 
@@ -140,6 +145,12 @@ class LiveConverges(Law):
             self.named = {}
 
     on_stop = on_crash
+
+    def on_append(self, event: Append) -> None:
+        if event.node == MASTER:
+            self.just.append((event.t, event.lo))
+            while self.just[0][0] < event.t - JUST_NS:
+                self.just.popleft()
 
     def on_audit(self, event: Audit) -> None:
         if event.f == "final":
@@ -212,7 +223,10 @@ class LiveConverges(Law):
     def _compare_ends(self, since: int) -> None:
         master = self.final.get(MASTER)
         for node, audit in self.final.items():
-            if master is not None and audit.hi != master.hi and node not in self.ledger.rolled:
+            if master is None or audit.hi == master.hi or node in self.ledger.rolled:
+                continue
+            fresh = min((lo for t, lo in self.just if t >= audit.t - JUST_NS), default=master.hi)
+            if not (audit.hi is not None and fresh <= audit.hi < master.hi):
                 self.violate(audit, f"{node}'s log ends at {audit.hi}, the master's at {master.hi}", since=since)
 
 

@@ -2,8 +2,9 @@
 and not in the first minute of its broker's life, nor twice within cleanResourceInterval.
 
 What counts is the age by the node's own clock of the youngest record in the files that go: since it was written there,
-or since the master stored it, whichever is longer ago. An operator who puts a clock ahead makes everything older. When
-a broker looks is not judged in labs with real time, which hear of a start when that is over.
+or since the master stored it or the message behind, whichever is longer ago. An operator who puts a clock ahead, or
+back and then right again, makes everything older. When a broker looks is not judged in labs with real time, which hear
+of a start when that is over.
 
 Left out: files that somebody has deleted on demand; whether old ones go at all, and how soon; the hours of deleteWhen,
 since a history does not know which hour it is. Source: DefaultMessageStore.addScheduleTask, CleanCommitLogService,
@@ -93,6 +94,8 @@ class LogRetention(Law):
         kept_ms = self.ledger.setting(node, "fileReservedTime") * HOUR_MS
         # A slave may go by the time at which its master stored a message.
         age = min(now - min(each.at_ms, self.stored.get(each.lo, each.at_ms)) for each in gone)
+        # Who knows no times of files goes by the message behind them, which was stored before if a clock was put back.
+        age = max(age, now - self.stored.get(event.new_start, now))
         if age < kept_ms:
             what = f"{node} deletes what lies before {event.new_start}, of which a part is {age} ms old"
             self.violate(event, f"{what}; fileReservedTime is {kept_ms} ms", since=None)
