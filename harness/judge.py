@@ -6,7 +6,7 @@ raises is unknown from there on and hears no more; the others never notice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from types import MethodType
 from typing import NamedTuple
@@ -32,7 +32,7 @@ class Plan(NamedTuple):
     ledgers: tuple[type[Ledger], ...]
     asks: tuple[int, ...]
     """By law that can be judged: the index of its ledger."""
-    hearers: tuple[tuple[str, tuple[tuple[int, str], ...]], ...]
+    hearers: Mapping[str, tuple[tuple[int, str], ...]]
     """By kind: indices into laws and ledgers, one behind the other, and the methods that handle it."""
     apart: frozenset[str]
     """Nodes to which some law is deaf."""
@@ -82,7 +82,7 @@ def _plan(laws: tuple[type[Law], ...], observes: frozenset[str]) -> Plan:
     for index, of in enumerate(owners):
         for kind, name in _handled(of):
             hearers.setdefault(kind, []).append((index, name))
-    told = tuple((kind, tuple(each)) for kind, each in hearers.items())
+    told = {kind: tuple(each) for kind, each in hearers.items()}
     return Plan(seeing, blind, ledgers, asks, told, frozenset().union(*(law.deaf_to for law in seeing)))
 
 
@@ -104,19 +104,20 @@ class Judge:
         self._blind, self._apart = plan.blind, plan.apart
         self.ledgers = [each(observes) for each in plan.ledgers]
         self._laws = [law(self.ledgers[asked]) for law, asked in zip(plan.seeing, plan.asks, strict=True)]
-        owners: list[Law | Ledger] = [*self._laws, *self.ledgers]
+        self._owners: list[Law | Ledger] = [*self._laws, *self.ledgers]
+        self._hearers = plan.hearers
+        self._gone: set[int] = set()
+        """Who hears no more, by id."""
         self._crashed: set[Law] = set()
         self._last: Event | None = None
-        self._handlers: dict[str, list[Handler]] = {
-            kind: [getattr(owners[index], name) for index, name in each] for kind, each in plan.hearers
-        }
-        # By the first start every node has been configured, and a law knows whether it applies.
-        self._handlers.setdefault("start", []).append(MethodType(Judge._excuse, self))
+        self._handlers: dict[str, list[Handler]] = {}
+        """Of the kinds that have occurred: a trial has half of them."""
 
     def feed(self, event: Event) -> None:
         handlers = self._handlers.get(event[2])
-        if handlers is not None:
-            self._tell(_willing(handlers, event[3]) if event[3] in self._apart else handlers, event)
+        if handlers is None:
+            handlers = self._bind(event[2])
+        self._tell(_willing(handlers, event[3]) if event[3] in self._apart else handlers, event)
         self._last = event
 
     def feed_all(self, events: Iterable[Event]) -> None:
@@ -125,14 +126,15 @@ class Judge:
         event = self._last
         for event in events:
             handlers = get(event[2])
-            if handlers is not None:
-                if event[3] in apart:
-                    handlers = _willing(handlers, event[3])
-                try:
-                    for handler in handlers:
-                        handler(event)
-                except Exception as why:
-                    self._tell(self._survive(handlers, handler, event, why), event)
+            if handlers is None:
+                handlers = self._bind(event[2])
+            if event[3] in apart:
+                handlers = _willing(handlers, event[3])
+            try:
+                for handler in handlers:
+                    handler(event)
+            except Exception as why:
+                self._tell(self._survive(handlers, handler, event, why), event)
         self._last = event
 
     def finish(self) -> list[Judgement]:
@@ -145,7 +147,16 @@ class Judge:
                 except Exception as why:
                     self._retire(law, f"law crashed: {type(why).__name__}: {why}, at the end")
             found.append(_judgement(law))
-        found.extend(Judgement(law.id, Verdict.NOT_OBSERVABLE, 0, 0) for law in self._blind)
+        found.extend(_nothing(law.id, Verdict.NOT_OBSERVABLE) for law in self._blind)
+        return found
+
+    def _bind(self, kind: str) -> list[Handler]:
+        """Who hears of this kind, which has not occurred before."""
+        heard = ((self._owners[index], name) for index, name in self._hearers.get(kind, ()))
+        found = self._handlers[kind] = [getattr(each, name) for each, name in heard if id(each) not in self._gone]
+        if kind == "start":
+            # By the first start every node has been configured, and a law knows whether it applies.
+            found.append(MethodType(Judge._excuse, self))
         return found
 
     def _excuse(self, event: Event) -> None:
@@ -155,6 +166,7 @@ class Judge:
 
     def _forget(self, owners: Sequence[object]) -> None:
         gone = {id(each) for each in owners}
+        self._gone |= gone
         for handlers in self._handlers.values() if gone else ():
             handlers[:] = [each for each in handlers if id(each.__self__) not in gone]
 
@@ -196,7 +208,15 @@ def _willing(handlers: Sequence[Handler], node: str | None) -> list[Handler]:
     return [each for each in handlers if not isinstance(each.__self__, Law) or node not in each.__self__.deaf_to]
 
 
+@cache
+def _nothing(law: str, verdict: Verdict) -> Judgement:
+    """Of a law that was given nothing to judge: the same in all trials."""
+    return Judgement(law, verdict, 0, 0)
+
+
 def _judgement(law: Law) -> Judgement:
+    if not (law.judged or law.broken or law.doubt or law.notes):
+        return _nothing(law.id, Verdict.VACUOUS if law.applicable else Verdict.NOT_APPLICABLE)
     if law.violations:
         verdict = Verdict.VIOLATED
     elif law.doubt is not None:

@@ -112,6 +112,10 @@ class System:
     floors: ClassVar[Floors] = Floors(trials={"machine": 20})
     """What the searches of a profile with floors must have met."""
 
+    def listed(self, schedule: Schedule, number: int) -> Schedule:
+        """A schedule of the sweep, in virtual time, under this number: what not all of them need may differ."""
+        return schedule
+
     def corpus(self) -> Sequence[Schedule]:
         """Schedules that every run in a deterministic lab begins with."""
         return ()

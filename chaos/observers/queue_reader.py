@@ -109,32 +109,34 @@ class Index:
         self._entries_at = INDEX_HEADER + SLOT_SIZE * self.slots
         names = sorted(name for name in store.files if name.startswith(INDEX))
         self.files = [store.files[name] for name in names if len(store.files[name]) >= self._entries_at]
-        self._found: dict[int, list[int]] = {}
+        self._found: dict[int, list[int]] | None = None
 
     def find(self, topic: str, key: str) -> list[int]:
         """Log offsets of messages that this key's hash leads to, ascending, each once."""
         return self.of_hash(key_hash(topic, key))
 
     def of_hash(self, value: int) -> list[int]:
-        """The same of a hash; asked again, it answers from memory."""
-        known = self._found.get(value)
-        if known is None:
-            known = self._found[value] = self._of_hash(value)
-        return known
+        """The same of a hash. All files are read the first time that it is asked."""
+        if self._found is None:
+            found: dict[int, set[int]] = {}
+            for data in self.files:
+                self._follow(data, found)
+            self._found = {read: sorted(offsets) for read, offsets in found.items()}
+        return self._found.get(value, [])
 
-    def _of_hash(self, value: int) -> list[int]:
-        found: set[int] = set()
-        for data in self.files:
-            count = min(_INT.unpack_from(data, _COUNT_AT)[0], (len(data) - self._entries_at) // INDEX_ENTRY)
-            (number,) = _INT.unpack_from(data, INDEX_HEADER + SLOT_SIZE * (value % self.slots))
+    def _follow(self, data: Data, found: dict[int, set[int]]) -> None:
+        """Add what the chains of one file lead to, of the slots that its entries may be in."""
+        count = min(_INT.unpack_from(data, _COUNT_AT)[0], (len(data) - self._entries_at) // INDEX_ENTRY)
+        entries = range(self._entries_at + INDEX_ENTRY, self._entries_at + INDEX_ENTRY * count, INDEX_ENTRY)
+        for slot in {_INT.unpack_from(data, at)[0] % self.slots for at in entries}:
+            (number,) = _INT.unpack_from(data, INDEX_HEADER + SLOT_SIZE * slot)
             # Numbers only go down along a chain, so this ends.
             before = count
             while 0 < number < before:
                 read, offset, older = _KEYED.unpack_from(data, self._entries_at + INDEX_ENTRY * number)
-                if read == value:
-                    found.add(offset)
+                if read % self.slots == slot:
+                    found.setdefault(read, set()).add(offset)
                 number, before = older, number
-        return sorted(found)
 
 
 @lru_cache(maxsize=16_384)

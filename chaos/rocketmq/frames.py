@@ -52,10 +52,14 @@ def loose(code: int, opaque: int, fields: Mapping[str, str], body: bytes) -> byt
         **{name: int(text) if text.isdecimal() and text == str(int(text)) else text for name, text in fields.items()},
         "aNull": None, "aTruth": True,
     }  # fmt: skip
-    known = {"version": 1, "opaque": opaque, "language": "GO", "code": code, "flag": 0}
-    header = json.dumps({"nobodyKnows": {"this": [1, None]}, "extFields": told, "remark": None, **known}, indent=1)
-    # The first letter of a name, escaped.
-    return framed(header.replace('"extFields"', '"\\u0065xtFields"').encode(), body)
+    # As json.dumps(..., indent=1) writes it, which is ten times slower; the first letter of a name, escaped.
+    fields_told = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in told.items())
+    return framed(
+        '{\n "nobodyKnows": {\n  "this": [\n   1,\n   null\n  ]\n },\n "\\u0065xtFields": {\n'
+        f'{fields_told}\n }},\n "remark": null,\n "version": 1,\n "opaque": {opaque},\n "language": "GO",\n '
+        f'"code": {code},\n "flag": 0\n}}'.encode(),
+        body,
+    )
 
 
 def sparse(code: int, opaque: int, fields: Mapping[str, str], body: bytes) -> bytes:

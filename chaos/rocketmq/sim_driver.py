@@ -97,9 +97,13 @@ class SimDriver(Driver):
 
     def question(self, *nodes: str) -> None:
         asked = [name for name in nodes if name in self.pair or name == places.NAMES]
+        which = self.world.settings.get("lab.visits")
+        seed = f"{self.world.seed}/{which}" if which else self.world.seed
         for name in asked:
-            sim_questions.put(self.world.evidence, self.world.hosts[name], self.world.seed, self.consumers.groups)
-        sim_visits_in_time.put(self.world, asked)
+            host = self.world.hosts[name]
+            sim_questions.put(self.world.evidence, host, seed, self.consumers.groups, is_visited=which != 0)
+        if which != 0:
+            sim_visits_in_time.put(self.world, asked, seed)
 
     def look(self) -> None:
         if self.has_names:

@@ -40,8 +40,8 @@ ENDS = ("crash", "abort", "close")
 """What stays in the history of what a node does while it is visited."""
 
 
-def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str]) -> None:
-    """Ask one node, if it is a broker or a name server that runs."""
+def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str], is_visited: bool) -> None:
+    """Ask one node, if it is a broker or a name server that runs; what is invalid, and visits, where it is visited."""
     node = host.node
     form = FORMS[Random(f"{seed}/form/{host.name}").randrange(len(FORMS))]
     dice = Random(f"{seed}/manner/{host.name}")
@@ -53,7 +53,7 @@ def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str]) -> Non
                     evidence.add, evidence.now(), host.name, host.incarnation, audit, each, answered,
                     OF_REFERENCE.figures,
                 )  # fmt: skip
-    if isinstance(node, Broker | NameServer):
+    if isinstance(node, Broker | NameServer) and is_visited:
         is_broker = isinstance(node, Broker)
         for sent in invalid_requests.chosen(seed, host.name, OF_BROKERS if is_broker else OF_NAMES):
             data = sent.frame or form(sent.code, OPAQUE, sent.fields, sent.body)

@@ -26,8 +26,8 @@ from pairproof.harness.rocketmq.served import NOTHING, TOLD
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
 
-SHARE = 1 / 10
-"""How many of the trials have such a visit."""
+SHARE = 1 / 5
+"""How many of the trials with visits have such a one."""
 LONG_MS = 25_000
 """A visit that waits longer is half as likely as another one."""
 ENDS = ("crash", "abort")
@@ -194,16 +194,16 @@ def visits_of(node: object) -> Sequence[Sequence[Step]]:
     return visits_in_time.OF_BROKERS if node.config.is_slave else visits_in_time.OF_MASTERS
 
 
-def put(world: World, names: Sequence[str]) -> None:
-    """Pay a visit in which time passes to one of these nodes, in some trials."""
+def put(world: World, names: Sequence[str], seed: str) -> None:
+    """Pay a visit in which time passes to one of these nodes, in some trials, as the seed says."""
     running = [name for name in names if isinstance(world.hosts[name].node, Broker | NameServer)]
-    drawn = chosen(world.seed, running, lambda name: visits_of(world.hosts[name].node))
+    drawn = chosen(seed, running, lambda name: visits_of(world.hosts[name].node))
     if drawn is None:
         return
     host, evidence, kernel = world.hosts[drawn[0]], world.evidence, world.kernel
     node, incarnation, events = host.node, host.incarnation, world.recorder.events
     assert isinstance(node, Broker | NameServer)
-    form = FORMS[Random(f"{world.seed}/form/{host.name}").randrange(len(FORMS))]
+    form = FORMS[Random(f"{seed}/form/{host.name}").randrange(len(FORMS))]
     began, before = kernel.now, len(events)
     visitor = Visitor(world, host, node, form)
     visitor.pay(drawn[1])

@@ -30,6 +30,10 @@ UNEVEN: tuple[tuple[str, tuple[Scalar, ...]], ...] = (
 )
 """In a share of the trials each: how long the network waits for more before it lets bytes go (0: what is written at one
 moment goes together), and how uneven latencies and flushes are."""
+VISITED_SHARE = 0.5
+"""The share of trials at whose end visits are paid; of those that a search has listed, see :data:`LISTED_ONE_IN`."""
+LISTED_ONE_IN = 3
+VISITS = "lab.visits"
 SHARE = 0.25
 MOST = 3
 """How many rows one trial has at most."""
@@ -87,7 +91,7 @@ def drawn_values() -> Mapping[str, set[Scalar]]:
     found: dict[str, set[Scalar]] = {}
     for name, value in (pair for row in BORDERS for each in row for pair in each.items()):
         found.setdefault(name, set()).add(value)
-    return found | {name: set(values) for name, values in UNEVEN}
+    return found | {name: set(values) for name, values in UNEVEN} | {VISITS: {0}}
 
 
 def at_borders(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
@@ -114,8 +118,24 @@ def _closing(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Sche
 
 
 def varied(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
-    """The schedule with this number under this seed: a share of them at borders, with a closing stop, or uneven."""
-    return _uneven(_closing(at_borders(drawn, seed, number, lab), seed, number, lab), seed, number, lab)
+    """The schedule with this number under this seed: a share of them at borders, with a closing stop, uneven, or without
+    visits."""
+    for share in (at_borders, _closing, _uneven, _unvisited):
+        drawn = share(drawn, seed, number, lab)
+    return drawn
+
+
+def _unvisited(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
+    """The schedule with this number under this seed; to a share of them no visits are paid, which cost a quarter."""
+    if not simulates(lab) or Random(f"{seed}/visited/{number}").random() < VISITED_SHARE:
+        return drawn
+    return drawn._replace(settings={**drawn.settings, VISITS: 0})
+
+
+def listed(schedule: Schedule, number: int) -> Schedule:
+    """A schedule that a search has listed under this number: one in a few has visits, each time others."""
+    which = 0 if number % LISTED_ONE_IN else 1 + number // LISTED_ONE_IN
+    return schedule._replace(settings={**schedule.settings, VISITS: which})
 
 
 def _uneven(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:

@@ -23,6 +23,7 @@ from pairproof.harness.interpreter import Interpreter
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.ports.links import CanShapeLink
 from pairproof.harness.ports.timing import CanStep
+from pairproof.harness.rocketmq.borders import listed
 from pairproof.harness.rocketmq.sweep import ROLES, SIZES
 from pairproof.harness.schedule import Args, Op, Schedule
 
@@ -126,6 +127,7 @@ def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
         for direction, positions in dry_run(lab, target, settings, base)._asdict().items():
             for position in positions:
                 found += [each._replace(seed=seed) for each in _at(settings, base, direction, position)]
+    found = [listed(each, number) for number, each in enumerate(found)]
     Random(f"{seed}/cuts").shuffle(found)
     return found
 

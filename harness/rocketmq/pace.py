@@ -12,8 +12,9 @@ SIMULATED = (
     "lab.flushMicros",
     "lab.spread",
     "lab.absentNames",
+    "lab.visits",
 )
-"""Settings of a simulated network and disk."""
+"""Settings of a simulated network and disk, and of visits that others pay as the seed says."""
 SHORT: dict[str, Scalar] = {
     "haSendHeartbeatInterval": 200,
     "haHousekeepingInterval": 3_000,

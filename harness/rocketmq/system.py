@@ -52,6 +52,9 @@ class RocketMQ(System):
     floors = floors.FLOORS
     seeded = {"swarm": swarm.schedule, "whole": whole.schedule}
 
+    def listed(self, schedule: Schedule, number: int) -> Schedule:
+        return borders.listed(schedule, number)
+
     def corpus(self) -> Sequence[Schedule]:
         return corpus.corpus()
 

@@ -71,7 +71,7 @@ def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
     system, dice = resolve.system_of(target), Random(f"{seed}/sweep")
     modes = [_swept(lab, target, seed, mode) for mode in system.swept.modes]
     if lab.deterministic:
-        found = list(chain.from_iterable(modes))
+        found = [system.listed(each, number) for number, each in enumerate(chain.from_iterable(modes))]
         dice.shuffle(found)
         return found
     for mode in modes:

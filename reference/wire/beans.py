@@ -25,6 +25,8 @@ _Reader = Callable[[Any], Any]
 # Where Java's name is not the camel case of ours.
 _SPELLED = {("HeartbeatData", "client_id"): "clientID", ("LockBatchResponse", "lock_ok_mq_set"): "lockOKMQSet"}
 _integer = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_PLAIN = frozenset((str, int, bool, float, type(None)))
+"""What stays as it is: most of all values."""
 _WORDS = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
 
 
@@ -50,6 +52,8 @@ def from_json(kind: type[_Bean], value: Any) -> _Bean:
 
 def to_json(value: Any) -> Any:
     """What :func:`fastjson.dumps` writes for ``value``: named tuples become objects, also as keys."""
+    if type(value) in _PLAIN:
+        return value
     if hasattr(value, "_fields"):
         return {name: to_json(getattr(value, field)) for name, field in _names(value.__class__)}
     if isinstance(value, Mapping):
@@ -60,7 +64,7 @@ def to_json(value: Any) -> Any:
 
 
 def _to_key(key: Any) -> Any:
-    if hasattr(key, "_fields"):
+    if type(key) not in _PLAIN and hasattr(key, "_fields"):
         return tuple((name, getattr(key, field)) for name, field in _names(key.__class__))
     return key
 

@@ -170,9 +170,15 @@ def dumps(value: Any, *, pretty: bool = False, standard: bool = False) -> bytes:
 
 
 def _write(value: Any, parts: list[str], line: str, standard: bool) -> None:
-    if isinstance(value, str):
+    # The plain types first: nearly all values have one of them.
+    kind = type(value)
+    if kind is int:
+        parts.append(repr(value))
+    elif isinstance(value, str):
         parts.append(_quote(value))
-    elif value is None or isinstance(value, bool):
+    elif kind is dict:
+        _write_object(value.items(), parts, line, standard)
+    elif value is None or kind is bool:
         parts.append("null" if value is None else "true" if value else "false")
     elif isinstance(value, int) or (isinstance(value, float) and isfinite(value)):
         parts.append(repr(value))

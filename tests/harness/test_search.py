@@ -11,6 +11,7 @@ from pairproof.harness.abilities import Hosted
 from pairproof.harness.errors import UsageError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import places, swarm
+from pairproof.harness.rocketmq.borders import VISITS
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Op, Scalar, Schedule
 from pairproof.harness.schedule_json import from_json
@@ -86,7 +87,7 @@ def test_sweep_is_every_fault_at_every_boundary_in_every_mode() -> None:
 
 
 def _mode(each: Schedule) -> Mode:
-    added = set(SYSTEM.swept.quick).union(*SYSTEM.swept.also_under.values())
+    added = {*SYSTEM.swept.quick, VISITS}.union(*SYSTEM.swept.also_under.values())
     plain = {name: value for name, value in each.settings.items() if name not in added}
     return next(mode for mode in SYSTEM.swept.modes if mode.settings == plain)
 

@@ -83,3 +83,24 @@ def test_readers_ask_for_as_many_messages_as_they_are_set_to() -> None:
     assert list(brought.values()) == [2, 2]
     verdicts = {each.law: each.verdict for each in trial.judgements}
     assert verdicts["pull-is-filled"] is verdicts["pull-goes-on"] is Verdict.HOLDS
+
+
+def test_half_of_the_drawn_trials_and_a_third_of_the_listed_ones_have_visits() -> None:
+    drawn = [borders.varied(PLAIN, "s", number, SIM) for number in range(800)]
+    without = [each for each in drawn if each.settings.get(borders.VISITS) == 0]
+    assert 0.4 < len(without) / len(drawn) < 0.6
+    assert all(borders.VISITS not in each.settings for each in drawn if each not in without)
+    listed = [borders.listed(PLAIN, number).settings[borders.VISITS] for number in range(90)]
+    assert listed.count(0) == 60 and len(set(listed)) == 31
+
+
+@pytest.mark.parametrize("which", [None, 0, 1, 2])
+def test_a_trial_is_visited_as_its_settings_say(which: int | None) -> None:
+    def told(number: int | None) -> set[str | None]:
+        settings: Args = {} if number is None else {borders.VISITS: number}
+        found = run_trial(SIM, REFERENCE, Schedule(settings, "visits", ()), laws=()).events
+        assert any(each.kind == "answer" for each in found), "questions about the log are always asked"
+        return {each.f for each in found if each.kind in ("visit", "invalid")}
+
+    assert (told(which) == set()) == (which == 0)
+    assert told(1) != told(2)

@@ -91,15 +91,14 @@ class SimFile:
         self.dirty.append((at, end))
 
     def _take_room(self, at: int, data: bytes) -> None:
-        first, last = at // BLOCK, (at + len(data) - 1) // BLOCK
-        new = [block for block in range(first, last + 1) if block not in self.blocks]
-        if new and self.full:
+        needed = range(at // BLOCK, (at + len(data) - 1) // BLOCK + 1)
+        if self.full and (new := [block for block in needed if block not in self.blocks]):
             # Zeros where nothing was ever written need no block.
             if any(any(data[max(0, block * BLOCK - at) : (block + 1) * BLOCK - at]) for block in new):
                 count(self.full, "files_refused")
                 raise StoreFull(f"no room for {len(data)} bytes at {at}")
             return
-        self.blocks.update(new)
+        self.blocks.update(needed)
 
     def make_durable(self, ranges: list[Range]) -> None:
         """What the page cache holds in these ranges survives a power loss from now on."""
