@@ -76,8 +76,8 @@ LAB_SETTINGS = {
 """The labs' own settings and their ranges. ``absentNames``: 1 or 2: which of two name servers is not there.
 ``slaveFileSize``, ``slaveMemory``: the slaves' mappedFileSizeCommitLog and totalMemory; 0: the master's.
 ``connectBrokerByUser``, ``defaultBrokerId``: what consumers' users choose. ``sendTimeoutMs``: how long producers wait
-for an answer. ``pullMessages``: how many messages readers ask for; 0: 32. ``visits``: which visits are paid at a trial's
-end, and what invalid is asked; 0: none, absent: those of the schedule's seed."""
+for an answer. ``pullMessages``: how many messages readers ask for; 0: 32. ``visits``: which visits are paid at the end
+of a trial, and what invalid is asked; 0: none, absent: those of the schedule's seed."""
 REPORT = 8
 """Bytes of a slave's report."""
 LEAST_BYTES_A_SECOND = 500

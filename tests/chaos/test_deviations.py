@@ -103,6 +103,16 @@ def test_a_broker_may_fail_over_a_question_about_itself_in_its_first_seconds_onl
     assert asked(2_000) == "violated"
 
 
+@pytest.mark.parametrize(
+    ("lost", "known"),
+    [("master-machine-crash", True), ("both-machines-crash", True), ("slave-machine-crash", False), ("no-loss", False)],
+)
+def test_a_flush_that_failed_is_known_whichever_machines_lost_power(lost: str, known: bool) -> None:
+    (shows,) = [each for each in deviations.every()["failed-flush-acknowledged"].signs if "contract" in each.laws]
+    said = f"m1 (PUT_OK) is gone from the master; {lost} must not take it: the master's machine lost power"
+    assert bool(shows.text.search(said)) == known
+
+
 def test_every_deviation_names_mutants_that_there_are() -> None:
     assert {name for each in deviations.every().values() for name in each.models} <= set(catalogue())
 
