@@ -30,9 +30,9 @@ UNEVEN: tuple[tuple[str, tuple[Scalar, ...]], ...] = (
 )
 """In a share of the trials each: how long the network waits for more before it lets bytes go (0: what is written at one
 moment goes together), and how uneven latencies and flushes are."""
-VISITED_SHARE = 0.5
+VISITED_SHARE = 0.3
 """The share of trials at whose end visits are paid; of those that a search has listed, see :data:`LISTED_ONE_IN`."""
-LISTED_ONE_IN = 3
+LISTED_ONE_IN = 8
 VISITS = "lab.visits"
 SHARE = 0.25
 MOST = 3
@@ -125,7 +125,7 @@ def varied(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedu
 
 
 def _unvisited(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
-    """The schedule with this number under this seed; to a share of them no visits are paid, which cost a quarter."""
+    """The schedule with this number under this seed; to most of them no visits are paid, which cost a third."""
     if not simulates(lab) or Random(f"{seed}/visited/{number}").random() < VISITED_SHARE:
         return drawn
     return drawn._replace(settings={**drawn.settings, VISITS: 0})

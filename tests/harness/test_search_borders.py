@@ -85,13 +85,13 @@ def test_readers_ask_for_as_many_messages_as_they_are_set_to() -> None:
     assert verdicts["pull-is-filled"] is verdicts["pull-goes-on"] is Verdict.HOLDS
 
 
-def test_half_of_the_drawn_trials_and_a_third_of_the_listed_ones_have_visits() -> None:
+def test_a_share_of_the_drawn_trials_and_one_in_a_few_of_the_listed_ones_have_visits() -> None:
     drawn = [borders.varied(PLAIN, "s", number, SIM) for number in range(800)]
-    without = [each for each in drawn if each.settings.get(borders.VISITS) == 0]
-    assert 0.4 < len(without) / len(drawn) < 0.6
-    assert all(borders.VISITS not in each.settings for each in drawn if each not in without)
-    listed = [borders.listed(PLAIN, number).settings[borders.VISITS] for number in range(90)]
-    assert listed.count(0) == 60 and len(set(listed)) == 31
+    visited = [each for each in drawn if borders.VISITS not in each.settings]
+    assert 0.8 * borders.VISITED_SHARE < len(visited) / len(drawn) < 1.2 * borders.VISITED_SHARE
+    assert {each.settings.get(borders.VISITS) for each in drawn} == {None, 0}
+    listed = [borders.listed(PLAIN, number).settings[borders.VISITS] for number in range(10 * borders.LISTED_ONE_IN)]
+    assert len(listed) - listed.count(0) == 10 and len(set(listed)) == 11
 
 
 @pytest.mark.parametrize("which", [None, 0, 1, 2])
