@@ -17,7 +17,7 @@ from pairproof.chaos.labs.sim.host import WATCHDOG
 from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
 from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
 from pairproof.chaos.labs.sim.world import World
-from pairproof.chaos.plan import InProcess, check_point, forms
+from pairproof.chaos.plan import InProcess, Plan, check_point
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import MS, Event
 from pairproof.harness.ports import Target
@@ -32,8 +32,8 @@ LOOK_NS = 1_000 * MS
 class SimSession:
     """See the module. ``settings`` are complete: the target has filled in its defaults."""
 
-    def __init__(self, target: Any, settings: Args, seed: str) -> None:
-        self.world = world = World(target.plan(settings), settings, seed)
+    def __init__(self, target: Any, plan: Plan, settings: Args, seed: str) -> None:
+        self.world = world = World(plan, settings, seed)
         self.recorder, self.evidence, self.kernel = world.recorder, world.evidence, world.kernel
         self.all_nodes = world.processes
         self.driver: Driver = target.simulated(world)
@@ -104,6 +104,8 @@ def _never() -> bool:
 
 def open_session(target: Target, settings: Args, seed: str) -> SimSession:
     """A new simulated trial; the target must be one that runs in this process."""
-    if InProcess not in forms(target):
+    planned = getattr(target, "plan", None)
+    plan: Plan | None = None if planned is None else planned(settings)
+    if plan is None or any(each.form(InProcess) is None for each in plan.nodes):
         raise LabError(f"the simulated lab runs targets that live in this process, not {target.name!r}")
-    return SimSession(target, settings, seed)
+    return SimSession(target, plan, settings, seed)
