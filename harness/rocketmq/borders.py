@@ -118,7 +118,7 @@ def _closing(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Sche
 
 
 def varied(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
-    """The schedule with this number under this seed: some at borders, with a closing stop, uneven, or without visits."""
+    """The schedule with this number under this seed: a share of them is unlike what a search draws."""
     for share in (at_borders, _closing, _uneven, _unvisited):
         drawn = share(drawn, seed, number, lab)
     return drawn

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from consuming import C, G
 
 from pairproof.harness.rocketmq.laws.group_listed import GroupListed
@@ -43,6 +44,25 @@ def test_every_member_is_named_and_no_other() -> None:
     assert_broken(GroupListed, two().named("c1 c2 c3"), "master makes up c3")
     assert_broken(GroupListed, two().ask("members", status="SYSTEM_ERROR"), "master leaves out c1, c2")
     assert_holds(GroupListed, two().ask("members", status="timeout").after(5_000))
+
+
+@pytest.mark.parametrize("first", ["question", "heartbeat"])
+def test_a_question_may_overtake_a_heartbeat_that_is_on_its_way(first: str) -> None:
+    def call(f: str, process: int, op: int, status: str, detail: str | None = None) -> dict[str, object]:
+        known = {"node": "master", "process": process, "group": G, "f": f, "op": op, "message": f"c{process}"}
+        return {**known, "status": status, "detail": detail}
+
+    history = L()
+    history.config("master").start("master").come(1).come(2)
+    history.ask("beat", 1).add("ask", **call("beat", 2, 91, "asked")).after(1)
+    steps = [call("members", 1, 92, "asked"), call("beat", 2, 91, "answered")]
+    for each in steps if first == "question" else reversed(steps):
+        history.add("ask", **each).after(1)
+    history.add("ask", **call("members", 1, 92, "answered", '["c1"]')).told(1)
+    if first == "question":
+        assert_holds(GroupListed, history)
+    else:
+        assert_broken(GroupListed, history, "master leaves out c2")
 
 
 def test_who_has_gone_is_named_no_more() -> None:

@@ -38,10 +38,11 @@ Place = tuple[str, str]
 
 
 class Member(NamedTuple):
-    """A sure member: its client id, and when it asked for its last heartbeat, ns."""
+    """A sure member: its client id, when it asked for its last heartbeat, and since when it has been sure, ns."""
 
     client: str
     since: int
+    sure: int
 
 
 class Word(NamedTuple):
@@ -172,7 +173,8 @@ class GroupListed(Law):
             if (place, event.process) in self.fresh:
                 self.fresh.discard((place, event.process))
                 self._tell(place, since, event.t, f"{event.client} came", since)
-            members[event.process] = Member(event.client, since)
+            before = members.get(event.process)
+            members[event.process] = Member(event.client, since, event.t if before is None else before.sure)
         elif event.f == "goodbye" and event.status == "answered":
             member = self.sure.get(place, {}).pop(event.process, None)
             if member is not None:
@@ -217,7 +219,8 @@ class GroupListed(Law):
         named = set(json.loads(event.detail or "[]")) if event.status == "answered" else set()
         sure = [each for process, each in self.sure.get(place, {}).items() if (place, process) not in self.leaving]
         calm = [each for each in sure if self._is_calm(event.node, each.since)]
-        lacking = {each.client for each in calm if each.since < since and event.t - each.since < LIVES_NS} - named
+        # Two clients' questions may overtake each other: who was sure before the other asked is in the answer.
+        lacking = {each.client for each in calm if each.sure <= since and event.t - each.since < LIVES_NS} - named
         latest = since - AT_ONCE_NS - self.ledger.healthy_ns
         gone = {client for client, t in self.gone.get(place, {}).items() if client in named and t < latest}
         gone = gone if self._is_calm(event.node, latest) else set()
