@@ -98,6 +98,8 @@ class SimDriver(Driver):
     def question(self, *nodes: str) -> None:
         asked = [name for name in nodes if name in self.pair or name == places.NAMES]
         which = self.world.settings.get("lab.visits")
+        if which == -1:
+            return
         seed = f"{self.world.seed}/{which}" if which else self.world.seed
         for name in asked:
             host = self.world.hosts[name]

@@ -71,13 +71,13 @@ LAB_SETTINGS = {
     "lab.flushMicros": (1, 1_000_000),
     "lab.sendTimeoutMs": (1, 600_000),
     "lab.pullMessages": (0, 1_000),
-    "lab.visits": (0, 1 << 30),
+    "lab.visits": (-1, 1 << 30),
 }
 """The labs' own settings and their ranges. ``absentNames``: 1 or 2: which of two name servers is not there.
 ``slaveFileSize``, ``slaveMemory``: the slaves' mappedFileSizeCommitLog and totalMemory; 0: the master's.
 ``connectBrokerByUser``, ``defaultBrokerId``: what consumers' users choose. ``sendTimeoutMs``: how long producers wait
 for an answer. ``pullMessages``: how many messages readers ask for; 0: 32. ``visits``: which visits are paid at the end
-of a trial, and what invalid is asked; 0: none, absent: those of the schedule's seed."""
+of a trial, and what else is asked; 0: only questions about logs, -1: nothing, absent: all of the schedule's seed."""
 REPORT = 8
 """Bytes of a slave's report."""
 LEAST_BYTES_A_SECOND = 500

@@ -34,6 +34,7 @@ VISITED_SHARE = 0.3
 """The share of trials at whose end visits are paid; of those that a search has listed, see :data:`LISTED_ONE_IN`."""
 LISTED_ONE_IN = 8
 VISITS = "lab.visits"
+NOTHING_ASKED = -1
 SHARE = 0.25
 MOST = 3
 """How many rows one trial has at most."""
@@ -132,8 +133,11 @@ def _unvisited(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Sc
 
 
 def listed(schedule: Schedule, number: int) -> Schedule:
-    """A schedule that a search has listed under this number: one in a few has visits, each time others."""
-    which = 0 if number % LISTED_ONE_IN else 1 + number // LISTED_ONE_IN
+    """A schedule that a search has listed under this number: in one in a few something is asked, each time else.
+
+    All have one seed, and would ask the same.
+    """
+    which = NOTHING_ASKED if number % LISTED_ONE_IN else 1 + number // LISTED_ONE_IN
     return schedule._replace(settings={**schedule.settings, VISITS: which})
 
 

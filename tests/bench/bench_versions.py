@@ -2,10 +2,11 @@
 
     .venv/bin/python tests/bench/bench_versions.py OLD_PYTHON [--trials 60] [--rounds 3] [--seed bench]
 
-OLD_PYTHON: the ``.venv/bin/python`` of a checkout of the older version. The older one draws the schedules of every
-search, and both play them, judged by the laws that both have: so what is newly drawn or judged costs nobody anything.
-Histories are judged again where they were played, each by its own judge. Of several rounds the least counts, since a
-busy neighbour only adds. Nothing is asserted. Without OLD_PYTHON this version is measured alone.
+OLD_PYTHON: the ``.venv/bin/python`` of a checkout of the older version. Both are judged by the laws that both have.
+First both play schedules of every search that the older one draws, so what is newly drawn costs nobody anything; what
+is newly asked and recorded does. Then each plays its own, which is what a search pays. Histories are judged again where
+they were played, each by its own judge. Of several rounds the least counts, since a busy neighbour only adds. Nothing
+is asserted. Without OLD_PYTHON this version is measured alone.
 """
 
 from __future__ import annotations
@@ -94,18 +95,31 @@ def main() -> None:
     asked = parser.parse_args()
     pythons = {"new": sys.executable, **({"old": asked.old} if asked.old else {})}
     own = {version: set(ran(python, LAWS)) for version, python in pythons.items()}
-    drawn = ran(asked.old or sys.executable, DRAW, asked.seed, str(asked.trials))
-    rounds: dict[str, list[Any]] = {version: [] for version in pythons}
+    laws = sorted(set.intersection(*own.values()))
+    drawn = {each: ran(python, DRAW, asked.seed, str(asked.trials)) for each, python in pythons.items()}
+    same = dict.fromkeys(pythons, drawn["old" if asked.old else "new"])
+    print(f"{len(laws)} laws, {asked.trials} trials of each search, the least of {asked.rounds} rounds")
+    for what, schedules in (("the same schedules", same), ("each its own", drawn)):
+        if what != "each its own" or len(pythons) > 1:
+            say(what, played(pythons, laws, schedules, asked.rounds))
+
+
+def played(pythons: dict[str, str], laws: list[str], schedules: dict[str, Any], rounds: int) -> dict[str, list[Any]]:
+    """What each version came to, in each round; they take turns."""
+    found: dict[str, list[Any]] = {version: [] for version in pythons}
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "asked.json"
-        path.write_text(json.dumps({"laws": sorted(set.intersection(*own.values())), "schedules": drawn}))
-        for _ in range(asked.rounds):
+        for version in pythons:
+            Path(folder, version).write_text(json.dumps({"laws": laws, "schedules": schedules[version]}))
+        for _ in range(rounds):
             for version, python in pythons.items():
-                rounds[version].append(ran(python, PLAY, str(path)))
-    print(f"{len(set.intersection(*own.values()))} laws that all have, {asked.trials} trials of each search")
+                found[version].append(ran(python, PLAY, str(Path(folder, version))))
+    return found
+
+
+def say(what: str, rounds: dict[str, list[Any]]) -> None:
     for name in SEARCHES:
         least = {version: min(each[name]["ms"] for each in told) for version, told in rounds.items()}
-        print(row(f"{name}, CPU ms of a trial", least, "old", "new"))
+        print(row(f"{what}: {name}, CPU ms of a trial", least, "old", "new"))
     speeds = {
         version: max(
             sum(each[name]["events"] for name in SEARCHES) / sum(each[name]["judge_s"] for name in SEARCHES)
@@ -113,13 +127,13 @@ def main() -> None:
         )
         for version, told in rounds.items()
     }
-    print(row("judge, events a CPU second", speeds, "new", "old"))
+    print(row(f"{what}: judge, events a CPU second", speeds, "new", "old"))
 
 
 def row(what: str, values: dict[str, float], over: str, under: str) -> str:
     """One line: each version's value, and how many times better this one is."""
     told = "  ".join(f"{version} {value:10,.1f}" for version, value in sorted(values.items()))
-    return f"{what:<30} {told}" + (f"  {values[over] / values[under]:5.2f} x" if len(values) > 1 else "")
+    return f"{what:<52} {told}" + (f"  {values[over] / values[under]:5.2f} x" if len(values) > 1 else "")
 
 
 if __name__ == "__main__":

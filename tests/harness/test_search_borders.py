@@ -91,16 +91,16 @@ def test_a_share_of_the_drawn_trials_and_one_in_a_few_of_the_listed_ones_have_vi
     assert 0.8 * borders.VISITED_SHARE < len(visited) / len(drawn) < 1.2 * borders.VISITED_SHARE
     assert {each.settings.get(borders.VISITS) for each in drawn} == {None, 0}
     listed = [borders.listed(PLAIN, number).settings[borders.VISITS] for number in range(10 * borders.LISTED_ONE_IN)]
-    assert len(listed) - listed.count(0) == 10 and len(set(listed)) == 11
+    assert len(listed) - listed.count(borders.NOTHING_ASKED) == 10 and len(set(listed)) == 11
 
 
-@pytest.mark.parametrize("which", [None, 0, 1, 2])
-def test_a_trial_is_visited_as_its_settings_say(which: int | None) -> None:
-    def told(number: int | None) -> set[str | None]:
+@pytest.mark.parametrize("which", [None, borders.NOTHING_ASKED, 0, 1, 2])
+def test_a_trial_is_asked_as_its_settings_say(which: int | None) -> None:
+    def told(number: int | None, *kinds: str) -> set[str | None]:
         settings: Args = {} if number is None else {borders.VISITS: number}
         found = run_trial(SIM, REFERENCE, Schedule(settings, "visits", ()), laws=()).events
-        assert any(each.kind == "answer" for each in found), "questions about the log are always asked"
-        return {each.f for each in found if each.kind in ("visit", "invalid")}
+        return {each.f for each in found if each.kind in kinds}
 
-    assert (told(which) == set()) == (which == 0)
-    assert told(1) != told(2)
+    assert bool(told(which, "visit", "invalid")) == (which not in (0, borders.NOTHING_ASKED))
+    assert bool(told(which, "answer")) == (which != borders.NOTHING_ASKED)
+    assert told(1, "visit") != told(2, "visit")
