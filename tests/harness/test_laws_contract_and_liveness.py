@@ -253,6 +253,17 @@ def test_logs_that_end_apart_have_not_converged() -> None:
     assert_broken(LiveConverges, healed(10).audit(hi={"master": 300}), "slave's log ends at 0, the master's at 300")
 
 
+@pytest.mark.parametrize(("creates", "from_slave"), [(True, True), (False, False), (False, True)])
+def test_a_slave_that_takes_over_without_the_topic_may_refuse_all_sends(creates: bool, from_slave: bool) -> None:
+    history = H().config("master", autoCreateTopicEnable=creates).config("slave").start("master").start("slave")
+    history.crash("master").add("wipe", node="master", f="image", detail="slave" if from_slave else None)
+    history.start("master").mark("heal").add("mark", f="probe", op=7).after(10).mark("converged").audit()
+    if from_slave and not creates:
+        assert_holds(LiveConverges, history)
+    else:
+        assert_broken(LiveConverges, history, "none of 1 sends after healing was answered as stored")
+
+
 def test_what_the_master_has_only_just_stored_may_be_on_its_way() -> None:
     def stored(rest_ms: float, slave: int = 200) -> H:
         history = healed(10).append("master", 0, 200, "put", "m0").append("slave", 0, slave).after(2_000)

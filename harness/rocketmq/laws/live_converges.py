@@ -25,14 +25,14 @@ from collections.abc import Callable
 from pairproof.harness.history import MS, UNREADABLE, Event
 from pairproof.harness.kinds.client import Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Lab, Mark
-from pairproof.harness.kinds.node import Crash, Stop
+from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.ha import Close, Diverged
 from pairproof.harness.rocketmq.kinds.log import Append, Audit
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import Settings
+from pairproof.harness.rocketmq.settings import Settings, creates_topics
 
 POLL_MS = 1_000
 """One select of an HA thread."""
@@ -98,6 +98,8 @@ class LiveConverges(Law):
         """Whether the client of one of them gave up while the master might still let it wait."""
         self.just = deque[tuple[int, int]]()
         """When the master's newest bytes were written, ns, and where they begin."""
+        self.inherited = False
+        """Whether the master's tables were a slave's."""
         self.cuts = False
         """Whether reports may pile up until one is cut."""
 
@@ -146,6 +148,10 @@ class LiveConverges(Law):
 
     on_stop = on_crash
 
+    def on_wipe(self, event: Wipe) -> None:
+        """A slave that becomes the master may not have the topic yet; some brokers make none by themselves."""
+        self.inherited = self.inherited or (event.node == MASTER and event.detail is not None)
+
     def on_append(self, event: Append) -> None:
         if event.node == MASTER:
             self.just.append((event.t, event.lo))
@@ -168,7 +174,8 @@ class LiveConverges(Law):
             return
         self.judged += 1
         since = self.healed.t
-        silent = self.probes and not self.probes & self.stored and not self.impatient
+        lacks_topic = self.inherited and not creates_topics(self.ledger.config.get(MASTER, {}))
+        silent = self.probes and not self.probes & self.stored and not self.impatient and not lacks_topic
         if silent and "ok" in self.ledger.observes:
             self.violate(
                 self.settled, f"none of {len(self.probes)} sends after healing was answered as stored", since=since
