@@ -100,6 +100,12 @@ def test_heartbeats_count_for_two_minutes() -> None:
     assert_holds(GroupListed, two().after(119_000).named("c1"))
     assert_broken(GroupListed, two().after(110_000).named("c1"), "master leaves out c2")
 
+    def comes(after_ms: float) -> L:
+        return two().after(after_ms).come(3).ask("beat", 3).told(3).after(2_000).mark("end")
+
+    assert_holds(GroupListed, comes(120_000))
+    assert_broken(GroupListed, comes(110_000), "master has not told client 1 for a second that c3 came")
+
 
 def test_faults_and_broken_connections_excuse() -> None:
     for place in ("master", "client-master"):

@@ -6,7 +6,8 @@ its fails there. Then
 
 - whoever asks for the group's members gets all sure ones, for 120 s after their heartbeats; and none that never sent
   one, that has said goodbye, or whose process ended more than a second ago;
-- when a member becomes sure, or says goodbye, or its process ends, the broker has a second to tell all sure members.
+- when a member becomes sure, or says goodbye, or its process ends, the broker has a second to tell all sure members
+  that have sent a heartbeat in the last 120 s.
 
 Judged only where no fault has touched the broker, and the clients' way to it, since the heartbeat; that somebody is
 gone only if that is so since the member's first heartbeat there. Left out: brokers whose clock was set; who is told of
@@ -206,8 +207,8 @@ class GroupListed(Law):
 
     def _tell(self, place: Place, since: int, now: int, what: str, calm: int) -> None:
         for process, member in self.sure.get(place, {}).items():
-            # A member may hear of it before the client that caused it has its answer.
-            if self.told.get((place[0], process), -1) < since:
+            # A member may hear of it before the client that caused it has its answer; one that is silent is forgotten.
+            if self.told.get((place[0], process), -1) < since and now - member.since < LIVES_NS:
                 until = now + AT_ONCE_NS + self.ledger.healthy_ns
                 self.words.append(Word(place[0], process, since, until, min(calm, member.since), what))
 
