@@ -32,8 +32,8 @@ LOOK_NS = 1_000 * MS
 class SimSession:
     """See the module. ``settings`` are complete: the target has filled in its defaults."""
 
-    def __init__(self, target: Any, plan: Plan, settings: Args, seed: str) -> None:
-        self.world = world = World(plan, settings, seed)
+    def __init__(self, target: Any, settings: Args, seed: str) -> None:
+        self.world = world = World(_planned(target, settings), settings, seed)
         self.recorder, self.evidence, self.kernel = world.recorder, world.evidence, world.kernel
         self.all_nodes = world.processes
         self.driver: Driver = target.simulated(world)
@@ -104,8 +104,11 @@ def _never() -> bool:
 
 def open_session(target: Target, settings: Args, seed: str) -> SimSession:
     """A new simulated trial; the target must be one that runs in this process."""
-    planned = getattr(target, "plan", None)
-    plan: Plan | None = None if planned is None else planned(settings)
+    return SimSession(target, settings, seed)
+
+
+def _planned(target: Any, settings: Args) -> Plan:
+    plan: Plan | None = target.plan(settings) if hasattr(target, "plan") else None
     if plan is None or any(each.form(InProcess) is None for each in plan.nodes):
         raise LabError(f"the simulated lab runs targets that live in this process, not {target.name!r}")
-    return SimSession(target, plan, settings, seed)
+    return plan

@@ -232,8 +232,8 @@ class LiveConverges(Law):
         for node, audit in self.final.items():
             if master is None or audit.hi == master.hi or node in self.ledger.rolled:
                 continue
-            fresh = min((lo for t, lo in self.just if t >= audit.t - JUST_NS), default=master.hi)
-            if not (audit.hi is not None and fresh <= audit.hi < master.hi):
+            fresh = [lo for t, lo in self.just if t >= audit.t - JUST_NS]
+            if not (fresh and min(fresh) <= (audit.hi or 0) < (master.hi or 0)):
                 self.violate(audit, f"{node}'s log ends at {audit.hi}, the master's at {master.hi}", since=since)
 
 
