@@ -160,7 +160,7 @@ class Workers(Generic[Task, Answer]):
         except (EOFError, OSError):
             code = self._end(connection, until)
             answer = LabError(
-                f"a process that played trials ended with exit code {code}; without --jobs it can be seen why"
+                f"a process that played trials ended with exit code {code}; with --jobs 1 it can be seen why"
             )
             self.left -= 1
         else:
