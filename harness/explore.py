@@ -166,6 +166,8 @@ class Explorer:
     # Searches, each with its allowance.
 
     def _allow(self, origin: str) -> Allowance:
+        if origin == CORPUS:
+            return Allowance(ALL)
         spent = self._counts.searched + self._under_way
         self._allowance = self.budget.allowance(origin, spent, self._searching_s)
         return self._allowance
@@ -173,13 +175,13 @@ class Explorer:
     def _slices(self, origins: Sequence[str]) -> Iterator[Slice]:
         """The trials of some searches, one search after the other, as far as each may go.
 
-        Whoever is done begins with the next search, while others are not done with the last one yet.
+        A free worker starts on the next search while others finish the last one.
         """
         for origin in origins:
             if self._is_enough:
                 return
             listed = self._listed(origin)
-            allowance = self._allow(origin) if origin != CORPUS else Allowance(ALL)
+            allowance = self._allow(origin)
             if listed is not None and origin != CORPUS:
                 self.totals[origin] = len(listed)
             ends = allowance.trials if listed is None else min(len(listed), allowance.trials)

@@ -1,9 +1,8 @@
-"""Slices of an exploration: some trials of one search, for whoever is free to play them, and what is kept of each.
+"""Slices of an exploration: a few trials of one search, which any free worker can play, and what is kept of each.
 
-In a deterministic lab :func:`play` is a pure function: a run's slices give the same trials whoever plays them, in
-however many processes, and wherever one slice ends and the next begins; the machine alone plays whole batches. A trial
-leaves its history behind where it was played, unless somebody wants it; what was counted in it comes along
-(:class:`~pairproof.harness.trial.Measured`).
+In a deterministic lab :func:`play` is pure: the slices of a run give the same trials in any number of processes, and
+however the trials are cut into slices; only the machine plays whole batches. The history of a trial stays where it was
+played, unless somebody wants it; what was counted in it comes along (:class:`~pairproof.harness.trial.Measured`).
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from pairproof.chaos.rocketmq.sim_strangers import Strangers
 from pairproof.chaos.rocketmq.transactions import Transactions
 from pairproof.harness.history import MS
 from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.borders import NOTHING_ASKED, VISITS
 
 if TYPE_CHECKING:
     from pairproof.chaos.targets.reference import ReferenceTarget
@@ -97,8 +98,8 @@ class SimDriver(Driver):
 
     def question(self, *nodes: str) -> None:
         asked = [name for name in nodes if name in self.pair or name == places.NAMES]
-        which = self.world.settings.get("lab.visits")
-        if which == -1:
+        which = self.world.settings.get(VISITS)
+        if which == NOTHING_ASKED:
             return
         seed = f"{self.world.seed}/{which}" if which else self.world.seed
         for name in asked:

@@ -202,8 +202,7 @@ class Request:
 
     def _take(self, writer: Any, explorer: Any, trial: Any) -> None:
         writer.trial(trial, None)
-        if resolve.brought(self.target) is not None:
-            self.worst.hear(trial)
+        self.worst.hear(trial)
         if not self.spoke and explorer.seconds_so_far() > FIRST_WORD_S:
             self.spoke = True
             output.say_first_word(explorer.summary())
