@@ -7,7 +7,9 @@ Two readers of the same walk: :func:`read_log` for audits in a lab (all in memor
 Files and their ends: facts of CommitLog and MappedFileQueue of RocketMQ 4.9.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 from zlib import crc32
 
@@ -39,6 +41,7 @@ from pairproof.harness.history import CHUNK, Recorder, digest
 LogFile = tuple[int, Data]
 """A file: its start offset, and all its bytes, zeros at the unused end included."""
 
+_START = itemgetter(0)
 _SCAN = 1 << 20
 _ZEROS = bytes(_SCAN)
 
@@ -192,9 +195,12 @@ class LogReading(NamedTuple):
     def read(self, lo: int, hi: int) -> bytes:
         """The log's bytes in [lo, hi), as far as its files have them."""
         pieces = []
-        for start, data in self.files:
-            if start < hi and lo < start + len(data):
+        number = max(bisect_right(self.files, lo, key=_START) - 1, 0)
+        while number < len(self.files) and self.files[number][0] < hi:
+            start, data = self.files[number]
+            if lo < start + len(data):
                 pieces.append(bytes(data[max(lo - start, 0) : hi - start]))
+            number += 1
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 

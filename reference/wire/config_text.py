@@ -13,7 +13,7 @@ from pairproof.reference.errors import CodecError
 _escape = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _BLANK = " \t\f"
-_key = re.compile(r"((?:[^\\=: \t\f]++|\\.)*+)[ \t\f]*+[=:]?[ \t\f]*+", re.DOTALL)
+_key = re.compile(r"((?:[^\\=: \t\f]++|\\.)*)[ \t\f]*+[=:]?[ \t\f]*+", re.DOTALL)
 _one_line = re.compile(r"(?![ \t\f])[^\r\n]*")
 
 

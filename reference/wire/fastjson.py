@@ -23,9 +23,10 @@ _LONG = 1 << 63
 # strict=False: control characters may stand in a text as they are.
 _scan_text: Callable[[str, int, bool], tuple[str, int]] = vars(json.decoder)["scanstring"]
 _space = re.compile(r"[ \t\r\n\f\b]*+")
-_number = re.compile(r"(-?[0-9]++)((?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)")
+# No possessive groups: until 3.11.5 Python matches what they gave up ("1e").
+_number = re.compile(r"(-?[0-9]++)((?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)")
 _name = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*+")
-_single_quoted = re.compile(r"'((?:[^'\\]++|\\.)*+)'", re.DOTALL)
+_single_quoted = re.compile(r"'((?:[^'\\]++|\\.)*)'", re.DOTALL)
 _to_double_quoted = re.compile(r'\\.|"', re.DOTALL)
 _WORDS = {"true": True, "false": False, "null": None}
 _SHORT_ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
