@@ -48,7 +48,7 @@ MAX_TRIALS = 100_000_000
 @click.option("--first", is_flag=True, help="Stop at the first violation, and shrink it.")
 @options.seed
 @click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
-@options.jobs("Trials", default="all cores in the simulation, 1 in labs with real time")
+@options.jobs("Trials", default="all cores in the simulation, three for each core in labs with real time")
 @click.option(
     "--keep",
     type=click.Choice(["sample", "all"]),
@@ -95,7 +95,7 @@ def _request(
     check_text(str(runs_folder), "--runs", MAX_PATH_CHARS)
     lab = resolve.lab(lab_name)
     if jobs is None:
-        jobs = options.all_cores(trials) if lab.deterministic else 1
+        jobs = options.default_jobs(lab.deterministic, trials)
     if known_bugs is not None and lab.deterministic:
         raise UsageError(f"--known-bugs is for {REAL_TIME_LABS}, not for {lab_name}; leave it out")
     if time_text is not None and trials is not None:

@@ -21,6 +21,10 @@ RUNS = Path("runs")
 """Where run folders are, unless somebody says otherwise."""
 MANY_TRIALS = 100
 """Trials of the simulation for which another process is worth its start."""
+REAL_TIME_JOBS = 3
+"""For each core: twice as many play a fifth more trials an hour, but their brokers starve each other (decision 86)."""
+LAB_BYTES = 3 << 29
+"""What a lab with a pair of JVMs and its process may take."""
 MAX_SEED_CHARS = 200
 """Of ``--seed``; searches make the seeds of their trials longer."""
 
@@ -52,10 +56,27 @@ def jobs(what: str, where: str = "", default: str = "") -> Callable[[Decorated],
     )
 
 
-def all_cores(trials: int | None) -> int:
-    """How many processes play so many trials in a simulation: one for each core, but none for a second's work."""
-    cores = min(MAX_JOBS, len(os.sched_getaffinity(0)))
-    return cores if trials is None else min(cores, 1 + trials // MANY_TRIALS)
+def default_jobs(deterministic: bool, trials: int | None) -> int:
+    """How many processes play so many trials, if nobody says.
+
+    In a simulation one for each core, but none for a second's work. Where time is real a trial mostly waits, so three
+    for each core, as far as the memory that is free suffices for a pair of JVMs each.
+    """
+    cores = len(os.sched_getaffinity(0))
+    if deterministic:
+        wanted = cores if trials is None else min(cores, 1 + trials // MANY_TRIALS)
+    else:
+        wanted = min(REAL_TIME_JOBS * cores, _free_memory() // LAB_BYTES, MAX_JOBS if trials is None else trials)
+    return max(1, min(MAX_JOBS, wanted))
+
+
+def _free_memory() -> int:
+    """Bytes that new processes can have; as much as nobody asks for where the system does not tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return MAX_JOBS * LAB_BYTES
 
 
 def seconds(text: str) -> float:

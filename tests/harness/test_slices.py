@@ -130,9 +130,18 @@ def test_who_fails_is_heard_in_its_turn(wrong: str, held: Path) -> None:
     assert sum(isinstance(answer, Exception) for _, answer in answers) == 1
 
 
+def test_labs_with_real_time_play_what_cores_and_memory_carry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(2)))
+    played = []
+    for free in (64 << 30, 4 << 30, 1 << 29):
+        monkeypatch.setattr(options, "_free_memory", lambda free=free: free)
+        played.append([options.default_jobs(False, each) for each in (None, 4, 10_000)])
+    assert played == [[6, 4, 6], [2, 2, 2], [1, 1, 1]]
+
+
 def test_check_uses_all_cores_where_there_is_work_for_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(3)))
-    assert [options.all_cores(each) for each in (None, 10, 150, 10_000)] == [3, 1, 2, 3]
+    assert [options.default_jobs(True, each) for each in (None, 10, 150, 10_000)] == [3, 1, 2, 3]
     monkeypatch.chdir(tmp_path)
     rows = []
     for jobs in ("1", "2"):
