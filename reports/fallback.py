@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pairproof.harness.runs.tables import SCHEMAS, read_part
 from pairproof.harness.verdict import CORPUS
 from pairproof.reports import arrow_traces
-from pairproof.reports.inputs import RunInput
+from pairproof.reports.inputs import RunInput, columns
 from pairproof.reports.measures import (
     CATCH_UP,
     FIRSTS,
@@ -53,15 +53,17 @@ def measure(runs: Sequence[RunInput], judging: bool = True) -> dict[str, pa.Tabl
 
 def read(runs: Sequence[RunInput], table: str) -> pa.Table:
     """One table of all runs, with the run's target and lab beside it."""
-    wanted = SCHEMAS[table]
+    names = [name for name, _ in columns(table)]
     pieces = [
-        wanted.empty_table()
+        SCHEMAS[table]
+        .empty_table()
+        .select(names)
         .append_column("target", pa.array([], "string"))
         .append_column("lab", pa.array([], "string"))
     ]
     for run in runs:
         for part in run.parts[table]:
-            rows = read_part(part)
+            rows = read_part(part).select(names)
             for fact in ("target", "lab"):
                 rows = rows.append_column(fact, pa.repeat(run.facts[fact], len(rows)))
             pieces.append(rows)
@@ -70,7 +72,7 @@ def read(runs: Sequence[RunInput], table: str) -> pa.Table:
 
 def of_trials(runs: Sequence[RunInput], table: str, wanted: Iterable[tuple[str, int]]) -> pa.Table:
     """The rows of a run-folder table that belong to the ``wanted`` trials, as the Spark job gives them."""
-    rows = read(runs, table).select(SCHEMAS[table].names)
+    rows = read(runs, table).drop_columns(["target", "lab"])
     pairs = sorted(set(wanted))
     chosen = pa.table(
         {"run": pa.array([r for r, _ in pairs], "string"), "trial": pa.array([t for _, t in pairs], "int64")}

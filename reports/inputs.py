@@ -64,6 +64,12 @@ def open_runs(folders: Iterable[Path]) -> tuple[list[RunInput], list[Corrupt]]:
     return list(found.values()), corrupt
 
 
+def columns(table: str) -> list[schema.Column]:
+    """Those that reports read: what parts of every format have, since the facts tell the rest of ``trials``."""
+    added = schema.ADDED.get(table, ()) if table != "history" else ()
+    return [each for each in schema.TABLES[table] if each[0] not in added]
+
+
 def open_run(folder: Path) -> RunInput:
     """One run; :class:`~pairproof.harness.errors.CorruptRun` names the file that cannot be read, and says why."""
     reader = RunReader(folder)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pairproof.harness.runs import schema
 from pairproof.harness.verdict import CORPUS
 from pairproof.reports import spark_traces
-from pairproof.reports.inputs import RunInput
+from pairproof.reports.inputs import RunInput, columns
 from pairproof.reports.measures import (
     CATCH_UP,
     FIRSTS,
@@ -67,7 +67,7 @@ VIEWS = {
 
 def ddl(table: str) -> str:
     """A run-folder table's columns as Spark reads them."""
-    return ", ".join(f"{name} {spark_traces.SQL_TYPES[kind]}" for name, kind in schema.TABLES[table])
+    return ", ".join(f"{name} {spark_traces.SQL_TYPES[kind]}" for name, kind in columns(table))
 
 
 def read(

@@ -18,7 +18,7 @@ from pairproof.harness import history
 from pairproof.harness.errors import CorruptRun, UsageError
 from pairproof.harness.history import Event, kinds
 from pairproof.harness.runs import tables
-from pairproof.harness.runs.schema import FORMAT, TABLES
+from pairproof.harness.runs.schema import ADDED, READS, TABLES
 from pairproof.harness.runs.wholeness import REMEDY, Contents
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.trial import Finding
@@ -215,20 +215,21 @@ def _json_object(path: Path, remedy: str) -> Row:
 
 
 def _check_format(path: Path, data: Row) -> None:
-    if data.get("format") != FORMAT:
+    if data.get("format") not in READS:
         found = data.get("format")
-        raise CorruptRun(f"{path} has format {found!r}, this version reads {FORMAT}; use the version that wrote it")
+        raise CorruptRun(
+            f"{path} has format {found!r}, this version reads {READS[0]} to {READS[-1]}; use the version that wrote it"
+        )
 
 
 def _check_columns(path: Path, table: str) -> int:
-    """How many rows it has, where its columns are the table's."""
+    """How many rows it has, where the columns that it has of the table's are such, and none lacks that it must have."""
     try:
         schema, rows = tables.read_schema(path), tables.count_rows(path)
     except tables.UNREADABLE as why:
         raise _damaged(path, why) from None
-    if not schema.equals(tables.SCHEMAS[table], check_metadata=False):
-        wanted = tables.SCHEMAS[table]
-        odd = sorted({_named(field) for field in schema} ^ {_named(field) for field in wanted}) or ["their order"]
+    odd = _odd(schema, tables.SCHEMAS[table], ADDED.get(table, ()))
+    if odd:
         shown = ", ".join(odd[:4])
         remedy = "use the version that wrote it, or record the run again"
         if table == "history":
@@ -237,8 +238,14 @@ def _check_columns(path: Path, table: str) -> int:
     return rows
 
 
-def _named(field: Any) -> str:
-    return f"{field.name}: {field.type}"
+def _odd(schema: Any, wanted: Any, added: Collection[str]) -> list[str]:
+    """Columns of another type than is wanted, and those that lack and must not."""
+    types = {field.name: field.type for field in schema}
+    return [
+        f"{field.name}: {types.get(field.name, 'none')}"
+        for field in wanted
+        if types.get(field.name, field.type if field.name in added else None) != field.type
+    ]
 
 
 def _read(path: Path, trials: Collection[int] | None = None) -> Any:

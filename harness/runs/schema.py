@@ -1,4 +1,4 @@
-"""The run folder's layout and tables, format 1. Spark's types and Arrow's both derive from here.
+"""The run folder's layout and tables, format 2. Spark's types and Arrow's both derive from here.
 
     run.json                       facts: see FACTS; written first, replaced when the run ends
     verdicts/part-NNNNN.parquet    one row per (trial, law)
@@ -11,13 +11,18 @@
     logs/NNNNNN-NODE.log           of trials whose history is kept, where nodes are processes: the end of what each said
 
 Every file appears by rename, so a reader never meets half of one; a run that was killed keeps its finished parts.
+
+Tables evolve: columns are only ever added, a reader takes those that it does not know for not being there, and those
+that a part lacks for null. The format changes where that would not do.
 """
 
 from __future__ import annotations
 
 from pairproof.harness.history import FIELDS
 
-FORMAT = 1
+FORMAT = 2
+READS = (1, FORMAT)
+"""Formats that can be read: 1 lacks :data:`ADDED`."""
 
 Column = tuple[str, type]
 
@@ -43,6 +48,12 @@ TABLES: dict[str, tuple[Column, ...]] = {
         ("virtual_ns", int),
         ("kept", bool),
         ("skipped", str),
+        ("target", str),
+        ("lab", str),
+        ("settings", dict),
+        ("cause", str),
+        ("pairproof", str),
+        ("commit", str),
     ),
     "faults": (
         ("run", str),
@@ -83,7 +94,14 @@ TABLES: dict[str, tuple[Column, ...]] = {
 }
 """Columns of each table. ``seq`` and ``text`` of a verdict: where and how the first violation was seen, or the doubt.
 ``notes``, ``args``, ``effect``, ``schedule`` and ``skipped`` are JSON texts. ``objectives`` are the system's: for
-RocketMQ see docs/objectives.md."""
+RocketMQ see docs/objectives.md. ``settings`` is a map of texts: what the schedule sets. ``cause``: what a violating
+trial broke first. ``pairproof``: the version that played it. ``commit``: see the fact."""
+
+ADDED: dict[str, tuple[str, ...]] = {
+    "trials": ("target", "lab", "settings", "cause", "pairproof", "commit"),
+    "history": tuple(each.name for each in FIELDS if each.name not in ("seq", "t", "kind")),
+}
+"""Columns that a part may lack: those that came after format 1, and of histories all that an event need not have."""
 
 FACTS: dict[str, str] = {
     "format": "version of this layout",
@@ -112,6 +130,7 @@ FACTS: dict[str, str] = {
     "scenarios": "of a run of scenarios: name, verdict, trials, seconds, reasons, what is not observable, losses, laws",
     "left_out": "of a run of scenarios: name of each that was not played, and the abilities that the lab lacks for it",
     "versions": "pairproof, python, hypothesis",
+    "commit": "of what was tested, as PAIRPROOF_COMMIT, GITHUB_SHA or CI_COMMIT_SHA said; empty if none did",
     "contents": "once the run has ended: its parts by table, with their rows, and its findings, failures and logs",
     "reason": "why it is not complete, if it is not",
 }

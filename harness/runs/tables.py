@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from pairproof.harness.runs.schema import TABLES
 
-ARROW = {int: pa.int64(), str: pa.string(), bool: pa.bool_()}
+ARROW = {int: pa.int64(), str: pa.string(), bool: pa.bool_(), dict: pa.map_(pa.string(), pa.string())}
 
 SCHEMAS: dict[str, Any] = {
     table: pa.schema([(name, ARROW[kind]) for name, kind in columns]) for table, columns in TABLES.items()
@@ -33,6 +33,8 @@ def from_columns(table: str, rows: int, columns: Sequence[object]) -> Any:
 
 def _array(column: object, kind: Any, rows: int) -> Any:
     if isinstance(column, (list, tuple)):
+        if pa.types.is_map(kind):
+            column = [[(_encodable(name), _encodable(each)) for name, each in row.items()] for row in column]
         try:
             return pa.array(column, type=kind)
         except UnicodeEncodeError:
@@ -61,9 +63,20 @@ def count_rows(path: Path) -> int:
 
 
 def read_part(path: Path, trials: Iterable[int] | None = None) -> Any:
-    """A part's rows, of these trials only if they are given; raises one of :data:`UNREADABLE`."""
+    """A part's rows, of these trials only if they are given; raises one of :data:`UNREADABLE`.
+
+    With the columns of the table whose folder it is in: without those that are not known here, and with nulls for those
+    that it lacks.
+    """
+    schema = SCHEMAS[path.parent.name]
     filters = None if trials is None else [("trial", "in", sorted(trials))]
-    return pq.read_table(path, filters=filters, page_checksum_verification=True, partitioning=None)
+    there = set(read_schema(path).names)
+    known = [name for name in schema.names if name in there]
+    found = pq.read_table(path, columns=known, filters=filters, page_checksum_verification=True, partitioning=None)
+    lacking = [field for field in schema if field.name not in there]
+    for field in lacking:
+        found = found.append_column(field, pa.nulls(len(found), field.type))
+    return found.select(schema.names) if lacking else found
 
 
 def rows(table: Any, first: int = 0) -> Iterator[tuple[Any, ...]]:

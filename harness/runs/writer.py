@@ -10,31 +10,28 @@ Leaves out: judging, choosing what to explore, and syncing to the disk. The layo
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 from pairproof import __version__
 from pairproof.harness import deviations, invocation, resolve
 from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.history import Event
 from pairproof.harness.keeps import measured as measured_of
-from pairproof.harness.runs import atomic, tables
+from pairproof.harness.runs import atomic, parts
+from pairproof.harness.runs.parts import About, Pending
 from pairproof.harness.runs.sampling import sampling
 from pairproof.harness.runs.schema import FORMAT, TABLES
 from pairproof.harness.runs.wholeness import contents, part_name
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.trial import FaultOutcome, Finding, Trial
-from pairproof.harness.verdict import Judgement
+from pairproof.harness.trial import Finding, Trial
 
 PART_TRIALS = 4_096
 PART_EVENTS = 250_000
@@ -49,6 +46,9 @@ MAX_FAILURES = 99
 MAX_FAILED_EVENTS = 20_000
 """Events kept of each of them, the last ones."""
 
+COMMITS = ("PAIRPROOF_COMMIT", "GITHUB_SHA", "CI_COMMIT_SHA")
+"""Variables that name the commit of what is tested; the first one that is set counts."""
+MAX_COMMIT_CHARS = 100
 MAX_NAME_CHARS = 120
 """Of a target's name in its run's."""
 
@@ -65,22 +65,6 @@ def run_folder(runs: Path, lab: str, target: str, *more: str) -> Path:
         if not os.path.lexists(found):
             return found
     raise UsageError(f"a thousand runs named {stem} exist in {runs}; remove some")
-
-
-class Pending(NamedTuple):
-    """One trial that waits for its part: everything of it in one value, so that it is there wholly or not at all."""
-
-    number: int
-    origin: str
-    schedule: Schedule
-    skipped: tuple[str, ...]
-    judgements: list[Judgement]
-    faults: tuple[FaultOutcome, ...]
-    history: list[Event] | None
-    """None where it is not kept."""
-    objectives: Sequence[tuple[object, ...]]
-    events: int
-    virtual_ns: int
 
 
 class Part:
@@ -115,8 +99,10 @@ class RunWriter:
         self.sampling = sampling(facts.get("keep", 1), str(facts.get("seed", "")))
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.facts: dict[str, object] = {
-            "format": FORMAT, "run": folder.name, "state": "running", "began": now, "versions": versions(), **facts,
+            "format": FORMAT, "run": folder.name, "state": "running", "began": now, "versions": versions(),
+            "commit": commit(), **facts,
         }  # fmt: skip
+        self._about = About(folder.name, *(str(self.facts.get(each, "")) for each in ("target", "lab", "commit")))
         self.kept_events = self.not_kept = self._again = 0
         self._findings, self._failures = count(1), count(1)
         self._began = monotonic()
@@ -138,12 +124,8 @@ class RunWriter:
             wanted = len(events) == measured.events
         kept = wanted and self.kept_events + len(events) <= MAX_KEPT_EVENTS
         part = self._part
-        pending = Pending(
-            trial.number, trial.origin, trial.schedule, trial.skipped, trial.judgements, trial.faults,
-            events if kept else None, measured.objectives, measured.events, measured.virtual_ns,
-        )  # fmt: skip
         # One append is the whole record: an interrupt falls before or after it.
-        part.trials.append(pending)
+        part.trials.append(Pending.of(trial, measured, kept))
         self._deviations.add(trial.judgements, trial.origin, trial.number)
         self._again += trial.again
         self.not_kept += wanted and not kept
@@ -165,8 +147,8 @@ class RunWriter:
         """Write what is pending. Interrupted and called again, it writes the same part again."""
         part = self._part
         if part.trials:
-            for table in PART_ORDER:
-                self._write_table(table, part)
+            for table, count in parts.write(self.folder, self._about, part.number, part.trials).items():
+                self._rows.setdefault(table, {})[part_name(part.number)] = count
             self._part = part.next()
 
     def finding(self, finding: Finding) -> Path:
@@ -240,23 +222,14 @@ class RunWriter:
     def _write_facts(self) -> None:
         atomic.write_json(self.folder / "run.json", self.facts)
 
-    def _write_table(self, table: str, part: Part) -> None:
-        count, columns = COLUMNS[table](part.trials)
-        if count:
-            self._write_rows(table, part.number, count, columns)
-
     def _write_coverage(self) -> None:
         # Under the last part's number, which ``trials`` has committed; without a trial nothing was covered.
         if self._coverage and self._part.number:
             rows = sorted(self._coverage.items())
             columns = [list(each) for each in zip(*((*key, count) for key, count in rows), strict=True)]
-            self._write_rows("coverage", self._part.number - 1, len(rows), columns)
-
-    def _write_rows(self, table: str, number: int, count: int, columns: Sequence[object]) -> None:
-        arrow = tables.from_columns(table, count, [self.folder.name, *columns])
-        path = self.folder / table / part_name(number)
-        atomic.replace(path, lambda hidden: tables.write_part(arrow, hidden))
-        self._rows.setdefault(table, {})[path.name] = count
+            number = self._part.number - 1
+            count = parts.write_rows(self.folder, self.folder.name, "coverage", number, len(rows), columns)
+            self._rows["coverage"] = {part_name(number): count}
 
 
 def finding_json(finding: Finding, path: Path) -> dict[str, object]:
@@ -280,6 +253,11 @@ def finding_json(finding: Finding, path: Path) -> dict[str, object]:
     }
 
 
+def commit() -> str:
+    """Of what is tested, as the environment says."""
+    return next(filter(None, (os.environ.get(name, "").strip()[:MAX_COMMIT_CHARS] for name in COMMITS)), "")
+
+
 def replay_line(path: Path) -> str:
     """The command that replays the finding at ``path``, as the user's shell takes it."""
     return invocation.line("replay", path)
@@ -292,76 +270,3 @@ def versions() -> dict[str, str]:
     except PackageNotFoundError:
         hypothesis = "unknown"
     return {"python": platform.python_version(), "pairproof": __version__, "hypothesis": hypothesis}
-
-
-# Columns of each table, but for ``run``: a count of rows, and per column a list of values.
-
-
-def _trials(trials: list[Pending]) -> tuple[int, list[object]]:
-    return len(trials), [
-        [each.number for each in trials],
-        [each.origin for each in trials],
-        [each.schedule.seed for each in trials],
-        [_json(each.schedule.to_json()) for each in trials],
-        [each.events for each in trials],
-        [each.virtual_ns for each in trials],
-        [each.history is not None for each in trials],
-        [_json(each.skipped) if each.skipped else "[]" for each in trials],
-    ]
-
-
-def _verdicts(trials: list[Pending]) -> tuple[int, list[object]]:
-    rows: list[Judgement] = []
-    numbers: list[int] = []
-    for each in trials:
-        rows += each.judgements
-        numbers += [each.number] * len(each.judgements)
-    return len(rows), [
-        numbers,
-        [row.law for row in rows],
-        [row.verdict for row in rows],
-        [row.judged for row in rows],
-        [row.broken for row in rows],
-        [row.violations[0].seq if row.violations else None for row in rows],
-        [row.violations[0].text if row.violations else row.doubt for row in rows],
-        [_json(row.notes) if row.notes else "{}" for row in rows],
-    ]
-
-
-def _faults(trials: list[Pending]) -> tuple[int, list[object]]:
-    rows: list[FaultOutcome] = []
-    numbers: list[int] = []
-    for each in trials:
-        rows += each.faults
-        numbers += [each.number] * len(each.faults)
-    return len(rows), [
-        numbers,
-        [row.op for row in rows],
-        [row.name for row in rows],
-        [_json(dict(row.args)) for row in rows],
-        [row.began_ns for row in rows],
-        [row.ended_ns for row in rows],
-        [row.bit for row in rows],
-        [_json(row.effect) for row in rows],
-    ]
-
-
-def _objectives(trials: list[Pending]) -> tuple[int, list[object]]:
-    rows = [(each.number, *row) for each in trials for row in each.objectives]
-    return len(rows), [list(column) for column in zip(*rows, strict=True)]
-
-
-def _history(trials: list[Pending]) -> tuple[int, list[object]]:
-    kept = [(each.number, each.history) for each in trials if each.history]
-    numbers = list(chain.from_iterable([number] * len(history) for number, history in kept))
-    events = chain.from_iterable(history for _, history in kept)
-    return len(numbers), [numbers, *(zip(*events, strict=True) if numbers else ([] for _ in Event._fields))]
-
-
-_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
-
-COLUMNS = {
-    "history": _history, "objectives": _objectives, "faults": _faults, "verdicts": _verdicts, "trials": _trials,
-}  # fmt: skip
-PART_ORDER = tuple(COLUMNS)
-"""``trials`` last: it commits the part."""

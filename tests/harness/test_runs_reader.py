@@ -52,6 +52,9 @@ def read_all(folder: Path) -> None:
             pass
 
 
+OLD = Path(__file__).with_name("run-format-1")
+
+
 def edit_json(path: Path, **changes: object) -> None:
     atomic.write_json(path, {**json.loads(path.read_text()), **changes})
 
@@ -62,7 +65,11 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "facts that are a list": ("run.json", lambda path: path.write_text("[]"), "is not a JSON object; delete"),
     "facts that are no text": ("run.json", lambda path: path.write_bytes(b"\xff\xfe\x00"), "cannot be read"),
     "facts too deep": ("run.json", lambda path: path.write_text("[" * 100_000), "cannot be read"),
-    "another format": ("run.json", lambda path: edit_json(path, format=2), "has format 2, this version reads 1; use"),
+    "another format": (
+        "run.json",
+        lambda path: edit_json(path, format=3),
+        "has format 3, this version reads 1 to 2; use",
+    ),
     "no state": ("run.json", lambda path: edit_json(path, state=None), "has no state; delete"),
     "no finding": ("findings/0001.json", lambda path: path.write_text("{"), "cannot be read .*; copy the whole folder"),
     "other finding": (
@@ -115,15 +122,36 @@ def test_a_flipped_bit_is_named_or_changes_no_row(run: Path, table: str) -> None
     assert named > 10
 
 
-def test_a_history_of_an_earlier_format_is_refused_in_a_line_with_a_remedy(run: Path) -> None:
+def test_columns_that_are_not_known_are_ignored_and_those_that_lack_are_null(run: Path) -> None:
     part = run / "history" / "part-00000.parquet"
-    # Format 2 had no consumers, and so neither of these.
-    pq.write_table(pq.read_table(part).drop_columns(["group", "broker"]), part)
+    before = list(RunReader(run).histories())
+    later = (
+        pq.read_table(part)
+        .drop_columns(["group", "broker"])
+        .append_column("z", pa.array([1.5] * pq.read_metadata(part).num_rows))
+    )
+    pq.write_table(later, part)
+    after = list(RunReader(run).histories())
+    assert after == [(trial, [each._replace(group=None, broker=None) for each in events]) for trial, events in before]
+
+
+def test_a_history_without_what_every_event_has_is_refused_in_a_line_with_a_remedy(run: Path) -> None:
+    part = run / "history" / "part-00000.parquet"
+    pq.write_table(pq.read_table(part).drop_columns(["kind"]), part)
     with pytest.raises(CorruptRun) as told:
         list(RunReader(run).histories())
     said = str(told.value)
-    assert said.startswith(f"{part} is not a history of format {history.FORMAT} (") and "\n" not in said
-    assert "broker: int64, group: string" in said and said.endswith("or record the run again")
+    assert said.startswith(f"{part} is not a history of format {history.FORMAT} (kind: none)") and "\n" not in said
+    assert said.endswith("or record the run again")
+
+
+def test_a_run_of_format_1_is_read() -> None:
+    # Recorded with pairproof check --trials 5 --seed old --law log-prefix --law ack-prompt by the last version before.
+    reader = RunReader(OLD)
+    trials = list(reader.trials())
+    assert len(trials) == reader.facts["trials"] == 42 and {each["target"] for each in trials} == {None}
+    assert {each["verdict"] for each in reader.verdicts()} == {"holds", "not-applicable"}
+    assert sum(len(events) for _, events in reader.histories()) > 0
 
 
 @pytest.mark.parametrize("columns", [{"trial": [0]}, {"run": ["r"], "surprise": [1.5]}], ids=["fewer", "other"])

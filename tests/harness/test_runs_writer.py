@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
+from pairproof import __version__
 from pairproof.harness import invocation
 from pairproof.harness.errors import PairproofError, UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.law import Violation
-from pairproof.harness.runs import atomic, schema, tables
+from pairproof.harness.runs import atomic, parts, schema, tables
 from pairproof.harness.runs import writer as writing
 from pairproof.harness.runs.reader import RunReader, read_finding, to_finding
 from pairproof.harness.runs.sampling import sampling
@@ -202,7 +203,7 @@ def test_a_part_without_its_trials_does_not_count(tmp_path: Path) -> None:
     assert [number for number, _ in reader.histories()] == [0]
 
 
-@pytest.mark.parametrize("table", writing.PART_ORDER)
+@pytest.mark.parametrize("table", parts.PART_ORDER)
 def test_an_interrupt_while_a_part_is_written_loses_and_doubles_nothing(
     tmp_path: Path, monkeypatch: Any, table: str
 ) -> None:
@@ -233,6 +234,21 @@ def test_an_error_ends_the_run_as_failed_with_its_reason(tmp_path: Path) -> None
     facts = RunReader(tmp_path / "r").facts
     assert (facts["state"], facts["reason"]) == ("failed", "ZeroDivisionError: division by zero")
     assert facts["trials"] == 1
+
+
+def test_a_trial_says_what_played_it_and_what_it_broke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI_COMMIT_SHA", "abc123")
+    with RunWriter(tmp_path / "r", FACTS) as writer:
+        for number, judgement in enumerate((HOLDS, BROKEN)):
+            each = trial(number, judgement)
+            writer.trial(each._replace(schedule=each.schedule._replace(settings={"a": 1, "b": "x", "c": True})))
+    reader = RunReader(tmp_path / "r")
+    rows = list(reader.trials())
+    assert reader.facts["commit"] == "abc123"
+    assert [row["cause"] for row in rows] == ["", "log-prefix, append at master"]
+    about = {(row["target"], row["lab"], row["commit"], row["pairproof"]) for row in rows}
+    assert about == {(FACTS["target"], FACTS["lab"], "abc123", __version__)}
+    assert {tuple(row["settings"]) for row in rows} == {(("a", "1"), ("b", "x"), ("c", "true"))}
 
 
 def test_the_first_close_is_the_last_word(tmp_path: Path) -> None:

@@ -1,0 +1,153 @@
+"""The rows of a run's part: what each table holds of some trials, and how they are written.
+
+A part has one number in every table. ``trials`` is written last: it commits the part. Written again, by whoever tries a
+second time, a part of a deterministic lab is the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from pairproof import __version__
+from pairproof.harness.cause import cause
+from pairproof.harness.history import Event
+from pairproof.harness.runs import atomic, tables
+from pairproof.harness.runs.wholeness import part_name
+from pairproof.harness.schedule import Args, Schedule
+from pairproof.harness.trial import FaultOutcome, Measured, Trial
+from pairproof.harness.verdict import Judgement
+
+
+class About(NamedTuple):
+    """What the trials of a run have in common."""
+
+    run: str
+    target: str
+    lab: str
+    commit: str
+
+
+class Pending(NamedTuple):
+    """One trial that waits for its part: everything of it in one value, so that it is there wholly or not at all."""
+
+    number: int
+    origin: str
+    schedule: Schedule
+    skipped: tuple[str, ...]
+    judgements: list[Judgement]
+    faults: tuple[FaultOutcome, ...]
+    history: list[Event] | None
+    """None where it is not kept."""
+    objectives: Sequence[tuple[object, ...]]
+    events: int
+    virtual_ns: int
+    cause: str
+
+    @classmethod
+    def of(cls, trial: Trial, measured: Measured, kept: bool) -> Pending:
+        """A trial as it will be written, with its history if that is ``kept``."""
+        return cls(
+            trial.number, trial.origin, trial.schedule, trial.skipped, trial.judgements, trial.faults,
+            trial.events if kept else None, measured.objectives, measured.events, measured.virtual_ns, cause(trial),
+        )  # fmt: skip
+
+
+def write(folder: Path, about: About, number: int, trials: Sequence[Pending]) -> dict[str, int]:
+    """Write a part of the run in ``folder``; rows by table. PairproofError if it cannot be written."""
+    rows = {}
+    for table in PART_ORDER:
+        count, columns = COLUMNS[table](trials)
+        if table == "trials":
+            columns += [about.target, about.lab, [_texts(each.schedule.settings) for each in trials],
+                        [each.cause for each in trials], __version__, about.commit]  # fmt: skip
+        if count:
+            rows[table] = write_rows(folder, about.run, table, number, count, columns)
+    return rows
+
+
+def write_rows(folder: Path, run: str, table: str, number: int, count: int, columns: Sequence[object]) -> int:
+    """Write one table of a part: ``columns`` but for ``run``. How many rows it has."""
+    arrow = tables.from_columns(table, count, [run, *columns])
+    atomic.replace(folder / table / part_name(number), lambda hidden: tables.write_part(arrow, hidden))
+    return count
+
+
+def _texts(settings: Args) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in settings.items()}
+
+
+# Columns of each table, but for ``run``: a count of rows, and per column a list of values.
+
+
+def _trials(trials: Sequence[Pending]) -> tuple[int, list[object]]:
+    return len(trials), [
+        [each.number for each in trials],
+        [each.origin for each in trials],
+        [each.schedule.seed for each in trials],
+        [_json(each.schedule.to_json()) for each in trials],
+        [each.events for each in trials],
+        [each.virtual_ns for each in trials],
+        [each.history is not None for each in trials],
+        [_json(each.skipped) if each.skipped else "[]" for each in trials],
+    ]
+
+
+def _verdicts(trials: Sequence[Pending]) -> tuple[int, list[object]]:
+    rows: list[Judgement] = []
+    numbers: list[int] = []
+    for each in trials:
+        rows += each.judgements
+        numbers += [each.number] * len(each.judgements)
+    return len(rows), [
+        numbers,
+        [row.law for row in rows],
+        [row.verdict for row in rows],
+        [row.judged for row in rows],
+        [row.broken for row in rows],
+        [row.violations[0].seq if row.violations else None for row in rows],
+        [row.violations[0].text if row.violations else row.doubt for row in rows],
+        [_json(row.notes) if row.notes else "{}" for row in rows],
+    ]
+
+
+def _faults(trials: Sequence[Pending]) -> tuple[int, list[object]]:
+    rows: list[FaultOutcome] = []
+    numbers: list[int] = []
+    for each in trials:
+        rows += each.faults
+        numbers += [each.number] * len(each.faults)
+    return len(rows), [
+        numbers,
+        [row.op for row in rows],
+        [row.name for row in rows],
+        [_json(dict(row.args)) for row in rows],
+        [row.began_ns for row in rows],
+        [row.ended_ns for row in rows],
+        [row.bit for row in rows],
+        [_json(row.effect) for row in rows],
+    ]
+
+
+def _objectives(trials: Sequence[Pending]) -> tuple[int, list[object]]:
+    rows = [(each.number, *row) for each in trials for row in each.objectives]
+    return len(rows), [list(column) for column in zip(*rows, strict=True)]
+
+
+def _history(trials: Sequence[Pending]) -> tuple[int, list[object]]:
+    kept = [(each.number, each.history) for each in trials if each.history]
+    numbers = list(chain.from_iterable([number] * len(history) for number, history in kept))
+    events = chain.from_iterable(history for _, history in kept)
+    return len(numbers), [numbers, *(zip(*events, strict=True) if numbers else ([] for _ in Event._fields))]
+
+
+_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+
+COLUMNS = {
+    "history": _history, "objectives": _objectives, "faults": _faults, "verdicts": _verdicts, "trials": _trials,
+}  # fmt: skip
+PART_ORDER = tuple(COLUMNS)
+"""``trials`` last: it commits the part."""
