@@ -147,6 +147,17 @@ class Seen:
         for name, law in shown:
             self._laws.setdefault(name, Counter())[law] += 1
 
+    def counted(self) -> list[list[Any]]:
+        """The counts as plain values, for :meth:`merge`."""
+        return [[name, dict(laws), dict(self._searches[name]), self._first[name]] for name, laws in self._laws.items()]
+
+    def merge(self, counted: Iterable[Sequence[Any]]) -> None:
+        """Add what was counted elsewhere, in later trials."""
+        for name, laws, searches, first in counted:
+            self._laws.setdefault(name, Counter()).update(laws)
+            self._searches.setdefault(name, Counter()).update(searches)
+            self._first.setdefault(name, first)
+
     def rows(self) -> list[dict[str, Any]]:
         """A JSON object for each: id, about, findings (laws, counted once a trial), trials, laws, upstream, searches
         (trials by search), and the number of the first trial."""

@@ -22,15 +22,16 @@ from time import monotonic
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve, slices
 from pairproof.harness.budget import Allowance, Budget
-from pairproof.harness.cause import cause, violated
+from pairproof.harness.cause import violated
 from pairproof.harness.counts import Counts
 from pairproof.harness.errors import LabError
+from pairproof.harness.finding import Small, findings_of, smallest
 from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.keeps import Keeps
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.profiles import ALL, Profile
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import known_bugs, repeated, shrink
+from pairproof.harness.search import known_bugs, repeated
 from pairproof.harness.slices import MACHINE, SWEEP, Listed, Slice, enumerated, played, rare_collection, seeded
 from pairproof.harness.summary import DOING, Summary
 from pairproof.harness.tally import Tally
@@ -260,42 +261,27 @@ class Explorer:
 
     def _shrink(self, trial: Trial, law: str) -> set[str]:
         """Make a program small by one law, and keep a finding for every law that it violates; which these are."""
-        small, shrunk_in, minimal = self._smaller(trial, law)
-        texts = {each.law: each.violations[0].text for each in violated(minimal)}
-        if law not in texts:
-            # Not reproduced from its schedule, though the lab should be deterministic: the original is all there is.
-            small, minimal = trial.schedule, trial
-            texts = {each.law: each.violations[0].text for each in violated(trial) if each.law == law}
-        why = cause(minimal)
-        new = [
-            Finding(
-                each, text, self.target.name, self.lab.name, trial.number, minimal.number, small,
-                len(trial.schedule.ops), shrunk_in if shrunk_in != self.lab.name else "", why,
-                trial.origin, trial.source,
-            )
-            for each, text in texts.items()
-            # That this law is wanted was known before it was shrunk for, which counts, too.
-            if (each == law or self._wants(each)) and not self._known(each, small)
-        ]  # fmt: skip
+        small = self._smaller(trial, law)
+        minimal, found = findings_of(self.lab, self.target, trial, law, small)
+        # That this law is wanted was known before it was shrunk for, which counts, too.
+        new = [each for each in found if (each.law == law or self._wants(each.law)) and not self._known(each)]
         if minimal is not trial:
             self._note(self._keeps.of(self.system, minimal, minimal.number))
         self.findings += new
         if new:
             self.on_findings(new)
-        return set(texts)
+        return {each.law for each in found}
 
-    def _known(self, law: str, schedule: Schedule) -> bool:
-        return any(each.law == law and each.schedule.ops == schedule.ops for each in self.findings)
+    def _known(self, new: Finding) -> bool:
+        return any(each.law == new.law and each.schedule.ops == new.schedule.ops for each in self.findings)
 
-    def _smaller(self, trial: Trial, law: str) -> tuple[Schedule, str, Trial]:
-        """A smaller schedule, the lab where that was found, and a trial of it in this lab, or else the trial given."""
+    def _smaller(self, trial: Trial, law: str) -> Small:
         lab, target, schedule = self.lab, self.target, trial.schedule
         if lab.deterministic:
-            laws = judging.laws([law])
-            small = shrink.shrink(self.system, schedule, lambda each: _violation(lab, target, each, laws) is not None)
-            return small, lab.name, self._execute(small)
+            small = smallest(lab, target, schedule, law)
+            return Small(small, lab.name, self._execute(small))
         if not self._effort.begin(self._trial_s()):
-            return schedule, lab.name, trial
+            return Small(schedule, lab.name, trial)
         self._shrunk[law] += 1
         began = self._clock()
         self.progress(0, None, f"shrinking: {law}")
@@ -305,12 +291,5 @@ class Explorer:
             self._shrinking_s += self._clock() - began
             self._effort.end()
         if found.shown is None:
-            return found.schedule, found.shrunk_in, trial
-        return found.schedule, found.shrunk_in, found.shown._replace(number=next(self._numbers))
-
-
-def _violation(lab: Lab, target: Target, schedule: Schedule, laws: Laws) -> str | None:
-    for each in run_trial(lab, target, schedule, origin="shrink", laws=laws).judgements:
-        if each.verdict is Verdict.VIOLATED:
-            return each.violations[0].text
-    return None
+            return Small(found.schedule, found.shrunk_in, trial)
+        return Small(found.schedule, found.shrunk_in, found.shown._replace(number=next(self._numbers)))

@@ -33,11 +33,11 @@ CLOSE_TIMEOUT_S = 20
 LOG_TAIL = 400
 
 
-def settings(master: str, input_bytes: int) -> dict[str, str]:
+def settings(master: str, input_bytes: int, name: str = "pairproof report") -> dict[str, str]:
     """Spark's settings for ``input_bytes`` of run folders; a cluster keeps its own network and memory settings."""
     chosen = {
         "spark.master": master,
-        "spark.app.name": "pairproof report",
+        "spark.app.name": name,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
@@ -60,8 +60,10 @@ def settings(master: str, input_bytes: int) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def session(master: str | None = None, input_bytes: int = 0) -> Iterator[SparkSession]:
-    """A Spark session for the ``with`` block.
+def session(
+    master: str | None = None, input_bytes: int = 0, name: str = "pairproof report"
+) -> Iterator[SparkSession]:
+    """A Spark session for the ``with`` block, called ``name`` on a cluster.
 
     Raises :class:`~pairproof.reports.errors.NoJava` before anything is started, and
     :class:`~pairproof.reports.errors.SparkFailed` with the last lines of Spark's log for whatever ends its work.
@@ -74,7 +76,7 @@ def session(master: str | None = None, input_bytes: int = 0) -> Iterator[SparkSe
         return
     home = java.find().home
     folder = Path(tempfile.mkdtemp(prefix="pairproof-spark-"))
-    chosen = settings(master or LOCAL, input_bytes) | {"spark.sql.warehouse.dir": str(folder / "warehouse")}
+    chosen = settings(master or LOCAL, input_bytes, name) | {"spark.sql.warehouse.dir": str(folder / "warehouse")}
     try:
         with _environment(home, chosen["spark.master"]), warnings.catch_warnings():
             # It concerns conversions to pandas, of which there are none here.

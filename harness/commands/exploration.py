@@ -119,7 +119,7 @@ class Request:
         from pairproof.harness.keeps import Keeps
         from pairproof.harness.runs.writer import RunWriter, run_folder
 
-        writer = RunWriter(run_folder(self.runs, self.lab.name, self.target.name), self._facts())
+        writer = RunWriter(run_folder(self.runs, self.lab.name, self.target.name), self.facts())
         ended, told = Ended("failed", "the harness failed"), Findings(resolve.system_of(self.target))
         try:
             with output.progress() as progress:
@@ -160,7 +160,7 @@ class Request:
             if writer.facts.get("floors"):
                 say_floors(found, missed)
         code = self._code(verdicts.exit_code(standings.values(), missed), ended)
-        summary = self._summary(found, writer.folder, ended.state, standings)
+        summary = self.told(found, writer.folder, ended.state, standings)
         summary["deviations"] = writer.known_deviations
         summary["worst"] = self.worst.rows()
         return Outcome(code, writer.folder, summary, ended.lab_failed)
@@ -217,7 +217,8 @@ class Request:
         by_corpus = [law.id for law in self.laws if law.id in listed]
         return dict(zip(_DEMANDS, (by_corpus, [law.id for law in self.laws] if counted else []), strict=True))
 
-    def _facts(self) -> dict[str, object]:
+    def facts(self) -> dict[str, object]:
+        """Of the run, as far as they are known before it begins."""
         return {
             "command": ["pairproof", *sys.argv[1:]],
             "lab": self.lab.name,
@@ -232,7 +233,8 @@ class Request:
             "keep": "all" if self.keep == "all" or self.profile.keep_one_in == 1 else self.profile.keep_one_in,
         }
 
-    def _summary(self, found: Any, folder: Path, state: str, standings: Any) -> dict[str, object]:
+    def told(self, found: Any, folder: Path, state: str, standings: Any) -> dict[str, object]:
+        """What came of the run, for ``--json``."""
         return {
             "run": folder.name,
             "folder": str(folder),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -41,7 +42,8 @@ def replace(path: Path, write: Callable[[Path], object], option: str = PLACE_OPT
 
 
 def _rename_over(place: Path, write: Callable[[Path], object]) -> None:
-    hidden = place.with_name(f".{place.name}.tmp")
+    # Its own, since two processes may write the same: a task that was given up, and its second attempt.
+    hidden = place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
     try:
         write(hidden)
         hidden.replace(place)

@@ -7,7 +7,7 @@ second time, a part of a deterministic lab is the same.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,9 @@ from pairproof.harness.runs.wholeness import part_name
 from pairproof.harness.schedule import Args, Schedule
 from pairproof.harness.trial import FaultOutcome, Measured, Trial
 from pairproof.harness.verdict import Judgement
+
+Covered = tuple[str, str, str]
+"""State, event, fault."""
 
 
 class About(NamedTuple):
@@ -56,9 +59,16 @@ class Pending(NamedTuple):
         )  # fmt: skip
 
 
-def write(folder: Path, about: About, number: int, trials: Sequence[Pending]) -> dict[str, int]:
-    """Write a part of the run in ``folder``; rows by table. PairproofError if it cannot be written."""
+def write(
+    folder: Path, about: About, number: int, trials: Sequence[Pending], coverage: Mapping[Covered, int] | None = None
+) -> dict[str, int]:
+    """Write a part of the run in ``folder``; rows by table. PairproofError if it cannot be written.
+
+    ``coverage``: what these trials covered, where each part tells it.
+    """
     rows = {}
+    if coverage:
+        rows["coverage"] = write_coverage(folder, about.run, number, coverage)
     for table in PART_ORDER:
         count, columns = COLUMNS[table](trials)
         if table == "trials":
@@ -74,6 +84,12 @@ def write_rows(folder: Path, run: str, table: str, number: int, count: int, colu
     arrow = tables.from_columns(table, count, [run, *columns])
     atomic.replace(folder / table / part_name(number), lambda hidden: tables.write_part(arrow, hidden))
     return count
+
+
+def write_coverage(folder: Path, run: str, number: int, coverage: Mapping[Covered, int]) -> int:
+    """Write what was covered, by state, event and fault. How many rows it has."""
+    rows = [(*key, count) for key, count in sorted(coverage.items())]
+    return write_rows(folder, run, "coverage", number, len(rows), [list(each) for each in zip(*rows, strict=True)])
 
 
 def _texts(settings: Args) -> dict[str, str]:

@@ -38,7 +38,7 @@ class RunReader:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.facts = _facts(folder)
+        self.facts = read_facts(folder)
 
     @property
     def run(self) -> str:
@@ -188,7 +188,8 @@ def to_finding(data: Row) -> Finding:
     return Finding(schedule=from_json(data["schedule"]), **known)
 
 
-def _facts(folder: Path) -> Row:
+def read_facts(folder: Path) -> Row:
+    """The facts of a run folder; UsageError if there is none, CorruptRun if they are damaged."""
     path = folder / "run.json"
     if not folder.is_dir():
         raise UsageError(f"no run folder {folder}: record a run with pairproof check")

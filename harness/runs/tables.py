@@ -34,7 +34,7 @@ def from_columns(table: str, rows: int, columns: Sequence[object]) -> Any:
 def _array(column: object, kind: Any, rows: int) -> Any:
     if isinstance(column, (list, tuple)):
         if pa.types.is_map(kind):
-            column = [[(_encodable(name), _encodable(each)) for name, each in row.items()] for row in column]
+            column = [None if row is None else [tuple(map(_encodable, each)) for each in row.items()] for row in column]
         try:
             return pa.array(column, type=kind)
         except UnicodeEncodeError:

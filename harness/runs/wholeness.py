@@ -21,6 +21,7 @@ from pairproof.harness.runs.schema import TABLES
 FILES = {"findings": "[0-9]*.json", "failures": "[0-9]*.json", "logs": "*.log"}
 """Folders of files that are no parts, and the names of what is theirs."""
 REMEDY = "copy the whole folder again from where it was recorded, or record the run again"
+RESUME = "take the campaign up again with pairproof campaign --resume, or delete the folder"
 
 _PART = re.compile(r"part-(\d+)\.parquet")
 
@@ -97,7 +98,8 @@ class Contents:
 
     def _must_exist(self, path: Path) -> None:
         if not path.is_file():
-            raise CorruptRun(f"{path} is missing; {REMEDY}")
+            resumed = self.parts is None and self.facts.get("campaign")
+            raise CorruptRun(f"{path} is missing; {RESUME if resumed else REMEDY}")
 
 
 def _is_list(told: object) -> bool:

@@ -52,6 +52,8 @@ MAX_COMMIT_CHARS = 100
 MAX_NAME_CHARS = 120
 """Of a target's name in its run's."""
 
+ENDING = ("seconds", "trials", "events", "again", "searches", "contents", "deviations", "reason")
+"""Facts that are known when a run ends."""
 STATES = ("complete", "interrupted", "failed")
 
 
@@ -88,12 +90,13 @@ class RunWriter:
 
     ``facts`` are those of ``schema.FACTS`` that the caller knows (``keep``: ``all`` or N for one history in N; ``seed``
     decides the sample). Raises UsageError if the folder already holds a run, PairproofError if it cannot be written.
+    ``again``: the folder holds this run, which is gone on with; see :meth:`adopt`.
     """
 
-    def __init__(self, folder: Path, facts: Mapping[str, object]) -> None:
+    def __init__(self, folder: Path, facts: Mapping[str, object], again: bool = False) -> None:
         self.folder = folder
         # Unlike Path.exists, no error where the name cannot be: making the folder will say why.
-        if os.path.lexists(folder / "run.json"):
+        if not again and os.path.lexists(folder / "run.json"):
             raise UsageError(f"{folder} already holds a run; name another folder, or delete it")
         self._system = resolve.system(str(facts.get("system", "")))
         self.sampling = sampling(facts.get("keep", 1), str(facts.get("seed", "")))
@@ -102,13 +105,15 @@ class RunWriter:
             "format": FORMAT, "run": folder.name, "state": "running", "began": now, "versions": versions(),
             "commit": commit(), **facts,
         }  # fmt: skip
+        if again:
+            self.facts = {name: each for name, each in self.facts.items() if name not in ENDING} | {"state": "running"}
         self._about = About(folder.name, *(str(self.facts.get(each, "")) for each in ("target", "lab", "commit")))
         self.kept_events = self.not_kept = self._again = 0
         self._findings, self._failures = count(1), count(1)
         self._began = monotonic()
         self._part = Part()
         self._coverage: dict[tuple[str, str, str], int] = {}
-        self._deviations = deviations.Seen()
+        self.deviations = deviations.Seen()
         self._rows: dict[str, dict[str, int]] = {}
         """By table, the names of its parts with their rows."""
         self._make_folders()
@@ -126,7 +131,7 @@ class RunWriter:
         part = self._part
         # One append is the whole record: an interrupt falls before or after it.
         part.trials.append(Pending.of(trial, measured, kept))
-        self._deviations.add(trial.judgements, trial.origin, trial.number)
+        self.deviations.add(trial.judgements, trial.origin, trial.number)
         self._again += trial.again
         self.not_kept += wanted and not kept
         if kept:
@@ -142,6 +147,12 @@ class RunWriter:
     def _is_late(self, part: Part) -> bool:
         now = monotonic()
         return now - part.began >= max(PART_S, (now - self._began) / PARTS_PER_DOUBLING)
+
+    def adopt(self, rows: Mapping[str, Mapping[str, int]], parts: int, trials: int, events: int, not_kept: int) -> None:
+        """Go on behind ``parts`` parts that others have written: ``rows`` by table and name, so many trials and events,
+        so many histories that were too much."""
+        self._rows = {table: dict(each) for table, each in rows.items()}
+        self._part, self.not_kept = Part(parts, trials, events), not_kept
 
     def flush(self) -> None:
         """Write what is pending. Interrupted and called again, it writes the same part again."""
@@ -176,7 +187,7 @@ class RunWriter:
     @property
     def known_deviations(self) -> list[dict[str, Any]]:
         """Those that the trials so far have shown: the fact ``deviations``."""
-        return self._deviations.rows()
+        return self.deviations.rows()
 
     def coverage(self, rows: Mapping[tuple[str, str, str], int]) -> None:
         """What the run covered, by (state, event, fault); it is written when the run ends."""
@@ -225,11 +236,9 @@ class RunWriter:
     def _write_coverage(self) -> None:
         # Under the last part's number, which ``trials`` has committed; without a trial nothing was covered.
         if self._coverage and self._part.number:
-            rows = sorted(self._coverage.items())
-            columns = [list(each) for each in zip(*((*key, count) for key, count in rows), strict=True)]
             number = self._part.number - 1
-            count = parts.write_rows(self.folder, self.folder.name, "coverage", number, len(rows), columns)
-            self._rows["coverage"] = {part_name(number): count}
+            count = parts.write_coverage(self.folder, self.folder.name, number, self._coverage)
+            self._rows.setdefault("coverage", {})[part_name(number)] = count
 
 
 def finding_json(finding: Finding, path: Path) -> dict[str, object]:

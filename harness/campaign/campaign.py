@@ -1,0 +1,241 @@
+"""Leads a campaign: what is left to play goes to an engine, violations are made small, and the run is closed.
+
+Everything that counts is in the run's folder, so a campaign whose leader or players were killed is taken up by whoever
+names the folder. Violations are told when all chunks are done, so who played which does not matter.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple, Protocol
+
+from pairproof import __version__
+from pairproof.harness import invocation
+from pairproof.harness.campaign import chunks as playing
+from pairproof.harness.campaign.chunks import Told, Violating
+from pairproof.harness.campaign.plan import Chunk, Plan, bench, chunks
+from pairproof.harness.coverage_table import CoverageTable
+from pairproof.harness.errors import CorruptRun, UsageError
+from pairproof.harness.explore import MAX_FINDINGS_PER_LAW
+from pairproof.harness.runs import tables
+from pairproof.harness.runs.parts import About
+from pairproof.harness.runs.reader import read_facts
+from pairproof.harness.runs.wholeness import part_name
+from pairproof.harness.runs.writer import RunWriter
+from pairproof.harness.summary import Summary
+from pairproof.harness.trial import Finding, Trial
+from pairproof.harness.verdict import CORPUS, Verdict
+
+
+class Engine(Protocol):
+    """Who plays."""
+
+    def play(self, do: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+        """What ``do`` answers to each task, as the answers come. PairproofError where that fails for good."""
+
+
+class Progress(NamedTuple):
+    """How far a campaign is."""
+
+    trials: int
+    of: int
+    violating: int
+    seconds: float
+    played: int
+    """Trials that were played now, in ``seconds``."""
+
+    def __str__(self) -> str:
+        rate = self.played / self.seconds if self.seconds else 0.0
+        left = (self.of - self.trials) / rate if rate else 0.0
+        return f"{rate:,.0f} trials a second, {self.violating:,} violating, {_duration(left)} left"
+
+
+class Campaign:
+    """One campaign in its run's folder. ``said`` hears how far it is, after each chunk."""
+
+    def __init__(self, writer: RunWriter, plan: Plan) -> None:
+        self.writer = writer
+        self.plan = plan
+        self.findings: list[tuple[Finding, Path]] = []
+        """Each with its file."""
+        self.said: Callable[[Progress], None] = lambda _: None
+        self._about = About(writer.folder.name, plan.target, plan.lab, str(writer.facts.get("commit", "")))
+        self._done: dict[int, Told] = {}
+        self._chunks: list[Chunk] = []
+        self._coverage = CoverageTable()
+        """Of the small programs' trials."""
+        self._small = 0
+        self._adopted = False
+        self._events = 0
+        self._began = monotonic()
+
+    @classmethod
+    def taken_up(cls, folder: Path) -> Campaign:
+        """One that was begun. UsageError if the folder holds none, one that is complete, or another version's."""
+        facts = read_facts(folder)
+        plan = Plan.of_facts(facts)
+        if plan is None:
+            raise UsageError(f"{folder} is no campaign's run; begin one with pairproof campaign")
+        if facts["state"] == "complete":
+            raise UsageError(f"{folder} is complete; make its report with {invocation.line('report', folder)}")
+        if (version := facts.get("versions", {}).get("pairproof")) != __version__:
+            raise UsageError(f"{folder} was begun with pairproof {version}, this is {__version__}; go on with that one")
+        return cls(RunWriter(folder, facts, again=True), plan)
+
+    def lead(self, engine: Engine) -> None:
+        """Play what is left, then make violating trials small; what stands in the folder counts whatever happens."""
+        self._began = monotonic()
+        self._chunks = chunks(self.plan)
+        (self.writer.folder / playing.FOLDER).mkdir(exist_ok=True)
+        self._done = dict(self._found())
+        before = len(self._done)
+        folder = str(self.writer.folder)
+        left = [each for each in self._chunks if each.part not in self._done]
+        self._tell(before)
+        for told in engine.play(playing.play_chunk, [(self.plan, folder, self._about, each) for each in left]):
+            self._done[told.part] = told
+            self._tell(before)
+        self._adopt()
+        tasks = list(self._violating())
+        answers = {}
+        for task, *answer in engine.play(playing.play_small, [(self.plan, each) for each in tasks]):
+            answers[task] = answer
+        for task in tasks:
+            if task in answers:
+                self._take(*answers[task])
+
+    def close(self, state: str = "complete", reason: str = "") -> None:
+        """Write the last facts."""
+        self._adopt()
+        if self._small:
+            self.writer.coverage(self._coverage.rows())
+        self.writer.close(state, reason=reason, seconds=round(monotonic() - self._began, 3), searches=self._searches())
+
+    def summary(self) -> Summary:
+        """What it came to."""
+        seen: dict[str, set[tuple[str, Verdict]]] = {law: set() for law in self.plan.laws}
+        exercised, by_origin, coverage = Counter[str](), Counter[str](), CoverageTable()
+        for told in self._done.values():
+            by_origin[told.origin] += told.trials
+            exercised.update(told.exercised)
+            for law, verdicts in told.verdicts.items():
+                seen[law] |= {(told.origin, Verdict(each)) for each in verdicts}
+        if self._small:
+            by_origin["shrink"] = self._small
+        coverage.merge(self._coverage)
+        coverage.merge(self._covered())
+        return Summary(
+            {law: frozenset(each) for law, each in seen.items()}, by_origin.total(), self._events, dict(by_origin),
+            [each for each, _ in self.findings], self._totals(), monotonic() - self._began, coverage,
+            bound="the number of trials", exercised=dict(exercised),
+        )  # fmt: skip
+
+    def _tell(self, before: int) -> None:
+        done = self._done.values()
+        trials, of = sum(each.trials for each in done), sum(each.trials for each in self._chunks)
+        now = sum(each.trials for number, each in enumerate(done) if number >= before)
+        self.said(Progress(trials, of, sum(each.violating for each in done), monotonic() - self._began, now))
+
+    def _found(self) -> Iterator[tuple[int, Told]]:
+        """What earlier leaders' players have committed; hidden files, which nobody will rename, are removed."""
+        for hidden in self.writer.folder.glob("*/.*.tmp"):
+            with suppress(OSError):
+                hidden.unlink()
+        for each in self._chunks:
+            path = playing.told_path(self.writer.folder, each.part)
+            if path.exists():
+                told = playing.read_told(path)
+                if (told.part, told.origin, told.trials) != (each.part, each.origin, each.trials):
+                    raise CorruptRun(f"{path} is not of this campaign; delete it: its chunk is played again")
+                yield each.part, told
+
+    def _adopt(self) -> None:
+        """Have the writer go on behind the chunks, once."""
+        if self._adopted:
+            return
+        self._adopted = True
+        rows: dict[str, dict[str, int]] = {}
+        for told in self._in_order():
+            for table, count in told.rows.items():
+                rows.setdefault(table, {})[part_name(told.part)] = count
+        done = self._done.values()
+        self._events = sum(each.events for each in done)
+        trials, not_kept = (sum(getattr(each, name) for each in done) for name in ("trials", "not_kept"))
+        self.writer.adopt(rows, len(self._chunks), trials, self._events, not_kept)
+        for told in self._in_order():
+            self.writer.deviations.merge(told.deviations)
+
+    def _in_order(self) -> list[Told]:
+        return [self._done[part] for part in sorted(self._done)]
+
+    def _violating(self) -> Iterator[Violating]:
+        """The trials that are made small: of each law the first one of each of its first causes."""
+        chosen: dict[tuple[str, int], None] = {}
+        for law in self.plan.laws:
+            first: dict[str, int] = {}
+            for told in self._in_order():
+                for why, trial in told.first.get(law, {}).items():
+                    first.setdefault(why, trial)
+            for trial in sorted(first.values())[:MAX_FINDINGS_PER_LAW]:
+                chosen[law, trial] = None
+        rows = self._rows_of({trial for _, trial in chosen})
+        for law, trial in chosen:
+            yield Violating(trial, law, *rows[trial])
+
+    def _rows_of(self, trials: set[int]) -> dict[int, tuple[str, str]]:
+        """Origin and schedule of trials, from their parts."""
+        found = {}
+        for chunk in self._chunks:
+            wanted = trials & set(range(chunk.number, chunk.number + chunk.trials))
+            if wanted and chunk.part in self._done:
+                part = tables.read_part(self.writer.folder / "trials" / part_name(chunk.part), wanted)
+                for row in part.select(["trial", "origin", "schedule"]).to_pylist():
+                    found[row["trial"]] = (row["origin"], row["schedule"])
+        return found
+
+    def _take(self, shown: Trial, found: Iterable[Finding]) -> None:
+        """Record a small program's trial and those of its findings that are new."""
+        known = [(each.law, each.schedule.ops) for each, _ in self.findings]
+        counts = Counter(each.law for each, _ in self.findings)
+        new = [
+            each
+            for each in found
+            if (each.law, each.schedule.ops) not in known and counts[each.law] < MAX_FINDINGS_PER_LAW
+        ]
+        if not new:
+            return
+        number = shown.number
+        if number == playing.NOT_NUMBERED:
+            number = sum(each.trials for each in self._chunks) + self._small
+            self._small += 1
+            assert shown.measured is not None
+            self._events += shown.measured.events
+            self._coverage.merge(shown.measured.coverage)
+            self.writer.trial(shown._replace(number=number))
+        for each in new:
+            finding = each._replace(shrunk_trial=number)
+            self.findings.append((finding, self.writer.finding(finding)))
+
+    def _covered(self) -> CoverageTable:
+        found = CoverageTable()
+        for told in self._in_order():
+            if told.rows.get("coverage"):
+                part = tables.read_part(self.writer.folder / "coverage" / part_name(told.part))
+                for _, state, event, fault, count in tables.rows(part):
+                    found.counts.setdefault(fault, Counter())[state, event] += count
+        return found
+
+    def _totals(self) -> dict[str, int]:
+        return {name: len(each) for name, each in bench(self.plan).listed.items() if name != CORPUS}
+
+    def _searches(self) -> list[dict[str, object]]:
+        return self.summary().searches()
+
+
+def _duration(seconds: float) -> str:
+    minutes = int(seconds) // 60
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {int(seconds) % 60} s"

@@ -1,0 +1,41 @@
+"""Plays a campaign in processes of this machine, one for each core unless told otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from pairproof.harness.campaign.plan import Plan
+from pairproof.harness.errors import PairproofError
+from pairproof.harness.ports import Lab, Target
+from pairproof.harness.workers import Workers
+
+
+class Local:
+    """``jobs`` processes; with one, this one."""
+
+    def __init__(self, plan: Plan, jobs: int) -> None:
+        self._plan = plan
+        self._jobs = jobs
+
+    def play(self, do: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+        """See :class:`pairproof.harness.campaign.campaign.Engine`."""
+        if self._jobs == 1:
+            for task in tasks:
+                yield do(*task)
+            return
+        workers: Workers[tuple[Callable[..., Any], tuple[Any, ...]], Any]
+        workers = Workers(self._jobs, _done, self._plan.lab, self._plan.target)
+        try:
+            for _, answer in workers.play((do, task) for task in tasks):
+                if isinstance(answer, PairproofError):
+                    raise answer
+                yield answer
+        finally:
+            workers.close()
+
+
+def _done(lab: Lab, target: Target, task: tuple[Callable[..., Any], tuple[Any, ...]]) -> Any:
+    # The plan's own bench is used: it also holds what was enumerated.
+    do, arguments = task
+    return do(*arguments)

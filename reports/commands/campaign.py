@@ -1,0 +1,195 @@
+"""``pairproof campaign``: play many trials on many processes or machines, into one run folder."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pairproof.harness import invocation, resolve
+from pairproof.harness import judge as judging
+from pairproof.harness.commands import options, output
+from pairproof.harness.commands.exploration import Bounds, Request
+from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, PairproofError, UsageError
+from pairproof.harness.profiles import PROFILES, profile
+from pairproof.harness.verdict import Demands, exit_code
+
+if TYPE_CHECKING:
+    from pairproof.harness.campaign.campaign import Campaign, Engine
+    from pairproof.harness.campaign.plan import Plan
+
+SPARK, LOCAL = ENGINES = ("spark", "local")
+MAX_TRIALS = 100_000_000
+EVERY_S = 5.0
+DEFAULT = "deep"
+"""The profile whose shares and sample a campaign has."""
+
+
+@click.command("campaign")
+@options.target
+@options.lab
+@click.option(
+    "--profile",
+    "profile_name",
+    default=DEFAULT,
+    show_default=True,
+    help=f"Whose shares the searches have, and whose sample of histories is kept: {', '.join(PROFILES)}.",
+)
+@click.option(
+    "--trials", type=click.IntRange(1, MAX_TRIALS), default=100_000, show_default=True, help="Of the searches."
+)
+@options.seed
+@click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
+@click.option(
+    "--engine", type=click.Choice(ENGINES), default=SPARK, show_default=True, help="Who plays: Spark, or processes."
+)
+@click.option("--master", metavar="URL", help="A Spark cluster's master; default: this machine.")
+@options.jobs("With --engine local: chunks", default="all cores")
+@click.option(
+    "--resume",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="RUN_FOLDER",
+    help="Go on with a campaign that was ended; what it plays is in its folder.",
+)
+@options.runs()
+@options.report
+@output.json_option
+@click.pass_context
+def command(
+    context: click.Context, /, resume: Path | None, engine: str, master: str | None, jobs: int | None, report: bool,
+    json_to: str | None, **asked: Any,
+) -> None:  # fmt: skip
+    """Play a fixed number of trials in the simulation on all cores, or on a Spark cluster's machines.
+
+    The same options and seed give the same trials, verdicts and findings on any number of machines, also where some of
+    them were killed. The run's folder must be the same on all of them.
+
+    Exit codes: as pairproof check; 130 if it was interrupted, and can be taken up again with --resume.
+    """
+    if master is not None and engine != SPARK:
+        raise UsageError(f"--master is for --engine {SPARK}; leave one of them out")
+    if jobs is not None and engine != LOCAL:
+        raise UsageError(f"--jobs is for --engine {LOCAL}; Spark has other cores: name them with --master 'local[N]'")
+    if resume is not None:
+        default = click.core.ParameterSource.DEFAULT
+        given = sorted(each for each in asked if context.get_parameter_source(each) != default)
+        if given:
+            raise UsageError(f"--resume goes on with what was begun; leave out what differs: {', '.join(given)}")
+    campaign = _begun(**asked) if resume is None else _taken_up(resume)
+    with output.progress() as progress:
+        campaign.said = Now(progress)
+        code = _led(campaign, engine, master, jobs)
+    code = _told(campaign, code, json_to)
+    if report:
+        from pairproof.harness.commands.check import make_report
+
+        made = make_report(campaign.writer.folder, json_to)
+        code = EXIT_VIOLATED if EXIT_VIOLATED in (code, made) else code or made
+    sys.exit(code)
+
+
+class Now:
+    """Says how far a campaign is, every few seconds: a chunk may take less."""
+
+    def __init__(self, progress: Any) -> None:
+        self._progress = progress
+        self._due = 0.0
+
+    def __call__(self, told: Any) -> None:
+        if told.seconds >= self._due or told.trials == told.of:
+            self._due = told.seconds + EVERY_S
+            self._progress(told.trials, told.of, f"campaign: {told}")
+
+
+def _begun(
+    target_name: str, lab_name: str, profile_name: str, trials: int, seed: str | None, law_ids: tuple[str, ...],
+    runs_folder: Path,
+) -> Campaign:  # fmt: skip
+    from pairproof.harness.campaign.campaign import Campaign
+    from pairproof.harness.campaign.plan import Plan, bench
+    from pairproof.harness.runs.writer import RunWriter, run_folder
+
+    target, lab = resolve.target(target_name), resolve.lab(lab_name)
+    laws = judging.laws(law_ids) if law_ids else judging.laws_for(target)
+    chosen = profile(profile_name)
+    plan = Plan(
+        target.name, lab.name, chosen.name, options.seed_of(seed), trials, tuple(law.id for law in laws),
+        str(chosen.keep_one_in),
+    )  # fmt: skip
+    # Before there is a folder: what cannot be played is refused.
+    bench(plan)
+    facts = {**_request(plan).facts(), "keep": chosen.keep_one_in, "campaign": {"trials": trials}}
+    return Campaign(RunWriter(run_folder(runs_folder, lab.name, target.name), facts), plan)
+
+
+def _taken_up(folder: Path) -> Campaign:
+    from pairproof.harness.campaign.campaign import Campaign
+
+    return Campaign.taken_up(folder)
+
+
+def _request(plan: Plan) -> Request:
+    """The plan as a run, whose facts and words are the same."""
+    return Request(
+        resolve.target(plan.target), resolve.lab(plan.lab), profile(plan.profile), Bounds(None, plan.trials, False),
+        plan.seed, judging.laws(plan.laws), 1, "sample", Path(),
+    )  # fmt: skip
+
+
+def _led(campaign: Campaign, engine: str, master: str | None, jobs: int | None) -> int | None:
+    """Play it; the exit code, if it did not come to its end."""
+    how = f"go on with {invocation.line('campaign --resume', campaign.writer.folder)}"
+    try:
+        with _engine(campaign, engine, master, jobs) as players:
+            campaign.lead(players)
+    except KeyboardInterrupt:
+        campaign.close("interrupted", "interrupted by the user")
+        output.say(f"interrupted; {how}", "yellow")
+        return EXIT_INTERRUPTED
+    except PairproofError as why:
+        campaign.close("failed", str(why))
+        output.say(f"the campaign failed: {why}; {how}", "red")
+        return EXIT_LAB
+    except BaseException as why:
+        campaign.close("failed", f"{type(why).__name__}: {why}")
+        raise
+    campaign.close()
+    return None
+
+
+@contextlib.contextmanager
+def _engine(campaign: Campaign, engine: str, master: str | None, jobs: int | None) -> Iterator[Engine]:
+    if engine == LOCAL:
+        from pairproof.harness.campaign.local import Local
+
+        yield Local(campaign.plan, jobs or options.default_jobs(True, campaign.plan.trials))
+        return
+    from pairproof.reports.campaigning import on_spark
+
+    with on_spark(master) as players:
+        yield players
+
+
+def _told(campaign: Campaign, code: int | None, json_to: str | None) -> int:
+    """Say what came of it, on the terminal and as JSON; the exit code."""
+    from pairproof.harness.commands.findings import Findings, say_deviations
+
+    plan, facts, folder = campaign.plan, campaign.writer.facts, campaign.writer.folder
+    request, found = _request(plan), campaign.summary()
+    told = Findings(resolve.system_of(request.target))
+    for each, path in campaign.findings:
+        told.say([(each, path)])
+    standings = found.standings(Demands.of_facts(facts))
+    if found.trials or code is None:
+        output.say_verdict(plan.target, request.lab, plan.profile, plan.seed, found, folder, standings, told.sentence())
+    deviations = campaign.writer.known_deviations
+    say_deviations(deviations)
+    if json_to is not None:
+        summary = request.told(found, folder, str(facts["state"]), standings)
+        output.write_json({**summary, "deviations": deviations}, json_to)
+    verdict = exit_code(standings.values())
+    return verdict if code is None or verdict == EXIT_VIOLATED else code
