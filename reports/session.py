@@ -33,6 +33,11 @@ CLOSE_TIMEOUT_S = 20
 LOG_TAIL = 400
 
 
+def worker_python(master: str) -> str:
+    """The interpreter that executors start: this one, unless a cluster has another, which PYSPARK_PYTHON names."""
+    return sys.executable if master.startswith("local") else os.environ.get("PYSPARK_PYTHON", sys.executable)
+
+
 def settings(master: str, input_bytes: int, name: str = "pairproof report") -> dict[str, str]:
     """Spark's settings for ``input_bytes`` of run folders; a cluster keeps its own network and memory settings."""
     chosen = {
@@ -44,7 +49,7 @@ def settings(master: str, input_bytes: int, name: str = "pairproof report") -> d
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.python": worker_python(master),
         "spark.pyspark.driver.python": sys.executable,
     }
     if master.startswith("local"):
@@ -90,7 +95,8 @@ def session(
 @contextlib.contextmanager
 def _environment(home: Path, master: str) -> Iterator[None]:
     """Spark's launcher and workers read these from the environment only; the caller's own come back afterwards."""
-    wanted = {"JAVA_HOME": str(home), "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    wanted = {"JAVA_HOME": str(home), "PYSPARK_PYTHON": worker_python(master)}
+    wanted["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if master.startswith("local"):
         # Without these a machine that cannot resolve its own name has no Spark.
         wanted |= {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "localhost"}

@@ -1,8 +1,8 @@
 """Where each second of a trial in a lab with real time goes: wall s by phase and search, CPU s of all processes.
 
-``python tests/bench/bench_real_trials.py [target] [lab] [trials]``: ``reference process 12`` by default, so many trials of
-each search, one after the other, as ``check`` draws them. Beside what a phase took stands what the program itself asked to
-wait. How many an hour come of it with several jobs, ``pairproof check --jobs N --trials M`` says.
+``python tests/bench/bench_real_trials.py [target] [lab] [trials]``: ``reference process 12`` by default, so many trials
+of each search, one after the other, as ``check`` draws them. Beside what a phase took stands what the program itself
+asked to wait. How many an hour come of it with several jobs, ``pairproof check --jobs N --trials M`` says.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from statistics import mean
 
 from pairproof.harness import resolve
 from pairproof.harness.explore import Explorer

@@ -1,0 +1,110 @@
+"""Campaigns on a real cluster: two workers, one of them killed, a killed leader, and executors without pairproof."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from run_digest import digest_of, numbers
+from spark_cluster import Cluster, bare_python, cluster
+
+from pairproof.harness.campaign.campaign import Campaign
+from pairproof.harness.campaign.local import Local
+from pairproof.harness.campaign.plan import Plan
+from pairproof.harness.runs.reader import RunReader
+from pairproof.harness.runs.writer import RunWriter
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark cluster")]
+
+TARGET = "reference+answers_before_flush"
+LAWS = ("ack-flushed", "log-prefix")
+TRIALS = 600
+PLAN = Plan(TARGET, "sim", "deep", "s", TRIALS, LAWS, "20000")
+ASKED = ["--target", TARGET, "--trials", str(TRIALS), "--seed", "s", *(word for law in LAWS for word in ("--law", law))]
+PATIENCE_S = 240
+
+
+@pytest.fixture(scope="module")
+def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Of what one process plays."""
+    folder = tmp_path_factory.mktemp("runs") / "one"
+    facts = {
+        "target": TARGET, "lab": "sim", "system": "rocketmq", "profile": "deep", "seed": "s", "laws": list(LAWS),
+        "keep": 20_000, "campaign": {"trials": TRIALS},
+    }  # fmt: skip
+    campaign = Campaign(RunWriter(folder, facts), PLAN)
+    campaign.lead(Local(PLAN, 1))
+    campaign.close()
+    return digest_of(folder)
+
+
+@pytest.fixture
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("cluster"), 2) as made:
+        yield made
+
+
+def campaign(runs: Path, *arguments: str, python: Path | None = None) -> subprocess.Popen[str]:
+    environment = {**os.environ, **({"PYSPARK_PYTHON": str(python)} if python else {})}
+    return subprocess.Popen(
+        [sys.executable, "-m", "pairproof", "campaign", *arguments, "--runs", str(runs)], text=True, env=environment,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+    )  # fmt: skip
+
+
+def wait_for(what: Callable[[], bool], leader: subprocess.Popen[str]) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not what():
+        assert leader.poll() is None and time.monotonic() < until, leader.communicate(timeout=10)[0]
+        time.sleep(0.05)
+
+
+def chunks(runs: Path) -> int:
+    return len(list(runs.glob("*/chunks/*.json")))
+
+
+def ended(leader: subprocess.Popen[str], runs: Path, digest: str) -> Path:
+    """That it found what there is, whole, once."""
+    said = leader.communicate(timeout=PATIENCE_S)[0]
+    assert leader.returncode == 1, said
+    (folder,) = runs.iterdir()
+    RunReader(folder).check()
+    assert numbers(folder) == list(range(len(numbers(folder))))
+    assert digest_of(folder) == digest
+    return folder
+
+
+def test_two_cores_of_this_machine(tmp_path: Path, digest: str) -> None:
+    ended(campaign(tmp_path, *ASKED, "--master", "local[2]"), tmp_path, digest)
+
+
+def test_two_workers_of_which_one_is_killed(two: Cluster, tmp_path: Path, digest: str) -> None:
+    leader = campaign(tmp_path, *ASKED, "--master", two.url)
+    wait_for(lambda: chunks(tmp_path) >= 4, leader)
+    two.kill(0)
+    ended(leader, tmp_path, digest)
+
+
+def test_executors_without_pairproof_and_a_leader_that_is_killed(two: Cluster, tmp_path: Path, digest: str) -> None:
+    runs, python = tmp_path / "runs", bare_python(tmp_path / "bare")
+    leader = campaign(runs, *ASKED, "--master", two.url, python=python)
+    wait_for(lambda: chunks(runs) >= 4, leader)
+    os.killpg(leader.pid, signal.SIGKILL)
+    leader.wait()
+    (folder,) = runs.iterdir()
+    before = {each.name: each.stat().st_mtime_ns for each in (folder / "chunks").iterdir()}
+    arguments = ["campaign", "--resume", str(folder), "--master", two.url]
+    environment = {**os.environ, "PYSPARK_PYTHON": str(python)}
+    leader = subprocess.Popen(
+        [sys.executable, "-m", "pairproof", *arguments], text=True, env=environment, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    ended(leader, runs, digest)
+    after = {name: (folder / "chunks" / name).stat().st_mtime_ns for name in before}
+    assert after == before
