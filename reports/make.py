@@ -1,7 +1,6 @@
 """Makes a report: opens the runs, measures them, and writes tables, pages and three files into one folder.
 
-The files are report.json, junit.xml and summary.md. With Java, Spark measures and everything is written. Without it
-Arrow measures, the files are written, and a line that says why tables and pages are missing is part of the result.
+The files are report.json, junit.xml and summary.md. What counts is an engine (:mod:`pairproof.reports.engines`).
 """
 
 import json
@@ -15,10 +14,9 @@ import pyarrow.parquet as pq
 
 from pairproof.harness.history import Event
 from pairproof.harness.runs import atomic
-from pairproof.reports import fallback, inputs, java, junit, model, power, rejudging, summary
-from pairproof.reports.errors import NoJava
+from pairproof.reports import engines, inputs, junit, model, power, rejudging, summary
 from pairproof.reports.events import events_of
-from pairproof.reports.inputs import Corrupt, RunInput
+from pairproof.reports.measures import SPARK
 from pairproof.reports.model import Report, Row
 
 MAX_EVENTS = 20_000
@@ -36,17 +34,12 @@ Said = Callable[[str], None]
 
 
 class Made(NamedTuple):
-    """What was made. ``first_page`` is None, and ``missing`` says why, where there was no Java."""
+    """What was made. ``first_page``: what to open. ``without_spark``: why Spark did not count, if it was to."""
 
     out: Path
     report: Report
-    first_page: Path | None
-    missing: str = ""
-
-    @property
-    def path(self) -> Path:
-        """What to open: index.html, or report.json where there are no pages."""
-        return self.first_page or self.out / "report.json"
+    first_page: Path
+    without_spark: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -80,63 +73,41 @@ def make_report(
     out: Path,
     *,
     rejudge: bool = True,
+    engine: str = SPARK,
     master: str | None = None,
     power_file: Path | None = None,
     said: Said = lambda _: None,
 ) -> Made:
     """Make the report of ``folders`` in ``out``, replacing an earlier one there.
 
-    ``rejudge``: judge every kept history again and compare. ``master``: a Spark cluster's master instead of
+    ``rejudge``: judge every kept history again and compare. ``engine``: what counts, one of
+    :data:`~pairproof.reports.measures.ENGINES`; the pages are the same. ``master``: a Spark cluster's master instead of
     this machine; run folders must be readable under the same paths there. ``power_file``: a measurement of generic
     mutants to show in place of the one that comes with the package. ``said`` hears what is being done.
     Raises UsageError for a folder that does not exist, SparkFailed if the job fails; damaged folders are left out and
     named in the report.
     """
+    # The templates are imported only where they are used.
+    from pairproof.reports import pages
+
     strength = power.read(power_file)
     said("reading run folders")
     runs, corrupt = inputs.open_runs(folders)
     _clear(out)
-    try:
-        java.find()
-    except NoJava as error:
-        return _without_java(runs, corrupt, out, rejudge, strength, str(error), said)
-    return _with_spark(runs, corrupt, out, rejudge, strength, master, said)
-
-
-def _with_spark(
-    runs: list[RunInput], corrupt: list[Corrupt], out: Path, rejudge: bool, strength: Row, master: str | None,
-    said: Said,
-) -> Made:  # fmt: skip
-    # Spark and the templates are imported only where they are used: the files need neither.
-    from pairproof.reports import pages, tables
-    from pairproof.reports.session import session
-
-    said("starting Spark")
-    with session(master, sum(run.size_bytes for run in runs)) as spark:
-        measured = tables.measure(spark, runs, said, rejudge)
+    with engines.engine(engine, master, runs, said) as counting:
+        measured = counting.measure(rejudge)
         report = model.assemble(runs, corrupt, measured, rejudge)
-        said("Spark: histories of findings")
+        said("histories of findings")
         wanted = model.wanted_trials(report.findings)
-        measured["timelines"] = tables.timelines(spark, runs, wanted, MAX_EVENTS)
-        measured["verdicts"] = tables.of_trials(spark, "verdicts", wanted)
-        trials = tables.of_trials(spark, "trials", wanted)
+        measured["timelines"] = counting.timelines(wanted, MAX_EVENTS)
+        measured["verdicts"] = counting.of_trials("verdicts", wanted)
+        trials = counting.of_trials("trials", wanted)
     said("writing pages")
     report = _completed(report, trials, strength)
     _write_tables(measured, report, out / "tables")
     _write_files(report, out)
     index = pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), out, strength)
-    return Made(out, report, index)
-
-
-def _without_java(
-    runs: list[RunInput], corrupt: list[Corrupt], out: Path, rejudge: bool, strength: Row, why: str, said: Said
-) -> Made:
-    said("counting without Spark")
-    report = model.assemble(runs, corrupt, fallback.measure(runs, rejudge), rejudge)
-    trials = fallback.of_trials(runs, "trials", model.wanted_trials(report.findings))
-    report = _completed(report, trials, strength)
-    _write_files(report, out)
-    return Made(out, report, None, f"only the Spark tables and the pages made from them are missing: {why}")
+    return Made(out, report, index, counting.without_spark)
 
 
 def _completed(report: Report, trials: pa.Table, strength: Row) -> Report:

@@ -1,4 +1,4 @@
-"""What a report counts, declared once for both engines: Spark, and Arrow where there is no Java.
+"""What a report counts, declared once for both engines: Spark, and Arrow in this process.
 
 A measure groups the rows of a view by its keys and sums columns. Views are the run folder's tables with the run's
 target and lab beside them, verdicts as columns of 0 and 1, and JSON objects and lists taken apart; each engine says
@@ -9,7 +9,10 @@ verdicts over trials are merged afterwards by :func:`pairproof.harness.verdict.o
 
 from typing import NamedTuple
 
+from pairproof.harness.commands.options import ENGINES
 from pairproof.harness.verdict import Verdict
+
+SPARK, LOCAL = ENGINES
 
 VERDICTS = {each: each.value.replace("-", "_") for each in Verdict}
 """Each verdict and the column that counts its trials."""

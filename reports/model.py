@@ -5,6 +5,7 @@ does so with :mod:`pairproof.harness.verdict`, as ``pairproof check`` does.
 """
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -106,7 +107,7 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
     firsts = tables["firsts"].to_pylist()
     findings = _findings(runs, firsts)
     return Report(
-        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        made=_now(),
         version=__version__,
         verdict=overall(described),
         headline=rejudging.headline(histories, headline(described, by_run, played)),
@@ -127,6 +128,13 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
         rejudged=rejudging.told(histories, tables["differences"].to_pylist()) if judging else None,
         power=None,
     )
+
+
+def _now() -> str:
+    """UTC; what SOURCE_DATE_EPOCH says where a report is to be made again byte for byte."""
+    told = os.environ.get("SOURCE_DATE_EPOCH", "")
+    when = datetime.fromtimestamp(int(told), UTC) if told.isdecimal() else datetime.now(UTC)
+    return when.isoformat(timespec="seconds")
 
 
 def _spread(row: Row) -> Row:

@@ -143,8 +143,8 @@ def _of_expect(expect: Any) -> list[str]:
 @output.json_option
 def run(
     names: tuple[str, ...], everything: bool, lab_name: str, target_name: str, repeat: int | None, cases: int | None,
-    jobs: int, seed: str | None, runs_folder: Path, report: bool, json_to: str | None, master_conf: Path | None,
-    slave_conf: Path | None, typed: tuple[str, ...],
+    jobs: int, seed: str | None, runs_folder: Path, report: bool, report_engine: str, json_to: str | None,
+    master_conf: Path | None, slave_conf: Path | None, typed: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Play scenarios and judge them by the laws and by what they expect. The run is kept as `pairproof check` keeps it.
 
@@ -170,7 +170,7 @@ def run(
         from pairproof.harness.commands.check import make_report
 
         # Also of a run that is red.
-        made = make_report(recording.folder, json_to)
+        made = make_report(recording.folder, json_to, report_engine)
         code = code or made
     sys.exit(code)
 

@@ -59,7 +59,7 @@ MAX_TRIALS = 100_000_000
 @options.runs()
 @options.report
 @output.json_option
-def command(report: bool, json_to: str | None, **asked: Any) -> None:
+def command(report: bool, report_engine: str, json_to: str | None, **asked: Any) -> None:
     """Explore a replicated pair with generated operations and faults, and judge what happened.
 
     In the simulation a small fixed corpus comes first, then the searches until their limit.
@@ -73,7 +73,7 @@ def command(report: bool, json_to: str | None, **asked: Any) -> None:
         output.write_json(outcome.summary, json_to)
     code = outcome.code
     if report:
-        made = make_report(outcome.folder, json_to)
+        made = make_report(outcome.folder, json_to, report_engine)
         code = EXIT_VIOLATED if EXIT_VIOLATED in (code, made) else code or made
     if outcome.lab_failed is not None:
         if code == EXIT_LAB:
@@ -119,14 +119,14 @@ def _request(
     )
 
 
-def make_report(folder: Path, json_to: str | None) -> int:
+def make_report(folder: Path, json_to: str | None, engine: str) -> int:
     """Make the report of a run that has just ended; its exit code."""
     make: Any = registry.find("commands", "report")
     # Standard output belongs to the JSON answer if that went there.
     said = contextlib.redirect_stdout(sys.stderr) if json_to == output.STDOUT else contextlib.nullcontext()
     try:
         # Not its main(), which would turn a broken pipe into exit code 1: violated.
-        with said, make.make_context("report", ["--", str(folder)]) as context:
+        with said, make.make_context("report", ["--engine", engine, "--", str(folder)]) as context:
             made = make.invoke(context)
     except click.exceptions.Exit as ended:
         made = ended.exit_code

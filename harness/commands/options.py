@@ -39,7 +39,17 @@ target = click.option(
 )
 lab = click.option("--lab", "lab_name", default="sim", show_default=True, help="The lab to play in.")
 seed = click.option("--seed", default=None, help="Random seed (default: derived from the clock and printed).")
-report = click.option("--report", is_flag=True, help="Make the report, too.")
+ENGINES = ("spark", "local")
+"""What counts for a report."""
+
+
+def report(command: Decorated) -> Decorated:
+    """``--report``, and ``--report-engine``: what counts for it."""
+    made = click.option("--report", is_flag=True, help="Make the report, too.")(command)
+    told = "What counts for --report: Spark, or this process, in seconds; the pages are the same."
+    return click.option(
+        "--report-engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help=told
+    )(made)
 
 
 def jobs(what: str, where: str = "", default: str = "") -> Callable[[Decorated], Decorated]:

@@ -17,12 +17,12 @@ from pairproof.harness.commands.exploration import Bounds, Request
 from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, PairproofError, UsageError
 from pairproof.harness.profiles import PROFILES, profile
 from pairproof.harness.verdict import Demands, exit_code
+from pairproof.reports.measures import LOCAL, SPARK
 
 if TYPE_CHECKING:
     from pairproof.harness.campaign.campaign import Campaign, Engine
     from pairproof.harness.campaign.plan import Plan
 
-SPARK, LOCAL = ENGINES = ("spark", "local")
 MAX_TRIALS = 100_000_000
 EVERY_S = 5.0
 DEFAULT = "deep"
@@ -45,7 +45,7 @@ DEFAULT = "deep"
 @options.seed
 @click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
 @click.option(
-    "--engine", type=click.Choice(ENGINES), default=SPARK, show_default=True, help="Who plays: Spark, or processes."
+    "--engine", type=click.Choice(options.ENGINES), default=SPARK, show_default=True, help="Who plays: Spark, or processes."
 )
 @click.option("--master", metavar="URL", help="A Spark cluster's master; default: this machine.")
 @options.jobs("With --engine local: chunks", default="all cores")
@@ -61,7 +61,7 @@ DEFAULT = "deep"
 @click.pass_context
 def command(
     context: click.Context, /, resume: Path | None, engine: str, master: str | None, jobs: int | None, report: bool,
-    json_to: str | None, **asked: Any,
+    report_engine: str, json_to: str | None, **asked: Any,
 ) -> None:  # fmt: skip
     """Play a fixed number of trials in the simulation on all cores, or on a Spark cluster's machines.
 
@@ -87,7 +87,7 @@ def command(
     if report:
         from pairproof.harness.commands.check import make_report
 
-        made = make_report(campaign.writer.folder, json_to)
+        made = make_report(campaign.writer.folder, json_to, report_engine)
         code = EXIT_VIOLATED if EXIT_VIOLATED in (code, made) else code or made
     sys.exit(code)
 

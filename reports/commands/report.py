@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from pairproof.harness.commands import output
-from pairproof.harness.commands.options import RUNS
+from pairproof.harness.commands.options import ENGINES, RUNS
+from pairproof.harness.errors import UsageError
+from pairproof.reports.measures import LOCAL
 
 STEPS = 28
 
@@ -22,6 +24,13 @@ STEPS = 28
 @click.option("--open/--no-open", "open_it", default=False, help="Show the first page in the browser.")
 @click.option(
     "--rejudge/--no-rejudge", default=True, show_default=True, help="Judge every kept history again, and compare."
+)
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=ENGINES[0],
+    show_default=True,
+    help="What counts: Spark, or this process, in seconds, for the runs of a desk. The pages are the same.",
 )
 @click.option("--master", metavar="URL", help="A Spark cluster's master; default: this machine.")
 @click.option(
@@ -38,6 +47,7 @@ def command(
     out: Path | None,
     open_it: bool,
     rejudge: bool,
+    engine: str,
     master: str | None,
     power_file: Path | None,
     json_to: str | None,
@@ -55,6 +65,8 @@ def command(
     from pairproof.harness.runs.reader import LATEST, resolve_run
     from pairproof.reports.make import make_report
 
+    if engine == LOCAL and master is not None:
+        raise UsageError("--master is for --engine spark; leave one of them out")
     folders = [resolve_run(name, RUNS) for name in run_folders or (LATEST,)]
     with output.progress() as progress:
         steps = count(1)
@@ -62,6 +74,7 @@ def command(
             folders,
             out or default_out(folders),
             rejudge=rejudge,
+            engine=engine,
             master=master,
             power_file=power_file,
             said=lambda step: progress(min(next(steps), STEPS), STEPS, f"making the report: {step}"),
@@ -70,15 +83,15 @@ def command(
         click.echo(f"left out {each['folder']}: {each['reason']}", err=True)
     for line in made.warnings:
         click.echo(line, err=True)
-    if made.missing:
-        click.echo(made.missing, err=True)
+    if made.without_spark:
+        click.echo(made.without_spark, err=True)
     if json_to is not None:
         output.write_json(made.report.to_json(), json_to)
     else:
         click.echo(made.report.headline)
     # A JSON answer on standard output must stay JSON.
-    click.echo(made.path.absolute(), err=json_to == output.STDOUT)
-    if open_it and made.first_page is not None:
+    click.echo(made.first_page.absolute(), err=json_to == output.STDOUT)
+    if open_it:
         webbrowser.open(made.first_page.absolute().as_uri())
     context.exit(made.exit_code)
 

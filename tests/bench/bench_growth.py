@@ -1,8 +1,8 @@
 """How a trial of the simulation grows with its length: CPU us and peak memory for each send, and ratios.
 
-``python tests/bench/bench_growth.py [sends ...]``: 1,000, 10,000 and 100,000 by default. Three producers send, each time
-a hundred at once, then 50 ms pass. Each trial runs in a process of its own, first without laws, then with all; the ratio is to
-the first count. Linear means that it stays near 1. Nothing is asserted.
+``python tests/bench/bench_growth.py [sends ...]``: 1,000, 10,000 and 100,000 by default. Three producers send, a
+hundred at once, then 50 ms pass. Each trial runs in a process of its own, first without laws, then with all; the ratio
+is to the first count. Linear means that it stays near 1. Nothing is asserted.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import pytest
 
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
+from pairproof.harness.runs import schema
 from pairproof.reports import inputs
 
 
@@ -39,7 +40,7 @@ def no_facts(folder: Path) -> None:
 
 def other_format(folder: Path) -> None:
     text = (folder / "run.json").read_text()
-    (folder / "run.json").write_text(text.replace('"format": 1', '"format": 99'))
+    (folder / "run.json").write_text(text.replace(f'"format": {schema.FORMAT}', '"format": 99'))
 
 
 def no_target(folder: Path) -> None:
@@ -49,7 +50,7 @@ def no_target(folder: Path) -> None:
 
 def other_history(folder: Path) -> None:
     part = folder / "history" / "part-00000.parquet"
-    pq.write_table(pq.read_table(part).drop_columns(["group", "broker"]), part)
+    pq.write_table(pq.read_table(part).drop_columns(["kind"]), part)
 
 
 @pytest.mark.parametrize("damage", [cut, no_facts, other_format, no_target, other_history])

@@ -164,7 +164,7 @@ def test_a_page_is_painted(made: Made, tmp_path: Path, page: str, size: str) -> 
 
 
 def test_the_first_page_says_what_a_reader_needs_first(made: Made, tmp_path: Path) -> None:
-    shown = browse(made.path, tmp_path, "--dump-dom")
+    shown = browse(made.first_page, tmp_path, "--dump-dom")
     main = shown[shown.index("<main>") :]
     assert re.search(r"\d+ of \d+ laws? (is|are) violated", main)
     assert "pairproof replay " in main and 'kill", node="slave"' in main.replace("&quot;", '"')

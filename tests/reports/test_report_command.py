@@ -26,16 +26,38 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_java")
-def test_without_java_json_and_junit_still_come_and_a_line_says_what_is_missing(two_runs: list[Path]) -> None:
+def test_without_java_the_report_is_counted_here_and_a_line_says_so(two_runs: list[Path]) -> None:
     out = two_runs[0].parent / "out"
     done = run(*two_runs, "--out", out)
     assert done.exit_code == 1, "a law is violated in one of the runs"
-    assert "only the Spark tables and the pages made from them are missing: no Java for Spark" in done.stderr
-    assert done.stdout.splitlines()[-1] == str(out / "report.json")
+    assert "counted without Spark: no Java for Spark" in done.stderr
+    assert done.stdout.splitlines()[-1] == str(out / "index.html")
     told = json.loads((out / "report.json").read_text())
     assert told["verdict"] == "violated"
     assert {each["id"] for each in told["laws"]} >= {"log-prefix", "contract"}
-    assert sorted(path.name for path in out.iterdir()) == ["junit.xml", "report.json", "summary.md"]
+    assert {"index.html", "junit.xml", "report.json", "summary.md", "tables"} < {path.name for path in out.iterdir()}
+
+
+def test_both_engines_write_the_same_bytes(two_runs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
+    old = Path(__file__).parent.parent / "harness" / "run-format-1"
+    made = {}
+    for engine in ("spark", "local"):
+        out = two_runs[0].parent / engine
+        assert run(*two_runs, old, "--out", out, "--engine", engine).exit_code == 1
+        made[engine] = {
+            str(path.relative_to(out)): path.read_bytes()
+            for path in out.rglob("*")
+            if path.is_file() and path.suffix != ".parquet"
+        }
+    assert made["spark"].keys() == made["local"].keys() and "index.html" in made["local"]
+    assert [name for name, told in made["spark"].items() if told != made["local"][name]] == []
+    assert b"2001-09-09" in made["local"]["index.html"] and b"run-format-1" in made["local"]["runs.html"]
+
+
+def test_a_master_is_for_spark(two_runs: list[Path]) -> None:
+    done = run(*two_runs, "--engine", "local", "--master", "local[2]")
+    assert "--master is for --engine spark" in str(done.exception)
 
 
 @pytest.mark.usefixtures("no_java")

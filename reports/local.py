@@ -1,11 +1,11 @@
-"""The same measures without Java: Arrow computes them in this process, for the JSON and JUnit files only.
+"""The local engine: Arrow computes the same tables in this process, in seconds, for the runs of one desk.
 
-Meant for one machine's runs; a test holds every table equal to Spark's. Recorded histories are measured and judged by
-the very function that Spark's tasks run (:mod:`pairproof.reports.arrow_traces`).
+A test holds every table equal to Spark's. Recorded histories are measured and judged by the very function that Spark's
+tasks run (:mod:`pairproof.reports.arrow_traces`).
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -33,6 +33,11 @@ from pairproof.reports.measures import (
 
 def measure(runs: Sequence[RunInput], judging: bool = True) -> dict[str, pa.Table]:
     """Every table of :mod:`pairproof.reports.measures`, as the Spark job makes them."""
+    return measured(runs, judging)[0]
+
+
+def measured(runs: Sequence[RunInput], judging: bool) -> tuple[dict[str, pa.Table], set[tuple[str, str]]]:
+    """The same, and the parts, by run and name, whose histories nobody can read to their end."""
     verdicts, trials, faults = (read(runs, table) for table in ("verdicts", "trials", "faults"))
     views = {
         "judged": _judged(verdicts, trials),
@@ -48,7 +53,9 @@ def measure(runs: Sequence[RunInput], judging: bool = True) -> dict[str, pa.Tabl
     recorded = arrow_traces.views(runs, judging) | {MEASURED: _amounts(read(runs, "objectives"))}
     found = {name: views[name] for name in MEASURES} | {"firsts": _firsts(verdicts)}
     found |= {name: arrow_traces.spread(recorded[each.source], each) for name, each in SPREADS.items()}
-    return found | arrow_traces.lists(recorded) | {"histories": _sum(recorded["traces"], HISTORIES)}
+    alone = recorded["traces"].filter(pc.is_null(recorded["traces"]["trial"]))
+    unreadable = set(zip(alone["run"].to_pylist(), alone["part"].to_pylist(), strict=True))
+    return found | arrow_traces.lists(recorded) | {"histories": _sum(recorded["traces"], HISTORIES)}, unreadable
 
 
 def read(runs: Sequence[RunInput], table: str) -> pa.Table:
@@ -70,16 +77,25 @@ def read(runs: Sequence[RunInput], table: str) -> pa.Table:
     return pa.concat_tables(pieces)
 
 
-def of_trials(runs: Sequence[RunInput], table: str, wanted: Iterable[tuple[str, int]]) -> pa.Table:
-    """The rows of a run-folder table that belong to the ``wanted`` trials, as the Spark job gives them."""
-    rows = read(runs, table).drop_columns(["target", "lab"])
-    pairs = sorted(set(wanted))
-    chosen = pa.table(
-        {"run": pa.array([r for r, _ in pairs], "string"), "trial": pa.array([t for _, t in pairs], "int64")}
-    )
-    return rows.join(chosen, ["run", "trial"], join_type="left semi").sort_by(
-        [("run", "ascending"), ("trial", "ascending")]
-    )
+def of_trials(
+    runs: Sequence[RunInput], table: str, wanted: Iterable[tuple[str, int]], at_most: int | None = None,
+    without: Container[tuple[str, str]] = (),
+) -> pa.Table:  # fmt: skip
+    """The rows of a run-folder table that belong to the ``wanted`` trials, as the Spark job gives them.
+
+    ``at_most``: only events with a ``seq`` below it. ``without``: parts, by run and name, that are not read.
+    """
+    names = [name for name, _ in columns(table)]
+    pieces = [SCHEMAS[table].empty_table().select(names)]
+    by_run: dict[str, list[int]] = {}
+    for name, trial in wanted:
+        by_run.setdefault(name, []).append(trial)
+    for run in runs:
+        for part in run.parts[table] if run.run in by_run else ():
+            if (run.run, part.name) not in without:
+                rows = read_part(part, by_run[run.run]).select(names)
+                pieces.append(rows if at_most is None else rows.filter(pc.less(rows["seq"], at_most)))
+    return pa.concat_tables(pieces).sort_by([(key, "ascending") for key in ("run", "trial", "seq") if key in names])
 
 
 def _judged(verdicts: pa.Table, trials: pa.Table) -> pa.Table:
