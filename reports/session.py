@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pairproof.harness.errors import UsageError
 from pairproof.reports import java
 from pairproof.reports.errors import SparkFailed
 
@@ -23,9 +24,20 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL = "local[*]"
+CLUSTER = "cluster"
+"""Whatever spark-submit was told."""
 
 SMALL_BYTES = 256 * 1024 * 1024
 """Inputs below this gain more from a JVM that starts fast than from one that optimises."""
+
+SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Set where spark-submit started this process: then its JVM, master and settings are used."""
+OURS = (
+    "spark.app.name", "spark.sql.catalogImplementation", "spark.sql.session.timeZone",
+    "spark.sql.execution.arrow.pyspark.enabled", "spark.pyspark.python", "spark.pyspark.driver.python",
+    "spark.sql.warehouse.dir",
+)  # fmt: skip
+"""Settings that are ours also then."""
 
 FAST_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -79,9 +91,13 @@ def session(
     if running is not None:
         yield running
         return
+    submitted = SUBMITTED in os.environ
+    if submitted and master is not None:
+        raise UsageError("--master is for spark-submit here, which started this; give it to that alone")
     home = java.find().home
     folder = Path(tempfile.mkdtemp(prefix="pairproof-spark-"))
-    chosen = settings(master or LOCAL, input_bytes, name) | {"spark.sql.warehouse.dir": str(folder / "warehouse")}
+    chosen = settings(master or (CLUSTER if submitted else LOCAL), input_bytes, name)
+    chosen |= {"spark.sql.warehouse.dir": str(folder / "warehouse")}
     try:
         with _environment(home, chosen["spark.master"]), warnings.catch_warnings():
             # It concerns conversions to pandas, of which there are none here.
@@ -120,13 +136,19 @@ def _started(chosen: dict[str, str], log: Path) -> Iterator[SparkSession]:
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    conf = SparkConf(loadDefaults=False)
-    for key, value in chosen.items():
-        conf.set(key, value)
     gateway: Any = None
     try:
         with log.open("wb") as sink:
-            gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
+            if SUBMITTED in os.environ:
+                SparkContext._ensure_initialized()
+                gateway, conf = SparkContext._gateway, SparkConf()
+                chosen = {name: chosen[name] for name in OURS}
+            else:
+                conf = SparkConf(loadDefaults=False)
+            for key, value in chosen.items():
+                conf.set(key, value)
+            if gateway is None:
+                gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
         yield SparkSession(SparkContext(conf=conf, gateway=gateway))
     except (PySparkException, Py4JError) as error:
         # The message is made here: PySpark asks the JVM for it, which is gone a moment later.

@@ -45,7 +45,11 @@ DEFAULT = "deep"
 @options.seed
 @click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
 @click.option(
-    "--engine", type=click.Choice(options.ENGINES), default=SPARK, show_default=True, help="Who plays: Spark, or processes."
+    "--engine",
+    type=click.Choice(options.ENGINES),
+    default=SPARK,
+    show_default=True,
+    help="Who plays: Spark's executors, or processes of this machine.",
 )
 @click.option("--master", metavar="URL", help="A Spark cluster's master; default: this machine.")
 @options.jobs("With --engine local: chunks", default="all cores")

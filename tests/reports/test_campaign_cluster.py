@@ -10,15 +10,18 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyspark
 import pytest
 from run_digest import digest_of, numbers
 from spark_cluster import Cluster, bare_python, cluster
 
+import pairproof
 from pairproof.harness.campaign.campaign import Campaign
 from pairproof.harness.campaign.local import Local
 from pairproof.harness.campaign.plan import Plan
 from pairproof.harness.runs.reader import RunReader
 from pairproof.harness.runs.writer import RunWriter
+from pairproof.reports import java
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark cluster")]
 
@@ -99,10 +102,15 @@ def test_executors_without_pairproof_and_a_leader_that_is_killed(two: Cluster, t
     leader.wait()
     (folder,) = runs.iterdir()
     before = {each.name: each.stat().st_mtime_ns for each in (folder / "chunks").iterdir()}
-    arguments = ["campaign", "--resume", str(folder), "--master", two.url]
-    environment = {**os.environ, "PYSPARK_PYTHON": str(python)}
+    # Taken up by Spark's own launcher, which brings the master.
+    program = Path(pairproof.__file__).with_name("__main__.py")
+    submit = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", two.url, str(program)]
+    environment = {
+        **os.environ, "PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "JAVA_HOME": str(java.find().home), "SPARK_LOCAL_IP": "127.0.0.1",
+    }  # fmt: skip
     leader = subprocess.Popen(
-        [sys.executable, "-m", "pairproof", *arguments], text=True, env=environment, stdout=subprocess.PIPE,
+        [*submit, "campaign", "--resume", str(folder)], text=True, env=environment, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )  # fmt: skip
     ended(leader, runs, digest)
