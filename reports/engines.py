@@ -32,6 +32,9 @@ class Engine(Protocol):
     def of_trials(self, table: str, wanted: Trials) -> pa.Table:
         """The rows of these trials in a run-folder table, sorted; needs :meth:`measure`."""
 
+    def by_search(self) -> pa.Table:
+        """What :data:`~pairproof.reports.measures.BY_SEARCH` says; needs :meth:`measure`."""
+
     def timelines(self, wanted: Trials, at_most: int) -> pa.Table:
         """The first events of the histories of these trials, as far as they can be read; needs :meth:`measure`."""
 
@@ -56,6 +59,11 @@ class OnSpark:
 
         return tables.of_trials(self._spark, table, wanted)
 
+    def by_search(self) -> pa.Table:
+        from pairproof.reports import tables
+
+        return tables.by_search(self._spark)
+
     def timelines(self, wanted: Trials, at_most: int) -> pa.Table:
         from pairproof.reports import tables
 
@@ -76,6 +84,9 @@ class Here:
 
     def of_trials(self, table: str, wanted: Trials) -> pa.Table:
         return local.of_trials(self._runs, table, wanted)
+
+    def by_search(self) -> pa.Table:
+        return local.by_search(self._runs)
 
     def timelines(self, wanted: Trials, at_most: int) -> pa.Table:
         return local.of_trials(self._runs, "history", wanted, at_most, self._unreadable)

@@ -13,10 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairproof.harness.runs.tables import SCHEMAS, read_part
-from pairproof.harness.verdict import CORPUS
+from pairproof.harness.verdict import CORPUS, Verdict
 from pairproof.reports import arrow_traces
 from pairproof.reports.inputs import RunInput, columns
 from pairproof.reports.measures import (
+    BLIND,
+    BY_SEARCH,
     CATCH_UP,
     FIRSTS,
     HISTORIES,
@@ -96,6 +98,18 @@ def of_trials(
                 rows = read_part(part, by_run[run.run]).select(names)
                 pieces.append(rows if at_most is None else rows.filter(pc.less(rows["seq"], at_most)))
     return pa.concat_tables(pieces).sort_by([(key, "ascending") for key in ("run", "trial", "seq") if key in names])
+
+
+def by_search(runs: Sequence[RunInput]) -> pa.Table:
+    """What :data:`~pairproof.reports.measures.BY_SEARCH` says, as the Spark job gives it."""
+    verdicts = read(runs, "verdicts").select(["run", "trial", "law", "verdict"])
+    seen = verdicts.filter(pc.invert(pc.is_in(verdicts["verdict"], pa.array(BLIND))))
+    rows = seen.join(read(runs, "trials").select(["run", "trial", "origin"]), ["run", "trial"])
+    violated = pc.cast(pc.equal(rows["verdict"], Verdict.VIOLATED.value), pa.int64())
+    ones = pa.repeat(pa.scalar(1, pa.int64()), len(rows))
+    keys, sums = BY_SEARCH
+    return _sum(pa.table({name: rows[name] for name in keys} | dict(zip(sums, (ones, violated), strict=True))),
+                Measure("", keys, sums))  # fmt: skip
 
 
 def _judged(verdicts: pa.Table, trials: pa.Table) -> pa.Table:

@@ -5,17 +5,19 @@ The files are report.json, junit.xml and summary.md. What counts is an engine (:
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.runs import atomic
-from pairproof.reports import engines, inputs, junit, model, power, rejudging, summary
+from pairproof.reports import comparing, engines, inputs, junit, model, power, rejudging, summary
 from pairproof.reports.events import events_of
+from pairproof.reports.inputs import Corrupt, RunInput
 from pairproof.reports.measures import SPARK
 from pairproof.reports.model import Report, Row
 
@@ -25,7 +27,7 @@ MAX_EVENTS = 20_000
 MAX_WARNINGS = 5
 """Lines of a kind on the terminal; the report has more."""
 
-PAGES = ("index", "runs", "faults", "laws", "objectives", "traces", "losses", "coverage", "power")
+PAGES = ("compared", "index", "runs", "faults", "laws", "objectives", "traces", "losses", "coverage", "power")
 
 OWN = (*(f"{page}.html" for page in PAGES), "report.json", "junit.xml", "summary.md", "findings", "tables")
 """What a report consists of; an earlier report's are removed before a new one is written."""
@@ -73,6 +75,7 @@ def make_report(
     out: Path,
     *,
     rejudge: bool = True,
+    compare: bool = False,
     engine: str = SPARK,
     master: str | None = None,
     power_file: Path | None = None,
@@ -80,7 +83,8 @@ def make_report(
 ) -> Made:
     """Make the report of ``folders`` in ``out``, replacing an earlier one there.
 
-    ``rejudge``: judge every kept history again and compare. ``engine``: what counts, one of
+    ``rejudge``: judge every kept history again and compare. ``compare``: there are two runs, and what changed from the
+    first to the second is told, too. ``engine``: what counts, one of
     :data:`~pairproof.reports.measures.ENGINES`; the pages are the same. ``master``: a Spark cluster's master instead of
     this machine; run folders must be readable under the same paths there. ``power_file``: a measurement of generic
     mutants to show in place of the one that comes with the package. ``said`` hears what is being done.
@@ -102,12 +106,23 @@ def make_report(
         measured["timelines"] = counting.timelines(wanted, MAX_EVENTS)
         measured["verdicts"] = counting.of_trials("verdicts", wanted)
         trials = counting.of_trials("trials", wanted)
+        if compare:
+            report = report._replace(compared=_compared(runs, corrupt, counting.by_search()))
     said("writing pages")
     report = _completed(report, trials, strength)
     _write_tables(measured, report, out / "tables")
     _write_files(report, out)
     index = pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), out, strength)
     return Made(out, report, index, counting.without_spark)
+
+
+def _compared(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], rows: pa.Table) -> Row:
+    if len(runs) != 2:
+        why = corrupt[0].reason if corrupt else f"there are {len(runs)}"
+        raise UsageError(f"--compare wants two runs that can be read, the earlier one first: {why}")
+    before, after = runs
+    laws = comparing.compare(rows.to_pylist(), before.run, after.run)
+    return {"before": before.run, "after": after.run, "told": comparing.told(laws), "laws": laws}
 
 
 def _completed(report: Report, trials: pa.Table, strength: Row) -> Report:

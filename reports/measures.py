@@ -50,6 +50,12 @@ what the faults did, summed by the effect's name. contract: what laws counted be
 search: where trials came from. skipped: why operations were not executed. coverage: how often a state met an event
 under a fault."""
 
+BY_SEARCH = ("run", "law", "origin"), ("trials", "violated")
+"""Keys and sums of what is compared: trials that a law could judge, and of them the violating ones."""
+
+BLIND = (Verdict.NOT_OBSERVABLE.value, Verdict.NOT_APPLICABLE.value)
+"""Of trials that say nothing of a law."""
+
 FIRSTS = ("run", "law", "verdict", "trial", "seq", "text")
 """The first trial of a run with a violation of a law, and the first with a doubt: the columns of table ``firsts``."""
 

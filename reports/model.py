@@ -83,6 +83,9 @@ class Report(NamedTuple):
     rejudged: Row | None
     power: Row | None
     """What :func:`pairproof.reports.power.summary` says; None until somebody asks it."""
+    compared: Row | None
+    """Where two runs were compared: ``before``, ``after``, ``told`` and the ``laws`` of
+    :func:`pairproof.reports.comparing.compare`."""
 
     def to_json(self) -> Row:
         """A JSON object; ``format`` is its version."""
@@ -127,6 +130,7 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
         histories=histories,
         rejudged=rejudging.told(histories, tables["differences"].to_pylist()) if judging else None,
         power=None,
+        compared=None,
     )
 
 

@@ -4,6 +4,7 @@ Every page carries its own style and drawings. Texts are for a broker's maintain
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,18 @@ from pairproof.harness.history import Event
 from pairproof.harness.kinds.text import plain
 from pairproof.harness.law_groups import grouped
 from pairproof.harness.rocketmq.autopsy import autopsy, message_of
-from pairproof.reports import coverage, effects, fault_places, logs, objectives, power, rejudging, scenarios, traced
+from pairproof.reports import (
+    comparing,
+    coverage,
+    effects,
+    fault_places,
+    logs,
+    objectives,
+    power,
+    rejudging,
+    scenarios,
+    traced,
+)
 from pairproof.reports.axis import ms
 from pairproof.reports.charts import LOOKS
 from pairproof.reports.events import words
@@ -43,6 +55,8 @@ MEANINGS = {
 }
 """Sign and meaning of every verdict on a law."""
 
+SURE = 0.05
+"""What is left of certainty."""
 MAX_LINES = 40
 """Of a program that a finding's page shows at once: a scenario's may have a thousand."""
 MAX_GREEN = 12
@@ -77,6 +91,8 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
         "coverage": {"grid": coverage.grid(report.coverage)},
         "traces": traced.traces(report), "losses": traced.losses(report),
     }  # fmt: skip
+    if report.compared is not None:
+        shown_by["compared"] = _compared(report)
     if strength is not None:
         shown_by["power"] = power.shown(strength)
     for name, shown in shown_by.items():
@@ -105,6 +121,7 @@ def _environment(report: Report) -> Environment:
     made = environment()
     made.filters |= {"number": number, "short": short, "span": span, "when": when, "page": page_name}
     made.filters["searched"] = completeness
+    made.filters |= {"percent": percent, "chance": chance}
     made.filters["plain"] = lambda text: text.replace("_", " ")
     made.globals |= {
         "report": report,
@@ -122,6 +139,16 @@ def _environment(report: Report) -> Environment:
 def number(value: Any) -> str:
     """A whole number with separators, as it is read; other values as text."""
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def percent(value: float) -> str:
+    """To two digits: what is said of a share rests on few trials."""
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def chance(value: float) -> str:
+    """A probability in percent; tiny ones are all the same."""
+    return "below 0.01 %" if value < 0.0001 else f"{percent(100 * value)} %"
 
 
 def short(value: int) -> str:
@@ -149,6 +176,20 @@ def when(began: object) -> str:
     except ValueError:
         return str(began or "unknown")
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment.tzinfo else f"{moment:%Y-%m-%d %H:%M}"
+
+
+def _compared(report: Report) -> dict[str, Any]:
+    compared = report.compared or {}
+    runs = {row["run"]: row for row in report.runs}
+    return {
+        "sides": [(side, runs[compared[side]]) for side in ("before", "after")],
+        "changes": [
+            (change, words, rows)
+            for change, words in comparing.WORDS.items()
+            if (rows := [row for row in compared["laws"] if row["change"] == change])
+        ],
+        "chance": comparing.CHANCE,
+    }
 
 
 def _faults(report: Report) -> dict[str, Any]:
@@ -186,6 +227,7 @@ def _index(report: Report) -> dict[str, Any]:
         "virtual_s": sum(row["virtual_ns"] for row in report.search) / 1e9,
         "took_s": sum(row["seconds"] or 0 for row in report.runs),
         "contract": _contract(report),
+        "sure": _sure(report),
         "worst": objectives.worst(report.objectives),
         "recorded": rejudging.total(report.histories),
         "imitated": [each for each in effects.power_losses(report.faults) if each.imitated],
@@ -228,6 +270,18 @@ def _linked(findings: Iterable[Row]) -> dict[tuple[str, str, str], Row]:
         if row["number"] <= MAX_PAGES:
             found.setdefault((row["law"], row["target"], row["lab"]), row)
     return found
+
+
+def _sure(report: Report) -> list[Row]:
+    """Of each target and lab, the rarest violation that its trials would have shown with 95 %: one in so many."""
+    played = Counter[tuple[str, str]]()
+    for row in report.search:
+        played[row["target"], row["lab"]] += row["trials"]
+    return [
+        {"target": target, "lab": lab, "trials": trials, "one_in": max(1, int(1 / (1 - SURE ** (1 / trials))))}
+        for (target, lab), trials in sorted(played.items())
+        if trials >= FEW
+    ]
 
 
 def _contract(report: Report) -> list[Row]:

@@ -72,6 +72,8 @@ def _head(report: Report) -> Iterator[str]:
         f"{len(report.findings)} finding{'' if len(report.findings) == 1 else 's'}"
         f"{f' of {len(report.causes)} cause' if report.findings else ''}{'' if len(report.causes) < 2 else 's'}.\n"
     )
+    if report.compared is not None:
+        yield f"**Since {escape(report.compared['before'])}**: {escape(report.compared['told'])}\n"
     for run in report.runs:
         if told := completeness(run):
             yield f"Searched in {escape(run['run'])}: {escape(told)}.\n"

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from pairproof.harness.runs import schema
-from pairproof.harness.verdict import CORPUS
+from pairproof.harness.verdict import CORPUS, Verdict
 from pairproof.reports import spark_traces
 from pairproof.reports.inputs import RunInput, columns
 from pairproof.reports.measures import (
+    BLIND,
+    BY_SEARCH,
     CATCH_UP,
     FIRSTS,
     HISTORIES,
@@ -123,6 +125,16 @@ def _firsts() -> str:
         f"SELECT run, law, verdict, {picked} FROM verdicts WHERE verdict IN ('violated', 'unknown') "
         "GROUP BY run, law, verdict ORDER BY run, law, verdict"
     )
+
+
+def by_search(spark: SparkSession) -> pa.Table:
+    """What :data:`~pairproof.reports.measures.BY_SEARCH` says; needs the views that :func:`measure` made."""
+    keys = ", ".join(BY_SEARCH[0])
+    blind = ", ".join(f"'{each}'" for each in BLIND)
+    return spark.sql(
+        f"SELECT {keys}, count(*) AS trials, count_if(verdict = '{Verdict.VIOLATED.value}') AS violated "
+        f"FROM verdicts JOIN trials USING (run, trial) WHERE verdict NOT IN ({blind}) GROUP BY {keys} ORDER BY {keys}"
+    ).toArrow()
 
 
 def timelines(spark: SparkSession, runs: Sequence[RunInput], wanted: Trials, at_most: int) -> pa.Table:

@@ -25,6 +25,7 @@ STEPS = 28
 @click.option(
     "--rejudge/--no-rejudge", default=True, show_default=True, help="Judge every kept history again, and compare."
 )
+@click.option("--compare", is_flag=True, help="Of two runs, the earlier one first: tell what is new, fixed, more often.")
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
@@ -47,6 +48,7 @@ def command(
     out: Path | None,
     open_it: bool,
     rejudge: bool,
+    compare: bool,
     engine: str,
     master: str | None,
     power_file: Path | None,
@@ -67,6 +69,8 @@ def command(
 
     if engine == LOCAL and master is not None:
         raise UsageError("--master is for --engine spark; leave one of them out")
+    if compare and len(run_folders) != 2:
+        raise UsageError(f"--compare wants two runs, the earlier one first; there are {len(run_folders)}")
     folders = [resolve_run(name, RUNS) for name in run_folders or (LATEST,)]
     with output.progress() as progress:
         steps = count(1)
@@ -74,6 +78,7 @@ def command(
             folders,
             out or default_out(folders),
             rejudge=rejudge,
+            compare=compare,
             engine=engine,
             master=master,
             power_file=power_file,
@@ -89,6 +94,8 @@ def command(
         output.write_json(made.report.to_json(), json_to)
     else:
         click.echo(made.report.headline)
+        if made.report.compared:
+            click.echo(made.report.compared["told"])
     # A JSON answer on standard output must stay JSON.
     click.echo(made.first_page.absolute(), err=json_to == output.STDOUT)
     if open_it:

@@ -141,8 +141,9 @@ def test_run_that_is_ended_at_any_moment_can_be_read(tmp_path: Path, how: signal
 
 
 @click.command("report")
+@click.option("--engine")
 @click.argument("folder")
-def chatty_report(folder: str) -> None:
+def chatty_report(engine: str, folder: str) -> None:
     """Stands for the report: talks on standard output, and ends with a code of its own."""
     click.echo(f"report of {folder}")
     click.get_current_context().exit(3)

@@ -162,8 +162,9 @@ def test_the_job_fails_with_a_law_that_fires_wrongly(part: Path, monkeypatch: py
 
 
 @click.command("report")
+@click.option("--engine")
 @click.argument("folder")
-def told_report(folder: str) -> None:
+def told_report(engine: str, folder: str) -> None:
     """Stands for the report: says what it would be made of."""
     reader = RunReader(Path(folder))
     click.echo(f"report of {len(list(reader.trials()))} trials, {reader.facts['state']}: {reader.facts['reason']}")

@@ -1,0 +1,168 @@
+"""What changed between two runs: which laws are violated in more of the trials, or in fewer, than chance explains.
+
+Trials of one search are alike, those of different searches are not: a bug may show in every tenth trial of one and in
+none of another. So the trials of each search are compared with those of the same search. If nothing had changed, the
+violating trials of a search would fall on the two runs like balls drawn from an urn (hypergeometric), and their sum
+over the searches has a known distribution: the test is exact, and conditional on what was seen. Of many laws, some
+would differ by chance: the threshold is shared out among them (Holm), so that of a hundred comparisons of equal runs at
+most one tells anything apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import erfc, exp, lgamma, sqrt
+from typing import Any, NamedTuple
+
+from pairproof.harness.proportion import wilson
+
+Row = dict[str, Any]
+
+CHANCE = 0.01
+"""The chance that a comparison of two equal runs tells any law apart."""
+EXACT = 500
+"""Violating trials of a law up to which the distribution is computed; above it is close to a normal one."""
+
+NEW, MORE, FIXED, FEWER, SAME, NONE = "new", "more", "fixed", "fewer", "as often", "in neither"
+ONLY_AFTER, ONLY_BEFORE = "only after", "only before"
+WORDS = {
+    NEW: "violated now, and would have shown before",
+    MORE: "violated in more of the trials",
+    FIXED: "violated before, and would show now",
+    FEWER: "violated in fewer of the trials",
+    ONLY_AFTER: "violated now only, in so few trials that chance may have hidden it before",
+    ONLY_BEFORE: "violated before only, in so few trials that chance may hide it now",
+    SAME: "violated in about as many of the trials",
+    NONE: "violated in neither",
+}
+"""By change, in the order of the page."""
+WORSE, BETTER = (NEW, MORE), (FIXED, FEWER)
+
+
+class Counted(NamedTuple):
+    """Of one search, the trials of each run that a law judged or could have, and how many violate it."""
+
+    before: int
+    after: int
+    violating_before: int
+    violating_after: int
+
+
+def compare(rows: Iterable[Row], before: str, after: str) -> list[Row]:
+    """A row for each law that both runs judged. ``rows``: run, law, origin, trials, violated; ``before`` and ``after``
+    are runs. Of each: law, change, and for either run the trials, the violating ones, their share in percent and its
+    95 % interval; ``p``: the chance of such a difference if there were none, over all laws."""
+    found: dict[str, dict[str, dict[str, tuple[int, int]]]] = {}
+    for row in rows:
+        found.setdefault(row["law"], {}).setdefault(row["origin"], {})[row["run"]] = (row["trials"], row["violated"])
+    told = []
+    for law, origins in sorted(found.items()):
+        strata = [
+            Counted(first[0], second[0], first[1], second[1])
+            for each in origins.values()
+            if (first := each.get(before)) and (second := each.get(after))
+        ]
+        if strata:
+            told.append((law, strata, chance(strata)))
+    shared = holm([p for _, _, p in told])
+    return [_row(law, strata, p) for (law, strata, _), p in zip(told, shared, strict=True)]
+
+
+def _row(law: str, strata: Sequence[Counted], p: float) -> Row:
+    sums = Counted(*map(sum, zip(*strata, strict=True)))
+    return {
+        "law": law, "change": _change(strata, sums, p), "p": p, **_share("before", sums.violating_before, sums.before),
+        **_share("after", sums.violating_after, sums.after),
+    }  # fmt: skip
+
+
+def _share(name: str, violating: int, trials: int) -> Row:
+    low, high = wilson(violating, trials)
+    told = {"trials": trials, "violating": violating, "percent": 100 * violating / trials, "low": low, "high": high}
+    return {f"{name}_{each}": value for each, value in told.items()}
+
+
+def _change(strata: Sequence[Counted], sums: Counted, p: float) -> str:
+    if not sums.violating_before + sums.violating_after:
+        return NONE
+    if p > CHANCE:
+        if not sums.violating_before:
+            return ONLY_AFTER
+        return SAME if sums.violating_after else ONLY_BEFORE
+    if sums.violating_after > sum(map(expected, strata)):
+        return MORE if sums.violating_before else NEW
+    return FEWER if sums.violating_after else FIXED
+
+
+def expected(each: Counted) -> float:
+    """Violating trials of the second run, if nothing had changed."""
+    return (each.violating_before + each.violating_after) * each.after / (each.before + each.after)
+
+
+def chance(strata: Sequence[Counted]) -> float:
+    """The two-sided chance that the second run has as few or as many violating trials as it has, or fewer or more."""
+    drawn = [each for each in strata if each.violating_before + each.violating_after]
+    if not drawn:
+        return 1.0
+    seen = sum(each.violating_after for each in drawn)
+    if sum(each.violating_before + each.violating_after for each in drawn) > EXACT:
+        mean, spread = sum(map(expected, drawn)), sqrt(sum(map(_variance, drawn)))
+        # Half a trial less: counts are whole.
+        return erfc(max(0.0, abs(seen - mean) - 0.5) / spread / sqrt(2)) if spread else 1.0
+    sums = [1.0]
+    for each in drawn:
+        sums = _added(sums, _drawn(each))
+    return min(1.0, 2 * min(sum(sums[: seen + 1]), sum(sums[seen:])))
+
+
+def _variance(each: Counted) -> float:
+    of, violating = each.before + each.after, each.violating_before + each.violating_after
+    if of == 1:
+        return 0.0
+    return violating * (each.after / of) * (each.before / of) * (of - violating) / (of - 1)
+
+
+def _drawn(each: Counted) -> list[float]:
+    """By number, the chance that so many of the violating trials fall on the second run."""
+    violating = each.violating_before + each.violating_after
+    whole = _choose(each.before + each.after, each.after)
+    return [
+        exp(_choose(violating, number) + _choose(each.before + each.after - violating, each.after - number) - whole)
+        if 0 <= each.after - number <= each.before + each.after - violating
+        else 0.0
+        for number in range(violating + 1)
+    ]
+
+
+def _choose(of: int, number: int) -> float:
+    """The logarithm of the number of ways."""
+    return lgamma(of + 1) - lgamma(number + 1) - lgamma(of - number + 1)
+
+
+def _added(one: Sequence[float], other: Sequence[float]) -> list[float]:
+    """The distribution of the sum of two numbers."""
+    found = [0.0] * (len(one) + len(other) - 1)
+    for at, first in enumerate(one):
+        for beside, second in enumerate(other):
+            found[at + beside] += first * second
+    return found
+
+
+def holm(chances: Sequence[float]) -> list[float]:
+    """The chances, each raised by how many there are, so that all of them together are as rare as each says."""
+    found, worst = [0.0] * len(chances), 0.0
+    for rank, at in enumerate(sorted(range(len(chances)), key=chances.__getitem__)):
+        worst = max(worst, min(1.0, chances[at] * (len(chances) - rank)))
+        found[at] = worst
+    return found
+
+
+def told(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The comparison in a sentence."""
+    count = {change: sum(row["change"] == change for row in rows) for change in WORDS}
+    parts = [
+        f"{number} law{'' if number == 1 else 's'} {'is' if number == 1 else 'are'} {WORDS[change]}"
+        for change, number in count.items()
+        if number and change not in (SAME, NONE)
+    ]
+    return f"{'; '.join(parts)}." if parts else "No law is violated in more or fewer of the trials than before."
