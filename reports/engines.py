@@ -32,6 +32,9 @@ class Engine(Protocol):
     def of_trials(self, table: str, wanted: Trials) -> pa.Table:
         """The rows of these trials in a run-folder table, sorted; needs :meth:`measure`."""
 
+    def kept(self, at_most: int) -> pa.Table:
+        """Of the first trials whose histories were kept: run, trial, origin, seed, events; needs :meth:`measure`."""
+
     def by_search(self) -> pa.Table:
         """What :data:`~pairproof.reports.measures.BY_SEARCH` says; needs :meth:`measure`."""
 
@@ -59,6 +62,11 @@ class OnSpark:
 
         return tables.of_trials(self._spark, table, wanted)
 
+    def kept(self, at_most: int) -> pa.Table:
+        from pairproof.reports import tables
+
+        return tables.kept(self._spark, at_most)
+
     def by_search(self) -> pa.Table:
         from pairproof.reports import tables
 
@@ -84,6 +92,9 @@ class Here:
 
     def of_trials(self, table: str, wanted: Trials) -> pa.Table:
         return local.of_trials(self._runs, table, wanted)
+
+    def kept(self, at_most: int) -> pa.Table:
+        return local.kept(self._runs, at_most)
 
     def by_search(self) -> pa.Table:
         return local.by_search(self._runs)

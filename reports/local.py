@@ -22,6 +22,7 @@ from pairproof.reports.measures import (
     CATCH_UP,
     FIRSTS,
     HISTORIES,
+    KEPT,
     MEASURED,
     MEASURES,
     OBJECTIVE_KEYS,
@@ -98,6 +99,13 @@ def of_trials(
                 rows = read_part(part, by_run[run.run]).select(names)
                 pieces.append(rows if at_most is None else rows.filter(pc.less(rows["seq"], at_most)))
     return pa.concat_tables(pieces).sort_by([(key, "ascending") for key in ("run", "trial", "seq") if key in names])
+
+
+def kept(runs: Sequence[RunInput], at_most: int) -> pa.Table:
+    """The first trials whose histories were kept, as the Spark job gives them."""
+    rows = read(runs, "trials")
+    found = rows.filter(rows["kept"]).select(list(KEPT))
+    return found.sort_by([("run", "ascending"), ("trial", "ascending")]).slice(0, at_most)
 
 
 def by_search(runs: Sequence[RunInput]) -> pa.Table:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.runs import atomic
-from pairproof.reports import comparing, engines, inputs, junit, model, power, rejudging, summary
+from pairproof.reports import comparing, engines, inputs, junit, kept, model, power, rejudging, summary
 from pairproof.reports.events import events_of
 from pairproof.reports.inputs import Corrupt, RunInput
 from pairproof.reports.measures import SPARK
@@ -27,9 +27,9 @@ MAX_EVENTS = 20_000
 MAX_WARNINGS = 5
 """Lines of a kind on the terminal; the report has more."""
 
-PAGES = ("compared", "index", "runs", "faults", "laws", "objectives", "traces", "losses", "coverage", "power")
+PAGES = ("compared", "trials", "index", "runs", "faults", "laws", "objectives", "traces", "losses", "coverage", "power")
 
-OWN = (*(f"{page}.html" for page in PAGES), "report.json", "junit.xml", "summary.md", "findings", "tables")
+OWN = (*(f"{page}.html" for page in PAGES), "report.json", "junit.xml", "summary.md", "findings", "trials", "tables")
 """What a report consists of; an earlier report's are removed before a new one is written."""
 
 Said = Callable[[str], None]
@@ -102,14 +102,16 @@ def make_report(
         measured = counting.measure(rejudge)
         report = model.assemble(runs, corrupt, measured, rejudge)
         said("histories of findings")
-        wanted = model.wanted_trials(report.findings)
+        of_findings = model.wanted_trials(report.findings)
+        shown = kept.chosen(counting.kept(kept.ASKED).to_pylist(), report.scenarios, set(of_findings), MAX_EVENTS)
+        wanted = [*of_findings, *((row["run"], row["trial"]) for row in shown)]
         measured["timelines"] = counting.timelines(wanted, MAX_EVENTS)
         measured["verdicts"] = counting.of_trials("verdicts", wanted)
         trials = counting.of_trials("trials", wanted)
         if compare:
             report = report._replace(compared=_compared(runs, corrupt, counting.by_search()))
     said("writing pages")
-    report = _completed(report, trials, strength)
+    report = _completed(report, trials, strength, shown, measured["verdicts"].to_pylist())
     _write_tables(measured, report, out / "tables")
     _write_files(report, out)
     index = pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), out, strength)
@@ -125,9 +127,13 @@ def _compared(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], rows: pa.Tab
     return {"before": before.run, "after": after.run, "told": comparing.told(laws), "laws": laws}
 
 
-def _completed(report: Report, trials: pa.Table, strength: Row) -> Report:
+def _completed(
+    report: Report, trials: pa.Table, strength: Row, shown: Sequence[Row], verdicts: Sequence[Row]
+) -> Report:
     findings = model.with_schedules(report.findings, trials)
-    return report._replace(findings=findings, power=power.summary(strength, report.search))
+    schedules = {(row["run"], row["trial"]): json.loads(row["schedule"]) for row in trials.to_pylist()}
+    told = [kept.described(row, verdicts, schedules) for row in shown]
+    return report._replace(findings=findings, trials=told, power=power.summary(strength, report.search))
 
 
 def _clear(out: Path) -> None:

@@ -83,6 +83,8 @@ class Report(NamedTuple):
     rejudged: Row | None
     power: Row | None
     """What :func:`pairproof.reports.power.summary` says; None until somebody asks it."""
+    trials: list[Row]
+    """Kept trials that have a page, as :func:`pairproof.reports.kept.described` says."""
     compared: Row | None
     """Where two runs were compared: ``before``, ``after``, ``told`` and the ``laws`` of
     :func:`pairproof.reports.comparing.compare`."""
@@ -130,6 +132,7 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
         histories=histories,
         rejudged=rejudging.told(histories, tables["differences"].to_pylist()) if judging else None,
         power=None,
+        trials=[],
         compared=None,
     )
 

@@ -23,6 +23,7 @@ from pairproof.reports import (
     fault_places,
     logs,
     objectives,
+    over_time,
     power,
     rejudging,
     scenarios,
@@ -32,7 +33,7 @@ from pairproof.reports.axis import ms
 from pairproof.reports.charts import LOOKS
 from pairproof.reports.events import words
 from pairproof.reports.folding import Line, fold
-from pairproof.reports.model import FEW, MAX_PAGES, Report, Row, completeness
+from pairproof.reports.model import FEW, MAX_PAGES, Report, Row, completeness, program_of
 from pairproof.reports.scene import scene
 from pairproof.reports.timeline import draw
 
@@ -84,6 +85,12 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
         shown["said"] = logs.of_trial(folders[finding["run"]], finding["shrunk_trial"])
         html = pages.get_template("finding.html").render(root="../", here="findings", **shown)
         (out / "findings" / page_name(finding)).write_text(html, encoding="utf-8")
+    for row in report.trials:
+        html = pages.get_template("trial.html").render(
+            root="../", here="trials", **_trial(row, histories.get((row["run"], row["trial"]), ()))
+        )
+        (out / "trials").mkdir(exist_ok=True)
+        (out / "trials" / trial_name(row)).write_text(html, encoding="utf-8")
     shown_by: dict[str, dict[str, Any]] = {
         "faults": _faults(report), "runs": {}, "index": _index(report),
         "laws": {"groups": grouped(law["id"] for law in report.laws)},
@@ -91,6 +98,8 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
         "coverage": {"grid": coverage.grid(report.coverage)},
         "traces": traced.traces(report), "losses": traced.losses(report),
     }  # fmt: skip
+    if report.trials:
+        shown_by["trials"] = {"rows": report.trials}
     if report.compared is not None:
         shown_by["compared"] = _compared(report)
     if strength is not None:
@@ -104,6 +113,11 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
 def page_name(finding: Row) -> str:
     """The file of a finding's page, within ``findings/``."""
     return f"{finding['number']:03}.html"
+
+
+def trial_name(row: Row) -> str:
+    """The file of a kept trial's page, within ``trials/``."""
+    return f"{row['run']}-{row['trial']:06}.html"
 
 
 def environment() -> Environment:
@@ -121,6 +135,7 @@ def _environment(report: Report) -> Environment:
     made = environment()
     made.filters |= {"number": number, "short": short, "span": span, "when": when, "page": page_name}
     made.filters["searched"] = completeness
+    made.filters["trial_page"] = trial_name
     made.filters |= {"percent": percent, "chance": chance}
     made.filters["plain"] = lambda text: text.replace("_", " ")
     made.globals |= {
@@ -128,6 +143,8 @@ def _environment(report: Report) -> Environment:
         "meanings": MEANINGS | scenarios.MEANINGS,
         "law_meanings": MEANINGS,
         "laws": {law["id"]: law for law in report.laws},
+        "runs_by_name": {row["run"]: row for row in report.runs},
+        "of_scenario": {(row["run"], row["scenario"]): row for row in report.trials if row["scenario"]},
         "folders": {row["run"]: row["folder"] for row in report.runs},
         "max_pages": MAX_PAGES,
         "few_trials": FEW,
@@ -308,6 +325,23 @@ def _finding(finding: Row, events: Sequence[Event], at: int | None) -> dict[str,
         "under": under(events, at) if events else "",
         "told": told,
         "story": [{"seq": line.seq, "time": ms(line.t), "words": line.text} for line in told.lines] if told else [],
+        "nodes": list(zip(shown.nodes, LOOKS, strict=False)),
+        "consumers": bool(shown.groups),
+        "syncs": bool(shown.syncs),
+    }
+
+
+def _trial(row: Row, events: Sequence[Event]) -> dict[str, Any]:
+    shown = scene(events)
+    label = f"trial {row['trial']} of {row['run']}"
+    return {
+        "trial": row,
+        "program": program_of(row["schedule"]),
+        "settings": (row["schedule"] or {}).get("settings", {}),
+        "roles": _roles(events),
+        "over_time": over_time.draw(shown, f"Throughput and latency of {label}") if events else None,
+        "timeline": draw(events, None, f"Timeline of {label}") if events else None,
+        "took": max(shown.times, default=0),
         "nodes": list(zip(shown.nodes, LOOKS, strict=False)),
         "consumers": bool(shown.groups),
         "syncs": bool(shown.syncs),

@@ -23,6 +23,7 @@ from pairproof.reports.measures import (
     CATCH_UP,
     FIRSTS,
     HISTORIES,
+    KEPT,
     MEASURED,
     MEASURES,
     OBJECTIVES,
@@ -125,6 +126,12 @@ def _firsts() -> str:
         f"SELECT run, law, verdict, {picked} FROM verdicts WHERE verdict IN ('violated', 'unknown') "
         "GROUP BY run, law, verdict ORDER BY run, law, verdict"
     )
+
+
+def kept(spark: SparkSession, at_most: int) -> pa.Table:
+    """The first trials whose histories were kept; needs the views that :func:`measure` made."""
+    columns = ", ".join(KEPT)
+    return spark.sql(f"SELECT {columns} FROM trials WHERE kept ORDER BY run, trial LIMIT {at_most}").toArrow()
 
 
 def by_search(spark: SparkSession) -> pa.Table:

@@ -25,7 +25,7 @@ STEPS = 28
 @click.option(
     "--rejudge/--no-rejudge", default=True, show_default=True, help="Judge every kept history again, and compare."
 )
-@click.option("--compare", is_flag=True, help="Of two runs, the earlier one first: tell what is new, fixed, more often.")
+@click.option("--compare", is_flag=True, help="Of two runs, the earlier one first: tell what changed.")
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
