@@ -79,7 +79,7 @@ class Campaign:
         facts = read_facts(folder)
         plan = Plan.of_facts(facts)
         if plan is None:
-            raise UsageError(f"{folder} is no campaign's run; begin one with pairproof campaign")
+            raise UsageError(f"{folder} is not a campaign's run; begin one with pairproof campaign")
         if facts["state"] == "complete":
             raise UsageError(f"{folder} is complete; make its report with {invocation.line('report', folder)}")
         if (version := facts.get("versions", {}).get("pairproof")) != __version__:

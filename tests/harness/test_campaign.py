@@ -182,7 +182,7 @@ def test_what_cannot_be_taken_up_is_refused(played: Path, tmp_path: Path) -> Non
         Campaign.taken_up(played)
     with RunWriter(tmp_path / "plain", {"target": TARGET, "lab": "sim"}):
         pass
-    with pytest.raises(UsageError, match="is no campaign's run"):
+    with pytest.raises(UsageError, match="is not a campaign's run"):
         Campaign.taken_up(tmp_path / "plain")
     writer = RunWriter(tmp_path / "old", {**FACTS, "versions": {"pairproof": "0.0.1"}})
     writer.close("interrupted")

@@ -121,7 +121,7 @@ def only_run(folder: Path) -> RunReader:
     return RunReader(found)
 
 
-CHECK = ["check", "--profile", PROOF, "--seed", "holds"]
+CHECK = ["check", "--jobs", "1", "--profile", PROOF, "--seed", "holds"]
 
 
 def test_the_job_holds_keeps_every_history_and_tells_what_it_met(part: Path, capsys: Any) -> None:
