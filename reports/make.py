@@ -154,8 +154,8 @@ def _write_files(report: Report, out: Path) -> None:
 
 def _write_tables(measured: Mapping[str, pa.Table], report: Report, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    verdicts = pa.array([row["verdict"] for row in report.matrix], pa.string())
-    merged = {**measured, "matrix": measured["matrix"].append_column("verdict", verdicts)}
+    verdicts = pa.array([row["verdict"] for row in report.by_run], pa.string())
+    merged = {**measured, "by_run": measured["by_run"].append_column("verdict", verdicts)}
     for name, table in merged.items():
         pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
 

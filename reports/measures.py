@@ -35,7 +35,6 @@ class Measure(NamedTuple):
 MEASURES = {
     "by_source": Measure("judged", ("run", "target", "lab", "law", "source"), COUNTS),
     "by_run": Measure("by_source", ("run", "target", "lab", "law"), COUNTS),
-    "matrix": Measure("by_run", ("law", "target", "lab"), COUNTS),
     "faults": Measure("injected", ("name", "lab"), ("uses", "bit", "missed")),
     "places": Measure("injected", ("place", "name", "lab"), ("uses", "bit", "missed")),
     "effects": Measure("effected", ("name", "lab", "effect"), ("amount",)),
@@ -44,11 +43,11 @@ MEASURES = {
     "skipped": Measure("unexecuted", ("target", "lab", "reason"), ("trials",)),
     "coverage": Measure("coverage", ("state", "event", "fault"), ("count",)),
 }
-"""By table. by_source: verdicts of a run's corpus and of its searches. matrix: the conformance matrix. faults: ``bit``
-uses did something, ``missed`` uses hit nothing. places: the same by the node or link that the fault was at. effects:
-what the faults did, summed by the effect's name. contract: what laws counted besides (losses that were permitted, ...).
-search: where trials came from. skipped: why operations were not executed. coverage: how often a state met an event
-under a fault."""
+"""By table. by_source: verdicts of a run's corpus and of its searches. by_run: the conformance matrix, in which two
+runs are never added up, whatever they tested. faults: ``bit`` uses did something, ``missed`` uses hit nothing. places:
+the same by the node or link that the fault was at. effects: what the faults did, summed by the effect's name. contract:
+what laws counted besides (losses that were permitted, ...). search: where trials came from. skipped: why operations
+were not executed. coverage: how often a state met an event under a fault."""
 
 BY_SEARCH = ("run", "law", "origin"), ("trials", "violated")
 """Keys and sums of what is compared: trials that a law could judge, and of them the violating ones."""

@@ -18,13 +18,13 @@ from pairproof import __version__
 from pairproof.harness import floors, invocation, registry
 from pairproof.harness.runs.schema import FACTS
 from pairproof.harness.schedule_json import from_json
-from pairproof.harness.verdict import Demands, Standing, Verdict, conclusion, over_trials, standing
+from pairproof.harness.verdict import Demands, Standing, Verdict, conclusion, standing
 from pairproof.reports import objectives, rejudging, scenarios
 from pairproof.reports.inputs import Corrupt, RunInput
 from pairproof.reports.measures import SPREADS, VERDICTS
 
-FORMAT = 1
-"""Version of report.json."""
+FORMAT = 2
+"""Version of report.json; 1 had a ``matrix``, which added up the runs of one target."""
 
 MAX_NAMED = 5
 MAX_PAGES = 100
@@ -54,7 +54,6 @@ class Report(NamedTuple):
     headline: str
     runs: list[Row]
     scenarios: list[Row]
-    matrix: list[Row]
     by_run: list[Row]
     findings: list[Row]
     causes: list[Row]
@@ -100,12 +99,7 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
     ``judging``: whether the tables tell what the histories' verdicts are when they are judged again.
     """
     standings = _standings(runs, tables["by_source"].to_pylist())
-    by_run = [_judged(row, [standings[row["run"], row["law"]]]) for row in tables["by_run"].to_pylist()]
-    runs_of = _runs_of(by_run)
-    matrix = [
-        _judged(row, [standings[run, row["law"]] for run in runs_of[row["law"], row["target"], row["lab"]]])
-        for row in tables["matrix"].to_pylist()
-    ]
+    by_run = [_judged(row, standings[row["run"], row["law"]]) for row in tables["by_run"].to_pylist()]
     histories = tables["histories"].to_pylist()
     described = [_described(run, standings, histories) for run in runs]
     played = [row for run in runs for row in run.scenarios]
@@ -118,7 +112,6 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
         headline=rejudging.headline(histories, headline(described, by_run, played)),
         runs=described,
         scenarios=played,
-        matrix=matrix,
         by_run=by_run,
         findings=findings,
         causes=causes(findings),
@@ -127,7 +120,7 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
         **{name: tables[name].to_pylist() for name in AS_COUNTED},
         **{name: [_spread(row) for row in tables[name].to_pylist()] for name in SPREADS},
         # Every registered law, and those that only the runs know.
-        laws=[_law(each) for each in sorted({*registry.names("laws"), *(row["law"] for row in matrix)})],
+        laws=[_law(each) for each in sorted({*registry.names("laws"), *(row["law"] for row in by_run)})],
         corrupt=[each._asdict() for each in corrupt],
         histories=histories,
         rejudged=rejudging.told(histories, tables["differences"].to_pylist()) if judging else None,
@@ -158,21 +151,12 @@ def _standings(runs: Sequence[RunInput], by_source: Iterable[Row]) -> Standings:
     return {(run, law): standing(law, each, demands[run]) for (run, law), each in seen.items()}
 
 
-def _runs_of(by_run: Iterable[Row]) -> dict[tuple[str, str, str], list[str]]:
-    """The runs whose counts are added up in each row of the matrix."""
-    found: dict[tuple[str, str, str], list[str]] = {}
-    for row in by_run:
-        found.setdefault((row["law"], row["target"], row["lab"]), []).append(row["run"])
-    return found
-
-
-def _judged(row: Row, standings: Iterable[Standing]) -> Row:
-    """A row of counts with its verdict. ``forbidden``: a run demands something to judge that the law was not given."""
-    known = list(standings)
-    verdict, lacking = over_trials(each.verdict for each in known), [each.lacking for each in known if each.lacking]
-    remark = lacking[0] if lacking else known[0].remark if len(known) == 1 else ""
-    few = verdict is Verdict.HOLDS and row["exercised"] < FEW <= row["trials"]
-    return row | {"verdict": verdict.value, "forbidden": bool(lacking), "remark": remark, "few": few}
+def _judged(row: Row, found: Standing) -> Row:
+    """A row of counts with its verdict. ``forbidden``: the run demands something to judge that the law was not given.
+    ``few``: it holds on little evidence."""
+    few = found.verdict is Verdict.HOLDS and row["exercised"] < FEW <= row["trials"]
+    told = {"verdict": found.verdict.value, "forbidden": bool(found.lacking), "remark": found.lacking or found.remark}
+    return row | told | {"few": few}
 
 
 def _described(run: RunInput, standings: Standings, histories: Iterable[Row]) -> Row:

@@ -60,6 +60,8 @@ SURE = 0.05
 """What is left of certainty."""
 MAX_LINES = 40
 """Of a program that a finding's page shows at once: a scenario's may have a thousand."""
+MAX_COLUMNS = 12
+"""Runs in the matrix of the first page; all are on the page of runs."""
 MAX_GREEN = 12
 """Scenarios that hold: more of them are folded away on the first page."""
 
@@ -221,23 +223,20 @@ def _faults(report: Report) -> dict[str, Any]:
 def _index(report: Report) -> dict[str, Any]:
     cards = _cards(report)
     scenes = scenarios.lines(report.scenarios)
-    columns = sorted({(row["target"], row["lab"]) for row in report.matrix})
-    cells = {(row["law"], row["target"], row["lab"]): row for row in report.matrix}
+    columns = _columns(report)
     return {
         "columns": columns,
-        "groups": grouped(sorted({row["law"] for row in report.matrix})),
-        "cells": cells,
+        "places": len({(row["target"], row["lab"]) for row in report.runs}),
+        "older": len({row["run"] for row in report.by_run}) - len(columns),
+        "groups": grouped(sorted({row["law"] for row in report.by_run})),
+        "cells": {(row["law"], row["run"]): row for row in report.by_run},
         "poor": [row for row in report.runs if row.get("floors_missed")],
         "missed": [row for row in report.faults if row["uses"] and not row["bit"]],
         "forbidden": [row for row in report.by_run if row["forbidden"]],
         "unfinished": [row for row in report.runs if row["state"] != "complete"],
         "cards": cards,
         "linked": _linked(report.findings),
-        "few": [row for row in report.matrix if row["few"]],
-        "runs_in": {
-            column: sorted({row["run"] for row in report.by_run if (row["target"], row["lab"]) == column})
-            for column in columns
-        },
+        "few": [row for row in report.by_run if row["few"]],
         "completeness": [(row["run"], told) for row in report.runs if (told := completeness(row))],
         "trials": sum(row["trials"] for row in report.search),
         "events": sum(row["events"] for row in report.search),
@@ -255,6 +254,16 @@ def _index(report: Report) -> dict[str, Any]:
         "green": [line for line in scenes if line.verdict == scenarios.HOLDS],
         "max_green": MAX_GREEN,
     }
+
+
+def _columns(report: Report) -> list[Row]:
+    """The runs in the matrix: run, target, lab, began, and whether it is the ``only`` one of these; the newest ones."""
+    judged = {row["run"] for row in report.by_run}
+    runs = [row for row in report.runs if row["run"] in judged]
+    alike = Counter((row["target"], row["lab"]) for row in runs)
+    newest = sorted(runs, key=lambda row: str(row["began"]))[-MAX_COLUMNS:]
+    shown = sorted(newest, key=lambda row: (row["target"], row["lab"], str(row["began"])))
+    return [row | {"only": alike[row["target"], row["lab"]] == 1} for row in shown]
 
 
 def _cards(report: Report) -> list[tuple[Row, list[Row], list[Row]]]:
@@ -280,12 +289,12 @@ def _laws_too(report: Report) -> dict[int, list[Row]]:
     }
 
 
-def _linked(findings: Iterable[Row]) -> dict[tuple[str, str, str], Row]:
-    """The finding to which a violated law of the matrix leads: the one with the shortest program."""
-    found: dict[tuple[str, str, str], Row] = {}
+def _linked(findings: Iterable[Row]) -> dict[tuple[str, str], Row]:
+    """By law and run, the finding to which the matrix leads: the one with the shortest program."""
+    found: dict[tuple[str, str], Row] = {}
     for row in sorted(findings, key=lambda row: (not row["shrunk"], len(row["program"]), row["number"])):
         if row["number"] <= MAX_PAGES:
-            found.setdefault((row["law"], row["target"], row["lab"]), row)
+            found.setdefault((row["law"], row["run"]), row)
     return found
 
 

@@ -149,12 +149,13 @@ def _laws(report: Report) -> Iterator[str]:
     yield "### Laws\n"
     rows = (
         (
-            row["law"], f"{SIGNS[Verdict(row['verdict'])]} {row['verdict']}", row["target"], row["lab"],
+            row["law"], f"{SIGNS[Verdict(row['verdict'])]} {row['verdict']}", row["target"], row["lab"], row["run"],
             f"{row['trials']:,}", f"{row['violated']:,}", f"{row['exercised']:,}", f"{row['judged']:,}",
         )
-        for row in sorted(report.matrix, key=lambda row: (list(Verdict).index(Verdict(row["verdict"])), row["law"]))
+        for row in sorted(report.by_run, key=lambda row: (list(Verdict).index(Verdict(row["verdict"])), row["law"]))
     )  # fmt: skip
-    yield from table(("law", "verdict", "target", "lab", "trials", "violated in", "judged in", "judged, times"), rows)
+    columns = ("law", "verdict", "target", "lab", "run", "trials", "violated in", "judged in", "judged, times")
+    yield from table(columns, rows)
 
 
 def _not_tested(report: Report) -> Iterator[str]:

@@ -42,10 +42,10 @@ def _demanded(report: Report) -> Iterator[str]:
 
 
 def _undecided(report: Report) -> Iterator[str]:
-    for row in report.matrix:
+    for row in report.by_run:
         if row["few"]:
             yield (
-                f"{escape(row['law'])} holds for {escape(row['target'])} in {escape(row['lab'])}, but was given "
+                f"{escape(row['law'])} holds in {escape(row['run'])}, but was given "
                 f"something to judge in {row['exercised']:,} of {row['trials']:,} trials only"
             )
     for row in report.doubts:

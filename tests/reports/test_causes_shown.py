@@ -43,7 +43,7 @@ def test_one_card_names_all_laws_of_a_cause_with_one_replay_and_one_autopsy_line
     ]
 
 
-def test_a_law_with_little_evidence_is_named_first_and_runs_that_are_added_up_are_counted(
+def test_a_law_with_little_evidence_is_named_first_and_runs_of_one_target_stand_apart(
     write_run: Any, rows: Any, tmp_path: Path
 ) -> None:
     trials = [rows.trial(n) for n in range(30)]
@@ -53,6 +53,20 @@ def test_a_law_with_little_evidence_is_named_first_and_runs_that_are_added_up_ar
     folders = [write_run(f"r{n}", facts={"searches": [done]}, verdicts=[*thin, *thick], trials=trials) for n in (1, 2)]
     main = main_of(write(folders, tmp_path / "out"))
     first = main[main.index("Read this first") : main.index("What was run")]
-    assert "1 law holds on little evidence" in first and "(2 of 60 trials)" in first and "log-prefix" not in first
-    assert "2 runs added up" in main and "judged in 2 of them, 6 times" in main
+    assert "1 law holds on little evidence" in first and "(1 of 30 trials)" in first and "log-prefix" not in first
+    matrix = main[main.index("Conformance matrix") :]
+    assert all(f'href="runs.html#r{n}"' in matrix for n in (1, 2)) and matrix.count("judged in 1 of them, 3 times") == 2
     assert "Searched in r1: single faults at every event: 3 of 9, cut short." in main
+
+
+def test_the_matrix_has_the_newest_runs_and_says_how_many_are_older(write_run: Any, rows: Any, tmp_path: Path) -> None:
+    began = [f"2026-11-{day:02}T00:00:00+00:00" for day in range(1, pages.MAX_COLUMNS + 4)]
+    holds = [rows.verdict(0, "contract", "holds")]
+    folders = [
+        write_run(f"r{n}", facts={"began": when}, verdicts=holds, trials=[rows.trial(0)])
+        for n, when in enumerate(began)
+    ]
+    main = main_of(write(folders, tmp_path / "out"))
+    matrix = main[main.index("Conformance matrix") :]
+    assert "3 older runs are on the" in matrix
+    assert 'href="runs.html#r2"' not in matrix[: matrix.index("</table>")] and 'href="runs.html#r3"' in matrix

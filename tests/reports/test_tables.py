@@ -59,7 +59,7 @@ def test_a_law_that_few_of_many_trials_put_to_the_test_does_not_look_like_the_ot
     verdicts = [rows.verdict(n, "contract", "holds", judged=2) for n in range(model.FEW)]
     verdicts += [rows.verdict(n, "log-prefix", "vacuous" if n else "holds") for n in range(model.FEW)]
     report = report_of(write_run("r", verdicts=verdicts, trials=[rows.trial(n) for n in range(model.FEW)]))
-    told = {row["law"]: (row["exercised"], row["judged"], row["few"]) for row in report.matrix}
+    told = {row["law"]: (row["exercised"], row["judged"], row["few"]) for row in report.by_run}
     assert told == {"contract": (20, 40, False), "log-prefix": (1, 3, True)}
     assert report.headline == (
         "2 of 2 laws were put to the test in 20 trials, and every one holds; "
