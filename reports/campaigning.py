@@ -7,11 +7,8 @@ one, and writes the same files.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import metadata, resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
@@ -20,16 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.accumulators import Accumulator, AccumulatorParam
 
-from pairproof.harness.errors import PairproofError, UsageError
+from pairproof.harness.errors import PairproofError
 from pairproof.reports.errors import SparkFailed
-from pairproof.reports.session import session
+from pairproof.reports.session import carry_code, session
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-ARCHIVE = "pairproof.zip"
 POLL_S = 0.2
-ENDINGS = (".pyc", ".pyo")
 
 
 class Answers(AccumulatorParam[list[Any]]):
@@ -122,29 +117,5 @@ def answering(do: Callable[..., Any], answers: Accumulator[list[Any]]) -> Callab
 def on_spark(master: str | None) -> Iterator[OnSpark]:
     """The engine, for the ``with`` block. NoJava where there is none, SparkFailed for whatever ends Spark's work."""
     with TemporaryDirectory(prefix="pairproof-code-") as folder, session(master, name="pairproof campaign") as spark:
-        spark.sparkContext.addPyFile(str(archive(Path(folder) / ARCHIVE)))
+        carry_code(spark, Path(folder))
         yield OnSpark(spark.sparkContext)
-
-
-def archive(path: Path) -> Path:
-    """Write the package and its entry points into a zip file, for machines that do not have it."""
-    found = metadata.distribution("pairproof")
-    points = found.read_text("entry_points.txt")
-    if points is None:
-        raise UsageError("pairproof is not installed here, so its code cannot travel; run pip install first")
-    about = f"pairproof-{found.version}.dist-info"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
-        made.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: pairproof\nVersion: {found.version}\n")
-        made.writestr(f"{about}/entry_points.txt", points)
-        for name, file in _files(resources.files("pairproof"), "pairproof"):
-            made.writestr(name, file.read_bytes())
-    return path
-
-
-def _files(folder: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
-    for each in sorted(folder.iterdir(), key=lambda each: each.name):
-        if each.is_dir():
-            if each.name != "__pycache__":
-                yield from _files(each, f"{name}/{each.name}")
-        elif not each.name.endswith(ENDINGS):
-            yield f"{name}/{each.name}", each

@@ -13,8 +13,6 @@ from pairproof.reports.model import MAX_PAGES
 
 MAX_EVENTS = 200_000
 """Of all these trials together."""
-ASKED = 2_000
-"""Kept trials among which they are chosen."""
 
 Row = dict[str, Any]
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.runs import atomic
-from pairproof.reports import comparing, engines, inputs, junit, kept, model, power, rejudging, summary
+from pairproof.reports import comparing, counting, engines, inputs, junit, kept, model, power, rejudging, summary
 from pairproof.reports.events import events_of
 from pairproof.reports.inputs import Corrupt, RunInput
 from pairproof.reports.measures import SPARK
@@ -98,24 +98,25 @@ def make_report(
     said("reading run folders")
     runs, corrupt = inputs.open_runs(folders)
     _clear(out)
-    with engines.engine(engine, master, runs, said) as counting:
-        measured = counting.measure(rejudge)
-        report = model.assemble(runs, corrupt, measured, rejudge)
-        said("histories of findings")
-        of_findings = model.wanted_trials(report.findings)
-        shown = kept.chosen(counting.kept(kept.ASKED).to_pylist(), report.scenarios, set(of_findings), MAX_EVENTS)
-        wanted = [*of_findings, *((row["run"], row["trial"]) for row in shown)]
-        measured["timelines"] = counting.timelines(wanted, MAX_EVENTS)
-        measured["verdicts"] = counting.of_trials("verdicts", wanted)
-        trials = counting.of_trials("trials", wanted)
-        if compare:
-            report = report._replace(compared=_compared(runs, corrupt, counting.by_search()))
+    measured, without_spark = engines.count(engine, master, runs, rejudge, said)
+    by_search, kept_rows, unreadable = (measured.pop(name) for name in ("by_search", "kept", counting.UNREADABLE))
+    report = model.assemble(runs, corrupt, measured, rejudge)
+    said("histories of findings")
+    of_findings = model.wanted_trials(report.findings)
+    shown = kept.chosen(kept_rows.to_pylist(), report.scenarios, set(of_findings), MAX_EVENTS)
+    wanted = [*of_findings, *((row["run"], row["trial"]) for row in shown)]
+    left_out = set(zip(*unreadable.to_pydict().values(), strict=True))
+    measured["timelines"] = counting.of_trials(runs, "history", wanted, MAX_EVENTS, left_out)
+    measured["verdicts"] = counting.of_trials(runs, "verdicts", wanted)
+    trials = counting.of_trials(runs, "trials", wanted)
+    if compare:
+        report = report._replace(compared=_compared(runs, corrupt, by_search))
     said("writing pages")
     report = _completed(report, trials, strength, shown, measured["verdicts"].to_pylist())
     _write_tables(measured, report, out / "tables")
     _write_files(report, out)
     index = pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), out, strength)
-    return Made(out, report, index, counting.without_spark)
+    return Made(out, report, index, without_spark)
 
 
 def _compared(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], rows: pa.Table) -> Row:

@@ -53,7 +53,9 @@ BY_SEARCH = ("run", "law", "origin"), ("trials", "violated")
 """Keys and sums of what is compared: trials that a law could judge, and of them the violating ones."""
 
 KEPT = ("run", "trial", "origin", "seed", "events")
-"""Columns of the trials whose histories were kept."""
+"""Columns of the trials whose histories were kept,"""
+MAX_KEPT = 2_000
+"""and how many of them are listed, the first ones."""
 
 BLIND = (Verdict.NOT_OBSERVABLE.value, Verdict.NOT_APPLICABLE.value)
 """Of trials that say nothing of a law."""

@@ -12,7 +12,10 @@ import shutil
 import sys
 import tempfile
 import warnings
+import zipfile
 from collections.abc import Iterator
+from importlib import metadata, resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +109,35 @@ def session(
                 yield started
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def carry_code(spark: SparkSession, folder: Path) -> None:
+    """Have executors import pairproof from an archive of it, made in ``folder``: they need not have it."""
+    spark.sparkContext.addPyFile(str(archive(folder / "pairproof.zip")))
+
+
+def archive(path: Path) -> Path:
+    """Write the package and its entry points into a zip file; UsageError if it is not installed."""
+    found = metadata.distribution("pairproof")
+    points = found.read_text("entry_points.txt")
+    if points is None:
+        raise UsageError("pairproof is not installed here, so its code cannot travel; run pip install first")
+    about = f"pairproof-{found.version}.dist-info"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: pairproof\nVersion: {found.version}\n")
+        made.writestr(f"{about}/entry_points.txt", points)
+        for name, file in _files(resources.files("pairproof"), "pairproof"):
+            made.writestr(name, file.read_bytes())
+    return path
+
+
+def _files(folder: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
+    for each in sorted(folder.iterdir(), key=lambda each: each.name):
+        if each.is_dir():
+            if each.name != "__pycache__":
+                yield from _files(each, f"{name}/{each.name}")
+        elif not each.name.endswith(".pyc"):
+            yield f"{name}/{each.name}", each
 
 
 @contextlib.contextmanager

@@ -19,12 +19,13 @@ import pyarrow.parquet
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.judge import Judge, all_laws
+from pairproof.harness.runs.schema import TABLES
 from pairproof.harness.runs.tables import from_columns, write_part
 from pairproof.harness.schedule import Op, Schedule
+from pairproof.reports.engines import on_spark
 from pairproof.reports.events import events_of
 from pairproof.reports.inputs import RunInput
 from pairproof.reports.session import session
-from pairproof.reports.spark_traces import traces
 
 SEND = Op("send", {"producer": 0, "size": 300, "wait": True, "queue": 0})
 FAULTS = (
@@ -49,7 +50,7 @@ def repeated(trials: list[list[tuple[object, ...]]], events: int, folder: Path) 
     """Write at least ``events`` history rows as parts of a run folder; how many, and the run."""
     rows: list[tuple[object, ...]] = []
     told: list[tuple[int, int]] = []
-    parts: dict[str, list[Path]] = {"history": [], "trials": [], "verdicts": []}
+    parts: dict[str, list[Path]] = {table: [] for table in TABLES}
     written = number = 0
     while written + len(rows) < events:
         own = trials[number % len(trials)]
@@ -59,7 +60,8 @@ def repeated(trials: list[list[tuple[object, ...]]], events: int, folder: Path) 
         if len(rows) >= PART_EVENTS or written + len(rows) >= events:
             written += len(rows)
             numbers, sizes = zip(*told, strict=True)
-            of_trials = ["bench", numbers, "bench", "", "{}", sizes, 0, True, "[]"]
+            about = ["reference", "sim", [{}] * len(told), "", "", ""]
+            of_trials = ["bench", numbers, "bench", "", "{}", sizes, 0, True, "[]", *about]
             made = {
                 "history": (len(rows), ["bench", *map(list, zip(*rows, strict=True))]),
                 "trials": (len(told), of_trials),
@@ -101,8 +103,8 @@ def main() -> None:
             count, run = repeated(trials, events, folder)
             alone = in_process(folder)
             began = perf_counter()
-            found = traces(spark, [run], judging=True).selectExpr("sum(events)", "sum(verdicts)").first()
-            assert found is not None and found[0] == count
+            (found,) = on_spark(spark, [run], True)["histories"].to_pylist()
+            assert found["events"] == count
             took = perf_counter() - began
             print(f"{count:>10,} {alone:>13,.0f} {took:>8.2f} {count / took:>10,.0f}", flush=True)
 

@@ -19,7 +19,7 @@ from pairproof.harness.runs import tables as run_tables
 from pairproof.harness.runs import writer as writing
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.schedule import Op, Schedule
-from pairproof.reports import inputs, junit, local, model, summary, tables
+from pairproof.reports import counting, engines, inputs, junit, model, summary
 from pairproof.reports.commands.report import command
 from pairproof.reports.traces import histories
 from pairproof.reports.traces.bench import bench
@@ -62,7 +62,7 @@ def run_folder(tmp_path: Path) -> Path:
 
 def report_of(*folders: Path, **how: Any) -> model.Report:
     runs, corrupt = inputs.open_runs(folders)
-    return model.assemble(runs, corrupt, local.measure(runs, **how), *how.values())
+    return model.assemble(runs, corrupt, counting.measure(runs, **how), *how.values())
 
 
 def change(folder: Path, table: str, to: Callable[[Table], Table]) -> None:
@@ -322,12 +322,13 @@ def test_spark_and_arrow_measure_and_judge_alike(spark: Any, run_folder: Path, t
     change(missing, "history", lambda rows: without(rows, pc.equal(rows["trial"], 2)))
     folders = [run_folder, doctor(record(tmp_path / "doctored")), damaged, missing]
     runs, _ = inputs.open_runs(folders)
-    by_spark, by_arrow = tables.measure(spark, runs), local.measure(runs)
+    by_spark, by_arrow = engines.on_spark(spark, runs, True), counting.measure(runs)
     assert set(by_spark) == set(by_arrow)
     for name, table in by_arrow.items():
         assert by_spark[name].to_pylist() == table.to_pylist(), name
     filled = {name for name, table in by_arrow.items() if len(table)}
     assert filled >= {"histories", "problems", "differences", "throughput", "latency", "lag_ns", "losses", "outages"}
     wanted = [("damaged", 1), ("r", 1)]
-    found = tables.timelines(spark, runs, wanted, 50)
+    left_out = set(zip(*by_arrow[counting.UNREADABLE].to_pydict().values(), strict=True))
+    found = counting.of_trials(runs, "history", wanted, 50, left_out)
     assert set(found["run"].to_pylist()) == {"r"}, "what cannot be read is left out, and does not end the job"

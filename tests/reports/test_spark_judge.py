@@ -15,10 +15,8 @@ from hypothesis import strategies as st
 from pairproof.harness.history import Event, Recorder, kinds
 from pairproof.harness.judge import Judge, all_laws, judge
 from pairproof.harness.runs.tables import SCHEMAS
-from pairproof.reports import arrow_traces, inputs, spark_traces
+from pairproof.reports import arrow_traces, engines, inputs
 from pairproof.reports.events import events_of, words
-from pairproof.reports.measures import HISTORIES
-from pairproof.reports.tables import query_of
 from pairproof.reports.traces import histories as traced
 from pairproof.reports.traces.bench import verdict_rows
 
@@ -185,10 +183,7 @@ def test_spark_s_tasks_give_the_verdicts_of_the_same_judge_in_process(
     (mixed / "run.json").write_text(json.dumps(told_by | {"observes": sorted(kinds())}))
     folders.append(mixed)
     runs, _ = inputs.open_runs(folders)
-    facts = pa.table({name: [run.facts[name] for run in runs] for name in ("run", "target", "lab")})
-    spark.createDataFrame(facts).createOrReplaceTempView("facts")
-    spark_traces.prepare(spark, runs, True)
-    rows = {row["run"]: row for row in spark.sql(query_of(HISTORIES)).toArrow().to_pylist()}
+    rows = {row["run"]: row for row in engines.on_spark(spark, runs, True)["histories"].to_pylist()}
     for name in ("seeing", "blind"):
         assert (rows[name]["judged"], rows[name]["different"]) == (len(trials), 0)
         assert rows[name]["verdicts"] == len(trials) * len(LAWS)

@@ -1,17 +1,21 @@
-"""The local engine: Arrow computes the same tables in this process, in seconds, for the runs of one desk.
+"""Counts runs: every table of a report, by Arrow. Engines decide where: in this process, or in Spark's tasks.
 
-A test holds every table equal to Spark's. Recorded histories are measured and judged by the very function that Spark's
-tasks run (:mod:`pairproof.reports.arrow_traces`).
+Runs are counted in pieces, a few parts of one run each (:func:`pieces`). What a piece comes to (:func:`counted`) is
+small and can be merged with others' (:func:`merged`): sums are added, of lists the first rows stay, and of what is
+distributed the values are kept until all are known (:func:`told`). A trial is whole in one part, so trials are counted
+where they are. Memory is a piece's, whatever the runs have; and any pieces give the same tables.
 """
 
 import json
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pairproof.harness.runs import schema
 from pairproof.harness.runs.tables import SCHEMAS, read_part
 from pairproof.harness.verdict import CORPUS, Verdict
 from pairproof.reports import arrow_traces
@@ -23,6 +27,8 @@ from pairproof.reports.measures import (
     FIRSTS,
     HISTORIES,
     KEPT,
+    LISTS,
+    MAX_KEPT,
     MEASURED,
     MEASURES,
     OBJECTIVE_KEYS,
@@ -33,14 +39,49 @@ from pairproof.reports.measures import (
     Measure,
 )
 
+Tables = dict[str, pa.Table]
 
-def measure(runs: Sequence[RunInput], judging: bool = True) -> dict[str, pa.Table]:
-    """Every table of :mod:`pairproof.reports.measures`, as the Spark job makes them."""
-    return measured(runs, judging)[0]
+PIECE_BYTES = 8 << 20
+"""Of parts that are counted at once, histories left out; a part is never cut."""
+PIECE_EVENTS_BYTES = 16 << 20
+"""The same of histories."""
+
+UNREADABLE = "unreadable"
+"""The table of parts, by run and name, whose histories nobody can read to their end."""
 
 
-def measured(runs: Sequence[RunInput], judging: bool) -> tuple[dict[str, pa.Table], set[tuple[str, str]]]:
-    """The same, and the parts, by run and name, whose histories nobody can read to their end."""
+def measure(runs: Sequence[RunInput], judging: bool = True) -> Tables:
+    """All that :func:`told` says, counted in this process."""
+    return told(counted(piece, judging) for piece in pieces(runs))
+
+
+def pieces(runs: Iterable[RunInput]) -> Iterator[RunInput]:
+    """The runs in pieces; of one that recorded nothing one without parts."""
+    for run in runs:
+        names = [path.name for path in run.parts["trials"]] or [""]
+        sizes = {table: {path.name: path.stat().st_size for path in paths} for table, paths in run.parts.items()}
+        chosen: list[str] = []
+        small = large = 0
+        for name in names:
+            more = sum(each.get(name, 0) for table, each in sizes.items() if table != "history")
+            events = sizes["history"].get(name, 0)
+            if chosen and (small + more > PIECE_BYTES or large + events > PIECE_EVENTS_BYTES):
+                yield _piece(run, chosen)
+                chosen, small, large = [], 0, 0
+            chosen.append(name)
+            small, large = small + more, large + events
+        yield _piece(run, chosen)
+
+
+def _piece(run: RunInput, names: Container[str]) -> RunInput:
+    # Findings and scenarios are not counted, and would travel with each.
+    parts = {table: [path for path in paths if path.name in names] for table, paths in run.parts.items()}
+    return RunInput(run.folder, run.facts, [], parts)
+
+
+def counted(run: RunInput, judging: bool) -> Tables:
+    """What a piece comes to; see :func:`merged`."""
+    runs = [run]
     verdicts, trials, faults = (read(runs, table) for table in ("verdicts", "trials", "faults"))
     views = {
         "judged": _judged(verdicts, trials),
@@ -51,14 +92,42 @@ def measured(runs: Sequence[RunInput], judging: bool) -> tuple[dict[str, pa.Tabl
         "unexecuted": _exploded(trials, ("target", "lab"), "skipped", ("reason", "trials")),
         "coverage": read(runs, "coverage"),
     }
-    for name, each in MEASURES.items():
-        views[name] = _sum(views[each.source], each)
+    found = {name: _sum(views[each.source], each) for name, each in MEASURES.items() if each.source in views}
     recorded = arrow_traces.views(runs, judging) | {MEASURED: _amounts(read(runs, "objectives"))}
-    found = {name: views[name] for name in MEASURES} | {"firsts": _firsts(verdicts)}
-    found |= {name: arrow_traces.spread(recorded[each.source], each) for name, each in SPREADS.items()}
+    found |= {name: arrow_traces.gathered(recorded[each.source], each) for name, each in SPREADS.items()}
+    found |= arrow_traces.lists(recorded)
     alone = recorded["traces"].filter(pc.is_null(recorded["traces"]["trial"]))
-    unreadable = set(zip(alone["run"].to_pylist(), alone["part"].to_pylist(), strict=True))
-    return found | arrow_traces.lists(recorded) | {"histories": _sum(recorded["traces"], HISTORIES)}, unreadable
+    return found | {
+        "firsts": _firsts(verdicts), "histories": _sum(recorded["traces"], HISTORIES),
+        "by_search": _by_search(verdicts, trials), "kept": _kept(trials), UNREADABLE: alone.select(["run", "part"]),
+    }  # fmt: skip
+
+
+def merged(counts: Iterable[Tables]) -> Tables:
+    """What several pieces come to together, as one of them would."""
+    known = list(counts) or [_nothing()]
+    rows = {name: pa.concat_tables([each[name] for each in known]) for name in known[0]}
+    found = {name: _sum(rows[name], each) for name, each in MEASURES.items() if name in rows}
+    found |= {name: arrow_traces.first(rows[name], columns) for name, columns in LISTS.items()}
+    keys, sums = BY_SEARCH
+    return rows | found | {
+        "firsts": _firsts(rows["firsts"]), "histories": _sum(rows["histories"], HISTORIES),
+        "by_search": _sum(rows["by_search"], Measure("", keys, sums)), "kept": _first_kept(rows["kept"]),
+    }  # fmt: skip
+
+
+def told(counts: Iterable[Tables]) -> Tables:
+    """The tables of a report, of all pieces: those of :mod:`~pairproof.reports.measures`, ``by_search``, ``kept`` and
+    :data:`UNREADABLE`."""
+    found = merged(counts)
+    # Measures of an earlier measure.
+    found |= {name: _sum(found[each.source], each) for name, each in MEASURES.items() if name not in found}
+    return found | {name: arrow_traces.spread(found[name], each) for name, each in SPREADS.items()}
+
+
+def _nothing() -> Tables:
+    empty: dict[str, list[Path]] = {table: [] for table in schema.TABLES}
+    return counted(RunInput(Path(), {"run": "", "target": "", "lab": "", "laws": [], "observes": []}, [], empty), False)
 
 
 def read(runs: Sequence[RunInput], table: str) -> pa.Table:
@@ -101,23 +170,23 @@ def of_trials(
     return pa.concat_tables(pieces).sort_by([(key, "ascending") for key in ("run", "trial", "seq") if key in names])
 
 
-def kept(runs: Sequence[RunInput], at_most: int) -> pa.Table:
-    """The first trials whose histories were kept, as the Spark job gives them."""
-    rows = read(runs, "trials")
-    found = rows.filter(rows["kept"]).select(list(KEPT))
-    return found.sort_by([("run", "ascending"), ("trial", "ascending")]).slice(0, at_most)
+def _kept(trials: pa.Table) -> pa.Table:
+    return _first_kept(trials.filter(trials["kept"]).select(list(KEPT)))
 
 
-def by_search(runs: Sequence[RunInput]) -> pa.Table:
-    """What :data:`~pairproof.reports.measures.BY_SEARCH` says, as the Spark job gives it."""
-    verdicts = read(runs, "verdicts").select(["run", "trial", "law", "verdict"])
+def _first_kept(rows: pa.Table) -> pa.Table:
+    return rows.sort_by([("run", "ascending"), ("trial", "ascending")]).slice(0, MAX_KEPT)
+
+
+def _by_search(verdicts: pa.Table, trials: pa.Table) -> pa.Table:
+    verdicts = verdicts.select(["run", "trial", "law", "verdict"])
     seen = verdicts.filter(pc.invert(pc.is_in(verdicts["verdict"], pa.array(BLIND))))
-    rows = seen.join(read(runs, "trials").select(["run", "trial", "origin"]), ["run", "trial"])
+    rows = seen.join(trials.select(["run", "trial", "origin"]), ["run", "trial"])
     violated = pc.cast(pc.equal(rows["verdict"], Verdict.VIOLATED.value), pa.int64())
     ones = pa.repeat(pa.scalar(1, pa.int64()), len(rows))
     keys, sums = BY_SEARCH
-    return _sum(pa.table({name: rows[name] for name in keys} | dict(zip(sums, (ones, violated), strict=True))),
-                Measure("", keys, sums))  # fmt: skip
+    view = {name: rows[name] for name in keys} | dict(zip(sums, (ones, violated), strict=True))
+    return _sum(pa.table(view), Measure("", keys, sums))
 
 
 def _judged(verdicts: pa.Table, trials: pa.Table) -> pa.Table:
