@@ -6,7 +6,6 @@ Every page carries its own style and drawings. Texts are for a broker's maintain
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from pairproof.reports import (
 from pairproof.reports.axis import ms
 from pairproof.reports.charts import LOOKS
 from pairproof.reports.events import words
+from pairproof.reports.figures import chance, number, percent, short, span, when
 from pairproof.reports.folding import Line, fold
 from pairproof.reports.model import FEW, MAX_PAGES, Report, Row, completeness, program_of
 from pairproof.reports.scene import scene
@@ -153,48 +153,6 @@ def _environment(report: Report) -> Environment:
         "max_lines": MAX_LINES,
     }
     return made
-
-
-def number(value: Any) -> str:
-    """A whole number with separators, as it is read; other values as text."""
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def percent(value: float) -> str:
-    """To two digits: what is said of a share rests on few trials."""
-    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
-
-
-def chance(value: float) -> str:
-    """A probability in percent; tiny ones are all the same."""
-    return "below 0.01 %" if value < 0.0001 else f"{percent(100 * value)} %"
-
-
-def short(value: int) -> str:
-    """A count in at most four characters: 999, 12k, 3M."""
-    for size, unit in ((1_000_000, "M"), (1_000, "k")):
-        if value >= size:
-            return f"{value // size}{unit}"
-    return str(value)
-
-
-def span(seconds: float | int | None) -> str:
-    """A length of time in words."""
-    if seconds is None:
-        return "unknown"
-    for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:,.1f} {unit}"
-    return f"{seconds:,.1f} seconds"
-
-
-def when(began: object) -> str:
-    """A moment of a run's facts to the minute; as it is if it is no ISO 8601 time."""
-    try:
-        moment = datetime.fromisoformat(str(began))
-    except ValueError:
-        return str(began or "unknown")
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment.tzinfo else f"{moment:%Y-%m-%d %H:%M}"
 
 
 def _compared(report: Report) -> dict[str, Any]:
