@@ -78,7 +78,8 @@ def open_run(folder: Path) -> RunInput:
         raise CorruptRun(f"{folder / 'run.json'} has no {' and no '.join(missing)}; record the run again")
     played = scenarios.rows(reader.facts, str(folder / "run.json"))
     scenarios.check_left_out(reader.facts, str(folder / "run.json"))
-    parts = {table: reader.parts(table) for table in schema.TABLES}
+    # Absolute: a Spark task may have another working directory.
+    parts = {table: [path.absolute() for path in reader.parts(table)] for table in schema.TABLES}
     for table in schema.TABLES:
         if table != "history":
             # Reads every page, keeps none: a damaged one shows only when it is read.

@@ -80,9 +80,7 @@ def settings(master: str, input_bytes: int, name: str = "pairproof report") -> d
 
 
 @contextlib.contextmanager
-def session(
-    master: str | None = None, input_bytes: int = 0, name: str = "pairproof report"
-) -> Iterator[SparkSession]:
+def session(master: str | None = None, input_bytes: int = 0, name: str = "pairproof report") -> Iterator[SparkSession]:
     """A Spark session for the ``with`` block, called ``name`` on a cluster.
 
     Raises :class:`~pairproof.reports.errors.NoJava` before anything is started, and

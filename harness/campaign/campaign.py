@@ -63,7 +63,7 @@ class Campaign:
         self.findings: list[tuple[Finding, Path]] = []
         """Each with its file."""
         self.said: Callable[[Progress], None] = lambda _: None
-        self._about = About(writer.folder.name, plan.target, plan.lab, str(writer.facts.get("commit", "")))
+        self._about = About(str(writer.facts["run"]), plan.target, plan.lab, str(writer.facts.get("commit", "")))
         self._done: dict[int, Told] = {}
         self._chunks: list[Chunk] = []
         self._coverage = CoverageTable()
@@ -93,7 +93,8 @@ class Campaign:
         (self.writer.folder / playing.FOLDER).mkdir(exist_ok=True)
         self._done = dict(self._found())
         before = len(self._done)
-        folder = str(self.writer.folder)
+        # Whoever plays may have another working directory.
+        folder = str(self.writer.folder.absolute())
         left = [each for each in self._chunks if each.part not in self._done]
         self._tell(before)
         for told in engine.play(playing.play_chunk, [(self.plan, folder, self._about, each) for each in left]):

@@ -107,7 +107,7 @@ class RunWriter:
         }  # fmt: skip
         if again:
             self.facts = {name: each for name, each in self.facts.items() if name not in ENDING} | {"state": "running"}
-        self._about = About(folder.name, *(str(self.facts.get(each, "")) for each in ("target", "lab", "commit")))
+        self._about = About(*(str(self.facts.get(each, "")) for each in About._fields))
         self.kept_events = self.not_kept = self._again = 0
         self._findings, self._failures = count(1), count(1)
         self._began = monotonic()
@@ -237,7 +237,7 @@ class RunWriter:
         # Under the last part's number, which ``trials`` has committed; without a trial nothing was covered.
         if self._coverage and self._part.number:
             number = self._part.number - 1
-            count = parts.write_coverage(self.folder, self.folder.name, number, self._coverage)
+            count = parts.write_coverage(self.folder, self._about.run, number, self._coverage)
             self._rows.setdefault("coverage", {})[part_name(number)] = count
 
 

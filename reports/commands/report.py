@@ -11,7 +11,7 @@ from pairproof.harness.commands.options import ENGINES, RUNS
 from pairproof.harness.errors import UsageError
 from pairproof.reports.measures import LOCAL
 
-STEPS = 28
+STEPS = 5
 
 
 @click.command("report")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -54,10 +55,12 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def campaign(runs: Path, *arguments: str, python: Path | None = None) -> subprocess.Popen[str]:
+    """A leader whose runs are named as they lie below its working directory: executors have another one."""
+    runs.mkdir(exist_ok=True)
     environment = {**os.environ, **({"PYSPARK_PYTHON": str(python)} if python else {})}
     return subprocess.Popen(
-        [sys.executable, "-m", "pairproof", "campaign", *arguments, "--runs", str(runs)], text=True, env=environment,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        [sys.executable, "-m", "pairproof", "campaign", *arguments, "--runs", runs.name], text=True, env=environment,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, cwd=runs.parent,
     )  # fmt: skip
 
 
@@ -91,7 +94,13 @@ def test_two_workers_of_which_one_is_killed(two: Cluster, tmp_path: Path, digest
     leader = campaign(tmp_path, *ASKED, "--master", two.url)
     wait_for(lambda: chunks(tmp_path) >= 4, leader)
     two.kill(0)
-    ended(leader, tmp_path, digest)
+    folder = ended(leader, tmp_path, digest)
+    # The report's tasks, too, on the worker that is left.
+    asked = ["report", folder.name, "--master", two.url, "--out", "out", "--json", "a"]
+    line = [sys.executable, "-m", "pairproof", *asked]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    told = json.loads((tmp_path / "a").read_text())
+    assert done.returncode == 1 and told["rejudged"]["different"] == 0 < told["rejudged"]["verdicts"], done.stderr
 
 
 def test_executors_without_pairproof_and_a_leader_that_is_killed(two: Cluster, tmp_path: Path, digest: str) -> None:

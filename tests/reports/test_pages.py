@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 import struct
-import subprocess
 import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from chromium import browse
 
 from pairproof.harness import judge, resolve
 from pairproof.harness.coverage_table import CoverageTable
@@ -40,25 +39,6 @@ WHOLE_OPS = (
     story.advance(38_000),
 )
 """A group whose consumer reads from no slave, beside a name server."""
-FLAGS = [
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--hide-scrollbars",
-    "--force-device-scale-factor=1",
-    "--font-render-hinting=none",
-    "--disable-font-subpixel-positioning",
-    "--disable-lcd-text",
-    "--virtual-time-budget=2000",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-extensions",
-    "--no-first-run",
-    # Whatever a page asked of the network would fail, and be missing from what is looked at.
-    "--host-resolver-rules=MAP * ~NOTFOUND",
-]
-TIMEOUT_S = 120
 
 pytestmark = pytest.mark.slow
 
@@ -113,17 +93,6 @@ def made(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Made:
     (damaged / "run.json").write_text("{")
     folders = [record(root / "recorded"), record_whole(root / "whole"), damaged]
     return make_report(folders, root / "report", rejudge=True)
-
-
-def browse(page: Path, scratch: Path, *arguments: str) -> str:
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no chromium on PATH (Debian: apt-get install chromium fonts-dejavu-core)")
-    profile = scratch / "profile"
-    command = [chromium, *FLAGS, f"--user-data-dir={profile}", *arguments, page.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
-    shutil.rmtree(profile, ignore_errors=True)
-    return done.stdout
 
 
 def colours(png: Path) -> int:
