@@ -21,7 +21,7 @@ from pairproof.harness.campaign.plan import Chunk, Plan, bench, chunks
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import CorruptRun, UsageError
 from pairproof.harness.explore import MAX_FINDINGS_PER_LAW
-from pairproof.harness.runs import tables
+from pairproof.harness.runs import schema, tables
 from pairproof.harness.runs.parts import About
 from pairproof.harness.runs.reader import read_facts
 from pairproof.harness.runs.wholeness import part_name
@@ -159,6 +159,10 @@ class Campaign:
         if self._adopted:
             return
         self._adopted = True
+        if len(self._done) < len(self._chunks):
+            # Chunks may have been committed of which nobody heard.
+            self._done = dict(self._found())
+            self._forget()
         rows: dict[str, dict[str, int]] = {}
         for told in self._in_order():
             for table, count in told.rows.items():
@@ -169,6 +173,14 @@ class Campaign:
         self.writer.adopt(rows, len(self._chunks), trials, self._events, not_kept)
         for told in self._in_order():
             self.writer.deviations.merge(told.deviations)
+
+    def _forget(self) -> None:
+        """Remove what stands of chunks that were not committed: they are played again, and until then the run is whole
+        without them."""
+        for chunk in self._chunks:
+            if chunk.part not in self._done:
+                for table in schema.TABLES:
+                    (self.writer.folder / table / part_name(chunk.part)).unlink(missing_ok=True)
 
     def _in_order(self) -> list[Told]:
         return [self._done[part] for part in sorted(self._done)]

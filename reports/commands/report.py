@@ -1,8 +1,10 @@
 """``pairproof report``: make tables, pages, JSON, JUnit XML and a Markdown summary from recorded runs."""
 
+import os
 import webbrowser
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +12,9 @@ from pairproof.harness.commands import output
 from pairproof.harness.commands.options import ENGINES, RUNS
 from pairproof.harness.errors import UsageError
 from pairproof.reports.measures import LOCAL
+
+if TYPE_CHECKING:
+    from pairproof.reports.make import Made
 
 STEPS = 5
 
@@ -56,7 +61,8 @@ def command(
 ) -> None:
     """Make the report of recorded runs; without an argument, of the newest under runs/.
 
-    If the environment variable GITHUB_STEP_SUMMARY names a file, summary.md is also appended to it. The last line of
+    If the environment variable GITHUB_STEP_SUMMARY names a file, summary.md is also appended to it; in GitHub's builds
+    (GITHUB_ACTIONS) each cause of a finding is annotated. The last line of
     the output is the path of the report's first page.
 
     Exit codes: 0 all holds; 1 a law is violated, by the runs or by their histories judged again, or a scenario's
@@ -84,9 +90,21 @@ def command(
             power_file=power_file,
             said=lambda step: progress(min(next(steps), STEPS), STEPS, f"making the report: {step}"),
         )
+    _say(made, json_to)
+    if open_it:
+        webbrowser.open(made.first_page.absolute().as_uri())
+    context.exit(made.exit_code)
+
+
+def _say(made: "Made", json_to: str | None) -> None:
+    """What went wrong, the headline or the whole in JSON, and where the first page is."""
+    from pairproof.reports import annotations
+
     for each in made.corrupt:
         click.echo(f"left out {each['folder']}: {each['reason']}", err=True)
     for line in made.warnings:
+        click.echo(line, err=True)
+    for line in annotations.lines(made.report, os.environ):
         click.echo(line, err=True)
     if made.without_spark:
         click.echo(made.without_spark, err=True)
@@ -98,9 +116,6 @@ def command(
             click.echo(made.report.compared["told"])
     # A JSON answer on standard output must stay JSON.
     click.echo(made.first_page.absolute(), err=json_to == output.STDOUT)
-    if open_it:
-        webbrowser.open(made.first_page.absolute().as_uri())
-    context.exit(made.exit_code)
 
 
 def default_out(folders: list[Path]) -> Path:

@@ -93,8 +93,15 @@ def test_what_was_played_is_not_played_again(played: Path, tmp_path: Path) -> No
     campaign = Campaign(RunWriter(folder, FACTS), PLAN)
     with pytest.raises(KeyboardInterrupt):
         campaign.lead(first)
+    # One chunk was committed and nobody heard of it, another one was about to be.
+    unheard, torn = chunks(PLAN)[:2]
+    playing.play_chunk(PLAN, str(folder), campaign._about, unheard)
+    playing.play_chunk(PLAN, str(folder), campaign._about, torn)
+    playing.told_path(folder, torn.part).unlink()
     campaign.close("interrupted", "by a test")
     RunReader(folder).check()
+    found = [each for part in (*first.played, unheard.part) for each in chunks(PLAN) if each.part == part]
+    assert len(numbers(folder)) == sum(each.trials for each in found)
     hidden = folder / "verdicts" / ".part-00002.parquet.1f.tmp"
     hidden.write_bytes(b"half")
     second, told = Counting(), list[Progress]()
@@ -102,7 +109,7 @@ def test_what_was_played_is_not_played_again(played: Path, tmp_path: Path) -> No
     campaign.said = told.append
     campaign.lead(second)
     campaign.close()
-    assert sorted(first.played + second.played) == [each.part for each in chunks(PLAN)]
+    assert sorted([*first.played, unheard.part, *second.played]) == [each.part for each in chunks(PLAN)]
     assert digest_of(folder) == digest_of(played) and not hidden.exists()
     assert told[0].trials > 0 == told[0].played and told[-1].trials == told[-1].of
     facts = RunReader(folder).facts

@@ -1,0 +1,45 @@
+"""What a code host shows beside a build: a line for each cause of a finding, in the form that it takes.
+
+GitHub's workflow commands, where ``GITHUB_ACTIONS`` is ``true``; GitLab shows JUnit's file instead. Bounded, since a
+host shows ten of a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pairproof.reports import scenarios
+from pairproof.reports.model import Report
+
+GITHUB = "GITHUB_ACTIONS"
+MAX_LINES = 10
+
+
+def lines(report: Report, environ: Mapping[str, str]) -> list[str]:
+    """Those of this report; none where the build's host takes none."""
+    return list(_lines(report))[:MAX_LINES] if environ.get(GITHUB) == "true" else []
+
+
+def _lines(report: Report) -> Iterator[str]:
+    by_number = {row["number"]: row for row in report.findings}
+    for cause in report.causes:
+        first = by_number[cause["first"]]
+        also = f" Violated too: {', '.join(cause['laws'][1:])}." if cause["laws"][1:] else ""
+        replay = f" Replay: {first['replay']}" if first["replay"] else ""
+        yield _command("error", f"{first['law']} is violated by {first['target']}", f"{first['text']}.{also}{replay}")
+    for row in report.scenarios:
+        if row["verdict"] in (scenarios.UNMET, scenarios.FAILED):
+            why = "; ".join(row["reasons"]) or row["target"]
+            yield _command("error", f"scenario {row['name']}: {row['verdict']}", why)
+    for row in report.corrupt:
+        yield _command("warning", f"{row['folder']} was left out", row["reason"])
+    if report.verdict == scenarios.UNKNOWN:
+        yield _command("warning", "pairproof: unknown", report.headline)
+
+
+def _command(kind: str, title: str, text: str) -> str:
+    return f"::{kind} title={_escaped(title).replace(':', '%3A').replace(',', '%2C')}::{_escaped(text)}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

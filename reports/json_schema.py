@@ -1,0 +1,92 @@
+"""The schema of report.json, for editors and for those who read it with a program: ``docs/report.schema.json``.
+
+``python -m pairproof.reports.json_schema [FILE]`` writes it; a test compares. Columns of what is counted come from
+their declarations. Objects may have more than is said here: new fields come without a new ``format``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pairproof.harness.runs.schema import FACTS
+from pairproof.harness.verdict import Verdict
+from pairproof.reports import scenarios
+from pairproof.reports.measures import FIRSTS, HISTORIES, LISTS, MEASURES, PERCENTILES, SPREADS
+from pairproof.reports.model import FORMAT, Report
+
+PLACE = Path("docs/report.schema.json")
+
+Schema = dict[str, Any]
+
+TEXT, NUMBER, FLAG, ANY = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}, Schema()
+TEXTS, NUMBERS = {"type": "array", "items": TEXT}, {"type": "array", "items": NUMBER}
+OPTIONAL = {"type": ["integer", "null"]}
+JUDGED = {"enum": [each.value for each in Verdict]}
+TOLD = {"enum": list(scenarios.VERDICTS)}
+OBJECT = {"type": ["object", "null"]}
+
+BY_HAND: dict[str, Schema] = {
+    "runs": {"run": TEXT, "target": TEXT, "lab": TEXT, "folder": TEXT, "verdict": TOLD, "state": TEXT},
+    "scenarios": {"run": TEXT, "target": TEXT, "lab": TEXT, "name": TEXT, "verdict": TOLD, "reasons": TEXTS},
+    "findings": {
+        "number": NUMBER, "run": TEXT, "target": TEXT, "lab": TEXT, "law": TEXT, "text": TEXT, "cause": TEXT,
+        "program": TEXTS, "schedule": OBJECT, "replay": TEXT, "trial": NUMBER, "shrunk_trial": NUMBER, "shrunk": FLAG,
+        "scenario": TEXT,
+    },
+    "causes": {"target": TEXT, "lab": TEXT, "cause": TEXT, "laws": TEXTS, "first": NUMBER, "findings": NUMBERS},
+    "laws": {"id": TEXT, "promise": TEXT, "source": TEXT, "needs": TEXTS},
+    "corrupt": {"folder": TEXT, "reason": TEXT},
+    "trials": {
+        "run": TEXT, "trial": NUMBER, "origin": TEXT, "seed": TEXT, "events": NUMBER, "scenario": TEXT,
+        "judged": NUMBER, "violated": TEXTS, "unknown": TEXTS, "schedule": OBJECT,
+    },
+}  # fmt: skip
+"""Rows that no table declares."""
+
+NUMBERED = frozenset(("masters", "slaves", "rank", "trial", "seq", "stored_judged", "again_judged"))
+"""Keys of counted rows, and columns of lists, that are numbers; all others are texts."""
+
+
+def made() -> Schema:
+    """The schema."""
+    rows = {name: _keys(columns) for name, columns in (("doubts", FIRSTS), ("problems", LISTS["problems"]))}
+    rows |= {name: _keys(each.keys) | _numbers(each.sums) for name, each in MEASURES.items()}
+    rows |= {name: _keys(each.keys) | _numbers(each.columns[len(each.keys) :]) for name, each in SPREADS.items()}
+    rows["histories"] = _keys(HISTORIES.keys) | _numbers(HISTORIES.sums)
+    rows["by_run"] |= {"verdict": JUDGED, "forbidden": FLAG, "few": FLAG, "remark": TEXT}
+    rows["faults"] |= {"effect": OBJECT}
+    rows |= BY_HAND
+    fields = {name: _rows(rows[name]) for name in Report._fields if name in rows}
+    fields |= {"format": {"const": FORMAT}, "verdict": TOLD}
+    fields |= dict.fromkeys(("rejudged", "power", "compared"), OBJECT)
+    fields |= dict.fromkeys(("made", "version", "headline"), TEXT)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "pairproof report.json",
+        "description": f"Facts of runs: {', '.join(FACTS)}. Times whose names end in _ns are nanoseconds.",
+        "type": "object",
+        "required": ["format", *Report._fields],
+        "properties": fields,
+    }
+
+
+def _rows(columns: Schema) -> Schema:
+    return {"type": "array", "items": {"type": "object", "required": list(columns), "properties": columns}}
+
+
+def _keys(names: Iterable[str]) -> Schema:
+    return {name: OPTIONAL if name in NUMBERED else {"type": ["string", "null"]} for name in names}
+
+
+def _numbers(names: Iterable[str]) -> Schema:
+    # What stayed open has no percentiles.
+    return {name: OPTIONAL if name in PERCENTILES else NUMBER for name in names}
+
+
+if __name__ == "__main__":
+    place = Path(sys.argv[1]) if sys.argv[1:] else PLACE
+    place.write_text(json.dumps(made(), indent=1) + "\n", encoding="utf-8")
