@@ -62,12 +62,15 @@ One command that explores or records makes one folder, `runs/<run>/` unless told
 | `findings/NNNN.json` | a violation, its minimal schedule and the line that replays it |
 | `failures/NNNN.json` | a trial in which the lab failed, which no law judges: like a finding, without a law, and with \
 what there is of its history and logs |
+| `chunks/NNNNN.json` | of a campaign: what the chunk of that number came to; written last, it commits the part |
 | `logs/NNNNNN-NODE.log` | of a trial whose history is kept, where nodes are processes: the end of what each said |
 
 Every file is written under a hidden name and renamed, so a reader never meets half of one. A part has the same number
 in every table, and its `trials` file is renamed last: a number that `trials` lacks does not count. A run that was
 killed therefore holds whole trials only; its `state` is still `running`, and at most its last part is missing.
-`coverage` is written once, when the run ends, under the number of its last part.
+`coverage` is written once, when the run ends, under the number of its last part; in a campaign with each part.
+Columns are only added: unknown ones are ignored, and those that a part lacks are null. Parts of format 1 lack the last
+six of `trials`.
 Parquet pages carry checksums. A folder of another format, or one that is damaged, is refused in one line that names
 the file. So is one that lost files: when a run ends, `contents` lists all parts with their rows, findings, failures and
 logs. A run that was killed has no such list: what it committed can be read unless a number of its parts is missing, a
