@@ -1,7 +1,7 @@
-"""Leads a campaign: what is left to play goes to an engine, violations are made small, and the run is closed.
+"""Leads a campaign: hands the chunks that are left to an engine, shrinks violations, and closes the run.
 
-Everything that counts is in the run's folder, so a campaign whose leader or players were killed is taken up by whoever
-names the folder. Violations are told when all chunks are done, so who played which does not matter.
+All state is in the run's folder, so any process can go on with a campaign whose leader or players were killed.
+Violations are shrunk when all chunks are done, so the findings do not depend on which process played which chunk.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
@@ -93,7 +94,7 @@ class Campaign:
         (self.writer.folder / playing.FOLDER).mkdir(exist_ok=True)
         self._done = dict(self._found())
         before = len(self._done)
-        # Whoever plays may have another working directory.
+        # Players may have another working directory.
         folder = str(self.writer.folder.absolute())
         left = [each for each in self._chunks if each.part not in self._done]
         self._tell(before)
@@ -114,7 +115,9 @@ class Campaign:
         self._adopt()
         if self._small:
             self.writer.coverage(self._coverage.rows())
-        self.writer.close(state, reason=reason, seconds=round(monotonic() - self._began, 3), searches=self._searches())
+        self.writer.close(
+            state, reason=reason, seconds=round(monotonic() - self._began, 3), searches=self.summary().searches()
+        )
 
     def summary(self) -> Summary:
         """What it came to."""
@@ -128,7 +131,7 @@ class Campaign:
         if self._small:
             by_origin["shrink"] = self._small
         coverage.merge(self._coverage)
-        coverage.merge(self._covered())
+        coverage.merge(self._covered)
         return Summary(
             {law: frozenset(each) for law, each in seen.items()}, by_origin.total(), self._events, dict(by_origin),
             [each for each, _ in self.findings], self._totals(), monotonic() - self._began, coverage,
@@ -186,7 +189,7 @@ class Campaign:
         return [self._done[part] for part in sorted(self._done)]
 
     def _violating(self) -> Iterator[Violating]:
-        """The trials that are made small: of each law the first one of each of its first causes."""
+        """The trials to shrink: for each law, the first trial of each of its first causes."""
         chosen: dict[tuple[str, int], None] = {}
         for law in self.plan.laws:
             first: dict[str, int] = {}
@@ -233,7 +236,9 @@ class Campaign:
             finding = each._replace(shrunk_trial=number)
             self.findings.append((finding, self.writer.finding(finding)))
 
+    @cached_property
     def _covered(self) -> CoverageTable:
+        """Of all chunks; asked when they are known, and read once."""
         found = CoverageTable()
         for told in self._in_order():
             if told.rows.get("coverage"):
@@ -244,9 +249,6 @@ class Campaign:
 
     def _totals(self) -> dict[str, int]:
         return {name: len(each) for name, each in bench(self.plan).listed.items() if name != CORPUS}
-
-    def _searches(self) -> list[dict[str, object]]:
-        return self.summary().searches()
 
 
 def _duration(seconds: float) -> str:

@@ -13,6 +13,7 @@ import click
 from pairproof.harness import invocation, resolve
 from pairproof.harness import judge as judging
 from pairproof.harness.commands import options, output
+from pairproof.harness.commands.check import MAX_TRIALS, make_report
 from pairproof.harness.commands.exploration import Bounds, Request
 from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, PairproofError, UsageError
 from pairproof.harness.profiles import PROFILES, profile
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from pairproof.harness.campaign.campaign import Campaign, Engine
     from pairproof.harness.campaign.plan import Plan
 
-MAX_TRIALS = 100_000_000
 EVERY_S = 5.0
 DEFAULT = "deep"
 """The profile whose shares and sample a campaign has."""
@@ -89,8 +89,6 @@ def command(
         code = _led(campaign, engine, master, jobs)
     code = _told(campaign, code, json_to)
     if report:
-        from pairproof.harness.commands.check import make_report
-
         made = make_report(campaign.writer.folder, json_to, report_engine)
         code = EXIT_VIOLATED if EXIT_VIOLATED in (code, made) else code or made
     sys.exit(code)
