@@ -46,14 +46,14 @@ check: $(VENV)/.dev ## lint, formatting, types, and which room may import which
 bench: $(VENV)/.dev jdk $(VENV)/.java ## measure: searches, judges, brokers, also beside Java brokers
 	@for each in tests/bench/bench_*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
 
-nightly: $(VENV)/.dev jdk $(VENV)/.java browser ## two hours: what tests have no time for: .ci/nightly says what
+nightly: $(VENV)/.nightly jdk $(VENV)/.java browser ## two hours: what tests have no time for: .ci/nightly says what
 	@trap 'sh .ci/engine stop' EXIT; trap 'exit 130' INT TERM; \
 	  $(engine); bash .ci/nightly
 
 lock: $(VENV)/.base ## resolve requirements/*.in to new exact versions
 	@$(PIP) install uv
-	@cd requirements && for each in build run dev jre; do \
-	  ../$(UV) --upgrade $$( [ $$each = dev ] && echo '--constraint run.txt' ) $$each.in -o $$each.txt || exit 1; done
+	@cd requirements && for each in build run dev nightly jre; do \
+	  ../$(UV) --upgrade $$( case $$each in dev) echo '--constraint run.txt' ;; nightly) echo '--constraint dev.txt' ;; esac ) $$each.in -o $$each.txt || exit 1; done
 
 clean: ## remove .venv, downloaded tools and caches; recorded runs stay
 	@rm -rf $(VENV) .tools build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
@@ -76,6 +76,11 @@ $(VENV)/.run: requirements/run.txt pyproject.toml $(VENV)/.base
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 	$(say) 'tools for tests and checks'
 	@$(INSTALL) -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.nightly: requirements/nightly.txt $(VENV)/.dev
+	$(say) 'an object store for tests'
+	@$(INSTALL) -r requirements/nightly.txt
 	@touch $@
 
 # Spark uses the machine's Java where it suits; otherwise a runtime that comes as a wheel. Without either only the tables

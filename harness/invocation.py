@@ -29,6 +29,9 @@ def program() -> str:
 
 def shown(path: Path) -> str:
     """A path as a shell takes it; relative where it is below the current folder."""
+    if not isinstance(path, Path):
+        # A URL, see pairproof.harness.runs.places.
+        return shlex.quote(str(path))
     absolute = path.absolute()
     near = absolute.is_relative_to(Path.cwd())
     return shlex.quote(str(absolute.relative_to(Path.cwd()) if near else absolute))

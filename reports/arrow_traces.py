@@ -1,6 +1,9 @@
 """The recorded histories of a piece of a run, measured and judged again, and how what was measured is distributed."""
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +18,10 @@ from pairproof.reports.traces.histories import batches, numbered, schema
 from pairproof.reports.traces.measured import TABLES
 
 VALUES = "values"
-"""The column of what is distributed, a list of numbers in each row."""
+"""The column of what is distributed: in each row a list of values, with how often each occurs."""
+
+EXACT, DIGITS = 10_000, 3
+"""Of more values than that the distribution is told of values rounded up to so many digits."""
 
 BESIDE = ("run", "trial", *PLACE, *Deployment._fields)
 
@@ -51,39 +57,97 @@ def first(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
 
 
 def gathered(view: pa.Table, each: Spread) -> pa.Table:
-    """One spread of a view that has ``run`` and ``trial``, its values not told yet: in :data:`VALUES`, null where one
-    was to be measured and is not known."""
-    groups: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+    """One spread of a view that has ``run`` and ``trial``: its values, null where one was to be measured and is not
+    known, and how often each occurs."""
     wanted = [*each.keys, "run", "trial", *each.sums, *([each.value] if each.value else [])]
     width = len(each.keys)
+    found: dict[tuple[Any, ...], _Gathered] = {}
     for row in zip(*(view[name].to_pylist() for name in wanted), strict=True):
-        groups.setdefault(row[:width], []).append(row[width:])
-    lines = [(*key, *_gathered(rows, each)) for key, rows in groups.items()]
-    names = [*each.keys, "trials", *each.sums, *([VALUES] if each.value else [])]
-    kinds = [view.schema.field(name).type for name in each.keys] + [ARROW[int]] * (1 + len(each.sums))
-    return _table(lines, names, [*kinds, *([pa.list_(ARROW[int])] if each.value else [])])
+        group = found.setdefault(row[:width], _Gathered(each))
+        group.trials.add(row[width : width + 2])
+        group.add(row[width + 2 : width + 2 + len(each.sums)], [(row[-1], 1)] if each.value else ())
+    kinds = [view.schema.field(name).type for name in each.keys]
+    lines = [(*key, len(group.trials), *group.sums, *group.told()) for key, group in found.items()]
+    return _gathered_table(lines, each, kinds)
 
 
-def _gathered(rows: Sequence[tuple[Any, ...]], each: Spread) -> tuple[Any, ...]:
-    trials = len({row[:2] for row in rows})
-    sums = [sum(row[2 + number] or 0 for row in rows) for number in range(len(each.sums))]
-    return trials, *sums, *([[row[-1] for row in rows]] if each.value else [])
+def together(rows: pa.Table, each: Spread) -> pa.Table:
+    """What was :func:`gathered` of several pieces, as of one."""
+    kinds = [rows.schema.field(name).type for name in each.keys]
+    lines = [(*key, group.number, *group.sums, *group.told()) for key, group in _groups(rows, each)]
+    return _gathered_table(lines, each, kinds)
 
 
 def spread(rows: pa.Table, each: Spread) -> pa.Table:
-    """The spread of what was :func:`gathered`, of one piece or of several together."""
-    groups: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
-    width = len(each.keys)
+    """The spread of what was :func:`gathered`, of one piece or of several."""
+    lines = [
+        (*key, group.number, *group.sums, *(_distribution(group.values) if each.value else ()))
+        for key, group in sorted(_groups(rows, each), key=lambda found: found[0])
+    ]
+    kinds = [rows.schema.field(name).type for name in each.keys]
+    return _table(lines, each.columns, kinds + [ARROW[int]] * (len(each.columns) - len(kinds)))
+
+
+class _Gathered:
+    """Of one group: its trials, sums, and how often each value occurs."""
+
+    def __init__(self, each: Spread) -> None:
+        self.trials: set[tuple[str, int]] = set()
+        self.number = 0
+        self.sums = [0] * len(each.sums)
+        self.has_values = bool(each.value)
+        self.values: Counter[int | None] = Counter()
+
+    def add(self, sums: Sequence[int | None], values: Iterable[tuple[int | None, int]]) -> None:
+        for number, value in enumerate(sums):
+            self.sums[number] += value or 0
+        for value, times in values:
+            self.values[value] += times
+
+    def told(self) -> tuple[Any, ...]:
+        if not self.has_values:
+            return ()
+        known = sorted(_rounded(self.values).items(), key=lambda found: (found[0] is not None, found[0]))
+        return ([{"value": value, "times": times} for value, times in known],)
+
+
+def _groups(rows: pa.Table, each: Spread) -> Iterable[tuple[tuple[Any, ...], _Gathered]]:
+    found: dict[tuple[Any, ...], _Gathered] = {}
+    width, sums = len(each.keys), len(each.sums)
     for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-        groups.setdefault(row[:width], []).append(row[width:])
-    lines = [(*key, *_told(found, each)) for key, found in sorted(groups.items())]
-    kinds = [rows.schema.field(name).type for name in each.keys] + [ARROW[int]] * (len(each.columns) - width)
-    return _table(lines, each.columns, kinds)
+        group = found.setdefault(row[:width], _Gathered(each))
+        group.number += row[width]
+        values = ((told["value"], told["times"]) for told in row[-1]) if each.value else ()
+        group.add(row[width + 1 : width + 1 + sums], values)
+    for group in found.values():
+        group.values = _rounded(group.values)
+    return found.items()
 
 
-def _told(rows: Sequence[tuple[Any, ...]], each: Spread) -> tuple[int | None, ...]:
-    sums = [sum(row[number] for row in rows) for number in range(1 + len(each.sums))]
-    return *sums, *(_distribution([value for row in rows for value in row[-1]]) if each.value else ())
+def _rounded(values: Counter[int | None]) -> Counter[int | None]:
+    """As they are, up to :data:`EXACT` of them; more are rounded up, so that few differ.
+
+    The same in whatever pieces they come: a piece with too many is one of a group with too many, and what is rounded
+    stays as it is.
+    """
+    if values.total() <= EXACT:
+        return values
+    found: Counter[int | None] = Counter()
+    for value, times in values.items():
+        found[value if value is None else rounded_up(value)] += times
+    return found
+
+
+def rounded_up(value: int) -> int:
+    """To :data:`DIGITS` digits."""
+    unit: int = 10 ** max(0, len(str(abs(value))) - DIGITS)
+    return -(-value // unit) * unit
+
+
+def _gathered_table(lines: Sequence[tuple[Any, ...]], each: Spread, kinds: Sequence[Any]) -> pa.Table:
+    names = [*each.keys, "trials", *each.sums, *([VALUES] if each.value else [])]
+    told = [pa.list_(pa.struct([("value", ARROW[int]), ("times", ARROW[int])]))] if each.value else []
+    return _table(lines, names, [*kinds, *[ARROW[int]] * (1 + len(each.sums)), *told])
 
 
 def _table(lines: Sequence[tuple[Any, ...]], names: Sequence[str], kinds: Sequence[Any]) -> pa.Table:
@@ -91,8 +155,11 @@ def _table(lines: Sequence[tuple[Any, ...]], names: Sequence[str], kinds: Sequen
     return pa.table([pa.array(values, kind) for values, kind in zip(columns, kinds, strict=True)], names=list(names))
 
 
-def _distribution(amounts: Sequence[int | None]) -> tuple[int | None, ...]:
-    known = sorted(each for each in amounts if each is not None)
+def _distribution(values: Counter[int | None]) -> tuple[int | None, ...]:
+    known = sorted((value, times) for value, times in values.items() if value is not None)
+    number = sum(times for _, times in known)
     # Rounded up in whole numbers: the first value that so many in a hundred do not exceed.
-    shares = [known[-(-share * len(known) // 100) - 1] if known else None for share in PERCENTILES.values()]
-    return len(amounts), len(amounts) - len(known), *shares
+    wanted = [-(-share * number // 100) for share in PERCENTILES.values()]
+    ends = list(accumulate(times for _, times in known))
+    shares = [known[bisect_left(ends, least)][0] if known else None for least in wanted]
+    return values.total(), values.total() - number, *shares

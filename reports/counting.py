@@ -2,8 +2,8 @@
 
 Runs are counted in pieces, a few parts of one run each (:func:`pieces`). What a piece comes to (:func:`counted`) is
 small and can be merged with others' (:func:`merged`): sums are added, of lists the first rows stay, and of what is
-distributed the values are kept until all are known (:func:`told`). A trial is whole in one part, so trials are counted
-where they are. Memory is a piece's, whatever the runs have; and any pieces give the same tables.
+distributed it is kept how often each value occurs until all are known (:func:`told`). A trial is whole in one part, so
+trials are counted where they are. Memory is a piece's, whatever the runs have; and any pieces give the same tables.
 """
 
 import json
@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairproof.harness.runs import schema
-from pairproof.harness.runs.tables import SCHEMAS, read_part
+from pairproof.harness.runs.reader import read as read_rows
+from pairproof.harness.runs.tables import SCHEMAS
 from pairproof.harness.verdict import CORPUS, Verdict
 from pairproof.reports import arrow_traces
 from pairproof.reports.inputs import RunInput, columns
@@ -41,17 +42,20 @@ from pairproof.reports.measures import (
 
 Tables = dict[str, pa.Table]
 
-PIECE_BYTES = 8 << 20
-"""Of parts that are counted at once, histories left out; a part is never cut."""
-PIECE_EVENTS_BYTES = 16 << 20
-"""The same of histories."""
+PIECE_ROWS = 1_000_000
+"""Of parts that are counted at once, histories left out: some 200 MB. A part is never cut."""
+PIECE_EVENTS = 2_000_000
+"""The same of histories, of which one is in memory at a time."""
+
+MERGED_AT_ONCE = 32
+"""Pieces whose counts are in memory."""
 
 UNREADABLE = "unreadable"
 """The table of parts, by run and name, whose histories nobody can read to their end."""
 
 
 def measure(runs: Sequence[RunInput], judging: bool = True) -> Tables:
-    """All that :func:`told` says, counted in this process."""
+    """All that :func:`told` says, counted in this process. CorruptRun if a part cannot be read."""
     return told(counted(piece, judging) for piece in pieces(runs))
 
 
@@ -59,13 +63,13 @@ def pieces(runs: Iterable[RunInput]) -> Iterator[RunInput]:
     """The runs in pieces; of one that recorded nothing one without parts."""
     for run in runs:
         names = [path.name for path in run.parts["trials"]] or [""]
-        sizes = {table: {path.name: path.stat().st_size for path in paths} for table, paths in run.parts.items()}
+        sizes = {table: {path.name: rows for path, rows in paths.items()} for table, paths in run.parts.items()}
         chosen: list[str] = []
         small = large = 0
         for name in names:
             more = sum(each.get(name, 0) for table, each in sizes.items() if table != "history")
             events = sizes["history"].get(name, 0)
-            if chosen and (small + more > PIECE_BYTES or large + events > PIECE_EVENTS_BYTES):
+            if chosen and (small + more > PIECE_ROWS or large + events > PIECE_EVENTS):
                 yield _piece(run, chosen)
                 chosen, small, large = [], 0, 0
             chosen.append(name)
@@ -75,12 +79,15 @@ def pieces(runs: Iterable[RunInput]) -> Iterator[RunInput]:
 
 def _piece(run: RunInput, names: Container[str]) -> RunInput:
     # Findings and scenarios are not counted, and would travel with each.
-    parts = {table: [path for path in paths if path.name in names] for table, paths in run.parts.items()}
+    parts = {
+        table: {path: rows for path, rows in paths.items() if path.name in names} for table, paths in run.parts.items()
+    }
     return RunInput(run.folder, run.facts, [], parts)
 
 
 def counted(run: RunInput, judging: bool) -> Tables:
-    """What a piece comes to; see :func:`merged`."""
+    """What a piece comes to; see :func:`merged`. CorruptRun if a part of it cannot be read; of histories they are told
+    as :data:`UNREADABLE`."""
     runs = [run]
     verdicts, trials, faults = (read(runs, table) for table in ("verdicts", "trials", "faults"))
     views = {
@@ -105,10 +112,19 @@ def counted(run: RunInput, judging: bool) -> Tables:
 
 def merged(counts: Iterable[Tables]) -> Tables:
     """What several pieces come to together, as one of them would."""
-    known = list(counts) or [_nothing()]
+    known: list[Tables] = []
+    for each in counts:
+        known.append(each)
+        if len(known) == MERGED_AT_ONCE:
+            known = [_merged(known)]
+    return _merged(known or [_nothing()])
+
+
+def _merged(known: Sequence[Tables]) -> Tables:
     rows = {name: pa.concat_tables([each[name] for each in known]) for name in known[0]}
     found = {name: _sum(rows[name], each) for name, each in MEASURES.items() if name in rows}
     found |= {name: arrow_traces.first(rows[name], columns) for name, columns in LISTS.items()}
+    found |= {name: arrow_traces.together(rows[name], each) for name, each in SPREADS.items()}
     keys, sums = BY_SEARCH
     return rows | found | {
         "firsts": _firsts(rows["firsts"]), "histories": _sum(rows["histories"], HISTORIES),
@@ -126,7 +142,7 @@ def told(counts: Iterable[Tables]) -> Tables:
 
 
 def _nothing() -> Tables:
-    empty: dict[str, list[Path]] = {table: [] for table in schema.TABLES}
+    empty: dict[str, dict[Path, int]] = {table: {} for table in schema.TABLES}
     return counted(RunInput(Path(), {"run": "", "target": "", "lab": "", "laws": [], "observes": []}, [], empty), False)
 
 
@@ -142,7 +158,7 @@ def read(runs: Sequence[RunInput], table: str) -> pa.Table:
     ]
     for run in runs:
         for part in run.parts[table]:
-            rows = read_part(part).select(names)
+            rows = read_rows(part).select(names)
             for fact in ("target", "lab"):
                 rows = rows.append_column(fact, pa.repeat(run.facts[fact], len(rows)))
             pieces.append(rows)
@@ -165,7 +181,7 @@ def of_trials(
     for run in runs:
         for part in run.parts[table] if run.run in by_run else ():
             if (run.run, part.name) not in without:
-                rows = read_part(part, by_run[run.run]).select(names)
+                rows = read_rows(part, by_run[run.run]).select(names)
                 pieces.append(rows if at_most is None else rows.filter(pc.less(rows["seq"], at_most)))
     return pa.concat_tables(pieces).sort_by([(key, "ascending") for key in ("run", "trial", "seq") if key in names])
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from pairproof.harness.errors import CorruptRun
 from pairproof.reports import counting, java
 from pairproof.reports.counting import Tables
 from pairproof.reports.errors import NoJava
-from pairproof.reports.inputs import RunInput
+from pairproof.reports.inputs import Corrupt, RunInput
 from pairproof.reports.measures import SPARK
 
 if TYPE_CHECKING:
@@ -22,48 +23,98 @@ TASKS_PER_CORE = 4
 """Pieces differ in size: with several tasks for each core none waits long for the last one."""
 
 Said = Callable[[str], None]
+Answer = tuple[Tables, dict[str, str]]
+"""What some pieces come to, and of runs with a part that cannot be read the reason."""
+Count = Callable[[Sequence[RunInput]], Iterable[Answer]]
+
+
+class Counted(NamedTuple):
+    """What :func:`pairproof.reports.counting.told` says of the runs that could be read, and the others."""
+
+    tables: Tables
+    runs: list[RunInput]
+    corrupt: list[Corrupt]
+    without_spark: str = ""
+    """Why it was not Spark that counted, if it was to: there is no Java."""
 
 
 def count(
     engine: str, master: str | None, runs: Sequence[RunInput], judging: bool, said: Said = lambda _: None
-) -> tuple[Tables, str]:
-    """What :func:`pairproof.reports.counting.told` says, counted by this engine; and why it was not Spark, if it was to
-    be: there is no Java. ``judging``: recorded histories are judged again. ``master``: a cluster's, or None."""
-    if engine != SPARK:
-        said("counting")
-        return counting.measure(runs, judging), ""
-    try:
-        java.find()
-    except NoJava as why:
-        said("counting without Spark")
-        return counting.measure(runs, judging), f"counted without Spark: {why}"
+) -> Counted:
+    """Have this engine count. ``judging``: recorded histories are judged again. ``master``: a cluster's, or None."""
+    without_spark = ""
+    if engine == SPARK:
+        try:
+            java.find()
+        except NoJava as why:
+            without_spark = f"counted without Spark: {why}"
+    if engine != SPARK or without_spark:
+        said("counting without Spark" if without_spark else "counting")
+        return here(runs, judging)._replace(without_spark=without_spark)
     # Imported only where it is used.
     from pairproof.reports.session import carry_code, session
 
     said("starting Spark")
-    size = sum(run.size_bytes for run in runs)
-    with TemporaryDirectory(prefix="pairproof-code-") as folder, session(master, size) as spark:
+    rows = sum(run.rows for run in runs)
+    with TemporaryDirectory(prefix="pairproof-code-") as folder, session(master, rows) as spark:
         if master is not None:
             carry_code(spark, Path(folder))
         said("Spark: counting")
-        return on_spark(spark, runs, judging), ""
+        return on_spark(spark, runs, judging)
 
 
-def on_spark(spark: SparkSession, runs: Sequence[RunInput], judging: bool) -> Tables:
-    """The same by a session that is there: one job, whose tasks count some pieces each."""
+def here(runs: Sequence[RunInput], judging: bool) -> Counted:
+    """Counted in this process, a piece after the other."""
+    return _whole(runs, lambda some: (_piece(piece, judging) for piece in counting.pieces(some)))
+
+
+def on_spark(spark: SparkSession, runs: Sequence[RunInput], judging: bool) -> Counted:
+    """Counted by a session that is there: one job, whose tasks count some pieces each."""
+    return _whole(runs, lambda some: _job(spark, some, judging))
+
+
+def _whole(runs: Sequence[RunInput], counts: Count) -> Counted:
+    """Count the runs; where a part of one cannot be read, count the others again, since sums over several runs cannot
+    be taken apart."""
+    corrupt: list[Corrupt] = []
+    while True:
+        damaged: dict[str, str] = {}
+        tables = counting.told(_undamaged(counts(runs), damaged))
+        if not damaged:
+            return Counted(tables, list(runs), corrupt)
+        corrupt += [Corrupt(str(run.folder), damaged[run.run]) for run in runs if run.run in damaged]
+        runs = [run for run in runs if run.run not in damaged]
+
+
+def _undamaged(answers: Iterable[Answer], damaged: dict[str, str]) -> Iterator[Tables]:
+    for tables, reasons in answers:
+        damaged |= reasons
+        if not reasons:
+            yield tables
+
+
+def _job(spark: SparkSession, runs: Sequence[RunInput], judging: bool) -> Iterator[Answer]:
     listed = list(counting.pieces(runs))
     tasks = min(len(listed), TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
     if not tasks:
-        return counting.told(())
+        return
     groups = [(listed[number::tasks], judging) for number in range(tasks)]
-    answers = spark.sparkContext.parallelize(groups, tasks).map(_counted).collect()
-    return counting.told({name: _read(each) for name, each in answer.items()} for answer in answers)
+    for written, damaged in spark.sparkContext.parallelize(groups, tasks).map(_counted).collect():
+        yield {name: _read(each) for name, each in written.items()}, damaged
 
 
-def _counted(task: tuple[list[RunInput], bool]) -> dict[str, bytes]:
+def _piece(piece: RunInput, judging: bool) -> Answer:
+    try:
+        return counting.counted(piece, judging), {}
+    except CorruptRun as why:
+        return {}, {piece.run: str(why)}
+
+
+def _counted(task: tuple[list[RunInput], bool]) -> tuple[dict[str, bytes], dict[str, str]]:
     listed, judging = task
-    found = counting.merged(counting.counted(each, judging) for each in listed)
-    return {name: _written(each) for name, each in found.items()}
+    damaged: dict[str, str] = {}
+    found = counting.merged(_undamaged((_piece(each, judging) for each in listed), damaged))
+    return {name: _written(each) for name, each in found.items()}, damaged
 
 
 def _written(table: pa.Table) -> bytes:

@@ -1,12 +1,10 @@
 """Opens run folders for a report, and tells the ones that can be read from those that cannot.
 
 A report over many runs must not fail because one of them is damaged: such a folder is named with the reason and left
-out. What Spark reads of it is checked here first, since an error inside its job would name no folder. Pages of
-histories are not, since the tasks that read them say themselves what is damaged. Reading itself is
-:class:`~pairproof.harness.runs.reader.RunReader`'s business.
+out. Only facts, findings and the footers of parts are read here; a damaged page is met by the task that counts it,
+which says so. Reading itself is :class:`~pairproof.harness.runs.reader.RunReader`'s business.
 """
 
-from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +23,8 @@ class RunInput(NamedTuple):
     folder: Path
     facts: Facts
     findings: list[dict[str, Any]]
-    parts: dict[str, list[Path]]
+    parts: dict[str, dict[Path, int]]
+    """And the rows of each."""
     scenarios: list[dict[str, Any]] = []
     """See :func:`pairproof.reports.scenarios.rows`."""
 
@@ -34,8 +33,8 @@ class RunInput(NamedTuple):
         return str(self.facts["run"])
 
     @property
-    def size_bytes(self) -> int:
-        return sum(part.stat().st_size for parts in self.parts.values() for part in parts)
+    def rows(self) -> int:
+        return sum(sum(parts.values()) for parts in self.parts.values())
 
 
 class Corrupt(NamedTuple):
@@ -79,9 +78,5 @@ def open_run(folder: Path) -> RunInput:
     played = scenarios.rows(reader.facts, str(folder / "run.json"))
     scenarios.check_left_out(reader.facts, str(folder / "run.json"))
     # Absolute: a Spark task may have another working directory.
-    parts = {table: [path.absolute() for path in reader.parts(table)] for table in schema.TABLES}
-    for table in schema.TABLES:
-        if table != "history":
-            # Reads every page, keeps none: a damaged one shows only when it is read.
-            deque(reader.table(table), maxlen=0)
+    parts = {table: {path.absolute(): rows for path, rows in reader.parts(table).items()} for table in schema.TABLES}
     return RunInput(folder, reader.facts, reader.findings(), parts, played)

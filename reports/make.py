@@ -98,7 +98,8 @@ def make_report(
     said("reading run folders")
     runs, corrupt = inputs.open_runs(folders)
     _clear(out)
-    measured, without_spark = engines.count(engine, master, runs, rejudge, said)
+    counted = engines.count(engine, master, runs, rejudge, said)
+    measured, runs, corrupt = counted.tables, counted.runs, [*corrupt, *counted.corrupt]
     by_search, kept_rows, unreadable = (measured.pop(name) for name in ("by_search", "kept", counting.UNREADABLE))
     report = model.assemble(runs, corrupt, measured, rejudge)
     said("histories of findings")
@@ -116,7 +117,7 @@ def make_report(
     _write_tables(measured, report, out / "tables")
     _write_files(report, out)
     index = pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), out, strength)
-    return Made(out, report, index, without_spark)
+    return Made(out, report, index, counted.without_spark)
 
 
 def _compared(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], rows: pa.Table) -> Row:

@@ -30,8 +30,8 @@ LOCAL = "local[*]"
 CLUSTER = "cluster"
 """Whatever spark-submit was told."""
 
-SMALL_BYTES = 256 * 1024 * 1024
-"""Inputs below this gain more from a JVM that starts fast than from one that optimises."""
+SMALL_ROWS = 50_000_000
+"""Runs with fewer gain more from a JVM that starts fast than from one that optimises."""
 
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set where spark-submit started this process: then its JVM, master and settings are used."""
@@ -53,8 +53,8 @@ def worker_python(master: str) -> str:
     return sys.executable if master.startswith("local") else os.environ.get("PYSPARK_PYTHON", sys.executable)
 
 
-def settings(master: str, input_bytes: int, name: str = "pairproof report") -> dict[str, str]:
-    """Spark's settings for ``input_bytes`` of run folders; a cluster keeps its own network and memory settings."""
+def settings(master: str, input_rows: int, name: str = "pairproof report") -> dict[str, str]:
+    """Spark's settings for runs with ``input_rows`` rows; a cluster keeps its own network and memory settings."""
     chosen = {
         "spark.master": master,
         "spark.app.name": name,
@@ -74,13 +74,13 @@ def settings(master: str, input_bytes: int, name: str = "pairproof report") -> d
             "spark.driver.memory": "2g",
             "spark.sql.shuffle.partitions": str(min(8, 2 * (os.cpu_count() or 1))),
         }
-        if input_bytes < SMALL_BYTES:
+        if input_rows < SMALL_ROWS:
             chosen["spark.driver.extraJavaOptions"] = FAST_START
     return chosen
 
 
 @contextlib.contextmanager
-def session(master: str | None = None, input_bytes: int = 0, name: str = "pairproof report") -> Iterator[SparkSession]:
+def session(master: str | None = None, input_rows: int = 0, name: str = "pairproof report") -> Iterator[SparkSession]:
     """A Spark session for the ``with`` block, called ``name`` on a cluster.
 
     Raises :class:`~pairproof.reports.errors.NoJava` before anything is started, and
@@ -97,7 +97,7 @@ def session(master: str | None = None, input_bytes: int = 0, name: str = "pairpr
         raise UsageError("--master is for spark-submit here, which started this; give it to that alone")
     home = java.find().home
     folder = Path(tempfile.mkdtemp(prefix="pairproof-spark-"))
-    chosen = settings(master or (CLUSTER if submitted else LOCAL), input_bytes, name)
+    chosen = settings(master or (CLUSTER if submitted else LOCAL), input_rows, name)
     chosen |= {"spark.sql.warehouse.dir": str(folder / "warehouse")}
     try:
         with _environment(home, chosen["spark.master"]), warnings.catch_warnings():

@@ -20,7 +20,7 @@ from pairproof.harness.errors import CorruptRun
 from pairproof.harness.finding import Small, findings_of, smallest
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.keeps import Keeps, measured
-from pairproof.harness.runs import atomic, parts
+from pairproof.harness.runs import atomic, parts, places
 from pairproof.harness.runs.parts import About, Pending
 from pairproof.harness.runs.sampling import sampling
 from pairproof.harness.schedule_json import from_json
@@ -92,7 +92,7 @@ def play_chunk(plan: Plan, folder: str, about: About, chunk: Chunk) -> Told:
             if why := pending[-1].cause:
                 for each in violated(trial):
                     first.setdefault(each.law, {}).setdefault(why, trial.number)
-    place = Path(folder)
+    place = places.place(folder)
     rows = parts.write(place, about, chunk.part, pending, coverage.rows())
     told = Told(
         chunk.part, chunk.origin, len(pending), events, rows, {law: dict(each) for law, each in verdicts.items()},

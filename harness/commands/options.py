@@ -14,6 +14,7 @@ from pairproof.harness import resolve
 from pairproof.harness.commands.output import say
 from pairproof.harness.errors import UsageError
 from pairproof.harness.ports import Target
+from pairproof.harness.runs.places import Place
 from pairproof.harness.schedule_json import check_text
 from pairproof.harness.workers import MAX_JOBS
 
@@ -142,10 +143,10 @@ def runs(where: str = "") -> Callable[[Decorated], Decorated]:
     return click.option(
         "--runs",
         "runs_folder",
-        type=click.Path(path_type=Path),
+        type=Place(),
         default=RUNS,
         show_default=True,
-        help=f"Where run folders go{where}.",
+        help=f"Where run folders go{where}; a folder, or a URL such as s3a://bucket/runs.",
     )
 
 

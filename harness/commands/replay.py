@@ -16,6 +16,7 @@ import click
 from pairproof.harness.commands.output import console, json_option, say, write_json
 from pairproof.harness.errors import LabError
 from pairproof.harness.profiles import REAL_TIME_LABS
+from pairproof.harness.runs.places import Place
 
 if TYPE_CHECKING:
     from pairproof.harness.history import Event
@@ -28,7 +29,7 @@ MAX_REPEATS = 100
 
 
 @click.command("replay")
-@click.argument("finding", type=click.Path(path_type=Path))
+@click.argument("finding", type=Place())
 @click.option("--target", help="Run it against this target instead of the finding's.")
 @click.option("--lab", help="Run it in this lab instead of the finding's.")
 @click.option(

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pairproof.harness.errors import PairproofError
+from pairproof.harness.runs import places
 
 PLACE_OPTION = "--runs"
 """Where run folders go: the option that an error names unless it is told another one."""
@@ -30,10 +31,13 @@ def replace(path: Path, write: Callable[[Path], object], option: str = PLACE_OPT
     is still there then.
     """
     try:
-        if _is_special(path):
-            write(path)
-        else:
-            _rename_over(Path(os.path.realpath(path)), write)
+        with places.reached(path):
+            if places.is_remote(path):
+                _move_over(path, write)
+            elif _is_special(path):
+                write(path)
+            else:
+                _rename_over(Path(os.path.realpath(path)), write)
     except OSError as why:
         raise PairproofError(
             f"cannot write {path}: {why.strerror or why}; make room or name another place with {option}"
@@ -42,8 +46,7 @@ def replace(path: Path, write: Callable[[Path], object], option: str = PLACE_OPT
 
 
 def _rename_over(place: Path, write: Callable[[Path], object]) -> None:
-    # Its own, since two processes may write the same: a task that was given up, and its second attempt.
-    hidden = place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
+    hidden = _hidden(place)
     try:
         write(hidden)
         hidden.replace(place)
@@ -51,6 +54,22 @@ def _rename_over(place: Path, write: Callable[[Path], object]) -> None:
         with contextlib.suppress(OSError):
             hidden.unlink()
         raise
+
+
+def _move_over(place: Path, write: Callable[[Path], object]) -> None:
+    hidden = _hidden(place)
+    try:
+        write(hidden)
+        places.move(hidden, place)
+    except Exception:
+        with contextlib.suppress(Exception):
+            hidden.unlink()
+        raise
+
+
+def _hidden(place: Path) -> Path:
+    # Its own, since two processes may write the same: a task that was given up, and its second attempt.
+    return place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
 
 
 def _is_special(path: Path) -> bool:

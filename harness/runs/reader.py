@@ -8,7 +8,8 @@ A folder that lost files is refused as well: see :mod:`pairproof.harness.runs.wh
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -17,13 +18,16 @@ from typing import Any
 from pairproof.harness import history
 from pairproof.harness.errors import CorruptRun, UsageError
 from pairproof.harness.history import Event, kinds
-from pairproof.harness.runs import tables
+from pairproof.harness.runs import places, tables
+from pairproof.harness.runs.places import place, reached
 from pairproof.harness.runs.schema import ADDED, READS, TABLES
 from pairproof.harness.runs.wholeness import REMEDY, Contents
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.trial import Finding
 
 LATEST = "latest"
+AT_ONCE = 16
+"""Files far away of which something is asked at the same time."""
 MAX_JSON_BYTES = 64 * 1024 * 1024
 FINDING_FIELDS: dict[str, type] = {
     "law": str, "text": str, "target": str, "lab": str, "trial": int, "shrunk_trial": int, "original_ops": int,
@@ -48,12 +52,14 @@ class RunReader:
     def _committed(self) -> frozenset[str]:
         return frozenset(path.name for path in (self.folder / "trials").glob("part-*.parquet"))
 
-    def parts(self, table: str) -> list[Path]:
-        """The Parquet files of a table that count, oldest first; each has the table's columns."""
+    def parts(self, table: str) -> dict[Path, int]:
+        """The Parquet files of a table that count, oldest first, and how many rows each has; each has the table's
+        columns. Reads their footers."""
         # First, and also where there is no part to look at: all of them may be what is missing.
-        whole, found = self._whole, self._of(table)
-        for path in found:
-            whole.check_rows(path, _check_columns(path, table))
+        whole, paths = self._whole, self._of(table)
+        found = dict(zip(paths, _each(_check_columns, paths), strict=True))
+        for path, rows in found.items():
+            whole.check_rows(path, rows)
         return found
 
     def _of(self, table: str) -> list[Path]:
@@ -81,7 +87,7 @@ class RunReader:
     def table(self, name: str) -> Iterator[Any]:
         """The parts of a table as Arrow tables."""
         for path in self.parts(name):
-            yield _read(path)
+            yield read(path)
 
     def verdicts(self) -> Iterator[Row]:
         return self._rows("verdicts")
@@ -114,7 +120,7 @@ class RunReader:
         if trials is not None and not trials:
             return
         for path in self.parts("history"):
-            yield from _histories(_read(path, trials))
+            yield from _histories(read(path, trials))
 
 
 def _histories(part: Any) -> Iterator[tuple[int, list[Event]]]:
@@ -134,20 +140,34 @@ def find_runs(root: Path = Path("runs")) -> list[Path]:
     """The run folders in ``root``, readable or not, newest last."""
     if not root.is_dir():
         return []
-    found = [each for each in root.iterdir() if (each / "run.json").exists() or (each / "trials").is_dir()]
+    found = [each for each in root.iterdir() if is_run(each)]
     return sorted(found, key=lambda each: (_began(each), each.name))
 
 
+def is_run(folder: Path) -> bool:
+    """Whether it looks like a run folder, readable or not."""
+    return (folder / "run.json").exists() or (folder / "trials").is_dir()
+
+
+def resolve_runs(name: str, root: Path = Path("runs")) -> list[Path]:
+    """What :func:`resolve_run` says; of a folder that is none and holds some, a store, all of them."""
+    found = resolve_run(name, root)
+    if name == LATEST or is_run(found):
+        return [found]
+    return find_runs(found) or [found]
+
+
 def resolve_run(name: str, root: Path = Path("runs")) -> Path:
-    """A run folder from its path, its id under ``root``, or ``latest``; UsageError if there is none."""
+    """A run folder from its path or URL, its id under ``root``, or ``latest``; UsageError if there is none."""
     runs = find_runs(root)
     if name == LATEST:
         if not runs:
             raise UsageError(f"no run in {root}/: record one with pairproof check")
         return runs[-1]
-    for path in (Path(name), root / name):
-        if path.is_dir():
-            return path
+    for path in (place(name), root / name):
+        with reached(path):
+            if path.is_dir():
+                return path
     known = ", ".join(each.name for each in runs[-5:]) or "none"
     raise UsageError(f"no run folder {name}; newest in {root}/: {known}")
 
@@ -223,10 +243,20 @@ def _check_format(path: Path, data: Row) -> None:
         )
 
 
-def _check_columns(path: Path, table: str) -> int:
+def _each(do: Callable[[Path], int], paths: Sequence[Path]) -> Iterable[int]:
+    """What ``do`` says of each path; of those that are far away several at once."""
+    if not paths or not places.is_remote(paths[0]):
+        return map(do, paths)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(do, paths))
+
+
+def _check_columns(path: Path) -> int:
     """How many rows it has, where the columns that it has of the table's are such, and none lacks that it must have."""
+    table = path.parent.name
     try:
-        schema, rows = tables.read_schema(path), tables.count_rows(path)
+        footer = tables.read_footer(path)
+        schema = footer.schema.to_arrow_schema()
     except tables.UNREADABLE as why:
         raise _damaged(path, why) from None
     odd = _odd(schema, tables.SCHEMAS[table], ADDED.get(table, ()))
@@ -236,7 +266,7 @@ def _check_columns(path: Path, table: str) -> int:
         if table == "history":
             raise CorruptRun(f"{path} is not a history of format {history.FORMAT} ({shown}); {remedy}")
         raise CorruptRun(f"{path} does not have the columns of {table} ({shown}); {remedy}")
-    return rows
+    return int(footer.num_rows)
 
 
 def _odd(schema: Any, wanted: Any, added: Collection[str]) -> list[str]:
@@ -249,7 +279,8 @@ def _odd(schema: Any, wanted: Any, added: Collection[str]) -> list[str]:
     ]
 
 
-def _read(path: Path, trials: Collection[int] | None = None) -> Any:
+def read(path: Path, trials: Collection[int] | None = None) -> Any:
+    """A part's rows as :func:`pairproof.harness.runs.tables.read_part` gives them; CorruptRun if it is damaged."""
     try:
         return tables.read_part(path, trials)
     except tables.UNREADABLE as why:

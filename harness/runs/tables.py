@@ -5,6 +5,7 @@ The only module of the harness that imports pyarrow; whoever needs no table shou
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pairproof.harness.runs import places
 from pairproof.harness.runs.schema import TABLES
 
 ARROW = {int: pa.int64(), str: pa.string(), bool: pa.bool_(), dict: pa.map_(pa.string(), pa.string())}
@@ -49,17 +51,24 @@ def _encodable(value: object) -> object:
 
 def write_part(table: Any, path: Path) -> None:
     """Write one part; its pages carry checksums, so that a damaged one is noticed."""
-    pq.write_table(table, path, compression="zstd", write_page_checksum=True)
+    with open_part(path, "wb") as sink:
+        pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
 
 
-def read_schema(path: Path) -> Any:
-    """The schema of a part, without its rows; raises one of :data:`UNREADABLE`."""
-    return pq.read_schema(path)
+@contextlib.contextmanager
+def open_part(path: Path, mode: str = "rb") -> Iterator[Any]:
+    """What Arrow takes for a part that is read or written."""
+    if places.is_remote(path):
+        with places.reached(path), path.open(mode) as file:
+            yield file
+    else:
+        yield path
 
 
-def count_rows(path: Path) -> int:
-    """How many rows a part has, by its footer; raises one of :data:`UNREADABLE`."""
-    return int(pq.read_metadata(path).num_rows)
+def read_footer(path: Path) -> Any:
+    """What a part's footer says of it; raises one of :data:`UNREADABLE`."""
+    with open_part(path) as file:
+        return pq.read_metadata(file)
 
 
 def read_part(path: Path, trials: Iterable[int] | None = None) -> Any:
@@ -70,9 +79,10 @@ def read_part(path: Path, trials: Iterable[int] | None = None) -> Any:
     """
     schema = SCHEMAS[path.parent.name]
     filters = None if trials is None else [("trial", "in", sorted(trials))]
-    there = set(read_schema(path).names)
-    known = [name for name in schema.names if name in there]
-    found = pq.read_table(path, columns=known, filters=filters, page_checksum_verification=True, partitioning=None)
+    with open_part(path) as file:
+        there = set(pq.read_schema(file).names)
+        known = [name for name in schema.names if name in there]
+        found = pq.read_table(file, columns=known, filters=filters, page_checksum_verification=True, partitioning=None)
     lacking = [field for field in schema if field.name not in there]
     for field in lacking:
         found = found.append_column(field, pa.nulls(len(found), field.type))

@@ -48,6 +48,7 @@ class Contents:
             raise CorruptRun(f"{folder / 'run.json'} has no list of contents; {REMEDY}")
         self.parts: Mapping[str, Mapping[str, int]] | None = None if told is None else told["parts"]
         self.files: Mapping[str, list[str]] = {} if told is None else told["files"]
+        self._listed: dict[str, frozenset[str]] = {}
 
     def check_files(self) -> None:
         """That no file is missing, and no part is there that the run did not write; CorruptRun names one."""
@@ -76,7 +77,7 @@ class Contents:
         if self.parts is not None:
             return
         if self.facts["state"] != "running":
-            told, found = self.facts.get("trials"), sum(map(tables.count_rows, parts))
+            told, found = self.facts.get("trials"), sum(tables.read_footer(path).num_rows for path in parts)
             if isinstance(told, int) and told != found:
                 raise CorruptRun(f"{self.folder} holds {found} of its {told} trials; {REMEDY}")
         elif findings:
@@ -96,8 +97,15 @@ class Contents:
             if self.facts.get("laws"):
                 self._must_exist(self.folder / "verdicts" / part_name(number))
 
+    def _names(self, folder: Path) -> frozenset[str]:
+        """What is in it, asked once: a request for each file is much where files are far away."""
+        if folder.name not in self._listed:
+            there = folder.iterdir() if folder.is_dir() else ()
+            self._listed[folder.name] = frozenset(each.name for each in there)
+        return self._listed[folder.name]
+
     def _must_exist(self, path: Path) -> None:
-        if not path.is_file():
+        if path.name not in self._names(path.parent):
             resumed = self.parts is None and self.facts.get("campaign")
             raise CorruptRun(f"{path} is missing; {RESUME if resumed else REMEDY}")
 

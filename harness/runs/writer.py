@@ -26,7 +26,7 @@ from pairproof import __version__
 from pairproof.harness import deviations, invocation, resolve
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.keeps import measured as measured_of
-from pairproof.harness.runs import atomic, parts
+from pairproof.harness.runs import atomic, parts, places
 from pairproof.harness.runs.parts import About, Pending
 from pairproof.harness.runs.sampling import sampling
 from pairproof.harness.runs.schema import FORMAT, TABLES
@@ -63,10 +63,17 @@ def run_folder(runs: Path, lab: str, target: str, *more: str) -> Path:
     stem = "-".join((when, lab, re.sub(r"[^\w.-]+", "-", target)[:MAX_NAME_CHARS], *more))
     for number in range(1_000):
         found = runs / (f"{stem}-{number}" if number else stem)
-        # Unlike Path.exists, no error where the name is too long: creating it will say so.
-        if not os.path.lexists(found):
+        if not _is_there(found):
             return found
     raise UsageError(f"a thousand runs named {stem} exist in {runs}; remove some")
+
+
+def _is_there(path: Path) -> bool:
+    if places.is_remote(path):
+        with places.reached(path):
+            return path.exists()
+    # Unlike Path.exists, no error where the name is too long or cannot be: making the folder will say why.
+    return os.path.lexists(path)
 
 
 class Part:
@@ -95,8 +102,7 @@ class RunWriter:
 
     def __init__(self, folder: Path, facts: Mapping[str, object], again: bool = False) -> None:
         self.folder = folder
-        # Unlike Path.exists, no error where the name cannot be: making the folder will say why.
-        if not again and os.path.lexists(folder / "run.json"):
+        if not again and _is_there(folder / "run.json"):
             raise UsageError(f"{folder} already holds a run; name another folder, or delete it")
         self._system = resolve.system(str(facts.get("system", "")))
         self.sampling = sampling(facts.get("keep", 1), str(facts.get("seed", "")))

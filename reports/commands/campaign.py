@@ -17,6 +17,7 @@ from pairproof.harness.commands.check import MAX_TRIALS, make_report
 from pairproof.harness.commands.exploration import Bounds, Request
 from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, PairproofError, UsageError
 from pairproof.harness.profiles import PROFILES, profile
+from pairproof.harness.runs.places import Place
 from pairproof.harness.verdict import Demands, exit_code
 from pairproof.reports.measures import LOCAL, SPARK
 
@@ -55,7 +56,7 @@ DEFAULT = "deep"
 @options.jobs("With --engine local: chunks", default="all cores")
 @click.option(
     "--resume",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=Place(),
     metavar="RUN_FOLDER",
     help="Go on with a campaign that was ended; what it plays is in its folder.",
 )

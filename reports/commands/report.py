@@ -11,6 +11,7 @@ import click
 from pairproof.harness.commands import output
 from pairproof.harness.commands.options import ENGINES, RUNS
 from pairproof.harness.errors import UsageError
+from pairproof.harness.runs.places import is_remote
 from pairproof.reports.measures import LOCAL
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ def command(
 ) -> None:
     """Make the report of recorded runs; without an argument, of the newest under runs/.
 
+    A run folder may be a URL (s3a://bucket/runs/RUN), and a folder that holds runs stands for all of them.
+
     If the environment variable GITHUB_STEP_SUMMARY names a file, summary.md is also appended to it; in GitHub's builds
     (GITHUB_ACTIONS) each cause of a finding is annotated. The last line of
     the output is the path of the report's first page.
@@ -70,14 +73,14 @@ def command(
     missing or damaged, a run that is not complete, or a run folder that cannot be read and was left out; 4 the lab
     failed in a run, or Spark failed.
     """
-    from pairproof.harness.runs.reader import LATEST, resolve_run
+    from pairproof.harness.runs.reader import LATEST, resolve_runs
     from pairproof.reports.make import make_report
 
     if engine == LOCAL and master is not None:
         raise UsageError("--master is for --engine spark; leave one of them out")
     if compare and len(run_folders) != 2:
         raise UsageError(f"--compare wants two runs, the earlier one first; there are {len(run_folders)}")
-    folders = [resolve_run(name, RUNS) for name in run_folders or (LATEST,)]
+    folders = [each for name in run_folders or (LATEST,) for each in resolve_runs(name, RUNS)]
     with output.progress() as progress:
         steps = count(1)
         made = make_report(
@@ -119,7 +122,7 @@ def _say(made: "Made", json_to: str | None) -> None:
 
 
 def default_out(folders: list[Path]) -> Path:
-    """``report`` within the only run's folder, or the first unused ``runs/report-N``."""
-    if len(folders) == 1:
+    """``report`` within the only run's folder, or the first unused ``runs/report-N``, also for a run far away."""
+    if len(folders) == 1 and not is_remote(folders[0]):
         return folders[0] / "report"
     return next(path for number in count(1) if not (path := RUNS / f"report-{number}").exists())

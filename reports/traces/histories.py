@@ -42,19 +42,19 @@ class Numbered(NamedTuple):
 
     run: str
     name: str
-    trials: str
-    history: str | None
-    verdicts: str | None
+    trials: Path
+    history: Path | None
+    verdicts: Path | None
 
 
 def numbered(runs: Iterable[RunInput]) -> list[Numbered]:
     """The parts of some runs."""
     found = []
     for run in runs:
-        of = {table: {path.name: str(path) for path in run.parts[table]} for table in ("history", "verdicts")}
+        of = {table: {path.name: path for path in run.parts[table]} for table in ("history", "verdicts")}
         for path in run.parts["trials"]:
             name = path.name
-            found.append(Numbered(run.run, name, str(path), of["history"].get(name), of["verdicts"].get(name)))
+            found.append(Numbered(run.run, name, path, of["history"].get(name), of["verdicts"].get(name)))
     return found
 
 
@@ -139,7 +139,7 @@ def of_part(part: Numbered, bench: Bench, judging: bool = True) -> Iterator[Meas
 
 def _kept(part: Numbered) -> dict[int, int]:
     """Events of each trial whose history the run kept."""
-    rows = tables.read_part(Path(part.trials)).select(["trial", "events", "kept"]).to_pylist()
+    rows = tables.read_part(part.trials).select(["trial", "events", "kept"]).to_pylist()
     return {row["trial"]: row["events"] for row in rows if row["kept"]}
 
 
@@ -147,7 +147,7 @@ def _stored(part: Numbered, trials: frozenset[int]) -> dict[int, dict[str, dict[
     """The verdicts that the run stored, by trial and law."""
     found: dict[int, dict[str, dict[str, Any]]] = {}
     if part.verdicts is not None and trials:
-        for row in tables.read_part(Path(part.verdicts), trials).to_pylist():
+        for row in tables.read_part(part.verdicts, trials).to_pylist():
             found.setdefault(row["trial"], {})[row["law"]] = row
     return found
 
@@ -157,7 +157,7 @@ def _histories(part: Numbered) -> Iterator[tuple[tuple[str, int], list[Event]]]:
         return
     key: tuple[str, int] | None = None
     gathered: list[Event] = []
-    with pq.ParquetFile(part.history, page_checksum_verification=True) as file:
+    with tables.open_part(part.history) as there, pq.ParquetFile(there, page_checksum_verification=True) as file:
         for batch in file.iter_batches(BATCH_ROWS):
             events = list(events_of(batch))
             at = 0

@@ -96,14 +96,14 @@ def main() -> None:
     trials = recorded()
     print(f"{len(all_laws())} laws; histories of {', '.join(str(len(each)) for each in trials)} events, repeated")
     print(f"{'events':>10} {'in process/s':>13} {'Spark s':>8} {'Spark/s':>10}")
-    with tempfile.TemporaryDirectory() as root, session(input_bytes=1) as spark:
+    with tempfile.TemporaryDirectory() as root, session(input_rows=1) as spark:
         for events in (10_000, 10_000, 100_000, 1_000_000, 1_000_000):
             folder = Path(root) / f"{events}"
             folder.mkdir(exist_ok=True)
             count, run = repeated(trials, events, folder)
             alone = in_process(folder)
             began = perf_counter()
-            (found,) = on_spark(spark, [run], True)["histories"].to_pylist()
+            (found,) = on_spark(spark, [run], True).tables["histories"].to_pylist()
             assert found["events"] == count
             took = perf_counter() - began
             print(f"{count:>10,} {alone:>13,.0f} {took:>8.2f} {count / took:>10,.0f}", flush=True)

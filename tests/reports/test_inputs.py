@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.runs import schema
-from pairproof.reports import inputs
+from pairproof.reports import engines, inputs
 
 
 @pytest.fixture
@@ -51,6 +52,31 @@ def no_target(folder: Path) -> None:
 def other_history(folder: Path) -> None:
     part = folder / "history" / "part-00000.parquet"
     pq.write_table(pq.read_table(part).drop_columns(["kind"]), part)
+
+
+def flipped(folder: Path) -> None:
+    part = folder / "verdicts" / "part-00000.parquet"
+    data = bytearray(part.read_bytes())
+    # Of its first page, which the footer says nothing of.
+    data[60:90] = bytes(each ^ 0xFF for each in data[60:90])
+    part.write_bytes(data)
+
+
+@pytest.mark.parametrize("counts", [engines.here, pytest.param(None, marks=pytest.mark.slow)])
+def test_a_page_that_is_damaged_is_met_by_who_counts_it(good: Path, bad: Path, counts: Any, request: Any) -> None:
+    alone = engines.here(inputs.open_runs([good])[0], False)
+    flipped(bad)
+    runs, corrupt = inputs.open_runs([bad, good])
+    assert len(runs) == 2 and not corrupt
+    if counts is None:
+        counts = partial(engines.on_spark, request.getfixturevalue("spark"))
+    found = counts(runs, False)
+    assert [run.run for run in found.runs] == ["good"]
+    (told,) = found.corrupt
+    assert told.folder == str(bad) and "bad/verdicts/part-00000.parquet is damaged" in told.reason
+    assert {name: each.to_pylist() for name, each in found.tables.items()} == {
+        name: each.to_pylist() for name, each in alone.tables.items()
+    }
 
 
 @pytest.mark.parametrize("damage", [cut, no_facts, other_format, no_target, other_history])

@@ -183,7 +183,7 @@ def test_spark_s_tasks_give_the_verdicts_of_the_same_judge_in_process(
     (mixed / "run.json").write_text(json.dumps(told_by | {"observes": sorted(kinds())}))
     folders.append(mixed)
     runs, _ = inputs.open_runs(folders)
-    rows = {row["run"]: row for row in engines.on_spark(spark, runs, True)["histories"].to_pylist()}
+    rows = {row["run"]: row for row in engines.on_spark(spark, runs, True).tables["histories"].to_pylist()}
     for name in ("seeing", "blind"):
         assert (rows[name]["judged"], rows[name]["different"]) == (len(trials), 0)
         assert rows[name]["verdicts"] == len(trials) * len(LAWS)

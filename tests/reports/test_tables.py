@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from pairproof.harness.commands.main import main
-from pairproof.reports import counting, engines, inputs, model
+from pairproof.reports import arrow_traces, counting, engines, inputs, model
+from pairproof.reports.measures import Spread
 
 
 def test_a_law_is_vacuous_only_if_no_trial_gave_it_anything_to_judge(two_runs: list[Path]) -> None:
@@ -159,7 +161,7 @@ def test_a_run_that_judged_nothing_is_unknown(write_run: Any, rows: Any) -> None
 @pytest.mark.slow
 def test_spark_and_arrow_count_alike(spark: Any, two_runs: list[Path]) -> None:
     runs, _ = inputs.open_runs(two_runs)
-    by_spark, by_arrow = engines.on_spark(spark, runs, True), counting.measure(runs)
+    by_spark, by_arrow = engines.on_spark(spark, runs, True).tables, counting.measure(runs)
     assert set(by_spark) == set(by_arrow)
     for name, table in by_arrow.items():
         assert by_spark[name].to_pylist() == table.to_pylist(), name
@@ -168,8 +170,8 @@ def test_spark_and_arrow_count_alike(spark: Any, two_runs: list[Path]) -> None:
 @pytest.mark.slow
 def test_spark_makes_tables_of_a_run_that_recorded_nothing(spark: Any, write_run: Any) -> None:
     runs, _ = inputs.open_runs([write_run("empty")])
-    assert all(len(table) == 0 for table in engines.on_spark(spark, runs, True).values())
-    assert all(len(table) == 0 for table in engines.on_spark(spark, [], True).values())
+    assert all(len(table) == 0 for table in engines.on_spark(spark, runs, True).tables.values())
+    assert all(len(table) == 0 for table in engines.on_spark(spark, [], True).tables.values())
 
 
 def test_runs_in_any_pieces_are_counted_alike(
@@ -180,7 +182,7 @@ def test_runs_in_any_pieces_are_counted_alike(
     old = Path(__file__).parent.parent / "harness" / "run-format-1"
     runs, _ = inputs.open_runs([*two_runs, old, *(tmp_path / "many").iterdir()])
     whole = counting.measure(runs)
-    monkeypatch.setattr(counting, "PIECE_BYTES", 1)
+    monkeypatch.setattr(counting, "PIECE_ROWS", 1)
     cut = list(counting.pieces(runs))
     assert len(cut) > len(runs) + 3
     for counts in (cut, cut[::-1]):
@@ -188,3 +190,24 @@ def test_runs_in_any_pieces_are_counted_alike(
         assert {name: table.to_pylist() for name, table in again.items() if name != counting.UNREADABLE} == {
             name: table.to_pylist() for name, table in whole.items() if name != counting.UNREADABLE
         }
+
+
+def test_many_values_are_rounded_up_and_few_are_told_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    each = Spread("", ("role",), value="amount")
+    amounts = [*range(123_400, 123_500), None]
+    rows = [{"role": "master", "run": "r", "trial": trial, "amount": amount} for trial, amount in enumerate(amounts)]
+    kinds = (pa.string(), pa.string(), pa.int64(), pa.int64())
+    view = pa.Table.from_pylist(rows, pa.schema(list(zip(rows[0], kinds, strict=True))))
+    exact = arrow_traces.spread(arrow_traces.gathered(view, each), each).to_pylist()
+    told = {"role": "master", "trials": 101, "times": 101, "open": 1}
+    assert exact == [{**told, "p50": 123_449, "p99": 123_498, "max": 123_499}]
+    monkeypatch.setattr(arrow_traces, "EXACT", 100)
+    rounded = arrow_traces.gathered(view, each)
+    assert len(rounded[arrow_traces.VALUES][0]) == 2
+    halves = [arrow_traces.gathered(part, each) for part in (view.slice(0, 40), view.slice(40))]
+    for found in (rounded, pa.concat_tables(halves), arrow_traces.together(pa.concat_tables(halves), each)):
+        (row,) = arrow_traces.spread(found, each).to_pylist()
+        assert row == {**told, "p50": 124_000, "p99": 124_000, "max": 124_000}
+    assert [arrow_traces.rounded_up(value) for value in (0, 999, 1_000, 1_001, 123_456)] == [
+        0, 999, 1_000, 1_010, 124_000,
+    ]  # fmt: skip

@@ -14,6 +14,7 @@ import click
 from pairproof.harness.commands.options import RUNS
 from pairproof.harness.commands.output import json_option, say, table, write_json
 from pairproof.harness.errors import UsageError
+from pairproof.harness.runs.places import place
 
 if TYPE_CHECKING:
     from pairproof.harness.history import Event
@@ -41,7 +42,8 @@ def command(run: str, trial: int | None, message: str | None, json_to: str | Non
     """
     from pairproof.harness.rocketmq import autopsy as telling
 
-    reader, trial, law = _finding(Path(run), trial) if Path(run).is_file() else _run(run, trial)
+    path = place(run)
+    reader, trial, law = _finding(path, trial) if path.is_file() else _run(run, trial)
     events = _history(reader, trial)
     known = telling.messages(events)
     chosen = message if message is not None else _violated(reader, trial, law, events)
