@@ -1,4 +1,4 @@
-"""Run folders that are not files of this machine: recorded, read, replayed, told in one line where they cannot be used."""
+"""Run folders that are not files of this machine: recorded, read, replayed, and named in one line where they fail."""
 
 from __future__ import annotations
 
