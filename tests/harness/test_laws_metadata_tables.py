@@ -121,6 +121,16 @@ def test_a_slave_s_tables_become_its_master_s() -> None:
     assert_holds(MetaConverges, tables(quiet(), offsets={**OFFSETS, "T@OLD": {"0": 1}}))
 
 
+def test_delays_may_pass_over_what_was_deleted() -> None:
+    def read(begins: int) -> M:
+        history = quiet()
+        history.audit(start=begins)
+        return tables(history, delays={})
+
+    assert_broken(MetaConverges, read(0), "they differ in 3")
+    assert assert_holds(MetaConverges, read(1_024)).judged == 3
+
+
 def test_brokers_agree_in_the_fields_that_both_have() -> None:
     def read(**slave: dict[str, object]) -> M:
         history = named("5.5.0").wait(1_000).marked("heal").wait(2_000).round(topics="applied")

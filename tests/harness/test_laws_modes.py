@@ -446,6 +446,25 @@ def test_who_was_disturbed_meanwhile_is_not_judged(what: str) -> None:
     assert verdict_without_sends(named(history, 60_000).mark("end")) is Verdict.VACUOUS
 
 
+def test_a_queue_that_nobody_holds_owes_nothing() -> None:
+    def held(*after: str) -> Names:
+        history = two()
+        for status in ("on", *after):
+            if status == "lost":
+                history.add("consumer", process=1, status="lost", group="g")
+                # Another one of the group came before.
+                history.add("consumer", process=2, status="on", group="g", f="clustering")
+            else:
+                history.add("assign", process=1, status=status, group="g", queue="t/0", node="other", value=0)
+        history = lose(named(history, 1_000), "master", "crash").stores("m", offset=1)
+        return named(named(history, 60_000).mark("end"))
+
+    assert_broken(ModeIsolation, held(), "group g has not asked for offset 1 of t/0 at other")
+    assert_broken(ModeIsolation, held("off", "on"), "group g has not asked for offset 1 of t/0 at other")
+    for after in ("off", "lost"):
+        assert verdict_without_sends(held(after)) is Verdict.VACUOUS
+
+
 def test_who_never_read_there_and_what_goes_elsewhere_first_is_not_judged() -> None:
     assert verdict_without_sends(named(asked(20_000, detail='{"level": 3}'))) is Verdict.VACUOUS
     plain = Names()

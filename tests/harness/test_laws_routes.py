@@ -46,11 +46,11 @@ def consumer(route: dict[int, str] | None = None, **settings: object) -> Chooses
     return history.learns(PAIR if route is None else route)
 
 
-def test_a_topic_whose_route_has_nobody_left_takes_no_broker_from_another_s() -> None:
-    gone = consumer().learns({}).asks(0).told(1)
+def test_of_a_topic_whose_route_has_nobody_left_another_s_counts_which_may_be_older() -> None:
+    gone = consumer({1: "slave"}).learns({}).asks(0)
     assert isinstance(gone, Chooses)
-    assert_holds(RouteChoice, gone.asks(1))
-    assert_broken(RouteChoice, gone.asks(0), "chose broker 0; 1 was suggested")
+    assert_vacuous(RouteChoice, gone)
+    assert_broken(RouteChoice, gone.learns(PAIR).told(1).asks(0), "chose broker 0; 1 was suggested")
 
 
 def test_the_first_pull_goes_to_the_master_and_the_next_where_it_was_told() -> None:

@@ -15,8 +15,8 @@ master saves, or a slave outside of a sync, an administrator's call, a consumer 
 topic by a group; for offsets a commit of another value than the node, or the master, was told last; for delays what the
 master stores.
 
-Left out: slaves that are down at the end; heartbeats of consumers in labs that do not see what the master saves: there
-a change counts as 30 s later. Source: SlaveSynchronize.
+Left out: slaves that are down at the end; delays where files of the master's log were deleted; heartbeats of consumers
+in labs that do not see what the master saves: there a change counts as 30 s later. Source: SlaveSynchronize.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Fault, Mark, Pause, Resume
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.log import Append
+from pairproof.harness.rocketmq.kinds.log import Append, Audit
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Register, Sync, Table
 from pairproof.harness.rocketmq.laws.metadata import (
     CALL_NS,
@@ -93,6 +93,9 @@ class MetaConverges(MetadataLaw):
         self.readings: dict[Name, Reading] = {}
         self.uses: set[tuple[str | None, str | None, str | None]] = set()
         self.progress: dict[tuple[str | None, str | None, str | None], int | None] = {}
+        self.trimmed = False
+        """Whether the master's log has lost its beginning: a delayed message may have gone with it. Its level passes it
+        over when it is due, which nobody sees."""
         self.moving: set[int | None] = set()
         """Commits of another value, and administrators' calls, that are under way."""
 
@@ -166,6 +169,10 @@ class MetaConverges(MetadataLaw):
         if event.node == MASTER:
             self.changed[DELAYS] = event.t
 
+    def on_audit(self, event: Audit) -> None:
+        if event.node == MASTER and event.f == "final":
+            self.trimmed = event.lo > 0
+
     def on_persist(self, event: Persist) -> None:
         node, table = event.node, event.f
         if table not in NAMED:
@@ -226,7 +233,8 @@ class MetaConverges(MetadataLaw):
         for slave, settings in self.slaves.items():
             for table in STEPS:
                 copy, original = self.readings.get((slave, table)), self.readings.get((MASTER, table))
-                since = None if copy is None else self._due_since(slave, settings, table, copy)
+                hidden = table == DELAYS and self.trimmed
+                since = None if copy is None or hidden else self._due_since(slave, settings, table, copy)
                 if copy is not None and original is not None and since is not None:
                     self.judged += 1
                     difference = _difference(original.event, copy.event)

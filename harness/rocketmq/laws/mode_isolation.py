@@ -12,9 +12,9 @@ in them within the client's route period, a rebalance, and the time for a pull t
 well with that name. A group *asks for* a message when an answered pull goes on behind it.
 
 Not applicable with one broker name. Left out: groups that read from a slave, which may lack the topic for a while, or
-whose consumers come, go or share their queues anew meanwhile; messages whose send carries a remark (they go elsewhere
-first, as delayed ones do); sends that wait for others (up to 4.9.2); and whether what was asked for was delivered,
-which the laws of delivery judge.
+whose consumers come, go or share their queues anew meanwhile; queues that nobody has taken since who held them went;
+messages whose send carries a remark (they go elsewhere first, as delayed ones do); sends that wait for others (up to
+4.9.2); and whether what was asked for was delivered, which the laws of delivery judge.
 Source: the design: brokers of different names share nothing.
 """
 
@@ -88,6 +88,8 @@ class ModeIsolation(Law):
         self.came: dict[str | None, int] = {}
         self.shared: dict[str | None, int] = {}
         """When a group's consumers last came or went, and when they last shared queues anew, ns."""
+        self.holders: dict[Key, int | None] = {}
+        """Who took a queue last; None: it has gone, or given it up."""
         self.down: set[str] = set()
         """Masters that went down and have not registered since."""
         self.returned: dict[str, int] = {}
@@ -173,10 +175,16 @@ class ModeIsolation(Law):
             consumers.add(event.process)
         else:
             consumers.discard(event.process)
+            self.holders |= {key: None for key, process in self.holders.items() if process == event.process}
 
     def on_assign(self, event: Assign) -> None:
         self._settle(event)
         self.shared[event.group] = event.t
+        key = (event.group, _name(event.node or MASTER), event.queue)
+        if event.status == "on":
+            self.holders[key] = event.process
+        elif self.holders.get(key) == event.process:
+            self.holders[key] = None
 
     # Calls.
 
@@ -239,6 +247,8 @@ class ModeIsolation(Law):
             return
         for key, read in self.reads.items():
             if key[1:] != (name, queue) or read.since is None or not self._is_well(name, read.pulled):
+                continue
+            if key in self.holders and self.holders[key] is None:
                 continue
             if read.following <= offset:
                 read.waiting.append((offset, event.t))

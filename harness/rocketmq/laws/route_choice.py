@@ -67,8 +67,8 @@ class RouteChoice(Law):
             self.fresh.add((event.process, event.queue))
 
     def on_route(self, event: Route) -> None:
-        if event.status == "found" and (route := _route(event.detail or "{}")):
-            self.routes[event.process] = route
+        if event.status == "found":
+            self.routes[event.process] = _route(event.detail or "{}")
 
     def on_ok(self, event: Ok) -> None:
         if event.f == "pull" and event.broker is not None and event.node in NODES:
@@ -79,7 +79,7 @@ class RouteChoice(Law):
 
     def on_invoke(self, event: Invoke) -> None:
         chosen, route = event.broker, self.routes.get(event.process)
-        if chosen is None or route is None or event.node not in NODES:
+        if chosen is None or not route or event.node not in NODES:
             return
         if event.f == "send":
             self.judged += 1
