@@ -48,10 +48,12 @@ class Counted(NamedTuple):
     violating_after: int
 
 
-def compare(rows: Iterable[Row], before: str, after: str) -> list[Row]:
+def compare(rows: Iterable[Row], before: str, after: str, findings: Sequence[Row] = ()) -> list[Row]:
     """A row for each law that both runs judged. ``rows``: run, law, origin, trials, violated; ``before`` and ``after``
-    are runs. Of each: law, change, and for either run the trials, the violating ones, their share in percent and its
-    95 % interval; ``p``: the chance of such a difference if there were none, over all laws."""
+    are runs, ``findings`` theirs, as a report has them. Of each: law, change, and for either run the trials, the
+    violating ones, their share in percent and its 95 % interval, how often its findings were executed again, and how
+    often they showed; ``p``: the chance of such a difference if there were none, over all laws; ``flaky``: a finding
+    showed in some of these executions, and not in others."""
     found: dict[str, dict[str, dict[str, tuple[int, int]]]] = {}
     for row in rows:
         found.setdefault(row["law"], {}).setdefault(row["origin"], {})[row["run"]] = (row["trials"], row["violated"])
@@ -65,7 +67,27 @@ def compare(rows: Iterable[Row], before: str, after: str) -> list[Row]:
         if strata:
             told.append((law, strata, chance(strata)))
     shared = holm([p for _, _, p in told])
-    return [_row(law, strata, p) for (law, strata, _), p in zip(told, shared, strict=True)]
+    replayed = {side: _replayed(findings, run) for side, run in (("before", before), ("after", after))}
+    return [
+        _row(law, strata, p) | _told_of_replays({side: each.get(law, []) for side, each in replayed.items()})
+        for (law, strata, _), p in zip(told, shared, strict=True)
+    ]
+
+
+def _replayed(findings: Iterable[Row], run: str) -> dict[str, list[tuple[int, int]]]:
+    """By law, of each finding that was executed again: how often, and how often it showed."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for row in findings:
+        if row["run"] == run and row["replay_executed"]:
+            found.setdefault(row["law"], []).append((row["replay_executed"], row["replay_showed"]))
+    return found
+
+
+def _told_of_replays(sides: Mapping[str, Sequence[tuple[int, int]]]) -> Row:
+    told: Row = {"flaky": any(0 < showed < executed for each in sides.values() for executed, showed in each)}
+    for side, each in sides.items():
+        told |= {f"{side}_executed": sum(row[0] for row in each), f"{side}_showed": sum(row[1] for row in each)}
+    return told
 
 
 def _row(law: str, strata: Sequence[Counted], p: float) -> Row:
@@ -165,4 +187,6 @@ def told(rows: Sequence[Mapping[str, Any]]) -> str:
         for change, number in count.items()
         if number and change not in (SAME, NONE)
     ]
+    if flaky := sum(row["flaky"] for row in rows):
+        parts.append(f"findings of {flaky} law{'' if flaky == 1 else 's'} show in some of their replays only")
     return f"{'; '.join(parts)}." if parts else "No law is violated in more or fewer of the trials than before."

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -29,6 +30,7 @@ from pairproof.reports.measures import (
     HISTORIES,
     KEPT,
     LISTS,
+    MAX_FIRSTS,
     MAX_KEPT,
     MEASURED,
     MEASURES,
@@ -105,7 +107,7 @@ def counted(run: RunInput, judging: bool) -> Tables:
     found |= arrow_traces.lists(recorded)
     alone = recorded["traces"].filter(pc.is_null(recorded["traces"]["trial"]))
     return found | {
-        "firsts": _firsts(verdicts), "histories": _sum(recorded["traces"], HISTORIES),
+        "firsts": _firsts(verdicts, trials), "histories": _sum(recorded["traces"], HISTORIES),
         "by_search": _by_search(verdicts, trials), "kept": _kept(trials), UNREADABLE: alone.select(["run", "part"]),
     }  # fmt: skip
 
@@ -127,7 +129,7 @@ def _merged(known: Sequence[Tables]) -> Tables:
     found |= {name: arrow_traces.together(rows[name], each) for name, each in SPREADS.items()}
     keys, sums = BY_SEARCH
     return rows | found | {
-        "firsts": _firsts(rows["firsts"]), "histories": _sum(rows["histories"], HISTORIES),
+        "firsts": _leading(rows["firsts"]), "histories": _sum(rows["histories"], HISTORIES),
         "by_search": _sum(rows["by_search"], Measure("", keys, sums)), "kept": _first_kept(rows["kept"]),
     }  # fmt: skip
 
@@ -258,13 +260,20 @@ def _sum(view: pa.Table, each: Measure) -> pa.Table:
     return found.sort_by([(key, "ascending") for key in each.keys])
 
 
-def _firsts(verdicts: pa.Table) -> pa.Table:
+def _firsts(verdicts: pa.Table, trials: pa.Table) -> pa.Table:
     told = verdicts["verdict"]
-    chosen = verdicts.filter(pc.or_(pc.equal(told, "violated"), pc.equal(told, "unknown"))).sort_by("trial")
-    keys = list(FIRSTS[:3])
-    picked = chosen.group_by(keys, use_threads=False).aggregate([(name, "first") for name in FIRSTS[3:]])
-    picked = picked.select([*keys, *(f"{name}_first" for name in FIRSTS[3:])]).rename_columns(list(FIRSTS))
-    return picked.sort_by([(key, "ascending") for key in keys])
+    chosen = verdicts.filter(pc.or_(pc.equal(told, "violated"), pc.equal(told, "unknown")))
+    found = chosen.select(list(FIRSTS[:-1])).join(trials.select(["run", "trial", "origin"]), ["run", "trial"])
+    return _leading(found.select(list(FIRSTS)))
+
+
+def _leading(rows: pa.Table) -> pa.Table:
+    """The first ones of each run, law and verdict."""
+    rows = rows.sort_by([(key, "ascending") for key in FIRSTS[:4]])
+    alike = pc.binary_join_element_wise(*(rows[key] for key in FIRSTS[:3]), "\0").to_numpy(zero_copy_only=False)
+    places = np.arange(len(rows))
+    begins = np.where(np.append(True, alike[1:] != alike[:-1])[: len(rows)], places, 0)
+    return rows.filter(pa.array(places - np.maximum.accumulate(begins) < MAX_FIRSTS, pa.bool_()))
 
 
 def _amounts(rows: pa.Table) -> pa.Table:

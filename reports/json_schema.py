@@ -35,7 +35,7 @@ BY_HAND: dict[str, Schema] = {
     "findings": {
         "number": NUMBER, "run": TEXT, "target": TEXT, "lab": TEXT, "law": TEXT, "text": TEXT, "cause": TEXT,
         "program": TEXTS, "schedule": OBJECT, "replay": TEXT, "trial": NUMBER, "shrunk_trial": NUMBER, "shrunk": FLAG,
-        "scenario": TEXT,
+        "scenario": TEXT, "replay_executed": NUMBER, "replay_showed": NUMBER,
     },
     "causes": {"target": TEXT, "lab": TEXT, "cause": TEXT, "laws": TEXTS, "first": NUMBER, "findings": NUMBERS},
     "laws": {"id": TEXT, "promise": TEXT, "source": TEXT, "needs": TEXTS},
@@ -53,7 +53,10 @@ NUMBERED = frozenset(("masters", "slaves", "rank", "trial", "seq", "stored_judge
 
 def made() -> Schema:
     """The schema."""
-    rows = {name: _keys(columns) for name, columns in (("doubts", FIRSTS), ("problems", LISTS["problems"]))}
+    rows = {
+        name: _keys(columns)
+        for name, columns in (("doubts", FIRSTS), ("broken", FIRSTS), ("problems", LISTS["problems"]))
+    }
     rows |= {name: _keys(each.keys) | _numbers(each.sums) for name, each in MEASURES.items()}
     rows |= {name: _keys(each.keys) | _numbers(each.columns[len(each.keys) :]) for name, each in SPREADS.items()}
     rows["histories"] = _keys(HISTORIES.keys) | _numbers(HISTORIES.sums)

@@ -27,7 +27,20 @@ MAX_EVENTS = 20_000
 MAX_WARNINGS = 5
 """Lines of a kind on the terminal; the report has more."""
 
-PAGES = ("compared", "trials", "index", "runs", "faults", "laws", "objectives", "traces", "losses", "coverage", "power")
+PAGES = (
+    "broken",
+    "compared",
+    "trials",
+    "index",
+    "runs",
+    "faults",
+    "laws",
+    "objectives",
+    "traces",
+    "losses",
+    "coverage",
+    "power",
+)
 
 OWN = (*(f"{page}.html" for page in PAGES), "report.json", "junit.xml", "summary.md", "findings", "trials", "tables")
 """What a report consists of; an earlier report's are removed before a new one is written."""
@@ -111,7 +124,7 @@ def make_report(
     measured["verdicts"] = counting.of_trials(runs, "verdicts", wanted)
     trials = counting.of_trials(runs, "trials", wanted)
     if compare:
-        report = report._replace(compared=_compared(runs, corrupt, by_search))
+        report = report._replace(compared=_compared(runs, corrupt, by_search, report.findings))
     said("writing pages")
     report = _completed(report, trials, strength, shown, measured["verdicts"].to_pylist())
     _write_tables(measured, report, out / "tables")
@@ -120,12 +133,12 @@ def make_report(
     return Made(out, report, index, counted.without_spark)
 
 
-def _compared(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], rows: pa.Table) -> Row:
+def _compared(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], rows: pa.Table, findings: Sequence[Row]) -> Row:
     if len(runs) != 2:
         why = corrupt[0].reason if corrupt else f"there are {len(runs)}"
         raise UsageError(f"--compare wants two runs that can be read, the earlier one first: {why}")
     before, after = runs
-    laws = comparing.compare(rows.to_pylist(), before.run, after.run)
+    laws = comparing.compare(rows.to_pylist(), before.run, after.run, findings)
     return {"before": before.run, "after": after.run, "told": comparing.told(laws), "laws": laws}
 
 

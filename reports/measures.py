@@ -60,8 +60,10 @@ MAX_KEPT = 2_000
 BLIND = (Verdict.NOT_OBSERVABLE.value, Verdict.NOT_APPLICABLE.value)
 """Of trials that say nothing of a law."""
 
-FIRSTS = ("run", "law", "verdict", "trial", "seq", "text")
-"""The first trial of a run with a violation of a law, and the first with a doubt: the columns of table ``firsts``."""
+FIRSTS = ("run", "law", "verdict", "trial", "seq", "text", "origin")
+"""Trials of a run that violate a law, and those that leave it undecided: the columns of table ``firsts``,"""
+MAX_FIRSTS = 10
+"""which has the first ones of each."""
 
 OBJECTIVES = ("rpo_messages", "rpo_bytes", "rpo_ns", "rto_ns", "catch_up_ns")
 """What the run folder's objectives tell of a loss of the master, and, the last one, of a slave's return."""

@@ -9,13 +9,13 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from pairproof import __version__
 from pairproof.harness import floors, invocation, registry
+from pairproof.harness.runs import places, replays
 from pairproof.harness.runs.schema import FACTS
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.verdict import Demands, Standing, Verdict, conclusion, standing
@@ -58,6 +58,8 @@ class Report(NamedTuple):
     findings: list[Row]
     causes: list[Row]
     doubts: list[Row]
+    broken: list[Row]
+    """Table ``firsts``: the first trials of each run that violate each law, or leave it undecided."""
     faults: list[Row]
     places: list[Row]
     contract: list[Row]
@@ -103,7 +105,8 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
     histories = tables["histories"].to_pylist()
     described = [_described(run, standings, histories) for run in runs]
     played = [row for run in runs for row in run.scenarios]
-    firsts = tables["firsts"].to_pylist()
+    broken = tables["firsts"].to_pylist()
+    firsts = list({(row["run"], row["law"], row["verdict"]): row for row in reversed(broken)}.values())[::-1]
     findings = _findings(runs, firsts)
     return Report(
         made=_now(),
@@ -116,6 +119,7 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
         findings=findings,
         causes=causes(findings),
         doubts=[row for row in firsts if row["verdict"] == Verdict.UNKNOWN],
+        broken=broken,
         faults=_faults(tables),
         **{name: tables[name].to_pylist() for name in AS_COUNTED},
         **{name: [_spread(row) for row in tables[name].to_pylist()] for name in SPREADS},
@@ -273,12 +277,19 @@ def _findings(runs: Sequence[RunInput], firsts: Iterable[Row]) -> list[Row]:
 def _finding(run: RunInput, told: Row) -> Row:
     row: Row = {"run": run.run, "target": run.facts["target"], "lab": run.facts["lab"]}
     row |= {name: told.get(name, "") for name in ("law", "text", "replay", "original_ops", "schedule", "cause")}
-    row["autopsy"] = invocation.line("autopsy", Path(told["path"])) if "path" in told else ""
+    row["autopsy"] = invocation.line("autopsy", places.place(told["path"])) if "path" in told else ""
     row |= {name: int(told.get(name) or 0) for name in ("trial", "shrunk_trial")}
+    row |= replayed(told["path"] if "path" in told else "")
     row["program"] = [str(line) for line in told.get("program") or program_of(told.get("schedule"))]
     row["scenario"] = scenarios.of_seed(run.scenarios, run.run, _seed(told.get("schedule")))
     # A scenario's program is shown as it is written: nobody has shrunk it.
     return row | {"shrunk": not row["scenario"]}
+
+
+def replayed(path: str) -> Row:
+    """How often a finding was executed again, and how often it showed; ``path``: of its file."""
+    entries = replays.read(found) if path and (found := replays.place(places.place(path))) else []
+    return {f"replay_{name}": sum(each[name] for each in entries) for name in ("executed", "showed")}
 
 
 def _seed(schedule: object) -> str:
@@ -289,6 +300,7 @@ def _unshrunk(run: RunInput, first: Row) -> Row:
     row: Row = {"run": run.run, "target": run.facts["target"], "lab": run.facts["lab"], "shrunk": False}
     row |= {"law": first["law"], "text": first["text"] or "", "schedule": None, "program": []}
     row |= dict.fromkeys(("replay", "autopsy", "original_ops", "cause", "scenario"), "")
+    row |= replayed("")
     return row | {"trial": first["trial"], "shrunk_trial": first["trial"]}
 
 

@@ -15,6 +15,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.kinds.text import plain
 from pairproof.harness.law_groups import grouped
 from pairproof.harness.rocketmq.autopsy import autopsy, message_of
+from pairproof.harness.verdict import Verdict
 from pairproof.reports import (
     comparing,
     coverage,
@@ -33,6 +34,7 @@ from pairproof.reports.charts import LOOKS
 from pairproof.reports.events import words
 from pairproof.reports.figures import chance, number, percent, short, span, when
 from pairproof.reports.folding import Line, fold
+from pairproof.reports.measures import MAX_FIRSTS
 from pairproof.reports.model import FEW, MAX_PAGES, Report, Row, completeness, program_of
 from pairproof.reports.scene import scene
 from pairproof.reports.timeline import draw
@@ -62,6 +64,10 @@ MAX_LINES = 40
 """Of a program that a finding's page shows at once: a scenario's may have a thousand."""
 MAX_COLUMNS = 12
 """Runs in the matrix of the first page; all are on the page of runs."""
+MAX_RUNS, MAX_DETAILED = 2_000, 40
+"""Runs that have a line on the page of runs, and those that are told law by law."""
+MAX_SECTIONS = 500
+"""On the page of red trials: of a run and a law each."""
 MAX_GREEN = 12
 """Scenarios that hold: more of them are folded away on the first page."""
 
@@ -94,12 +100,14 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
         (out / "trials").mkdir(exist_ok=True)
         (out / "trials" / trial_name(row)).write_text(html, encoding="utf-8")
     shown_by: dict[str, dict[str, Any]] = {
-        "faults": _faults(report), "runs": {}, "index": _index(report),
+        "faults": _faults(report), "runs": _runs(report), "index": _index(report),
         "laws": {"groups": grouped(law["id"] for law in report.laws)},
         "objectives": {"sections": objectives.sections(report.objectives)},
         "coverage": {"grid": coverage.grid(report.coverage)},
         "traces": traced.traces(report), "losses": traced.losses(report),
     }  # fmt: skip
+    if report.broken:
+        shown_by["broken"] = _broken(report)
     if report.trials:
         shown_by["trials"] = {"rows": report.trials}
     if report.compared is not None:
@@ -167,6 +175,29 @@ def _compared(report: Report) -> dict[str, Any]:
         ],
         "chance": comparing.CHANCE,
     }
+
+
+def _runs(report: Report) -> dict[str, Any]:
+    urgent = sorted(report.runs, key=lambda row: str(row["began"]), reverse=True)
+    urgent.sort(key=lambda row: row["verdict"] in (scenarios.HOLDS, Verdict.DEVIATES))
+    of_run: dict[str, list[Row]] = {}
+    for row in report.by_run:
+        of_run.setdefault(row["run"], []).append(row)
+    return {
+        "listed": urgent[:MAX_RUNS],
+        "detailed": {row["run"] for row in urgent[:MAX_DETAILED]},
+        "of_run": of_run,
+        "again": {row["run"]: told for row in report.histories if (told := rejudging.of_run(row))},
+    }
+
+
+def _broken(report: Report) -> dict[str, Any]:
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in report.broken:
+        found.setdefault((row["run"], row["law"]), []).append(row)
+    # Violated ones first, of a run together.
+    order = sorted(found.items(), key=lambda each: each[1][-1]["verdict"] != Verdict.VIOLATED)
+    return {"sections": order[:MAX_SECTIONS], "most": MAX_FIRSTS, "linked": _linked(report.findings)}
 
 
 def _faults(report: Report) -> dict[str, Any]:

@@ -27,6 +27,18 @@ def verdict(row: Row) -> str:
     return scenarios.UNKNOWN if row["different"] or row["odd"] else scenarios.HOLDS
 
 
+def of_run(row: Row) -> str:
+    """What became of a run's histories (a row of table ``histories``), in words; nothing where all was as recorded."""
+    told = []
+    if row["worse"]:
+        told.append(f"{row['worse']:,} verdict{'' if row['worse'] == 1 else 's'} violated now only")
+    if other := row["different"] - row["worse"]:
+        told.append(f"{other:,} other verdict{' differs' if other == 1 else 's differ'}")
+    if row["odd"]:
+        told.append(f"{row['odd']:,} histor{'y' if row['odd'] == 1 else 'ies'} missing or damaged")
+    return ", ".join(told)
+
+
 def total(histories: Iterable[Row]) -> Row:
     """The sums of several runs."""
     known = list(histories)

@@ -58,12 +58,14 @@ def command(
     """Execute the program of FINDING.json again.
 
     FINDING.json may also be a trial in which a lab failed (failures/NNNN.json of a run). What processes wrote to their
-    logs is kept: in DIR/logs with --write-report, otherwise in FINDING.logs beside FINDING.json.
+    logs is kept: in DIR/logs with --write-report, otherwise in FINDING.logs beside FINDING.json. How often a finding of
+    a run showed is recorded in the run's folder, for its report.
 
     Exit codes: 0 all laws hold, or are broken only as known deviations of the tested version break them; 1 a law is
     violated in another way; 3 unknown.
     """
     from pairproof.harness import judge, resolve
+    from pairproof.harness.runs import replays
     from pairproof.harness.runs.reader import named_finding, to_finding
     from pairproof.harness.search.repeated import REPEATS
     from pairproof.harness.writeup.account import Executed
@@ -79,6 +81,8 @@ def command(
     resolve.check_pair(place, tested)
     times = repeat or (1 if place.deterministic else REPEATS)
     trials, failed = _execute(known, place, tested, times)
+    if trials and known.law and (target, lab) == (None, None):
+        replays.add(finding, known.lab, known.target, len(trials), sum(reproduced(known, each) for each in trials))
     _keep_logs(folder / "logs" if folder is not None else finding.with_suffix(".logs"), trials, failed)
     if failed is not None and not trials:
         raise failed

@@ -282,9 +282,10 @@ def test_histories_of_a_real_run_judged_again_in_spark_agree(made: Made) -> None
 
 def test_laws_can_be_looked_for_in_the_matrix(made: Made, tmp_path: Path) -> None:
     asked = tmp_path / "index.html"
-    ask = "const box = document.getElementById('wanted'); box.value = 'HA- holds'; box.oninput();"
+    box = "document.querySelector('.matrix').closest('.scroll').previousSibling.querySelector('input')"
+    ask = f"const box = {box}; box.value = 'HA- holds'; box.oninput();"
     asked.write_text(made.first_page.read_text().replace("</body>", f"<script>{ask}</script></body>"))
     shown = browse(asked, tmp_path, "--dump-dom")
-    left, of = re.search(r'id="left"[^>]*>(\d+) of (\d+)<', shown).groups()
+    left, of = re.search(r'role="status"[^>]*>(\d+) of (\d+)<', shown).groups()
     assert 0 < int(left) < int(of)
     assert len(re.findall(r"<tr hidden", shown)) == int(of) - int(left)

@@ -1,0 +1,59 @@
+"""How often a run's finding showed again when it was replayed: ``replays/NNNN.json``, beside ``findings/NNNN.json``.
+
+Written by ``pairproof replay``; a report tells of it. A file is a list, an entry for each time that somebody replayed
+the finding as it is: where, with which version, how often it was executed, and how often it showed.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pairproof import __version__
+from pairproof.harness.errors import PairproofError
+from pairproof.harness.runs import atomic
+
+MAX_ENTRIES = 1_000
+FIELDS: dict[str, type] = {"at": str, "lab": str, "target": str, "pairproof": str, "executed": int, "showed": int}
+
+Row = dict[str, Any]
+
+
+def place(finding: Path) -> Path | None:
+    """Where replays of a finding are; None if it does not lie in a run's folder."""
+    run = finding.absolute().parent.parent
+    ours = finding.parent.name == "findings" and (run / "run.json").is_file()
+    return run / "replays" / finding.name if ours else None
+
+
+def add(finding: Path, lab: str, target: str, executed: int, showed: int) -> Path | None:
+    """Record that a finding was replayed; where, or None where that is not recorded: outside of a run's folder, or where
+    it cannot be written, since replaying does not depend on it."""
+    path = place(finding)
+    if path is None:
+        return None
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    values = (now, lab, target, __version__, executed, showed)
+    entries = [*read(path), dict(zip(FIELDS, values, strict=True))]
+    try:
+        path.parent.mkdir(exist_ok=True)
+        return atomic.write_json(path, entries[-MAX_ENTRIES:])
+    except (OSError, PairproofError):
+        return None
+
+
+def read(path: Path) -> list[Row]:
+    """The entries of a file; none where there is none, or none that can be read."""
+    try:
+        told = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return []
+    entries = told if isinstance(told, list) else []
+    return [each for each in entries if isinstance(each, dict) and _is_entry(each)]
+
+
+def _is_entry(entry: Row) -> bool:
+    typed = all(isinstance(entry.get(name), kind) for name, kind in FIELDS.items())
+    return typed and 0 <= entry["showed"] <= entry["executed"]

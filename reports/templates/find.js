@@ -1,0 +1,17 @@
+for (const [number, table] of document.querySelectorAll("table:not(.grid)").entries()) {
+  const rows = Array.from(table.querySelectorAll("tbody tr:not(.group)"));
+  if (rows.length < 12) continue;
+  const asked = document.createElement("p"), label = document.createElement("label"), box = document.createElement("input"), left = document.createElement("span");
+  Object.assign(asked, { className: "find", id: `find-${number}` });
+  Object.assign(box, { type: "search", placeholder: table.dataset.such || "" });
+  Object.assign(left, { className: "soft small", role: "status" });
+  label.append(`${table.dataset.find || "Only rows that say"} `, box);
+  asked.append(label, " ", left);
+  (table.closest(".scroll") || table).before(asked);
+  box.oninput = () => {
+    const words = box.value.toLowerCase().split(/[\s,]+/).filter(Boolean);
+    for (const row of rows) row.hidden = !words.every(word => row.textContent.toLowerCase().includes(word));
+    for (const body of table.tBodies) body.hidden = !body.querySelector("tr:not(.group):not([hidden])");
+    left.textContent = words.length ? `${rows.filter(row => !row.hidden).length} of ${rows.length}` : "";
+  };
+}
