@@ -279,7 +279,7 @@ def _finding(run: RunInput, told: Row) -> Row:
     row |= {name: told.get(name, "") for name in ("law", "text", "replay", "original_ops", "schedule", "cause")}
     row["autopsy"] = invocation.line("autopsy", places.place(told["path"])) if "path" in told else ""
     row |= {name: int(told.get(name) or 0) for name in ("trial", "shrunk_trial")}
-    row |= replayed(told["path"] if "path" in told else "")
+    row |= replayed(told.get("path", ""))
     row["program"] = [str(line) for line in told.get("program") or program_of(told.get("schedule"))]
     row["scenario"] = scenarios.of_seed(run.scenarios, run.run, _seed(told.get("schedule")))
     # A scenario's program is shown as it is written: nobody has shrunk it.
