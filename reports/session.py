@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -43,6 +44,9 @@ OURS = (
 """Settings that are ours also then."""
 
 FAST_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+LACKING = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+RAISED = re.compile(r"[A-Za-z_][\w.]*(Error|Exception): \S")
 
 CLOSE_TIMEOUT_S = 20
 LOG_TAIL = 400
@@ -212,7 +216,12 @@ def _close(gateway: Any) -> None:
 
 def _reason(error: Exception, log: Path) -> str:
     said = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
-    first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    if lacking := next((found[1] for line in lines if (found := LACKING.search(line))), ""):
+        told = "install what requirements/run.txt lists there, or name another interpreter with PYSPARK_PYTHON"
+        return f"the executors' Python has no {lacking}; {told}"
+    # Of what a Python worker raised the last line says what it was.
+    first = next((line for line in reversed(lines) if RAISED.match(line)), lines[0])
     worst = [line for line in said if "Error" in line or "Exception" in line or "Caused by" in line]
     tail = (worst or [""])[-1][:LOG_TAIL]
     return f"Spark failed: {first[:LOG_TAIL]}{f' (its log: {tail})' if tail else ''}"

@@ -29,8 +29,8 @@ def place(finding: Path) -> Path | None:
 
 
 def add(finding: Path, lab: str, target: str, executed: int, showed: int) -> Path | None:
-    """Record that a finding was replayed; where, or None where that is not recorded: outside of a run's folder, and where
-    nothing can be written, since replaying does not depend on it."""
+    """Record that a finding was replayed; where, or None where that is not recorded: outside of a run's folder, and
+    where nothing can be written, since replaying does not depend on it."""
     path = place(finding)
     if path is None:
         return None

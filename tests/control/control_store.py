@@ -1,6 +1,6 @@
-"""A store of many runs, judged again by today's laws: which old runs would have been red? Seconds and memory as it grows.
+"""A store of many runs, judged again by today's laws: which would have been red? Seconds and memory as it grows.
 
-    .venv/bin/python tests/control/control_store.py FOLDER [--events 1000000,10000000,100000000]
+    .venv/bin/python tests/control/control_store.py FOLDER [--events 1000000,10000000]
 
 Records a run of 1,000 trials with every history, and copies it, under a name of its own each, until the store in FOLDER
 holds so many events; the last copy holds one violation that was recorded as nothing to judge. Then Spark makes the
