@@ -44,8 +44,8 @@ from pairproof.reports.measures import (
 
 Tables = dict[str, pa.Table]
 
-PIECE_ROWS = 1_000_000
-"""Of parts that are counted at once, histories left out: some 200 MB. A part is never cut."""
+PIECE_ROWS = 400_000
+"""Of parts that are counted at once, histories left out: some 400 MB. A part is never cut."""
 PIECE_EVENTS = 2_000_000
 """The same of histories, of which one is in memory at a time."""
 

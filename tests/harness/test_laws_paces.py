@@ -103,6 +103,22 @@ def test_members_are_asked_for_when_the_group_has_changed() -> None:
     assert_holds(ClientPaced, joined("broadcasting").told().after(9_000))
 
 
+def test_who_heard_of_a_change_before_its_first_heartbeats_were_answered_wakes_up_a_second_later() -> None:
+    def coming(changes: bool, ms: float) -> A:
+        history = A()
+        history.config("master").config("slave").start("master").start("slave").come()
+        history.route().asked("beat", "master").ended(ms=0).asked("beat", "slave")
+        if changes:
+            history.told()
+        # The slave's answer comes 600 ms later.
+        history.after(600).add("ask", process=1, group=G, node="slave", f="beat", op=2, status="answered", message="c1")
+        return history.members(ms=ms)
+
+    assert_holds(ClientPaced, coming(changes=True, ms=400))
+    assert_broken(ClientPaced, coming(changes=True, ms=401), "asks who is in its group 1 ms later than it should")
+    assert_broken(ClientPaced, coming(changes=False, ms=400), "asks who is in its group 400 ms later than it should")
+
+
 def test_members_are_asked_for_again_when_that_failed() -> None:
     assert_holds(ClientPaced, joined().members(status="SYSTEM_ERROR").members(ms=3_000))
     late = joined().members(status="timeout", ms=0)

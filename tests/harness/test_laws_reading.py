@@ -271,3 +271,32 @@ def test_a_broker_suggests_to_a_reader_with_a_fixed_broker_as_to_any_other() -> 
 
     assert_holds(ReadSplit, fixed(0))
     assert_broken(ReadSplit, fixed(1), "suggested broker 1")
+
+
+def test_what_a_log_was_before_it_was_replaced_counts_for_who_read_it_then() -> None:
+    def replaced(between: str) -> Reads:
+        # 6 MB behind, of which only a later store's reader tells the place.
+        history = reads(**ON).pulled(1).message(0, 9 * MB)
+        if between == "wipe":
+            history = reads(**ON).pulled(1)
+            history.add("wipe", node="master", f="empty", hi=0)
+            history.message(0, 9 * MB)
+        return history
+
+    assert_broken(ReadSplit, replaced(""), "as to the slow; this was at most 1000000 bytes behind")
+    assert_holds(ReadSplit, replaced("wipe"))
+    known = reads(**ON).message(0, 9 * MB).pulled(1)
+    known.add("wipe", node="master", f="empty", hi=0)
+    assert_broken(ReadSplit, known, "as to the slow; this was at most 1000000 bytes behind")
+
+
+def test_an_answer_that_was_under_way_when_its_broker_fell_was_about_its_log_then() -> None:
+    def answered(fell: bool) -> Reads:
+        history = reads(3 * MB, **ON).begin_pull()
+        if fell:
+            history.append("master", 3 * MB, 10 * MB).crash("master", "machine").start("master", 4 * MB)
+        history.end_pull(1)
+        return history.message(0, 3 * MB)
+
+    assert_broken(ReadSplit, answered(fell=False), "as to the slow")
+    assert_holds(ReadSplit, answered(fell=True))

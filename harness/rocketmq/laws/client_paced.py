@@ -67,6 +67,8 @@ class Client:
         self.expected: set[str] = set()
         """Who was to have a heartbeat of the last round, and who had one."""
         self.joined = False
+        self.changed_at: int | None = None
+        """When it last heard that its group has changed, ns: it wakes up a second later."""
         self.members_at: int | None = None
         self.polled: dict[str, int] = {}
         """When each topic's route was last asked for without a reason of its own, ns."""
@@ -210,6 +212,7 @@ class ClientPaced(Law):
     # What comes of it.
 
     def _changed(self, client: Client, event: Ask) -> None:
+        client.changed_at = event.t
         if client.joined:
             self._shares_anew(client, event, event.t + REST_NS)
 
@@ -244,8 +247,8 @@ class ClientPaced(Law):
     def _answered_beat(self, client: Client, event: Ask) -> None:
         if not client.joined and not any(each.f == BEAT for each in client.open.values()):
             client.joined = True
-            rested = event.t if client.members_at is None else client.members_at + REST_NS
-            self._shares_anew(client, event, max(event.t, rested))
+            rests = (at + REST_NS for at in (client.members_at, client.changed_at) if at is not None)
+            self._shares_anew(client, event, max([event.t, *rests]))
 
     def _answered_members(self, client: Client, event: Ask) -> None:
         if event.status not in ANSWERED:

@@ -178,7 +178,8 @@ class ReadSplit(Law):
             self.groups.save(event)
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """A file that was not durable may be lost; who asked the node gets no answer."""
+        """A file that was not durable may be lost; an answer that is still under way was about what the log was before."""
+        self._forget_ends()
         if event.kind == "crash" and event.f == "machine":
             self.groups.lose(event.node)
         else:
@@ -187,8 +188,12 @@ class ReadSplit(Law):
     on_stop = on_crash
 
     def on_wipe(self, event: Wipe) -> None:
-        """Another store, other tables, and another end of the log than answers under way were about."""
+        """Another store, other tables, and other places of messages than answers so far were about."""
         self.groups.lose(event.node)
+        self._forget_ends()
+        self._judge_lags()
+
+    def _forget_ends(self) -> None:
         self.began = {op: (since, None) for op, (since, _) in self.began.items()}
 
     # Pulls.
@@ -260,8 +265,12 @@ class ReadSplit(Law):
     on_record = on_deliver
 
     def end(self, last: Event) -> None:
+        self._judge_lags()
+
+    def _judge_lags(self) -> None:
         for pull in self.pulls:
             self._judge_lag(pull)
+        self.pulls.clear()
 
     def _judge_lag(self, pull: Pull) -> None:
         ok = pull.ok
