@@ -107,11 +107,12 @@ def test_who_heard_of_a_change_before_its_first_heartbeats_were_answered_wakes_u
     def coming(changes: bool, ms: float) -> A:
         history = A()
         history.config("master").config("slave").start("master").start("slave").come()
-        history.route().asked("beat", "master").ended(ms=0).asked("beat", "slave")
+        history.route().asked("beat", "slave").asked("beat", "master").ended(ms=0)
         if changes:
             history.told()
         # The slave's answer comes 600 ms later.
-        history.after(600).add("ask", process=1, group=G, node="slave", f="beat", op=2, status="answered", message="c1")
+        columns = {"process": 1, "group": G, "node": "slave", "f": "beat", "op": 1, "message": "c1"}
+        history.after(600).add("ask", status="answered", **columns)
         return history.members(ms=ms)
 
     assert_holds(ClientPaced, coming(changes=True, ms=400))

@@ -178,7 +178,7 @@ class ReadSplit(Law):
             self.groups.save(event)
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """A file that was not durable may be lost; an answer that is still under way was about what the log was before."""
+        """A file that was not durable may be lost; an answer still under way was about what the log was before."""
         self._forget_ends()
         if event.kind == "crash" and event.f == "machine":
             self.groups.lose(event.node)
