@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import venv
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -125,3 +126,11 @@ def test_executors_without_pairproof_and_a_leader_that_is_killed(two: Cluster, t
     ended(leader, runs, digest)
     after = {name: (folder / "chunks" / name).stat().st_mtime_ns for name in before}
     assert after == before
+
+
+def test_what_executors_lack_is_named_in_one_line(two: Cluster, tmp_path: Path) -> None:
+    venv.create(tmp_path / "empty")
+    leader = campaign(tmp_path, *ASKED, "--master", two.url, python=tmp_path / "empty" / "bin" / "python")
+    said = leader.communicate(timeout=PATIENCE_S)[0]
+    assert leader.returncode == 4 and "the executors' Python has no hypothesis; install what" in said
+    assert "Traceback" not in said
