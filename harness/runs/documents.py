@@ -62,7 +62,7 @@ One command that explores or records makes one folder, `runs/<run>/` unless told
 | `findings/NNNN.json` | a violation, its minimal schedule and the line that replays it |
 | `failures/NNNN.json` | a trial in which the lab failed, which no law judges: like a finding, without a law, and with \
 what there is of its history and logs |
-| `replays/NNNN.json` | how often the finding of that number was replayed, and how often it showed; `pairproof replay` writes it |
+| `replays/NNNN.json` | how often `pairproof replay` executed the finding of that number, and how often it showed |
 | `chunks/NNNNN.json` | of a campaign: what the chunk of that number came to; written last, it commits the part |
 | `logs/NNNNNN-NODE.log` | of a trial whose history is kept, where nodes are processes: the end of what each said |
 
