@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from pairproof.harness import extras
 from pairproof.harness.errors import CorruptRun
 from pairproof.reports import counting, java
 from pairproof.reports.counting import Tables
@@ -35,7 +36,7 @@ class Counted(NamedTuple):
     runs: list[RunInput]
     corrupt: list[Corrupt]
     without_spark: str = ""
-    """Why it was not Spark that counted, if it was to: there is no Java."""
+    """Why it was not Spark that counted, if it was to: it is not installed, or there is no Java."""
 
 
 def count(
@@ -45,8 +46,9 @@ def count(
     without_spark = ""
     if engine == SPARK:
         try:
+            extras.check("pyspark")
             java.find()
-        except NoJava as why:
+        except (extras.Lacking, NoJava) as why:
             without_spark = f"counted without Spark: {why}"
     if engine != SPARK or without_spark:
         said("counting without Spark" if without_spark else "counting")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from pairproof.harness import ports, registry
+from pairproof.harness import extras, ports, registry
 from pairproof.harness.abilities import abilities
 from pairproof.harness.commands.output import json_option, say, table, write_json
 from pairproof.harness.errors import LabError, UsageError
@@ -56,7 +56,7 @@ def command(ctx: click.Context, json_to: str | None) -> None:
     table(
         "Labs",
         ("lab", "can", "faults it cannot inject"),
-        [(x["id"], _words(x["can"]), _words(x["cannot_inject"])) for x in found["labs"]],
+        [(x["id"], x.get("lacks") or _words(x["can"]), _words(x["cannot_inject"])) for x in found["labs"]],
     )
     seen = [(x["id"], target, _words(kinds)) for x in found["labs"] for target, kinds in x["observes"].items()]
     table("What is observed", ("lab", "target", "kinds of event"), seen)
@@ -83,8 +83,13 @@ def clean() -> None:
 
     nothing = True
     for name in registry.names("labs"):
-        lab = resolve.lab(name)
-        for line in lab.clean() if isinstance(lab, CanClean) else ():
+        try:
+            with extras.told():
+                lab = resolve.lab(name)
+                lines = lab.clean() if isinstance(lab, CanClean) else []
+        except extras.Lacking as why:
+            lines = [f"not looked at: {why}"]
+        for line in lines:
             say(f"{name}: {line}")
             nothing = False
     if nothing:
@@ -101,16 +106,21 @@ def tool(name: str) -> Tool:
 
 
 def describe() -> dict[str, list[dict[str, typing.Any]]]:
-    """``labs`` (id, can, cannot_inject, observes by target that it runs), ``targets`` (id),
+    """``labs`` (id, can, cannot_inject, observes by target that it runs, or lacks: a package), ``targets`` (id),
     ``faults`` (id, needs, arguments), ``tools`` (id, about, path or None, missing: why it has none).
     """
     from pairproof.harness import resolve
 
     targets = registry.names("targets")
     faults = resolve.faults()
-    labs = []
+    labs: list[dict[str, typing.Any]] = []
     for name in registry.names("labs"):
-        lab = resolve.lab(name)
+        try:
+            with extras.told():
+                lab = resolve.lab(name)
+        except extras.Lacking as why:
+            labs.append({"id": name, "can": None, "cannot_inject": None, "observes": {}, "lacks": str(why)})
+            continue
         can = abilities(lab, faults, resolve.operations())
         labs.append({
             "id": name,
@@ -136,12 +146,15 @@ def _taken(lab: ports.Lab, names: list[str]) -> list[str]:
 
 
 def _where(name: str) -> dict[str, str | None]:
-    found = tool(name)
+    about = ""
     try:
-        path, missing = str(found.find()), None
+        with extras.told():
+            found = tool(name)
+            about = found.about
+            path, missing = str(found.find()), None
     except LabError as why:
         path, missing = None, str(why)
-    return {"id": name, "about": found.about, "path": path, "missing": missing}
+    return {"id": name, "about": about, "path": path, "missing": missing}
 
 
 def _missing(faults: ports.Faults, can: list[str] | None) -> list[str] | None:

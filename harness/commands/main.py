@@ -30,7 +30,7 @@ from typing import Any
 import click
 
 from pairproof import __version__
-from pairproof.harness import registry
+from pairproof.harness import extras, registry
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_LAB, EXIT_USAGE, PairproofError
 
 EXIT_BROKEN_PIPE = 141
@@ -158,6 +158,8 @@ def _ended(error: BaseException, debug: bool) -> int:
             return _say("interrupted", EXIT_INTERRUPTED)
         case OSError():
             return _say(_os_error(error), EXIT_LAB)
+        case ModuleNotFoundError() if (why := extras.lacking(error)) is not None:
+            return _say(str(why), why.exit_code)
         case _:
             reason = " ".join(str(error).split())[:300]
             return _say(
