@@ -10,6 +10,7 @@ from pairproof.harness.errors import LabError
 
 EXTRAS = {"docker": "docker", "pyspark": "spark", "py4j": "spark", "pytest": "pytest"}
 """By module, the extra that brings it."""
+MODULES = ("docker", "pyspark", "pytest")
 
 
 class Lacking(LabError):

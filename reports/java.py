@@ -19,6 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from pairproof.harness.errors import LabError
 from pairproof.reports.errors import NoJava
 
 OLDEST = 17
@@ -149,6 +150,26 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     return 0
+
+
+class Tool:
+    """See :class:`pairproof.harness.commands.labs.Tool`."""
+
+    name = "java"
+    about = f"the runtime that Spark uses, {OLDEST} or later"
+
+    def find(self) -> str:
+        """Its home. LabError, with the remedy, if there is none."""
+        try:
+            return str(find().home)
+        except NoJava as why:
+            raise LabError(str(why)) from None
+
+    install = find
+    """Nothing is installed here: it says how."""
+
+
+TOOL = Tool()
 
 
 if __name__ == "__main__":

@@ -133,6 +133,13 @@ def make_report(
     return Made(out, report, index, counted.without_spark)
 
 
+def assembled(folders: Iterable[Path]) -> Report:
+    """What runs came to, counted in this process: nothing judged again, no pages."""
+    runs, corrupt = inputs.open_runs(folders)
+    counted = engines.here(runs, False)
+    return model.assemble(counted.runs, [*corrupt, *counted.corrupt], counted.tables, judging=False)
+
+
 def _compared(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], rows: pa.Table, findings: Sequence[Row]) -> Row:
     if len(runs) != 2:
         why = corrupt[0].reason if corrupt else f"there are {len(runs)}"

@@ -58,8 +58,14 @@ MAX_TRIALS = 100_000_000
 )
 @options.runs()
 @options.report
+@click.option(
+    "--junit",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write JUnit XML, for a build server.",
+)
 @output.json_option
-def command(report: bool, report_engine: str, json_to: str | None, **asked: Any) -> None:
+def command(report: bool, report_engine: str, junit: Path | None, json_to: str | None, **asked: Any) -> None:
     """Explore a replicated pair with generated operations and faults, and judge what happened.
 
     In the simulation a small fixed corpus comes first, then the searches until their limit.
@@ -72,6 +78,8 @@ def command(report: bool, report_engine: str, json_to: str | None, **asked: Any)
     if json_to is not None:
         output.write_json(outcome.summary, json_to)
     code = outcome.code
+    if junit is not None:
+        _made("show", outcome.folder, json_to, "--junit", str(junit))
     if report:
         made = make_report(outcome.folder, json_to, report_engine)
         code = EXIT_VIOLATED if EXIT_VIOLATED in (code, made) else code or made
@@ -121,12 +129,17 @@ def _request(
 
 def make_report(folder: Path, json_to: str | None, engine: str) -> int:
     """Make the report of a run that has just ended; its exit code."""
-    make: Any = registry.find("commands", "report")
+    return _made("report", folder, json_to, "--engine", engine)
+
+
+def _made(command: str, folder: Path, json_to: str | None, *options: str) -> int:
+    """Have another command make something of a run; its exit code."""
+    make: Any = registry.find("commands", command)
     # Standard output belongs to the JSON answer if that went there.
     said = contextlib.redirect_stdout(sys.stderr) if json_to == output.STDOUT else contextlib.nullcontext()
     try:
         # Not its main(), which would turn a broken pipe into exit code 1: violated.
-        with said, make.make_context("report", ["--engine", engine, "--", str(folder)]) as context:
+        with said, make.make_context(command, [*options, "--", str(folder)]) as context:
             made = make.invoke(context)
     except click.exceptions.Exit as ended:
         made = ended.exit_code

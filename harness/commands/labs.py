@@ -135,7 +135,7 @@ def describe() -> dict[str, list[dict[str, typing.Any]]]:
             {"id": name, "needs": each.needs.__name__, "arguments": {k: list(v) for k, v in each.arguments.items()}}
             for name, each in faults.items()
         ],
-        "tools": [_where(name) for name in registry.names("tools")],
+        "tools": [where(name) for name in registry.names("tools")],
     }
 
 
@@ -145,7 +145,8 @@ def _taken(lab: ports.Lab, names: list[str]) -> list[str]:
     return [name for name in names if resolve.takes(lab, resolve.target(name))]
 
 
-def _where(name: str) -> dict[str, str | None]:
+def where(name: str) -> dict[str, str | None]:
+    """Of a tool: id, about, path, or missing: why it has none."""
     about = ""
     try:
         with extras.told():

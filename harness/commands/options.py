@@ -77,11 +77,11 @@ def default_jobs(deterministic: bool, trials: int | None) -> int:
     if deterministic:
         wanted = cores if trials is None else min(cores, 1 + trials // MANY_TRIALS)
     else:
-        wanted = min(REAL_TIME_JOBS * cores, _free_memory() // LAB_BYTES, MAX_JOBS if trials is None else trials)
+        wanted = min(REAL_TIME_JOBS * cores, free_memory() // LAB_BYTES, MAX_JOBS if trials is None else trials)
     return max(1, min(MAX_JOBS, wanted))
 
 
-def _free_memory() -> int:
+def free_memory() -> int:
     """Bytes that new processes can have; as much as nobody asks for where the system does not tell."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()

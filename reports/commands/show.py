@@ -1,0 +1,100 @@
+"""``pairproof show``: what recorded runs came to, on the terminal, or as JUnit XML, Markdown or JSON, without pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pairproof.harness.commands import output
+from pairproof.harness.commands.options import RUNS
+
+if TYPE_CHECKING:
+    from pairproof.reports.model import Report, Row
+
+MAX_CAUSES = 20
+"""Findings that are shown, one for each cause."""
+ORDER = ("violated", "unknown", "known-deviation", "vacuous", "holds")
+"""Verdicts on laws in the order of the table; all others come last."""
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("show")
+@click.argument("run_folders", nargs=-1, metavar="[RUN_FOLDER]...")
+@click.option("--junit", type=FILE, metavar="FILE", help="Write JUnit XML, for a build server.")
+@click.option("--markdown", type=FILE, metavar="FILE", help="Write a summary in Markdown.")
+@output.json_option
+@click.pass_context
+def command(
+    context: click.Context, run_folders: tuple[str, ...], junit: Path | None, markdown: Path | None, json_to: str | None
+) -> None:
+    """Show what recorded runs came to; without an argument, the newest under runs/.
+
+    Run folders may be URLs, and a folder that holds runs stands for all of them. Nothing is judged again, and no page
+    is made: see pairproof report. With --junit, --markdown or --json only these are written.
+
+    Exit codes: as pairproof report.
+    """
+    from pairproof.harness.runs.reader import LATEST, resolve_runs
+    from pairproof.reports import junit as as_junit
+    from pairproof.reports import summary
+    from pairproof.reports.make import assembled
+    from pairproof.reports.rejudging import exit_code
+
+    report = assembled(each for name in run_folders or (LATEST,) for each in resolve_runs(name, RUNS))
+    for each in report.corrupt:
+        click.echo(f"left out {each['folder']}: {each['reason']}", err=True)
+    writers: tuple[tuple[Path | None, Callable[[Report, Path], None]], ...]
+    writers = ((junit, as_junit.write), (markdown, summary.write))
+    for file, write in writers:
+        if file is not None:
+            write(report, file)
+    if json_to is not None:
+        output.write_json(report.to_json(), json_to)
+    if (junit, markdown, json_to) == (None, None, None):
+        _say(report)
+    context.exit(exit_code(report.verdict, [row["state"] for row in report.runs], bool(report.corrupt)))
+
+
+def _say(report: Report) -> None:
+    for run in report.runs:
+        told = f"{run['target']} in {run['lab']}, {run['trials'] or 0:,} trials, {run['state']}"
+        output.say(f"{run['run']}: {run['verdict']} ({told})", output.COLOURS.get(run["verdict"], ""))
+        output.table("", ("law", "verdict", "violated", "judged in trials", ""), _rows(report, run["run"]))
+    if report.scenarios:
+        rows = [(row["name"], row["verdict"], "; ".join(row["reasons"])) for row in report.scenarios]
+        output.table("Scenarios", ("scenario", "verdict", "why"), rows)
+    by_number = {row["number"]: row for row in report.findings}
+    for cause in report.causes[:MAX_CAUSES]:
+        _say_finding(by_number[cause["first"]], cause["laws"][1:])
+    if len(report.causes) > MAX_CAUSES:
+        output.say(f"{len(report.causes) - MAX_CAUSES} more causes; pairproof report shows all")
+    output.say(report.headline, output.COLOURS.get(report.verdict, "bold"))
+
+
+def _rows(report: Report, run: str) -> list[tuple[Any, ...]]:
+    found = [row for row in report.by_run if row["run"] == run]
+    found.sort(key=lambda row: (ORDER.index(row["verdict"]) if row["verdict"] in ORDER else len(ORDER), row["law"]))
+    return [
+        (
+            row["law"],
+            row["verdict"],
+            f"{row['violated']:,}",
+            f"{row['exercised']:,} of {row['trials']:,}",
+            row["remark"],
+        )
+        for row in found
+    ]
+
+
+def _say_finding(row: Row, others: Sequence[str]) -> None:
+    output.say(f"violated: {row['law']}: {row['text']}", output.COLOURS["violated"])
+    if others:
+        output.say(f"  from the same cause: {', '.join(others)}")
+    for number, line in enumerate(row["program"], 1):
+        output.say(f"  {number:3d}  {line}")
+    for line in filter(None, (row["replay"], row["autopsy"])):
+        output.say(f"  {line}")
