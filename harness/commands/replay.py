@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pairproof.harness.commands.output import console, json_option, say, write_json
-from pairproof.harness.errors import LabError
+from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.profiles import REAL_TIME_LABS
 from pairproof.harness.runs.places import Place
 
@@ -29,7 +29,7 @@ MAX_REPEATS = 100
 
 
 @click.command("replay")
-@click.argument("finding", type=Place())
+@click.argument("named", nargs=-1, required=True, type=Place(), metavar="FINDING.json...")
 @click.option("--target", help="Run it against this target instead of the finding's.")
 @click.option("--lab", help="Run it in this lab instead of the finding's.")
 @click.option(
@@ -47,7 +47,7 @@ MAX_REPEATS = 100
 @click.option("--events", is_flag=True, help="Print the history, one event per line.")
 @json_option
 def command(
-    finding: Path,
+    named: tuple[Path, ...],
     target: str | None,
     lab: str | None,
     repeat: int | None,
@@ -55,16 +55,26 @@ def command(
     events: bool,
     json_to: str | None,
 ) -> int:
-    """Execute the program of FINDING.json again.
+    """Execute the program of FINDING.json again; of several, or a folder of them, say what became of each.
 
     FINDING.json may also be a trial in which a lab failed (failures/NNNN.json of a run). What processes wrote to their
     logs is kept: in DIR/logs with --write-report, otherwise in FINDING.logs beside FINDING.json. How often a finding of
     a run showed is recorded in the run's folder, for its report.
 
-    Exit codes: 0 all laws hold, or are broken only as known deviations of the tested version break them; 1 a law is
-    violated in another way; 3 unknown.
+    Of several each is REPRODUCED, FLAKY (violated in some executions only), FIXED (its law was judged and held), or
+    UNKNOWN; only the law of each case counts.
+
+    Exit codes: 0 all laws hold, or are broken only as known deviations of the tested version break them; of several all
+    are fixed; 1 a law is violated in another way; 3 unknown; 4 the lab failed.
     """
-    from pairproof.harness import judge, resolve
+    from pairproof.harness.commands import suite
+
+    if len(named) > 1 or named[0].is_dir():
+        if folder is not None or events:
+            raise UsageError("--write-report and --events are for one finding; name one file")
+        return suite.play(suite.files(named), target, lab, repeat, json_to)
+    (finding,) = named
+    from pairproof.harness import judge
     from pairproof.harness.runs import replays
     from pairproof.harness.runs.reader import named_finding, to_finding
     from pairproof.harness.search.repeated import REPEATS
@@ -77,10 +87,9 @@ def command(
     judge.laws([known.law] if known.law else [])
     if folder is not None:
         check_folder(known, folder)
-    place, tested = resolve.lab(known.lab), resolve.target(known.target)
-    resolve.check_pair(place, tested)
+    place, tested = resolved(known)
     times = repeat or (1 if place.deterministic else REPEATS)
-    trials, failed = _execute(known, place, tested, times)
+    trials, failed = execute(known, place, tested, times)
     if trials and known.law and (target, lab) == (None, None):
         replays.add(finding, known.lab, known.target, len(trials), sum(reproduced(known, each) for each in trials))
     _keep_logs(folder / "logs" if folder is not None else finding.with_suffix(".logs"), trials, failed)
@@ -117,7 +126,16 @@ def _exit_code(target: Target, trials: list[Trial]) -> int:
     return verdict.exit_code(verdict.Standing(each.verdict) for each in told)
 
 
-def _execute(finding: Finding, lab: Lab, target: Target, times: int) -> tuple[list[Trial], LabError | None]:
+def resolved(finding: Finding) -> tuple[Lab, Target]:
+    """Where it is executed, and what is tested. UsageError if these do not go together."""
+    from pairproof.harness import resolve
+
+    place, tested = resolve.lab(finding.lab), resolve.target(finding.target)
+    resolve.check_pair(place, tested)
+    return place, tested
+
+
+def execute(finding: Finding, lab: Lab, target: Target, times: int) -> tuple[list[Trial], LabError | None]:
     """The executions, and what the lab failed with if it did: then there are fewer.
 
     Known deviations are not sorted out: whether the finding shows again is asked, not whether it is known."""

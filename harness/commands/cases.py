@@ -1,0 +1,60 @@
+"""``pairproof cases``: keep findings as files of a repository, which ``pairproof replay FOLDER`` plays again.
+
+A case is a finding's file as it is: law, target, lab, settings and the smallest program.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import click
+
+from pairproof.harness.commands.output import say
+from pairproof.harness.errors import UsageError
+from pairproof.harness.runs.places import Place
+
+FOLDER = Path("cases")
+OF_RUNS = ("path", "replay", "trial", "shrunk_trial", "cause")
+"""What a finding says of its run only; numbers must be there, and are -1."""
+
+
+@click.group("cases")
+def command() -> None:
+    """Keep findings as cases that a repository keeps; pairproof replay FOLDER plays them again."""
+
+
+@command.command("add")
+@click.argument("findings", nargs=-1, required=True, type=Place(), metavar="FINDING.json...")
+@click.option(
+    "--folder", type=click.Path(file_okay=False, path_type=Path), default=FOLDER, show_default=True, help="Where to."
+)
+def add(findings: tuple[Path, ...], folder: Path) -> None:
+    """Copy findings into a folder of cases, each under its law and a digest of its program.
+
+    A case that is there already is left as it is.
+
+    Exit codes: 0 they are there; 2 a file is not a finding.
+    """
+    from pairproof.harness.runs import atomic
+    from pairproof.harness.runs.reader import named_finding
+
+    told = [(path, named_finding(path)) for path in findings]
+    for path, found in told:
+        if not found["law"]:
+            raise UsageError(f"{path} is a trial in which the lab failed, so it breaks no law; leave it out")
+    folder.mkdir(parents=True, exist_ok=True)
+    for _, found in told:
+        case = {name: each for name, each in found.items() if name not in OF_RUNS} | {"trial": -1, "shrunk_trial": -1}
+        place = folder / f"{found['law']}-{_digest(found)}.json"
+        if place.exists():
+            say(f"there already: {place}")
+        else:
+            say(f"added: {atomic.write_json(place, case)}")
+
+
+def _digest(found: dict[str, object]) -> str:
+    """Of what is executed, and where: the same program twice is one case."""
+    told = json.dumps([found["target"], found["lab"], found["law"], found["schedule"]], sort_keys=True)
+    return hashlib.blake2b(told.encode(), digest_size=4).hexdigest()

@@ -1,0 +1,111 @@
+"""Several cases executed again: of each whether it is reproduced, fixed, or flaky, and of all an exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pairproof.harness.commands.output import progress, say, table, write_json
+from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED, UsageError
+
+if TYPE_CHECKING:
+    from pairproof.harness.trial import Finding, Trial
+
+REPRODUCED, FLAKY, FIXED, UNKNOWN, FAILED = "REPRODUCED", "FLAKY", "FIXED", "UNKNOWN", "FAILED"
+MEANINGS = {
+    REPRODUCED: "each execution violates the law", FLAKY: "some executions violate the law, others do not",
+    FIXED: "the law was judged, and held, in each execution",
+    UNKNOWN: "no execution violates the law, and in some it could not be decided or had nothing to judge",
+    FAILED: "the lab failed",
+}  # fmt: skip
+CODES = {REPRODUCED: EXIT_VIOLATED, FLAKY: EXIT_VIOLATED, FAILED: EXIT_LAB, UNKNOWN: EXIT_UNKNOWN, FIXED: EXIT_HOLDS}
+"""In the order in which one counts for all."""
+MAX_CASES = 10_000
+
+
+class Told(NamedTuple):
+    """What became of a case."""
+
+    case: str
+    law: str
+    target: str
+    lab: str
+    verdict: str
+    showed: int
+    executed: int
+    about: str
+
+
+def files(named: Iterable[Path]) -> list[Path]:
+    """The cases that were named, of a folder all; UsageError where there is none, or too many."""
+    found: list[Path] = []
+    for each in named:
+        # A run's are its findings.
+        folder = each / "findings" if (each / "run.json").is_file() else each
+        inside = sorted(folder.glob("*.json")) if each.is_dir() else [each]
+        if not inside:
+            raise UsageError(f"{folder} holds no case (*.json); add some with pairproof cases add")
+        found += inside
+    if len(found) > MAX_CASES:
+        raise UsageError(f"{len(found):,} cases are too many; at most {MAX_CASES:,} at a time")
+    return found
+
+
+def play(
+    paths: Sequence[Path], target: str | None, lab: str | None, repeat: int | None, json_to: str | None
+) -> int:  # fmt: skip
+    """Execute each case, say what became of it, and answer with the exit code."""
+    from pairproof.harness import judge
+    from pairproof.harness.runs.reader import named_finding, to_finding
+
+    # What is wrong with one is said before any is executed.
+    cases = [(path, to_finding(named_finding(path))) for path in paths]
+    judge.laws(sorted({case.law for _, case in cases if case.law}))
+    found = []
+    with progress() as told:
+        for number, (path, case) in enumerate(cases):
+            told(number, len(cases), "cases")
+            place = lab or case.shrunk_in or case.lab
+            asked = case._replace(target=target or case.target, lab=place)
+            found.append(_played(path, asked, repeat, (target, lab) == (None, None)))
+    if json_to is not None:
+        write_json([each._asdict() for each in found], json_to)
+    if json_to != "-":
+        rows = [(each.case, each.law, each.verdict, f"{each.showed} of {each.executed}", each.about) for each in found]
+        table("", ("case", "law", "is", "violated in", ""), rows)
+        counts = {each: sum(told.verdict == each for told in found) for each in MEANINGS}
+        for verdict, number in counts.items():
+            if number:
+                say(f"{number} {verdict}: {MEANINGS[verdict]}")
+    return next((code for verdict, code in CODES.items() if any(each.verdict == verdict for each in found)), EXIT_HOLDS)
+
+
+def _played(path: Path, case: Finding, repeat: int | None, as_it_is: bool) -> Told:
+    from pairproof.harness.commands import replay
+    from pairproof.harness.runs import replays
+    from pairproof.harness.search.repeated import REPEATS
+
+    place, tested = replay.resolved(case)
+    trials, failed = replay.execute(case, place, tested, repeat or (1 if place.deterministic else REPEATS))
+    showed = sum(replay.reproduced(case, each) for each in trials)
+    if trials and as_it_is:
+        replays.add(path, case.lab, case.target, len(trials), showed)
+    verdict = _verdict(case, trials, showed)
+    about = str(failed) if failed is not None else "" if verdict != UNKNOWN else _doubt(case, trials)
+    return Told(
+        str(path), case.law, case.target, case.lab, FAILED if failed is not None and not showed else verdict, showed,
+        len(trials), about,
+    )  # fmt: skip
+
+
+def _verdict(case: Finding, trials: Sequence[Trial], showed: int) -> str:
+    if showed:
+        return REPRODUCED if showed == len(trials) else FLAKY
+    held = [any(each.law == case.law and each.verdict == "holds" for each in trial.judgements) for trial in trials]
+    return FIXED if held and all(held) else UNKNOWN
+
+
+def _doubt(case: Finding, trials: Sequence[Trial]) -> str:
+    told = [each for trial in trials for each in trial.judgements if each.law == case.law and each.verdict != "holds"]
+    return f"{told[0].verdict}{f': {told[0].doubt}' if told[0].doubt else ''}" if told else "the law did not judge"

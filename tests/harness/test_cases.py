@@ -1,0 +1,120 @@
+"""Findings that are kept as cases, and what becomes of them when they are played again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pairproof.harness.commands import replay, suite
+from pairproof.harness.commands.main import main
+from pairproof.harness.errors import LabError
+
+ASKED = ["--target", "reference+answers_before_flush", "--seed", "s", "--law", "ack-flushed", "--jobs", "1"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    runs = tmp_path_factory.mktemp("runs")
+    assert main(["check", *ASKED, "--trials", "40", "--runs", str(runs)]) == 1
+    (folder,) = runs.iterdir()
+    return folder
+
+
+@pytest.fixture
+def cases(run: Path, tmp_path: Path) -> Path:
+    assert main(["cases", "add", str(run / "findings" / "0001.json"), "--folder", str(tmp_path / "cases")]) == 0
+    return tmp_path / "cases"
+
+
+def told(tmp_path: Path, *asked: str) -> tuple[int, list[dict[str, Any]]]:
+    file = tmp_path / "told.json"
+    code = main(["replay", *asked, "--json", str(file)])
+    return code, json.loads(file.read_text())
+
+
+def test_a_case_is_reproduced_and_of_the_correct_target_fixed(cases: Path, tmp_path: Path) -> None:
+    code, (row,) = told(tmp_path, str(cases))
+    assert code == 1 and (row["verdict"], row["showed"], row["executed"]) == ("REPRODUCED", 1, 1)
+    code, (row,) = told(tmp_path, str(cases), "--target", "reference")
+    assert code == 0 and (row["verdict"], row["showed"]) == ("FIXED", 0)
+
+
+def test_the_same_finding_is_one_case(run: Path, cases: Path) -> None:
+    (before,) = cases.iterdir()
+    text = before.read_text()
+    assert main(["cases", "add", str(run / "findings" / "0001.json"), "--folder", str(cases)]) == 0
+    # And a case is a finding, which may be added itself.
+    assert main(["cases", "add", str(before), "--folder", str(cases)]) == 0
+    assert [each.read_text() for each in cases.iterdir()] == [text]
+    assert str(run) not in text
+
+
+@pytest.mark.parametrize(
+    ("shows", "fails", "verdict", "code"),
+    [
+        ([True, False, True], False, "FLAKY", 1), ([True, True], False, "REPRODUCED", 1),
+        ([False, False], False, "FIXED", 0), ([], True, "FAILED", 4), ([False], True, "FAILED", 4),
+        ([True], True, "REPRODUCED", 1),
+    ],
+)  # fmt: skip
+def test_executions_may_differ(
+    cases: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    shows: list[bool],
+    fails: bool,
+    verdict: str,
+    code: int,
+) -> None:
+    execute = replay.execute
+
+    def some(case: Any, lab: Any, target: Any, times: int) -> Any:
+        (bad,), _ = execute(case, lab, target, 1)
+        (good,), _ = execute(case, lab, replay.resolved(case._replace(target="reference"))[1], 1)
+        return [bad if each else good for each in shows], LabError("no power") if fails else None
+
+    monkeypatch.setattr(replay, "execute", some)
+    ended, (row,) = told(tmp_path, str(cases))
+    assert (ended, row["verdict"], row["showed"], row["executed"]) == (code, verdict, sum(shows), len(shows))
+
+
+def test_a_law_that_had_nothing_to_judge_says_nothing(cases: Path, tmp_path: Path) -> None:
+    (case,) = cases.iterdir()
+    found = json.loads(case.read_text())
+    found["schedule"]["settings"]["flushDiskType"] = "ASYNC_FLUSH"
+    case.write_text(json.dumps(found))
+    code, (row,) = told(tmp_path, str(cases))
+    assert (code, row["verdict"], row["about"]) == (3, "UNKNOWN", "not-applicable")
+
+
+def test_all_findings_of_a_run_are_played_and_their_replays_kept(run: Path, tmp_path: Path) -> None:
+    code, rows = told(tmp_path, str(run))
+    assert code == 1 and len(rows) == len(list((run / "findings").iterdir()))
+    assert (run / "replays" / "0001.json").is_file()
+
+
+def test_what_is_no_case_is_said_before_any_is_played(cases: Path, tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "empty").mkdir()
+    assert main(["replay", str(tmp_path / "empty")]) == 2
+    assert "holds no case (*.json); add some with pairproof cases add" in capsys.readouterr().err
+    (cases / "other.json").write_text("{}")
+    assert main(["replay", str(cases)]) == 2
+    assert "other.json is not a finding" in capsys.readouterr().err
+    assert main(["replay", str(cases), str(cases), "--events"]) == 2
+    assert main(["cases", "add", str(cases / "other.json")]) == 2
+    assert set(suite.CODES) == set(suite.MEANINGS)
+
+
+def test_check_plays_cases_first_on_its_own_target(cases: Path, tmp_path: Path, capsys: Any) -> None:
+    asked = ["check", "--trials", "5", "--seed", "s", "--law", "ack-flushed", "--jobs", "1", "--cases", str(cases)]
+    asked += ["--runs", str(tmp_path / "runs")]
+    assert main(asked) == 0
+    said = capsys.readouterr()
+    assert "1 FIXED" in said.err and "1 FIXED" not in said.out
+    # Another bug, whose run of another law is green: the case alone is red.
+    guilty = ["--target", "reference+answers_before_flush", "--law", "log-prefix"]
+    assert main([*asked[:5], *guilty, *asked[7:]]) == 1
+    assert "1 REPRODUCED" in capsys.readouterr().err
