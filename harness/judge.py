@@ -56,6 +56,11 @@ def _law(name: str) -> type[Law]:
     return found
 
 
+def forget() -> None:
+    """Registered laws have changed."""
+    _law.cache_clear()
+
+
 def laws(ids: Iterable[str]) -> tuple[type[Law], ...]:
     """Laws by id; UsageError for an unknown one."""
     return tuple(_law(each) for each in ids)

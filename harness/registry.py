@@ -7,9 +7,10 @@ commas between them, are found: none if it is empty. Processes that play trials 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from importlib.metadata import EntryPoint, entry_points
@@ -41,6 +42,36 @@ def _wanted(found: EntryPoint) -> bool:
 def names(group: str) -> list[str]:
     """Registered names of a group, sorted."""
     return list(_group(group))
+
+
+class _Here:
+    """What this process has added, beside entry points."""
+
+    dist = None
+
+    def __init__(self, name: str, found: object) -> None:
+        self.name = name
+        self.module = str(getattr(found, "__module__", ""))
+        self._found = found
+
+    def load(self) -> object:
+        return self._found
+
+
+@contextlib.contextmanager
+def added(group: str, found: Mapping[str, object]) -> Iterator[None]:
+    """For the ``with`` block these are registered too, in this process. UsageError for a name that is taken."""
+    known = _group(group)
+    if taken := sorted(set(found) & set(known)):
+        raise UsageError(f"{group[:-1]} {', '.join(taken)} is registered already; give yours another name")
+    known.update({name: _Here(name, each) for name, each in found.items()})  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        for name in found:
+            del known[name]
+        find.cache_clear()
+        own.cache_clear()
 
 
 @cache

@@ -1,0 +1,182 @@
+"""A replicated pair in a test of one's own: searched, or put through a written program, and judged by any laws.
+
+The laws may be plain classes in the test's file: they are registered while the pair is in use. What breaks a law fails
+the test with the whole story: the smallest program, what led up to it, and the lines that replay and keep it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pairproof.harness import invocation, judge, profiles, registry, resolve
+from pairproof.harness.cause import violated
+from pairproof.harness.errors import UsageError
+from pairproof.harness.explore import Explorer
+from pairproof.harness.finding import smallest
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.law import Law
+from pairproof.harness.runs.writer import finding_json
+from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.summary import Summary
+from pairproof.harness.trial import Finding, Trial
+from pairproof.harness.verdict import Demands, Verdict
+
+BEFORE, AFTER = 12, 2
+"""Events that are told around the one that broke the law."""
+SETTLED = (Verdict.HOLDS, Verdict.DEVIATES)
+
+
+class Unsettled(AssertionError):
+    """Nothing is violated, and a law that was asked for says nothing."""
+
+    says_it_all = True
+
+
+class Broken(AssertionError):
+    """A law is violated. ``finding``: how, and ``path``: its file."""
+
+    says_it_all = True
+    """For the plugin: no traceback is wanted."""
+
+    def __init__(self, story: str, finding: Finding, path: Path) -> None:
+        super().__init__(story)
+        self.finding = finding
+        self.path = path
+
+
+class Pair:
+    """``target`` in ``lab``, by name, judged by ``laws``: ids or classes, all about its system if there are none.
+
+    ``seed`` decides everything random. ``folder``: where findings are written. Use :func:`using`.
+    """
+
+    def __init__(
+        self, target: str, lab: str, laws: Sequence[str | type[Law]], settings: Mapping[str, Any], seed: str,
+        folder: Path,
+    ) -> None:  # fmt: skip
+        self.target, self.lab = resolve.target(target), resolve.lab(lab)
+        resolve.check_pair(self.lab, self.target)
+        self.named = tuple(each if isinstance(each, str) else each.id for each in laws)
+        self.own = frozenset(each.id for each in laws if not isinstance(each, str))
+        self.laws = judge.laws(self.named) if laws else judge.laws_for(self.target)
+        self.settings, self.seed, self.folder = dict(settings), seed, folder
+
+    def explore(self, trials: int | None = None, seconds: float | None = None) -> Summary:
+        """Search until ``trials`` or ``seconds`` are over (300 trials, if neither is given); what all trials came to.
+
+        :class:`Broken` at the first violation; :class:`Unsettled` where a law that was named did not judge.
+        """
+        if trials is None and seconds is None:
+            trials = 300
+        shown: list[Trial] = []
+        explorer = Explorer(
+            self.lab, self.target, profiles.profile(profiles.default(self.lab.deterministic)), self.seed, self.laws,
+            seconds=seconds, trials=trials, first=True, on_trial=shown.append,
+        )  # fmt: skip
+        found = explorer.run()
+        for finding in found.findings:
+            trial = next(each for each in reversed(shown) if each.number == finding.shrunk_trial)
+            raise self._broken(finding, trial)
+        self._settled({law: each.verdict for law, each in found.standings(Demands.of_facts({})).items()}, found.trials)
+        return found
+
+    def play(self, *ops: Op, settings: Mapping[str, Any] | None = None) -> Trial:
+        """Bring the pair up, do this, and judge it; the trial, with its history.
+
+        :class:`Broken` where a law is violated; :class:`Unsettled` where a law that was named did not judge.
+        """
+        schedule = Schedule({**self.settings, **(settings or {})}, self.seed, ops)
+        trial = run_trial(self.lab, self.target, schedule, laws=self.laws)
+        for each in violated(trial):
+            small = trial
+            if self.lab.deterministic and len(ops) > 1:
+                made = smallest(self.lab, self.target, schedule, each.law)
+                small = run_trial(self.lab, self.target, made, laws=self.laws)
+            now = next((one for one in violated(small) if one.law == each.law), each)
+            name, lab = self.target.name, self.lab.name
+            text = now.violations[0].text
+            finding = Finding(each.law, text, name, lab, 0, 0, small.schedule, len(ops))
+            raise self._broken(finding, small)
+        self._settled({each.law: each.verdict for each in trial.judgements}, 1)
+        return trial
+
+    @staticmethod
+    def op(name: str, /, **args: Any) -> Op:
+        """An operation by name, ``send`` for instance; pairproof labs lists faults, docs/ what else there is."""
+        return Op(name, args)
+
+    @staticmethod
+    def fault(name: str, /, **args: Any) -> Op:
+        """A fault by name, ``kill`` with ``node="master"`` for instance."""
+        return Op("fault", {"name": name, **args})
+
+    def _settled(self, verdicts: Mapping[str, Verdict], trials: int) -> None:
+        open_ = [f"{law} is {verdicts[law]}" for law in self.named if verdicts.get(law) not in SETTLED]
+        if open_:
+            many = "1 trial" if trials == 1 else f"{trials} trials"
+            raise Unsettled(f"nothing is violated, but after {many} {'; '.join(open_)}: the program gives it no case")
+
+    def _broken(self, finding: Finding, trial: Trial) -> Broken:
+        told = json.dumps([finding.target, finding.lab, finding.law, finding.schedule.to_json()], sort_keys=True)
+        digest = hashlib.blake2b(told.encode(), digest_size=4).hexdigest()
+        path = self.folder / f"{finding.law}-{digest}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(finding_json(finding, path), indent=2) + "\n", encoding="utf-8")
+        again = (
+            ["run the test again to replay it: only this test knows the law"]
+            if finding.law in self.own
+            else [
+                f"replay: {invocation.line('replay', path)}",
+                f"keep it as a case: {invocation.line('cases add', path)}",
+            ]
+        )
+        return Broken("\n".join([*story(finding, trial, self.laws), *again]), finding, path)
+
+
+@contextlib.contextmanager
+def using(
+    target: str, lab: str, laws: Iterable[str | type[Law]], settings: Mapping[str, Any], seed: str, folder: Path
+) -> Iterator[Pair]:
+    """A pair for the ``with`` block, in which its own laws are registered. UsageError for what does not exist."""
+    laws = tuple(laws)
+    own = {each.id: each for each in laws if not isinstance(each, str)}
+    for each in own.values():
+        if not (isinstance(each, type) and issubclass(each, Law)):
+            raise UsageError(f"{each!r} is not a law; name one, or derive a class from pairproof.Law")
+    new = {name: each for name, each in own.items() if name not in registry.names("laws")}
+    with registry.added("laws", new):
+        judge.forget()
+        try:
+            yield Pair(target, lab, laws, settings, seed, folder)
+        finally:
+            judge.forget()
+
+
+def story(finding: Finding, trial: Trial, laws: Iterable[type[Law]]) -> Iterator[str]:
+    """What happened, in lines."""
+    promise = next((law.promise for law in laws if law.id == finding.law), "")
+    yield f"{finding.law} is violated: {finding.text}"
+    yield f"  the promise: {promise}"
+    settings = ", ".join(f"{name}={value}" for name, value in finding.schedule.settings.items())
+    yield f"  {finding.target} in {finding.lab}, seed {finding.schedule.seed!r}{f', {settings}' if settings else ''}"
+    yield "the program:"
+    for number, line in enumerate(finding.schedule.program(), 1):
+        yield f"  {number:3d}  {line}"
+    if not finding.schedule.ops:
+        yield "       (nothing: bringing the pair up shows it)"
+    judged = next((each for each in violated(trial) if each.law == finding.law), None)
+    if judged is not None and trial.events:
+        at = judged.violations[0].seq
+        yield "what led up to it:"
+        for event in trial.events[max(0, at - BEFORE) : at + AFTER + 1]:
+            mark = ">" if event.seq == at else " "
+            yield f"{mark} {event.seq:6d} {event.t / 1e6:12.3f} ms  {event.words(_the)}"
+
+
+def _the(node: str | None) -> str:
+    return f"the {node}" if node else "nobody"
