@@ -144,10 +144,10 @@ def using(
 ) -> Iterator[Pair]:
     """A pair for the ``with`` block, in which its own laws are registered. UsageError for what does not exist."""
     laws = tuple(laws)
-    own = {each.id: each for each in laws if not isinstance(each, str)}
-    for each in own.values():
-        if not (isinstance(each, type) and issubclass(each, Law)):
+    for each in laws:
+        if not isinstance(each, str) and not (isinstance(each, type) and issubclass(each, Law)):
             raise UsageError(f"{each!r} is not a law; name one, or derive a class from pairproof.Law")
+    own = {each.id: each for each in laws if not isinstance(each, str)}
     new = {name: each for name, each in own.items() if name not in registry.names("laws")}
     with registry.added("laws", new):
         judge.forget()

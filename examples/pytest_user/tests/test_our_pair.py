@@ -1,0 +1,49 @@
+"""What our team promises of its pair."""
+
+import pytest
+
+from pairproof import Law
+
+OURS = {"brokerRole": "SYNC_MASTER", "flushDiskType": "ASYNC_FLUSH"}
+"""As in production."""
+
+
+class NothingWhileDown(Law):
+    """A law is a class: what it promises, what it must see, and a method for each kind of event."""
+
+    id = "nothing-while-down"
+    promise = "A broker that was killed appends nothing."
+    source = "our runbook"
+    needs = frozenset({"append", "crash"})
+
+    def begin(self) -> None:
+        self.down: set[str] = set()
+
+    def on_crash(self, event):
+        self.down.add(event.node)
+
+    def on_start(self, event):
+        self.down.discard(event.node)
+
+    def on_append(self, event):
+        self.judged += 1
+        if event.node in self.down:
+            self.violate(event, f"{event.node} appends [{event.lo}, {event.hi}) while it is down")
+
+
+@pytest.mark.pairproof(target="reference", settings=OURS, laws=[NothingWhileDown, "log-prefix", "node-lives"])
+def test_a_master_that_is_killed_under_load(pair) -> None:
+    sends = [pair.op("send", producer=0, size=300, wait=False, queue=0) for _ in range(5)]
+    trial = pair.play(*sends, pair.fault("kill", node="master"), pair.op("advance", ms=1_000), *sends)
+    assert len(trial.events) > 50
+
+
+@pytest.mark.pairproof(target="reference", laws=["ack-replicated", "contract"])
+def test_a_search_finds_nothing(pair) -> None:
+    assert pair.explore(trials=100).trials >= 100
+
+
+@pytest.mark.pairproof(target="reference+answers_before_flush", laws=["ack-flushed"])
+def test_the_tests_can_fail(pair) -> None:
+    with pytest.raises(AssertionError, match="ack-flushed is violated: "):
+        pair.explore(trials=100)

@@ -1,0 +1,152 @@
+"""The pytest plugin in somebody else's suite: real runs of pytest, also side by side, and the sample repository."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pairproof.harness import judge, pair, registry
+from pairproof.harness.commands.main import main
+from pairproof.harness.errors import UsageError
+from pairproof.harness.law import Law
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT_S = 300
+
+LAW = """
+import pytest
+from pairproof import Law
+
+class NoStop(Law):
+    id = "no-stop"
+    promise = "Nobody is killed."
+    source = "ours"
+    needs = frozenset({"crash"})
+
+    def begin(self):
+        pass
+
+    def on_start(self, event):
+        self.judged += 1
+
+    def on_crash(self, event):
+        self.violate(event, f"{event.node} was killed")
+
+"""
+
+
+def suite(folder: Path, text: str, *arguments: str) -> tuple[int, str]:
+    (folder / "test_ours.py").write_text(text)
+    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers", *arguments]
+    done = subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_law_in_the_user_s_own_file_fails_the_test_with_the_whole_story(tmp_path: Path) -> None:
+    code, said = suite(
+        tmp_path,
+        LAW
+        + """
+@pytest.mark.pairproof(laws=[NoStop])
+def test_red(pair):
+    pair.play(pair.op("advance", ms=10), pair.fault("kill", node="master"), pair.op("advance", ms=10))
+
+@pytest.mark.pairproof(laws=[NoStop, "log-prefix"])
+def test_green(pair):
+    assert pair.play(pair.op("send", producer=0, size=300, wait=True, queue=0)).events
+""",
+    )
+    assert code == 1 and "1 failed, 1 passed" in said
+    story = said[said.index("no-stop is violated: master was killed") :]
+    assert "the promise: Nobody is killed." in story
+    assert '    1  fault(name="kill", node="master")\n' in story and "    2  " not in story
+    assert re.search(r"\n> +\d+ +[\d.]+ ms  master was killed", story)
+    assert "run the test again to replay it: only this test knows the law" in story
+    assert "Traceback" not in said and "pair.py" not in said
+
+
+def test_a_finding_can_be_replayed_and_kept(tmp_path: Path) -> None:
+    code, said = suite(
+        tmp_path,
+        """
+import pytest
+
+@pytest.mark.pairproof(target="reference+answers_before_flush", laws=["ack-flushed"])
+class TestPair:
+    def test_search(self, pair):
+        pair.explore(trials=20)
+
+    @pytest.mark.pairproof(target="reference")
+    def test_nearer_mark(self, pair):
+        assert pair.explore(trials=20).trials >= 20
+""",
+    )
+    assert code == 1 and "1 failed, 1 passed" in said
+    (finding,) = (tmp_path / ".pairproof").iterdir()
+    assert f"replay .pairproof/{finding.name}" in said and f"cases add .pairproof/{finding.name}" in said
+    assert main(["replay", str(finding)]) == 1
+    assert main(["cases", "add", str(finding), "--folder", str(tmp_path / "cases")]) == 0
+
+
+def test_what_is_wrong_with_a_mark_is_one_line(tmp_path: Path) -> None:
+    marks = {
+        'target="smiulation"': "unknown target 'smiulation'; valid: reference",
+        'lab="x"': "unknown lab 'x'; valid: ",
+        'targt="reference"': "takes target, lab, laws, settings, seed, each by name, not targt",
+        '"reference"': "each by name, not reference",
+        'laws=["no-law"]': "unknown law 'no-law'",
+        "laws=[int]": "is not a law; name one, or derive a class from pairproof.Law",
+        'laws=["transact-hidden"]': "nothing is violated, but after 1 trial transact-hidden is vacuous",
+    }
+    tests = [f"@pytest.mark.pairproof({mark})\ndef test_{at}(pair): pair.play()\n" for at, mark in enumerate(marks)]
+    code, said = suite(tmp_path, "import pytest\n" + "\n".join(tests))
+    assert code == 1 and "Traceback" not in said
+    assert [says for says in marks.values() if says not in said] == []
+
+
+def test_side_by_side(tmp_path: Path) -> None:
+    tests = [
+        f"@pytest.mark.pairproof(laws=[NoStop])\ndef test_{at}(pair): pair.play(pair.op('advance', ms={at + 1}))\n"
+        for at in range(4)
+    ]
+    code, said = suite(tmp_path, LAW + "\n".join(tests), "-n", "2")
+    assert code == 0 and "4 passed" in said
+
+
+def test_a_suite_that_does_not_ask_for_it_imports_nothing(tmp_path: Path) -> None:
+    code, said = suite(
+        tmp_path,
+        "import sys\ndef test_it():\n    ours = {each for each in sys.modules if each.startswith('pairproof.')}\n"
+        "    assert ours == {'pairproof.harness', 'pairproof.harness.pytest_plugin'}\n"
+        "    assert 'pyarrow' not in sys.modules\n",
+    )
+    assert code == 0, said
+
+
+def test_the_sample_repository(tmp_path: Path) -> None:
+    copy = shutil.copytree(ROOT / "examples" / "pytest_user", tmp_path / "sample")
+    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(line, cwd=copy, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert done.returncode == 0 and "3 passed" in done.stdout, done.stdout
+    assert main(["replay", str(copy / "cases")]) == 0
+
+
+def test_laws_of_a_pair_are_registered_while_it_is_used(tmp_path: Path) -> None:
+    class Mine(Law):
+        id = "mine-alone"
+        promise = "Anything."
+        source = "here"
+        needs = frozenset({"start"})
+
+    with pair.using("reference", "sim", [Mine], {}, "s", tmp_path):
+        assert judge.laws(["mine-alone"]) == (Mine,)
+    assert "mine-alone" not in registry.names("laws")
+    with pytest.raises(UsageError, match="unknown law 'mine-alone'"):
+        judge.laws(["mine-alone"])
+    with pytest.raises(UsageError, match="is registered already"), registry.added("laws", {"log-prefix": Mine}):
+        pass
