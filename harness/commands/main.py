@@ -31,6 +31,7 @@ import click
 
 from pairproof import __version__
 from pairproof.harness import extras, registry
+from pairproof.harness.commands import file
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_LAB, EXIT_USAGE, PairproofError
 
 EXIT_BROKEN_PIPE = 141
@@ -59,7 +60,10 @@ class Commands(click.Group):
             close = difflib.get_close_matches(args[0], known, 1)
             hint = f" Did you mean {close[0]}?" if close else ""
             raise click.UsageError(f"unknown command {args[0]!r};{hint} valid: {', '.join(known)}", ctx)
-        return super().resolve_command(ctx, args)
+        name, found, rest = super().resolve_command(ctx, args)
+        if name is not None and found is not None and not {"-h", "--help"} & set(rest):
+            ctx.default_map = {name: file.defaults(name, found, known)}
+        return name, found, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

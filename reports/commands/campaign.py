@@ -80,8 +80,8 @@ def command(
     if jobs is not None and engine != LOCAL:
         raise UsageError(f"--jobs is for --engine {LOCAL}; Spark has other cores: name them with --master 'local[N]'")
     if resume is not None:
-        default = click.core.ParameterSource.DEFAULT
-        given = sorted(each for each in asked if context.get_parameter_source(each) != default)
+        typed = click.core.ParameterSource.COMMANDLINE
+        given = sorted(each for each in asked if context.get_parameter_source(each) == typed)
         if given:
             raise UsageError(f"--resume goes on with what was begun; leave out what differs: {', '.join(given)}")
     campaign = _begun(**asked) if resume is None else _taken_up(resume)

@@ -1,0 +1,138 @@
+"""``pairproof.toml``, or the table ``[tool.pairproof]`` of ``pyproject.toml``: options that a project always gives.
+
+    [check]
+    target = "rocketmq@4.9.7"
+    trials = 2000
+    law = ["log-prefix", "contract"]
+
+A table for each command, with its options' names without the dashes; what stands on the command line counts more. Read
+from the working directory only. Whatever is wrong is told with the file's name and line.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from pairproof.harness.errors import UsageError
+
+FILE = Path("pairproof.toml")
+PYPROJECT = Path("pyproject.toml")
+MAX_BYTES = 1 << 20
+
+
+class Found(NamedTuple):
+    """What a file says, and its text. ``prefix``: of the names of its tables."""
+
+    path: Path
+    prefix: str
+    text: str
+    tables: Mapping[str, Any]
+
+    def line(self, table: str, key: str = "") -> int:
+        """Where a table, or a key of it, stands; 1 where that cannot be told."""
+        inside, lines = "", self.text.splitlines()
+        for number, line in enumerate(lines, 1):
+            if header := re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line):
+                inside = header[1].replace('"', "").replace(" ", "")
+                if not key and inside == self.prefix + table:
+                    return number
+            elif key and inside == self.prefix + table and re.match(rf"\s*\"?{re.escape(key)}\"?\s*=", line):
+                return number
+        return next((n for n, line in enumerate(lines, 1) if re.search(rf"\b{re.escape(key or table)}\b", line)), 1)
+
+    def refused(self, why: str, table: str, key: str = "") -> UsageError:
+        return UsageError(f"{self.path}:{self.line(table, key)}: {why}")
+
+
+def read() -> Found | None:
+    """The file of this folder; None if there is none. UsageError if it is not TOML, or there are two."""
+    own = _parsed(FILE)
+    project = _parsed(PYPROJECT)
+    tool = project.tables.get("tool") if project is not None else None
+    table = tool.get("pairproof") if isinstance(tool, dict) else None
+    if project is None or table is None:
+        return own
+    if own is not None:
+        raise UsageError(
+            f"{FILE} and [tool.pairproof] of {PYPROJECT} say what is always asked for; leave one of them out"
+        )
+    if not isinstance(table, dict):
+        raise project.refused("tool.pairproof must be a table", "tool", "pairproof")
+    return Found(PYPROJECT, "tool.pairproof.", project.text, table)
+
+
+def _parsed(path: Path) -> Found | None:
+    try:
+        if not path.is_file():
+            return None
+        if path.stat().st_size > MAX_BYTES:
+            raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes; options alone take less")
+        text = path.read_text(encoding="utf-8")
+        return Found(path, "", text, tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as why:
+        if path == PYPROJECT and "tool.pairproof" not in path.read_text(encoding="utf-8", errors="replace"):
+            # Somebody else's business.
+            return None
+        raise UsageError(f"{path} is not TOML: {why}") from None
+    except OSError as why:
+        raise UsageError(f"{path} cannot be read: {why.strerror or why}") from None
+
+
+def defaults(name: str, command: click.Command, commands: Iterable[str]) -> dict[str, Any]:
+    """By parameter, what the file says of this command; UsageError names what is wrong, in whatever table."""
+    found = read()
+    if found is None:
+        return {}
+    for table, values in found.tables.items():
+        if table not in commands:
+            raise found.refused(f"unknown command {table!r}{_close(table, commands)}", table)
+        if not isinstance(values, dict):
+            raise found.refused(f"{table} must be a table of options, [{found.prefix}{table}]", "", table)
+    options = {
+        flag.lstrip("-"): each
+        for each in command.params
+        if isinstance(each, click.Option) and each.name not in ("json_to", "help")
+        for flag in each.opts
+        if flag.startswith("--")
+    }
+    told: dict[str, Any] = {}
+    for key, value in found.tables.get(name, {}).items():
+        option = options.get(key)
+        if option is None or option.name is None:
+            raise found.refused(f"{name} has no option {key!r}{_close(key, options)}", name, key)
+        try:
+            told[option.name] = _converted(option, value)
+        except click.BadParameter as why:
+            raise found.refused(f"{key}: {why.message}", name, key) from None
+    return told
+
+
+def _converted(option: click.Option, value: Any) -> Any:
+    """The value, once click has taken it."""
+    if option.is_flag or isinstance(option.type, click.types.BoolParamType):
+        if not isinstance(value, bool):
+            raise click.BadParameter("true or false is wanted")
+        return value
+    many = value if isinstance(value, list) else [value]
+    if isinstance(value, list) and not option.multiple:
+        raise click.BadParameter("one value is wanted, not a list")
+    for each in many:
+        if isinstance(each, bool) or not isinstance(each, (str, int, float)):
+            raise click.BadParameter("a text or a number is wanted")
+        option.type.convert(
+            each if not isinstance(option.type, click.types.StringParamType) else str(each), option, None
+        )
+    return many if option.multiple else value
+
+
+def _close(name: str, known: Iterable[str]) -> str:
+    listed = sorted(known)
+    close = difflib.get_close_matches(name, listed, 1)
+    return f"; did you mean {close[0]}?" if close else f"; valid: {', '.join(listed)}"

@@ -1,0 +1,97 @@
+"""Options that a project always gives, from pairproof.toml or pyproject.toml; what is wrong is told with its line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pairproof.harness.commands.main import main
+
+CHECK = '[check]\ntrials = 5\nlaw = ["log-prefix", "node-lives"]\njobs = 1\nseed = "from the file"\n'
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def facts(here: Path) -> dict[str, Any]:
+    (run,) = (here / "runs").iterdir()
+    told: dict[str, Any] = json.loads((run / "run.json").read_text())
+    return told
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pairproof.toml", CHECK),
+        ("pyproject.toml", '[project]\nname = "x"\n' + CHECK.replace("[check]", "[tool.pairproof.check]")),
+    ],
+)
+def test_what_the_file_says_counts_unless_the_command_line_says_otherwise(here: Path, name: str, text: str) -> None:
+    (here / name).write_text(text)
+    assert main(["check", "--seed", "typed"]) == 0
+    told = facts(here)
+    assert (told["seed"], told["laws"]) == ("typed", ["log-prefix", "node-lives"])
+    # The corpus, and five trials of the searches.
+    assert told["trials"] == 37 + 5
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[chekc]\n", "pairproof.toml:1: unknown command 'chekc'; did you mean check?"),
+        ("# a\n\n[check]\ntrails = 5\n", "pairproof.toml:4: check has no option 'trails'; did you mean trials?"),
+        ('[check]\ntrials = "many"\n', "pairproof.toml:2: trials: 'many' is not a valid integer range."),
+        ("[check]\ntrials = 0\n", "pairproof.toml:2: trials: 0 is not in the range"),
+        ("[check]\ntrials = [5]\n", "pairproof.toml:2: trials: one value is wanted, not a list"),
+        ("[check]\nlaw = [{}]\n", "pairproof.toml:2: law: a text or a number is wanted"),
+        ("[check]\nfirst = 1\n", "pairproof.toml:2: first: true or false is wanted"),
+        ("[check]\njson = 'x'\n", "pairproof.toml:2: check has no option 'json'; "),
+        ("check = 1\n", "pairproof.toml:1: check must be a table of options, [check]"),
+        ("[report]\n[check]\nseeed = 'x'\n", "pairproof.toml:3: check has no option 'seeed'"),
+        ("[check\n", "pairproof.toml is not TOML: "),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(here: Path, text: str, says: str, capsys: Any) -> None:
+    (here / "pairproof.toml").write_text(text)
+    assert main(["check"]) == 2
+    said = capsys.readouterr().err
+    assert says in said and said.count("\n") == 1
+    assert not (here / "runs").exists()
+
+
+def test_help_and_other_commands_do_not_mind_what_a_table_says(here: Path, capsys: Any) -> None:
+    (here / "pairproof.toml").write_text("[check]\ntrails = 5\n")
+    assert main(["check", "--help"]) == 0
+    assert main(["laws"]) == 0
+    capsys.readouterr()
+
+
+def test_somebody_else_s_pyproject_is_none_of_ours(here: Path) -> None:
+    for text in ("not [toml", "[tool.black]\nline-length = 1\n", "tool = 1\n"):
+        (here / "pyproject.toml").write_text(text)
+        assert main(["laws"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("own", "project", "says"),
+    [
+        ("[check]\n", "[tool.pairproof.check]\n", "leave one of them out"),
+        (None, "[tool.pairproof.check\n", "pyproject.toml is not TOML"),
+        (None, "[tool]\npairproof = 1\n", "pyproject.toml:2: tool.pairproof must be a table"),
+        ("#" * (1 << 20) + "#", None, "is larger than 1,048,576 bytes"),
+        (b"\xff", None, "pairproof.toml is not TOML"),
+    ],
+)
+def test_files_that_cannot_be_used(here: Path, own: Any, project: str | None, says: str, capsys: Any) -> None:
+    if own is not None:
+        (here / "pairproof.toml").write_bytes(own if isinstance(own, bytes) else own.encode())
+    if project is not None:
+        (here / "pyproject.toml").write_text(project)
+    assert main(["laws"]) == 2
+    assert says in capsys.readouterr().err
