@@ -134,7 +134,7 @@ def test_labs_with_real_time_play_what_cores_and_memory_carry(monkeypatch: pytes
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(2)))
     played = []
     for free in (64 << 30, 4 << 30, 1 << 29):
-        monkeypatch.setattr(options, "_free_memory", lambda free=free: free)
+        monkeypatch.setattr(options, "free_memory", lambda free=free: free)
         played.append([options.default_jobs(False, each) for each in (None, 4, 10_000)])
     assert played == [[6, 4, 6], [2, 2, 2], [1, 1, 1]]
 
