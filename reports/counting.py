@@ -80,11 +80,12 @@ def pieces(runs: Iterable[RunInput]) -> Iterator[RunInput]:
 
 
 def _piece(run: RunInput, names: Container[str]) -> RunInput:
-    # Findings and scenarios are not counted, and would travel with each.
+    # Findings and scenarios are not counted, and would travel with each; so would the list of all parts.
+    facts = {name: each for name, each in run.facts.items() if name != "contents"}
     parts = {
         table: {path: rows for path, rows in paths.items() if path.name in names} for table, paths in run.parts.items()
     }
-    return RunInput(run.folder, run.facts, [], parts)
+    return RunInput(run.folder, facts, [], parts)
 
 
 def counted(run: RunInput, judging: bool) -> Tables:

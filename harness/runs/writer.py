@@ -234,7 +234,9 @@ class RunWriter:
             for name in (*TABLES, "findings"):
                 (self.folder / name).mkdir(exist_ok=True)
         except OSError as why:
-            raise UsageError(f"cannot create {self.folder}: {why.strerror}; name another place with --runs") from None
+            raise UsageError(
+                f"cannot create {self.folder}: {why.strerror or why}; name another place with --runs"
+            ) from None
 
     def _write_facts(self) -> None:
         atomic.write_json(self.folder / "run.json", self.facts)
