@@ -56,11 +56,14 @@ def move(path: Path, over: Path) -> None:
 
 
 @contextlib.contextmanager
-def reached(path: Path) -> Iterator[None]:
-    """Around what is done at ``path``: what a remote file system raises, which may be anything, is a PairproofError."""
+def reached(path: Path, but: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    """Around what is done at ``path``: what a remote file system raises, which may be anything, is a PairproofError.
+
+    OSError stays what it is, and so does ``but``, which says something of the file.
+    """
     try:
         yield
-    except (OSError, PairproofError):
+    except (OSError, PairproofError, *but):
         raise
     except Exception as why:
         if not is_remote(path):

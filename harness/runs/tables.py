@@ -59,7 +59,7 @@ def write_part(table: Any, path: Path) -> None:
 def open_part(path: Path, mode: str = "rb") -> Iterator[Any]:
     """What Arrow takes for a part that is read or written."""
     if places.is_remote(path):
-        with places.reached(path), path.open(mode) as file:
+        with places.reached(path, UNREADABLE), path.open(mode) as file:
             yield file
     else:
         yield path

@@ -63,6 +63,16 @@ def test_a_part_that_is_missing_is_named(runs: Path) -> None:
         RunReader(folder).check()
 
 
+@pytest.mark.parametrize("keeps", [0, 40, -40])
+def test_a_part_that_is_damaged_is_named(runs: Path, keeps: int) -> None:
+    main(["check", *ASKED, "--trials", "10", "--runs", str(runs)])
+    (folder,) = find_runs(runs)
+    part = next(iter(folder.glob("verdicts/part-*.parquet")))
+    part.write_bytes(part.read_bytes()[:keeps])
+    with pytest.raises(CorruptRun, match=f"^{part} is damaged"):
+        RunReader(folder).check()
+
+
 def test_whatever_a_remote_file_system_raises_is_one_line(runs: Path) -> None:
     with pytest.raises(PairproofError, match=r"cannot be reached \(no route\)"), reached(runs):
         raise RuntimeError("no\n route")
