@@ -63,10 +63,8 @@ def reached(path: Path, but: tuple[type[Exception], ...] = ()) -> Iterator[None]
     """
     try:
         yield
-    except (OSError, PairproofError, *but):
-        raise
     except Exception as why:
-        if not is_remote(path):
+        if isinstance(why, (OSError, PairproofError, *but)) or not is_remote(path):
             raise
         told = " ".join(str(why).split())[:200] or type(why).__name__
         raise PairproofError(f"{path} cannot be reached ({told}); look at its address, keys and endpoint") from None
