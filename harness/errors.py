@@ -16,6 +16,12 @@ EXIT_INTERRUPTED = 130
 """As a shell reports a command that SIGINT ended."""
 
 
+def joined(code: int, *others: int) -> int:
+    """The exit code of several steps: a violation counts most, then the first that is not 0."""
+    codes = (code, *others)
+    return EXIT_VIOLATED if EXIT_VIOLATED in codes else next((each for each in codes if each), EXIT_HOLDS)
+
+
 class PairproofError(Exception):
     """Anything the user is told in one line. ``exit_code`` is what the process ends with."""
 

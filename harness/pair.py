@@ -7,8 +7,6 @@ the test with the whole story: the smallest program, what led up to it, and the 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,10 +15,11 @@ from pairproof.harness import invocation, judge, profiles, registry, resolve
 from pairproof.harness.cause import violated
 from pairproof.harness.errors import UsageError
 from pairproof.harness.explore import Explorer
-from pairproof.harness.finding import smallest
+from pairproof.harness.finding import Small, findings_of, smallest
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.law import Law
-from pairproof.harness.runs.writer import finding_json
+from pairproof.harness.runs import atomic
+from pairproof.harness.runs.writer import case_name, finding_json
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.summary import Summary
 from pairproof.harness.trial import Finding, Trial
@@ -99,15 +98,12 @@ class Pair:
         schedule = Schedule({**self.settings, **(settings or {})}, self.seed, ops)
         trial = run_trial(self.lab, self.target, schedule, laws=self.laws)
         for each in violated(trial):
-            small = trial
+            small = Small(trial.schedule, self.lab.name, trial)
             if self.lab.deterministic and len(ops) > 1:
                 made = smallest(self.lab, self.target, schedule, each.law)
-                small = run_trial(self.lab, self.target, made, laws=self.laws)
-            now = next((one for one in violated(small) if one.law == each.law), each)
-            name, lab = self.target.name, self.lab.name
-            text = now.violations[0].text
-            finding = Finding(each.law, text, name, lab, 0, 0, small.schedule, len(ops))
-            raise self._broken(finding, small)
+                small = Small(made, self.lab.name, run_trial(self.lab, self.target, made, laws=self.laws))
+            shown, found = findings_of(self.lab, self.target, trial, each.law, small)
+            raise self._broken(next(one for one in found if one.law == each.law), shown)
         self._settled({each.law: each.verdict for each in trial.judgements}, 1)
         return trial
 
@@ -128,11 +124,9 @@ class Pair:
             raise Unsettled(f"nothing is violated, but after {many} {'; '.join(open_)}: the program gives it no case")
 
     def _broken(self, finding: Finding, trial: Trial) -> Broken:
-        told = json.dumps([finding.target, finding.lab, finding.law, finding.schedule.to_json()], sort_keys=True)
-        digest = hashlib.blake2b(told.encode(), digest_size=4).hexdigest()
-        path = self.folder / f"{finding.law}-{digest}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(finding_json(finding, path), indent=2) + "\n", encoding="utf-8")
+        path = self.folder / case_name(finding.target, finding.lab, finding.law, finding.schedule.to_json())
+        self.folder.mkdir(parents=True, exist_ok=True)
+        atomic.write_json(path, finding_json(finding, path))
         again = (
             ["run the test again to replay it: only this test knows the law"]
             if finding.law in self.own

@@ -69,7 +69,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """What a pair says is told as it is, not as a traceback of pairproof's code."""
+    """Show the pair's message alone, without a traceback through pairproof."""
     report = yield
     if call.excinfo is not None and getattr(call.excinfo.value, "says_it_all", False):
         report.longrepr = str(call.excinfo.value)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.runs import atomic
-from pairproof.reports import comparing, counting, engines, inputs, junit, kept, model, power, rejudging, summary
+from pairproof.reports import comparing, counting, engines, inputs, junit, kept, model, power, summary
 from pairproof.reports.events import events_of
 from pairproof.reports.inputs import Corrupt, RunInput
 from pairproof.reports.measures import SPARK
@@ -58,9 +58,7 @@ class Made(NamedTuple):
 
     @property
     def exit_code(self) -> int:
-        """What a process that made it ends with: see :func:`pairproof.reports.rejudging.exit_code`."""
-        states = [row["state"] for row in self.report.runs]
-        return rejudging.exit_code(self.report.verdict, states, bool(self.corrupt))
+        return self.report.exit_code
 
     @property
     def warnings(self) -> list[str]:

@@ -90,6 +90,11 @@ class Report(NamedTuple):
     """Where two runs were compared: ``before``, ``after``, ``told`` and the ``laws`` of
     :func:`pairproof.reports.comparing.compare`."""
 
+    @property
+    def exit_code(self) -> int:
+        """What a process that tells it ends with: see :func:`pairproof.reports.rejudging.exit_code`."""
+        return rejudging.exit_code(self.verdict, (row["state"] for row in self.runs), bool(self.corrupt))
+
     def to_json(self) -> Row:
         """A JSON object; ``format`` is its version."""
         return {"format": FORMAT, **self._asdict()}

@@ -5,8 +5,6 @@ A case is a finding's file as it is: law, target, lab, settings and the smallest
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
 
 import click
@@ -39,6 +37,7 @@ def add(findings: tuple[Path, ...], folder: Path) -> None:
     """
     from pairproof.harness.runs import atomic
     from pairproof.harness.runs.reader import named_finding
+    from pairproof.harness.runs.writer import case_name
 
     told = [(path, named_finding(path)) for path in findings]
     for path, found in told:
@@ -47,14 +46,8 @@ def add(findings: tuple[Path, ...], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for _, found in told:
         case = {name: each for name, each in found.items() if name not in OF_RUNS} | {"trial": -1, "shrunk_trial": -1}
-        place = folder / f"{found['law']}-{_digest(found)}.json"
+        place = folder / case_name(found["target"], found["lab"], found["law"], found["schedule"])
         if place.exists():
             say(f"there already: {place}")
         else:
             say(f"added: {atomic.write_json(place, case)}")
-
-
-def _digest(found: dict[str, object]) -> str:
-    """Of what is executed, and where: the same program twice is one case."""
-    told = json.dumps([found["target"], found["lab"], found["law"], found["schedule"]], sort_keys=True)
-    return hashlib.blake2b(told.encode(), digest_size=4).hexdigest()

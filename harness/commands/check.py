@@ -12,7 +12,7 @@ import click
 from pairproof.harness import registry, resolve
 from pairproof.harness.commands import options, output
 from pairproof.harness.commands.exploration import Bounds, Request
-from pairproof.harness.errors import EXIT_LAB, EXIT_VIOLATED, UsageError
+from pairproof.harness.errors import EXIT_LAB, UsageError, joined
 from pairproof.harness.profiles import KNOWN_BUGS, PROFILES, REAL_TIME_LABS, default, profile
 from pairproof.harness.schedule_json import check_text
 from pairproof.harness.search.known_bugs import ALL, NONE, WHICH
@@ -87,12 +87,11 @@ def command(
     outcome = request.run()
     if json_to is not None:
         output.write_json(outcome.summary, json_to)
-    code = EXIT_VIOLATED if EXIT_VIOLATED in (known, outcome.code) else outcome.code or known
+    code = joined(outcome.code, known)
     if junit is not None:
         _made("show", outcome.folder, json_to, "--junit", str(junit))
     if report:
-        made = make_report(outcome.folder, json_to, report_engine)
-        code = EXIT_VIOLATED if EXIT_VIOLATED in (code, made) else code or made
+        code = joined(code, make_report(outcome.folder, json_to, report_engine))
     if outcome.lab_failed is not None:
         if code == EXIT_LAB:
             raise outcome.lab_failed

@@ -73,25 +73,25 @@ def command(
         if folder is not None or events:
             raise UsageError("--write-report and --events are for one finding; name one file")
         return suite.play(suite.files(named), target, lab, repeat, json_to)
-    (finding,) = named
+    return _one(named[0], target, lab, repeat, folder, events, json_to)
+
+
+def _one(
+    finding: Path, target: str | None, lab: str | None, repeat: int | None, folder: Path | None, events: bool,
+    json_to: str | None,
+) -> int:  # fmt: skip
     from pairproof.harness import judge
-    from pairproof.harness.runs import replays
     from pairproof.harness.runs.reader import named_finding, to_finding
-    from pairproof.harness.search.repeated import REPEATS
     from pairproof.harness.writeup.account import Executed
     from pairproof.harness.writeup.files import check_folder, write
 
-    known = to_finding(named_finding(finding))
-    known = known._replace(target=target or known.target, lab=lab or known.shrunk_in or known.lab)
+    known = asked(to_finding(named_finding(finding)), target, lab)
     # A law that is not registered would otherwise read as one that was not violated.
     judge.laws([known.law] if known.law else [])
     if folder is not None:
         check_folder(known, folder)
     place, tested = resolved(known)
-    times = repeat or (1 if place.deterministic else REPEATS)
-    trials, failed = execute(known, place, tested, times)
-    if trials and known.law and (target, lab) == (None, None):
-        replays.add(finding, known.lab, known.target, len(trials), sum(reproduced(known, each) for each in trials))
+    trials, failed = again(finding, known, repeat, (target, lab) == (None, None))
     _keep_logs(folder / "logs" if folder is not None else finding.with_suffix(".logs"), trials, failed)
     if failed is not None and not trials:
         raise failed
@@ -124,6 +124,26 @@ def _exit_code(target: Target, trials: list[Trial]) -> int:
     listed = deviations.of(target)
     told = (each for trial in trials for each in deviations.sorted_out(trial.judgements, trial.events, listed))
     return verdict.exit_code(verdict.Standing(each.verdict) for each in told)
+
+
+def asked(finding: Finding, target: str | None, lab: str | None) -> Finding:
+    """The finding as it is to be executed, where somebody names another target or lab."""
+    return finding._replace(target=target or finding.target, lab=lab or finding.shrunk_in or finding.lab)
+
+
+def again(path: Path, finding: Finding, repeat: int | None, as_it_is: bool) -> tuple[list[Trial], LabError | None]:
+    """Execute what was :func:`asked`, as :func:`execute` does, and record in its run how often it showed.
+
+    ``as_it_is``: on the finding's target and in its lab; otherwise nothing is recorded, since it says nothing of it.
+    """
+    from pairproof.harness.runs import replays
+    from pairproof.harness.search.repeated import REPEATS
+
+    place, tested = resolved(finding)
+    trials, failed = execute(finding, place, tested, repeat or (1 if place.deterministic else REPEATS))
+    if trials and finding.law and as_it_is:
+        replays.add(path, finding.lab, finding.target, len(trials), sum(reproduced(finding, each) for each in trials))
+    return trials, failed
 
 
 def resolved(finding: Finding) -> tuple[Lab, Target]:

@@ -57,6 +57,7 @@ def play(
 ) -> int:  # fmt: skip
     """Execute each case, say what became of it, and answer with the exit code."""
     from pairproof.harness import judge
+    from pairproof.harness.commands import replay
     from pairproof.harness.runs.reader import named_finding, to_finding
 
     # What is wrong with one is said before any is executed.
@@ -66,9 +67,7 @@ def play(
     with progress() as told:
         for number, (path, case) in enumerate(cases):
             told(number, len(cases), "cases")
-            place = lab or case.shrunk_in or case.lab
-            asked = case._replace(target=target or case.target, lab=place)
-            found.append(_played(path, asked, repeat, (target, lab) == (None, None)))
+            found.append(_played(path, replay.asked(case, target, lab), repeat, (target, lab) == (None, None)))
     if json_to is not None:
         write_json([each._asdict() for each in found], json_to)
     if json_to != "-":
@@ -83,14 +82,9 @@ def play(
 
 def _played(path: Path, case: Finding, repeat: int | None, as_it_is: bool) -> Told:
     from pairproof.harness.commands import replay
-    from pairproof.harness.runs import replays
-    from pairproof.harness.search.repeated import REPEATS
 
-    place, tested = replay.resolved(case)
-    trials, failed = replay.execute(case, place, tested, repeat or (1 if place.deterministic else REPEATS))
+    trials, failed = replay.again(path, case, repeat, as_it_is)
     showed = sum(replay.reproduced(case, each) for each in trials)
-    if trials and as_it_is:
-        replays.add(path, case.lab, case.target, len(trials), showed)
     verdict = _verdict(case, trials, showed)
     about = str(failed) if failed is not None else "" if verdict != UNKNOWN else _doubt(case, trials)
     return Told(

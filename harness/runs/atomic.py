@@ -33,11 +33,11 @@ def replace(path: Path, write: Callable[[Path], object], option: str = PLACE_OPT
     try:
         with places.reached(path):
             if places.is_remote(path):
-                _move_over(path, write)
+                _put(path, write)
             elif _is_special(path):
                 write(path)
             else:
-                _rename_over(Path(os.path.realpath(path)), write)
+                _put(Path(os.path.realpath(path)), write)
     except OSError as why:
         raise PairproofError(
             f"cannot write {path}: {why.strerror or why}; make room or name another place with {option}"
@@ -45,19 +45,9 @@ def replace(path: Path, write: Callable[[Path], object], option: str = PLACE_OPT
     return path
 
 
-def _rename_over(place: Path, write: Callable[[Path], object]) -> None:
-    hidden = _hidden(place)
-    try:
-        write(hidden)
-        hidden.replace(place)
-    except OSError:
-        with contextlib.suppress(OSError):
-            hidden.unlink()
-        raise
-
-
-def _move_over(place: Path, write: Callable[[Path], object]) -> None:
-    hidden = _hidden(place)
+def _put(place: Path, write: Callable[[Path], object]) -> None:
+    # Its own, since two processes may write the same: a task that was given up, and its second attempt.
+    hidden = place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
     try:
         write(hidden)
         places.move(hidden, place)
@@ -65,11 +55,6 @@ def _move_over(place: Path, write: Callable[[Path], object]) -> None:
         with contextlib.suppress(Exception):
             hidden.unlink()
         raise
-
-
-def _hidden(place: Path) -> Path:
-    # Its own, since two processes may write the same: a task that was given up, and its second attempt.
-    return place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
 
 
 def _is_special(path: Path) -> bool:

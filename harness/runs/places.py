@@ -50,7 +50,10 @@ def is_remote(path: Path) -> bool:
 
 
 def move(path: Path, over: Path) -> None:
-    """Give a remote file the name ``over``, whether there is such a file or not."""
+    """Give a file the name ``over``, whether there is such a file or not."""
+    if not is_remote(path):
+        path.replace(over)
+        return
     remote: Any = path
     remote.fs.mv(remote.path, cast("Any", over).path)
 

@@ -10,6 +10,8 @@ Leaves out: judging, choosing what to explore, and syncing to the disk. The layo
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import platform
 import re
@@ -268,6 +270,15 @@ def finding_json(finding: Finding, path: Path) -> dict[str, object]:
         "schedule": finding.schedule.to_json(),
         "replay": replay_line(path),
     }
+
+
+def case_name(target: str, lab: str, law: str, schedule: object) -> str:
+    """The file of a finding that is kept outside of a run; of what is executed, so that the same one twice is one file.
+
+    ``schedule``: as JSON.
+    """
+    told = json.dumps([target, lab, law, schedule], sort_keys=True)
+    return f"{law}-{hashlib.blake2b(told.encode(), digest_size=4).hexdigest()}.json"
 
 
 def commit() -> str:

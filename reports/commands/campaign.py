@@ -15,7 +15,7 @@ from pairproof.harness import judge as judging
 from pairproof.harness.commands import options, output
 from pairproof.harness.commands.check import MAX_TRIALS, make_report
 from pairproof.harness.commands.exploration import Bounds, Request
-from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, PairproofError, UsageError
+from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, PairproofError, UsageError, joined
 from pairproof.harness.profiles import PROFILES, profile
 from pairproof.harness.runs.places import Place
 from pairproof.harness.verdict import Demands, exit_code
@@ -90,8 +90,7 @@ def command(
         code = _led(campaign, engine, master, jobs)
     code = _told(campaign, code, json_to)
     if report:
-        made = make_report(campaign.writer.folder, json_to, report_engine)
-        code = EXIT_VIOLATED if EXIT_VIOLATED in (code, made) else code or made
+        code = joined(code, make_report(campaign.writer.folder, json_to, report_engine))
     sys.exit(code)
 
 
@@ -194,5 +193,4 @@ def _told(campaign: Campaign, code: int | None, json_to: str | None) -> int:
     if json_to is not None:
         summary = request.told(found, folder, str(facts["state"]), standings)
         output.write_json({**summary, "deviations": deviations}, json_to)
-    verdict = exit_code(standings.values())
-    return verdict if code is None or verdict == EXIT_VIOLATED else code
+    return joined(code or 0, exit_code(standings.values()))

@@ -42,7 +42,6 @@ def command(
     from pairproof.reports import junit as as_junit
     from pairproof.reports import summary
     from pairproof.reports.make import assembled
-    from pairproof.reports.rejudging import exit_code
 
     report = assembled(each for name in run_folders or (LATEST,) for each in resolve_runs(name, RUNS))
     for each in report.corrupt:
@@ -56,7 +55,7 @@ def command(
         output.write_json(report.to_json(), json_to)
     if (junit, markdown, json_to) == (None, None, None):
         _say(report)
-    context.exit(exit_code(report.verdict, [row["state"] for row in report.runs], bool(report.corrupt)))
+    context.exit(report.exit_code)
 
 
 def _say(report: Report) -> None:
