@@ -49,16 +49,10 @@ def laws_for(target: Target) -> tuple[type[Law], ...]:
     return tuple(law for law in all_laws() if law.system in about)
 
 
-@cache
 def _law(name: str) -> type[Law]:
     found = registry.find("laws", name)
     assert isinstance(found, type) and issubclass(found, Law), f"law {name!r} is not a Law"
     return found
-
-
-def forget() -> None:
-    """Registered laws have changed."""
-    _law.cache_clear()
 
 
 def laws(ids: Iterable[str]) -> tuple[type[Law], ...]:

@@ -150,11 +150,7 @@ def using(
     own = {each.id: each for each in laws if not isinstance(each, str)}
     new = {name: each for name, each in own.items() if name not in registry.names("laws")}
     with registry.added("laws", new):
-        judge.forget()
-        try:
-            yield Pair(target, lab, laws, settings, seed, folder)
-        finally:
-            judge.forget()
+        yield Pair(target, lab, laws, settings, seed, folder)
 
 
 def story(finding: Finding, trial: Trial, laws: Iterable[type[Law]]) -> Iterator[str]:

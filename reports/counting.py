@@ -56,11 +56,6 @@ UNREADABLE = "unreadable"
 """The table of parts, by run and name, whose histories nobody can read to their end."""
 
 
-def measure(runs: Sequence[RunInput], judging: bool = True) -> Tables:
-    """All that :func:`told` says, counted in this process. CorruptRun if a part cannot be read."""
-    return told(counted(piece, judging) for piece in pieces(runs))
-
-
 def pieces(runs: Iterable[RunInput]) -> Iterator[RunInput]:
     """The runs in pieces; of one that recorded nothing one without parts."""
     for run in runs:

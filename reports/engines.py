@@ -65,7 +65,7 @@ def count(
         return on_spark(spark, runs, judging)
 
 
-def here(runs: Sequence[RunInput], judging: bool) -> Counted:
+def here(runs: Sequence[RunInput], judging: bool = True) -> Counted:
     """Counted in this process, a piece after the other."""
     return _whole(runs, lambda some: (_piece(piece, judging) for piece in counting.pieces(some)))
 

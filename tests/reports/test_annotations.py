@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pairproof.reports import annotations, counting, inputs, model
+from pairproof.reports import annotations, engines, inputs, model
 from pairproof.reports.commands.report import command
 
 HOST = {annotations.GITHUB: "true"}
@@ -16,7 +16,7 @@ HOST = {annotations.GITHUB: "true"}
 
 def report_of(*folders: Path) -> model.Report:
     runs, corrupt = inputs.open_runs(folders)
-    return model.assemble(runs, corrupt, counting.measure(runs))
+    return model.assemble(runs, corrupt, engines.here(runs).tables)
 
 
 def test_a_cause_is_one_line_with_its_replay(two_runs: list[Path]) -> None:

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pairproof.reports import counting, inputs, model, pages
+from pairproof.reports import engines, inputs, model, pages
 
 
 def write(folders: list[Path], out: Path) -> Path:
     runs, corrupt = inputs.open_runs(folders)
-    return pages.write(model.assemble(runs, corrupt, counting.measure(runs)), {}, {}, out)
+    return pages.write(model.assemble(runs, corrupt, engines.here(runs).tables), {}, {}, out)
 
 
 def main_of(page: Path) -> str:

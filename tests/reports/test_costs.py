@@ -12,7 +12,7 @@ from pairproof.chaos.scenarios.recording import Recording
 from pairproof.harness import resolve
 from pairproof.harness.history import Recorder
 from pairproof.harness.rocketmq.deployments import NAMES, Cost
-from pairproof.reports import counting, inputs, model, summary, traced
+from pairproof.reports import engines, inputs, model, summary, traced
 from pairproof.reports.traces import measured
 
 SCENARIO = "loss-asynchronous-slaves"
@@ -79,7 +79,7 @@ def recorded(runs: Path) -> Path:
 
 def test_a_report_adds_up_what_a_deployment_lost_over_trials(tmp_path: Path) -> None:
     runs, corrupt = inputs.open_runs([recorded(tmp_path)])
-    report = model.assemble(runs, corrupt, counting.measure(runs))
+    report = model.assemble(runs, corrupt, engines.here(runs).tables)
     (row,) = report.costs
     assert (row["deployment"], row["mode"]) == ("several masters, asynchronous slaves", "ASYNC_FLUSH")
     assert (row["fault"], row["trials"], row["target"]) == ("wipe of the master", 2, "reference")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import pairproof.chaos
-from pairproof.reports import counting, effects, inputs, model, pages, summary
+from pairproof.reports import effects, engines, inputs, model, pages, summary
 
 COUNTED = re.compile(r"""(?:count\((?:[\w.]+,\s)?|effect\[)["']([a-z]+_[a-z_]+)["']|return\s(\{.*"[a-z_]+":.*\})""")
 
@@ -52,7 +52,7 @@ def test_only_an_imitated_power_loss_is_a_warning(
 ) -> None:
     faults = [rows.fault(0, "power_loss", 1, machines_crashed=1, **{count: 1})]
     runs, _ = inputs.open_runs([write_run("r", facts={"lab": "process"}, trials=[rows.trial(0)], faults=faults)])
-    report = model.assemble(runs, (), counting.measure(runs))
+    report = model.assemble(runs, (), engines.here(runs).tables)
     pages.write(report, {}, {}, tmp_path)
     shown = (tmp_path / "faults.html").read_text()
     assert f"In lab process, 1 time {'imitated' if warned else 'real'}:" in shown

@@ -62,7 +62,7 @@ def run_folder(tmp_path: Path) -> Path:
 
 def report_of(*folders: Path, **how: Any) -> model.Report:
     runs, corrupt = inputs.open_runs(folders)
-    return model.assemble(runs, corrupt, counting.measure(runs, **how), *how.values())
+    return model.assemble(runs, corrupt, engines.here(runs, **how).tables, *how.values())
 
 
 def change(folder: Path, table: str, to: Callable[[Table], Table]) -> None:
@@ -322,7 +322,7 @@ def test_spark_and_arrow_measure_and_judge_alike(spark: Any, run_folder: Path, t
     change(missing, "history", lambda rows: without(rows, pc.equal(rows["trial"], 2)))
     folders = [run_folder, doctor(record(tmp_path / "doctored")), damaged, missing]
     runs, _ = inputs.open_runs(folders)
-    by_spark, by_arrow = engines.on_spark(spark, runs, True).tables, counting.measure(runs)
+    by_spark, by_arrow = engines.on_spark(spark, runs, True).tables, engines.here(runs).tables
     assert set(by_spark) == set(by_arrow)
     for name, table in by_arrow.items():
         assert by_spark[name].to_pylist() == table.to_pylist(), name

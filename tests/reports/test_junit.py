@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from pairproof.reports import counting, inputs, junit, model
+from pairproof.reports import engines, inputs, junit, model
 
 
 def cases(folders: list[Path], file: Path) -> dict[tuple[str, str], ElementTree.Element]:
     runs, corrupt = inputs.open_runs(folders)
-    junit.write(model.assemble(runs, corrupt, counting.measure(runs)), file)
+    junit.write(model.assemble(runs, corrupt, engines.here(runs).tables), file)
     found = ElementTree.parse(file).getroot().iter("testcase")
     return {(str(each.get("classname")), str(each.get("name"))): each for each in found}
 

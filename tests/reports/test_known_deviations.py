@@ -12,7 +12,7 @@ import pytest
 from pairproof.harness import deviations
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED
-from pairproof.reports import counting, inputs, junit, model, summary
+from pairproof.reports import engines, inputs, junit, model, summary
 
 MODEL = "rocketmq-4.9.7@model"
 ID = "silent-master-kept"
@@ -30,7 +30,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def report(*folders: Path) -> Any:
     runs, corrupt = inputs.open_runs(list(folders))
-    return model.assemble(runs, corrupt, counting.measure(runs))
+    return model.assemble(runs, corrupt, engines.here(runs).tables)
 
 
 def test_the_run_s_facts_and_the_answer_name_what_is_known(run: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pairproof.reports import counting, inputs, logs, model, pages
+from pairproof.reports import engines, inputs, logs, model, pages
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_what_a_page_cannot_hold_is_replaced_and_markup_escaped(write_run: Any, 
     verdicts = [rows.verdict(0, "log-prefix", "violated", seq=1)]
     run = write_run("r", [finding], verdicts=verdicts, trials=[rows.trial(0)])
     runs, _ = inputs.open_runs([run])
-    report = model.assemble(runs, (), counting.measure(runs))
+    report = model.assemble(runs, (), engines.here(runs).tables)
     pages.write(report, {}, {}, tmp_path / "without")
     (run / "logs").mkdir()
     write(run, "000000-master.log", b"</pre><script>alert(1)</script>\n\x1b[31m\x00 \xff\ttab\r\n")

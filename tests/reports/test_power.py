@@ -8,7 +8,7 @@ import pytest
 
 from pairproof.harness.errors import UsageError
 from pairproof.harness.registry import names
-from pairproof.reports import counting, inputs, model, pages, power
+from pairproof.reports import engines, inputs, model, pages, power
 
 Row = dict[str, Any]
 
@@ -65,7 +65,7 @@ def test_the_page_shows_the_score_the_laws_that_alone_noticed_and_the_survivors(
     two_runs: list[Path], tmp_path: Path
 ) -> None:
     runs, _ = inputs.open_runs(two_runs)
-    report = model.assemble(runs, (), counting.measure(runs))
+    report = model.assemble(runs, (), engines.here(runs).tables)
     pages.write(report, {}, {}, tmp_path)
     assert not (tmp_path / "power.html").exists() and "power.html" not in (tmp_path / "index.html").read_text()
     found = measurement()
@@ -80,7 +80,7 @@ def test_the_page_shows_the_score_the_laws_that_alone_noticed_and_the_survivors(
 
 def test_a_green_first_page_says_what_it_may_have_missed(two_runs: list[Path], tmp_path: Path) -> None:
     runs, _ = inputs.open_runs(two_runs)
-    report = model.assemble(runs, (), counting.measure(runs))
+    report = model.assemble(runs, (), engines.here(runs).tables)
     told = report._replace(power=power.summary(measurement(), [search("sim", "a", "swarm", 100)]))
     for verdict, said in (("holds", True), ("violated", False)):
         pages.write(told._replace(verdict=verdict), {}, {}, tmp_path, measurement())

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pairproof.chaos.scenarios import play
-from pairproof.reports import counting, inputs, junit, model, pages, scenarios, summary
+from pairproof.reports import engines, inputs, junit, model, pages, scenarios, summary
 from pairproof.reports.model import Report
 
 EVIL = "x <b>y</b> | `z` ]]> & so on"
@@ -22,7 +22,7 @@ def told(name: str, verdict: str, *reasons: str, **more: Any) -> dict[str, Any]:
 
 def report_of(*folders: Path) -> Report:
     runs, corrupt = inputs.open_runs(folders)
-    return model.assemble(runs, corrupt, counting.measure(runs))
+    return model.assemble(runs, corrupt, engines.here(runs).tables)
 
 
 @pytest.fixture

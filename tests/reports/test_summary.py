@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from pairproof.harness.errors import PairproofError
-from pairproof.reports import counting, inputs, markdown, model, summary
+from pairproof.reports import engines, inputs, markdown, model, summary
 from pairproof.reports.make import make_report
 
 
 def told(folders: list[Path]) -> str:
     runs, corrupt = inputs.open_runs(folders)
-    return summary.text(model.assemble(runs, corrupt, counting.measure(runs)))
+    return summary.text(model.assemble(runs, corrupt, engines.here(runs).tables))
 
 
 def test_the_verdict_is_the_first_line_and_findings_come_next(two_runs: list[Path]) -> None:

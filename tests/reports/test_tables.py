@@ -15,7 +15,7 @@ from pairproof.reports.measures import Spread
 
 def test_a_law_is_vacuous_only_if_no_trial_gave_it_anything_to_judge(two_runs: list[Path]) -> None:
     runs, _ = inputs.open_runs(two_runs)
-    report = model.assemble(runs, (), counting.measure(runs))
+    report = model.assemble(runs, (), engines.here(runs).tables)
     said = {(row["run"], row["law"]): row["verdict"] for row in report.by_run}
     assert said["r1", "log-prefix"] == "holds"
     assert said["r1", "ha-batch-bound"] == "vacuous"
@@ -26,7 +26,7 @@ def test_a_law_is_vacuous_only_if_no_trial_gave_it_anything_to_judge(two_runs: l
 
 def test_only_the_run_whose_profile_asks_for_a_law_may_not_leave_it_vacuous(two_runs: list[Path]) -> None:
     runs, _ = inputs.open_runs(two_runs)
-    report = model.assemble(runs, (), counting.measure(runs))
+    report = model.assemble(runs, (), engines.here(runs).tables)
     assert [(row["run"], row["law"]) for row in report.by_run if row["forbidden"]] == [("r1", "ha-batch-bound")]
     assert [row["verdict"] for row in report.runs] == ["unknown", "violated"]
     assert report.verdict == "violated"
@@ -34,7 +34,7 @@ def test_only_the_run_whose_profile_asks_for_a_law_may_not_leave_it_vacuous(two_
 
 def report_of(*folders: Path) -> model.Report:
     runs, corrupt = inputs.open_runs(folders)
-    return model.assemble(runs, corrupt, counting.measure(runs))
+    return model.assemble(runs, corrupt, engines.here(runs).tables)
 
 
 def test_what_the_searches_must_judge_the_corpus_does_not_judge_for_them(write_run: Any, rows: Any) -> None:
@@ -87,7 +87,7 @@ def test_findings_are_told_by_cause_and_the_cause_s_own_law_tells_it_best(write_
 
 def test_a_violation_that_was_never_shrunk_is_still_a_finding(two_runs: list[Path]) -> None:
     runs, _ = inputs.open_runs(two_runs)
-    measured = counting.measure(runs)
+    measured = engines.here(runs).tables
     report = model.assemble(runs, (), measured)
     assert [(row["law"], row["shrunk"]) for row in report.findings] == [("log-prefix", True), ("ack-replicated", False)]
     trials = counting.of_trials(runs, "trials", model.wanted_trials(report.findings))
@@ -97,7 +97,7 @@ def test_a_violation_that_was_never_shrunk_is_still_a_finding(two_runs: list[Pat
 
 def test_faults_that_hit_nothing_and_what_the_others_did_are_counted(two_runs: list[Path]) -> None:
     runs, _ = inputs.open_runs(two_runs)
-    report = model.assemble(runs, (), counting.measure(runs))
+    report = model.assemble(runs, (), engines.here(runs).tables)
     by_name = {row["name"]: row for row in report.faults}
     assert by_name["stall"]["uses"] == by_name["stall"]["missed"] == 1
     assert by_name["kill"]["bit"] == 2
@@ -111,7 +111,7 @@ def test_faults_that_hit_nothing_and_what_the_others_did_are_counted(two_runs: l
 
 def test_faults_are_counted_by_the_node_or_link_that_they_were_at(two_runs: list[Path]) -> None:
     runs, _ = inputs.open_runs(two_runs)
-    rows = counting.measure(runs)["places"].to_pylist()
+    rows = engines.here(runs).tables["places"].to_pylist()
     assert {(row["place"], row["name"]): (row["uses"], row["bit"]) for row in rows} == {
         ("", "hostile"): (1, 1), ("meta", "down"): (1, 1), ("slave", "kill"): (3, 2), ("slave", "stall"): (1, 0),
     }  # fmt: skip
@@ -120,7 +120,7 @@ def test_faults_are_counted_by_the_node_or_link_that_they_were_at(two_runs: list
 def test_rpo_and_rto_are_told_by_percentiles_and_what_stayed_open_is_counted(two_runs: list[Path]) -> None:
     runs, _ = inputs.open_runs(two_runs)
     found = {
-        (row["what"], row["target"], row["fault"]): row for row in counting.measure(runs)["objectives"].to_pylist()
+        (row["what"], row["target"], row["fault"]): row for row in engines.here(runs).tables["objectives"].to_pylist()
     }
     lost = found["rpo_messages", "reference", "power_loss"]
     assert [lost[name] for name in ("times", "open", "p50", "p99", "max")] == [201, 0, 99, 197, 199]
@@ -140,14 +140,14 @@ def test_rpo_and_rto_are_told_by_percentiles_and_what_stayed_open_is_counted(two
 
 def test_coverage_is_summed_over_runs(two_runs: list[Path]) -> None:
     runs, _ = inputs.open_runs(two_runs)
-    rows = [tuple(row.values()) for row in counting.measure(runs)["coverage"].to_pylist()]
+    rows = [tuple(row.values()) for row in engines.here(runs).tables["coverage"].to_pylist()]
     assert rows == [
         ("READY", "close", "none", 1), ("TRANSFER", "report", "kill", 5), ("TRANSFER", "report", "none", 40),
     ]  # fmt: skip
 
 
 def test_a_report_of_no_readable_run_does_not_claim_that_anything_holds() -> None:
-    report = model.assemble([], [inputs.Corrupt("runs/x", "damaged")], counting.measure([]))
+    report = model.assemble([], [inputs.Corrupt("runs/x", "damaged")], engines.here([]).tables)
     assert report.verdict == "unknown"
     assert report.headline == "No run could be read."
 
@@ -155,13 +155,13 @@ def test_a_report_of_no_readable_run_does_not_claim_that_anything_holds() -> Non
 def test_a_run_that_judged_nothing_is_unknown(write_run: Any, rows: Any) -> None:
     folder = write_run("r", verdicts=[rows.verdict(0, "log-prefix", "vacuous")], trials=[rows.trial(0)])
     runs, _ = inputs.open_runs([folder])
-    assert model.assemble(runs, (), counting.measure(runs)).verdict == "unknown"
+    assert model.assemble(runs, (), engines.here(runs).tables).verdict == "unknown"
 
 
 @pytest.mark.slow
 def test_spark_and_arrow_count_alike(spark: Any, two_runs: list[Path]) -> None:
     runs, _ = inputs.open_runs(two_runs)
-    by_spark, by_arrow = engines.on_spark(spark, runs, True).tables, counting.measure(runs)
+    by_spark, by_arrow = engines.on_spark(spark, runs, True).tables, engines.here(runs).tables
     assert set(by_spark) == set(by_arrow)
     for name, table in by_arrow.items():
         assert by_spark[name].to_pylist() == table.to_pylist(), name
@@ -181,7 +181,7 @@ def test_runs_in_any_pieces_are_counted_alike(
     assert main(["campaign", *asked, "--engine", "local", "--jobs", "1", "--runs", str(tmp_path / "many")]) == 1
     old = Path(__file__).parent.parent / "harness" / "run-format-1"
     runs, _ = inputs.open_runs([*two_runs, old, *(tmp_path / "many").iterdir()])
-    whole = counting.measure(runs)
+    whole = engines.here(runs).tables
     monkeypatch.setattr(counting, "PIECE_ROWS", 1)
     cut = list(counting.pieces(runs))
     assert len(cut) > len(runs) + 3
