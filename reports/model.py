@@ -224,7 +224,7 @@ def _headline_of_laws(runs: Sequence[Row], rows: Sequence[Row]) -> str:
 
 def _about_laws(rows: Sequence[Row], counted: Mapping[Verdict, int]) -> str:
     if broken := counted[Verdict.VIOLATED]:
-        return f"{broken} of {_laws_of(rows)} {'is' if broken == 1 else 'are'} violated{_by_whom(rows)}."
+        return f"{broken} of {_laws_of(rows)} {'is' if broken == 1 else 'are'} violated{_by_whom(rows)}: {_which(rows)}."
     doubts = counted[Verdict.UNKNOWN]
     empty = len({row["law"] for row in rows if row["forbidden"]})
     if doubts or empty:
@@ -255,6 +255,11 @@ def _few(rows: Iterable[Row]) -> str:
         exercised[row["law"]] += row["exercised"]
     few = sum(0 < number < FEW <= trials[law] for law, number in exercised.items())
     return f"; {few} of them had something to judge in fewer than {FEW} trials" if few else ""
+
+
+def _which(rows: Iterable[Row]) -> str:
+    laws = sorted({str(row["law"]) for row in rows if row["verdict"] == Verdict.VIOLATED})
+    return f"{', '.join(laws[:MAX_NAMED])}{', ...' if len(laws) > MAX_NAMED else ''}"
 
 
 def _by_whom(rows: Sequence[Row]) -> str:

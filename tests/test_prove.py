@@ -18,7 +18,7 @@ case "$1" in
   report) (shift $(($# - 2)); mkdir -p "$2"; touch "$2/junit.xml"; [ -n "$NO_JAVA" ] || touch "$2/index.html") ;;
 esac
 for each in $FAIL; do
-  case "$* " in *${each%%=*}*) exit "${each#*=}" ;; esac
+  case "$* " in *${each%%=*}*) echo "violated: a-law: why"; exit "${each#*=}" ;; esac
 done
 """
 
@@ -109,6 +109,11 @@ def test_what_decided_nothing_is_played_again_and_counts_only_if_that_decides_no
 def test_without_java_the_job_says_so_whatever_else_is_unknown(fail: str, tmp_path: Path) -> None:
     code, _, said = prove(tmp_path, "out", NO_JAVA="1", FAIL=fail)
     assert code == 4 and "no Java that Spark can use: the report is report.json and junit.xml only" in said
+
+
+def test_what_is_violated_is_said_again_at_the_end_but_not_what_a_mutant_violates(tmp_path: Path) -> None:
+    _, _, said = prove(tmp_path, "out", FAIL="check*process=1 mutants=1")
+    assert [each for each in said.splitlines()[-3:] if "a-law" in each] == ["prove: process: violated: a-law: why"]
 
 
 def test_ci_and_the_workflow_call_the_same_scripts() -> None:

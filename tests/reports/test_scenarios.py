@@ -55,7 +55,7 @@ def test_laws_that_hold_make_no_report_green_in_which_a_scenario_is_not(played: 
 
 def test_a_violated_law_comes_first_in_the_headline_and_stays_red_where_scenarios_hold(played: Any) -> None:
     report = report_of(played("r", told("a", "holds"), law="violated"))
-    assert (report.verdict, report.headline) == ("violated", "1 of 1 law is violated. The scenario holds.")
+    assert (report.verdict, report.headline) == ("violated", "1 of 1 law is violated: log-prefix. The scenario holds.")
 
 
 def test_a_scenario_of_a_run_that_was_killed_is_unknown(played: Any) -> None:
