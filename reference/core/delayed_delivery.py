@@ -76,6 +76,9 @@ class DelayedDelivery:
             self.next[level] = at
             if queue in queues:
                 self._arm(level)
+        # At once: a predecessor's table may be past what the log holds here, and would be believed after a crash, when
+        # the log has grown beyond it.
+        saved.save()
         if saved.changed:
             self._arm_save(SAVE_NS)
 
