@@ -1,0 +1,98 @@
+"""How Sphinx makes the site: from the repository's root, so that a page's links are those that a code host follows.
+
+``make docs`` builds it and fails at whatever does not resolve. Nothing is fetched, neither now nor by a reader's browser.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any
+
+from click.testing import CliRunner
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from pairproof import __version__
+from pairproof.harness.commands.main import pairproof as command_line
+
+project = "pairproof"
+release = __version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click"]
+root_doc = "docs/index"
+include_patterns = [
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "compose/README.md",
+    "docs/**",
+    "examples/*/README.md",
+]
+html_theme = "furo"
+html_title = f"pairproof {release}"
+html_show_copyright = False
+templates_path = ["site"]
+html_additional_pages = {"index": "redirect.html"}
+myst_heading_anchors = 3
+autodoc_member_order = "bysource"
+# Diagrams are drawn by code hosts; here their text is shown.
+suppress_warnings = ["misc.highlighting_failure"]
+
+
+class Answers(SphinxDirective):
+    """``{answers} laws``: what ``pairproof laws --json`` says, as a table with the columns that are named in the body."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        done = CliRunner().invoke(command_line, [*self.arguments[0].split(), "--json"], catch_exceptions=False)
+        if done.exit_code:
+            raise self.error(f"pairproof {self.arguments[0]}: exit code {done.exit_code}: {done.output}")
+        told = json.loads(done.stdout)
+        rows = told if isinstance(told, list) else next(iter(told.values()))
+        columns = str(self.content[0]).split()
+        lines = [" | ".join(columns), " | ".join("---" for _ in columns)]
+        lines += [" | ".join(_cell(row[column]) for column in columns) for row in rows]
+        box = nodes.container()
+        self.state.nested_parse(StringList([f"| {line} |" for line in lines], "answers"), self.content_offset, box)
+        return box.children
+
+
+def _cell(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value).replace("|", "\\|")
+
+
+class PublicNames(SphinxDirective):
+    """``{public} pairproof``: every public name of a module, documented from the code where it lives."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        module = __import__(self.arguments[0], fromlist=["_"])
+        lines = []
+        for name in module.__all__:
+            found = getattr(module, name)
+            if inspect.ismodule(found):
+                lines += _documented("module", found.__name__, ":members:")
+            elif inspect.isclass(found):
+                lines += _documented("class", f"{found.__module__}.{found.__qualname__}", ":members:")
+            elif callable(found):
+                lines += _documented("function", f"{found.__module__}.{found.__qualname__}")
+        box = nodes.container()
+        self.state.nested_parse(StringList(lines, "public"), self.content_offset, box)
+        return box.children
+
+
+def _documented(kind: str, home: str, *options: str) -> list[str]:
+    return ["```{eval-rst}", f".. auto{kind}:: {home}", *(f"   {option}" for option in options), "```", ""]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("answers", Answers)
+    app.add_directive("public", PublicNames)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
