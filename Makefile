@@ -18,7 +18,7 @@ engine = { sh .ci/engine start && sh compose/images.sh; } || \
   echo 'set-up: NO CONTAINERS ARE TESTED, for the reason above; tests that need them are skipped or fail' >&2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test prove check bench nightly lock clean browser jdk redis engine
+.PHONY: help run test prove check docs bench nightly lock clean browser jdk redis engine
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -42,6 +42,10 @@ check: $(VENV)/.dev ## lint, formatting, types, and which room may import which
 	@MYPYPATH=tests/java:tests/reference/shell $(BIN)/mypy --no-error-summary tests/java
 	@$(BIN)/lint-imports --no-logo >$(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
 	@echo 'check: lint, formatting, types and arrows are clean'
+
+docs: $(VENV)/.dev ## build the documentation site into build/site; a link that leads nowhere is an error
+	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html -c docs . build/site
+	@echo 'docs: build/site/index.html'
 
 bench: $(VENV)/.dev jdk $(VENV)/.java ## measure: searches, judges, brokers, also beside Java brokers
 	@for each in tests/bench/bench_*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done

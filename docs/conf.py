@@ -77,6 +77,8 @@ class PublicNames(SphinxDirective):
         lines = []
         for name in module.__all__:
             found = getattr(module, name)
+            if getattr(found, "__module__", "pairproof").partition(".")[0] != "pairproof":
+                continue  # Another name for somebody else's type.
             if inspect.ismodule(found):
                 lines += _documented("module", found.__name__, ":members:")
             elif inspect.isclass(found):
