@@ -1,6 +1,6 @@
 """How Sphinx makes the site: from the repository's root, so that a page's links are those that a code host follows.
 
-``make docs`` builds it and fails at whatever does not resolve. Nothing is fetched, neither now nor by a reader's browser.
+``make docs`` builds it and fails at what does not resolve. Nothing is fetched, neither now nor by a reader's browser.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ suppress_warnings = ["misc.highlighting_failure"]
 
 
 class Answers(SphinxDirective):
-    """``{answers} laws``: what ``pairproof laws --json`` says, as a table with the columns that are named in the body."""
+    """``{answers} laws``: what ``pairproof laws --json`` says, as a table of the columns that its body names."""
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -95,6 +95,7 @@ def _documented(kind: str, home: str, *options: str) -> list[str]:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    """What Sphinx calls."""
     app.add_directive("answers", Answers)
     app.add_directive("public", PublicNames)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

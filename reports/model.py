@@ -224,7 +224,9 @@ def _headline_of_laws(runs: Sequence[Row], rows: Sequence[Row]) -> str:
 
 def _about_laws(rows: Sequence[Row], counted: Mapping[Verdict, int]) -> str:
     if broken := counted[Verdict.VIOLATED]:
-        return f"{broken} of {_laws_of(rows)} {'is' if broken == 1 else 'are'} violated{_by_whom(rows)}: {_which(rows)}."
+        return (
+            f"{broken} of {_laws_of(rows)} {'is' if broken == 1 else 'are'} violated{_by_whom(rows)}: {_which(rows)}."
+        )
     doubts = counted[Verdict.UNKNOWN]
     empty = len({row["law"] for row in rows if row["forbidden"]})
     if doubts or empty:

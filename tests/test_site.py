@@ -56,8 +56,8 @@ def broken(site: Path) -> list[str]:
 def build(source: Path, out: Path) -> subprocess.CompletedProcess[str]:
     # Not parallel: another process would read the catalogues again.
     return subprocess.run(
-        [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "-b", "html", "-c", "docs", ".",
-         str(out)], cwd=source, capture_output=True, text=True, timeout=LIMIT_S, check=False,
+        [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "-b", "html", "-c", "docs",
+         ".", str(out)], cwd=source, capture_output=True, text=True, timeout=LIMIT_S, check=False,
     )  # fmt: skip
 
 

@@ -51,7 +51,9 @@ def unsaid(told: list[str], said: str) -> list[str]:
 def made_here(folder: str, names: list[str]) -> list[str]:
     """What is no part of the source: in the root, what tools and runs have made."""
     made = ("runs", "build", "dist") if Path(folder) == ROOT else ()
-    return [each for each in names if each in made or each.startswith(".") or each.endswith((".egg-info", "__pycache__"))]
+    return [
+        each for each in names if each in made or each.startswith(".") or each.endswith((".egg-info", "__pycache__"))
+    ]
 
 
 def play(found: list[Step], folder: Path) -> list[tuple[Step, int, str]]:
@@ -61,7 +63,9 @@ def play(found: list[Step], folder: Path) -> list[tuple[Step, int, str]]:
         script += [f"{{ {step.command}\n}} >{number}.said 2>&1 </dev/null", f"echo $? >{number}.code"]
     home = folder / "home"
     home.mkdir()
-    known = {name: os.environ[name] for name in os.environ if name.startswith(("PIP_", "http", "HTTP", "no_", "NO_", "SSL"))}
+    known = {
+        name: os.environ[name] for name in os.environ if name.startswith(("PIP_", "http", "HTTP", "no_", "NO_", "SSL"))
+    }
     subprocess.run(
         ["bash", "--noprofile", "--norc", "-c", "\n".join(script)], cwd=folder, check=True, timeout=LIMIT_S,
         env={**known, "PATH": os.environ["PATH"], "HOME": str(home), "COLUMNS": "120", "LANG": "C.UTF-8"},
@@ -89,7 +93,9 @@ def test_each_command_of_the_tutorial_says_what_the_page_shows(tmp_path: Path) -
 
 
 def test_a_page_that_shows_what_is_not_said_is_noticed(tmp_path: Path) -> None:
-    page = "```console\n$ printf 'a [1]\\nb\\n'; exit_code() { return 3; }; exit_code  # exit code 3\n…\na […]\nc\n```\n"
+    page = (
+        "```console\n$ printf 'a [1]\\nb\\n'; exit_code() { return 3; }; exit_code  # exit code 3\n…\na […]\nc\n```\n"
+    )
     (step,) = steps(page)
     ((_, code, said),) = play([step], tmp_path)
     assert (code, step.code, unsaid(step.told, said)) == (3, 3, ["c"])

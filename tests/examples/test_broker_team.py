@@ -52,6 +52,8 @@ def test_it_is_red_for_the_bug_that_the_team_once_had(repository: Path) -> None:
 
 def test_the_nightly_job_plays_real_brokers_with_the_same_files() -> None:
     (command,) = [
-        step["run"] for step in WORKFLOW["jobs"]["brokers"]["steps"] if step.get("run", "").startswith("pairproof check")
+        step["run"]
+        for step in WORKFLOW["jobs"]["brokers"]["steps"]
+        if step.get("run", "").startswith("pairproof check")
     ]
     assert "--lab process --target rocketmq-4.9.7 " in command

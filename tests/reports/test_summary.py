@@ -21,7 +21,9 @@ def told(folders: list[Path]) -> str:
 
 def test_the_verdict_is_the_first_line_and_findings_come_next(two_runs: list[Path]) -> None:
     text = told(two_runs)
-    assert text.startswith("## ❌ pairproof: violated. 2 of 4 laws are violated by reference+ack\\_early: ack-replicated, log-prefix.")
+    assert text.startswith(
+        "## ❌ pairproof: violated. 2 of 4 laws are violated by reference+ack\\_early: ack-replicated, log-prefix."
+    )
     order = ["### 1. log-prefix", "### 2. ack-replicated", "### Laws", "### What was not tested", "### RPO and RTO"]
     assert [text.index(each) for each in order] == sorted(text.index(each) for each in order)
     assert told(two_runs[:1]).startswith("## ❓ pairproof: unknown.")

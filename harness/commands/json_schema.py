@@ -1,0 +1,137 @@
+"""JSON schemas for editors: of pairproof.toml (``docs/pairproof.schema.json``), of cases (``docs/case.schema.json``).
+
+``python -m pairproof.harness.commands.json_schema [FOLDER]`` writes them; a test compares. A schema proposes the names
+that come with pairproof and lets others pass, which plug-ins may have registered: the readers are stricter.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pairproof.harness import profiles, registry
+from pairproof.harness.runs.schema import READS
+from pairproof.harness.schedule import FORMAT as OF_SCHEDULES
+
+DOCS = Path("docs")
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+Schema = dict[str, Any]
+
+TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
+CATALOGUES = {"target": "targets", "lab": "labs", "law": "laws"}
+"""By option, the group whose names it takes."""
+SCALAR = {"type": ["integer", "string", "boolean"]}
+
+
+def named(names: Iterable[str]) -> Schema:
+    """Names that an editor proposes; others may be a plug-in's."""
+    return {"anyOf": [{"enum": sorted(names)}, TEXT]}
+
+
+def whole(title: str, properties: Mapping[str, Schema], required: Iterable[str] = (), others: object = False) -> Schema:
+    """An object, as a schema of its own."""
+    return {"$schema": DRAFT, "title": title} | keys(properties, required, others)
+
+
+def keys(properties: Mapping[str, Schema], required: Iterable[str] = (), others: object = False) -> Schema:
+    """An object with these keys; ``others``: what more it may have."""
+    found: Schema = {"type": "object", "properties": dict(properties), "additionalProperties": others}
+    return found | ({"required": sorted(required)} if list(required) else {})
+
+
+def options() -> Schema:
+    """Of pairproof.toml: a table for each command, its options without the dashes."""
+    tables = {name: keys(_options(registry.find("commands", name))) for name in sorted(registry.own("commands"))}
+    return whole("pairproof.toml", tables, others={"type": "object"})
+
+
+def _options(command: object) -> dict[str, Schema]:
+    assert isinstance(command, click.Command)
+    return {
+        flag[2:]: _option(flag[2:], each)
+        for each in command.params
+        if isinstance(each, click.Option) and each.name not in ("json_to", "help")
+        for flag in each.opts
+        if flag.startswith("--")
+    }
+
+
+def _option(name: str, option: click.Option) -> Schema:
+    one = {"enum": list(profiles.PROFILES)} if name == "profile" else _value(name, option)
+    told = {"anyOf": [one, {"type": "array", "items": one}]} if option.multiple else one
+    return told | ({"description": option.help} if option.help else {})
+
+
+def _value(name: str, option: click.Option) -> Schema:
+    match option.type:
+        case _ if option.is_flag:
+            return FLAG
+        case click.types.BoolParamType():
+            return FLAG
+        case click.Choice() as choice:
+            return {"enum": list(choice.choices)}
+        case click.types.IntParamType() as number:
+            limits = {"minimum": getattr(number, "min", None), "maximum": getattr(number, "max", None)}
+            return NUMBER | {name: limit for name, limit in limits.items() if limit is not None}
+    if name in CATALOGUES:
+        return named(registry.own(CATALOGUES[name]))
+    return {"type": ["string", "number"]}
+
+
+def schedule() -> Schema:
+    """What is executed, as data."""
+    return keys(
+        {
+            "format": {"const": OF_SCHEDULES},
+            "settings": {"type": "object", "additionalProperties": SCALAR},
+            "seed": TEXT,
+            "ops": {
+                "type": "array",
+                "items": {
+                    "type": "array",
+                    "prefixItems": [
+                        named(registry.own("operations")),
+                        {"type": "object", "additionalProperties": SCALAR},
+                    ],
+                    "minItems": 2,
+                    "maxItems": 2,
+                },
+            },
+        },
+        ("format", "settings", "seed", "ops"),
+    )
+
+
+def finding() -> Schema:
+    """Of a finding's file and a case's, which is the same without what it says of its run."""
+    texts = ("text", "target", "lab", "shrunk_in", "cause", "search", "source", "replay")
+    properties: dict[str, Schema] = {
+        "format": {"enum": list(READS)},
+        "law": named(registry.own("laws")),
+        "schedule": schedule(),
+        "program": {"type": "array", "items": TEXT},
+        **dict.fromkeys(("trial", "shrunk_trial", "original_ops"), NUMBER),
+        **dict.fromkeys(texts, TEXT),
+    }
+    return whole("a finding, or a case", properties, ("format", "law", "target", "lab", "schedule"))
+
+
+def text(schema: Schema) -> str:
+    """As it is written."""
+    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+
+
+def files() -> dict[str, str]:
+    """Contents by name."""
+    return {"pairproof.schema.json": text(options()), "case.schema.json": text(finding())}
+
+
+if __name__ == "__main__":
+    for each, content in files().items():
+        (Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS).joinpath(each).write_text(content, encoding="utf-8")
