@@ -10,12 +10,13 @@ TestPair = conformance.machine("reference", "sim").TestCase     # an ordinary Hy
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pairproof.harness import judge as judging
 from pairproof.harness import profiles, resolve
 from pairproof.harness.explore import Explorer
+from pairproof.harness.law import Law
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.search.machine import machine as state_machine
 from pairproof.harness.summary import Summary
@@ -60,12 +61,19 @@ def run(
 
 
 def machine(
-    target: str | Target, lab: str | Lab = "sim", *, laws: Iterable[str] | None = None
+    target: str | Target, lab: str | Lab = "sim", *, laws: Iterable[str | type[Law]] | None = None
 ) -> type[RuleBasedStateMachine]:
-    """A state machine class that raises AssertionError with the law and the program when a law is violated."""
+    """A state machine class that raises AssertionError with the law and the program when a law is violated.
+
+    It may be subclassed: a rule of yours calls ``self.act("send", {...})`` and the like. ``laws``: ids, or classes.
+    """
     found = resolve.target(target) if isinstance(target, str) else target
     return state_machine(
         resolve.lab(lab) if isinstance(lab, str) else lab,
         found,
-        judging.laws_for(found) if laws is None else judging.laws(laws),
+        judging.laws_for(found) if laws is None else tuple(law for each in laws for law in _law(each)),
     )
+
+
+def _law(named: str | type[Law]) -> Sequence[type[Law]]:
+    return judging.laws([named]) if isinstance(named, str) else [named]

@@ -7,7 +7,7 @@ the test with the whole story: the smallest program, what led up to it, and the 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -140,16 +140,20 @@ class Pair:
 
 @contextlib.contextmanager
 def using(
-    target: str, lab: str, laws: Iterable[str | type[Law]], settings: Mapping[str, Any], seed: str, folder: Path
-) -> Iterator[Pair]:
-    """A pair for the ``with`` block, in which its own laws are registered. UsageError for what does not exist."""
+    target: str, lab: str, laws: Iterable[str | type[Law]], settings: Mapping[str, Any], seed: str, folder: Path,
+    faults: Collection[str] | None = None,
+) -> Iterator[Pair]:  # fmt: skip
+    """A pair for the ``with`` block, in which its own laws are registered. UsageError for what does not exist.
+
+    ``faults``: by name, those that its searches draw; None for all that the lab can inject.
+    """
     laws = tuple(laws)
     for each in laws:
         if not isinstance(each, str) and not (isinstance(each, type) and issubclass(each, Law)):
             raise UsageError(f"{each!r} is not a law; name one, or derive a class from pairproof.Law")
     own = {each.id: each for each in laws if not isinstance(each, str)}
     new = {name: each for name, each in own.items() if name not in registry.names("laws")}
-    with registry.added("laws", new):
+    with registry.added("laws", new), resolve.only(faults) if faults is not None else contextlib.nullcontext():
         yield Pair(target, lab, laws, settings, seed, folder)
 
 

@@ -10,9 +10,10 @@
     def test_the_pair(pair):
         pair.explore(trials=300)
 
-The mark's arguments, each optional: ``target``, ``lab``, ``laws`` (ids, or classes of your own), ``settings``, ``seed``
-(default: the test's name, so a test does the same each time). Findings are written to ``.pairproof/`` beside pytest's
-configuration. Nothing of pairproof is imported before a test asks for a pair.
+The mark's arguments, each optional: ``target``, ``lab``, ``laws`` (ids, or classes of your own), ``settings``,
+``faults`` (names of those that a search draws; default: all), ``seed`` (default: the test's name, so a test does the
+same each time). Findings are written to ``.pairproof/`` beside pytest's configuration. Nothing of pairproof is imported
+before a test asks for a pair.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pairproof.harness.pair import Pair
 
 MARK = "pairproof"
-ARGUMENTS = {"target": "reference", "lab": "sim", "laws": (), "settings": {}, "seed": ""}
+ARGUMENTS: dict[str, Any] = {"target": "reference", "lab": "sim", "laws": (), "settings": {}, "faults": None, "seed": ""}
 FOLDER = ".pairproof"
 
 
@@ -56,9 +57,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
     folder = request.config.rootpath / FOLDER
     with contextlib.ExitStack() as stack:
         try:
-            made = stack.enter_context(
-                using(asked["target"], asked["lab"], asked["laws"], asked["settings"], seed, folder)
-            )
+            made = stack.enter_context(using(**asked | {"seed": seed}, folder=folder))
         except PairproofError as why:
             refused = str(why)
         else:

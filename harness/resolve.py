@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
@@ -12,8 +14,10 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.operation import Operation
 from pairproof.harness.ports import Fault, Lab, Target
 from pairproof.harness.ports.nodes import SCARCE
-from pairproof.harness.schedule import Args
+from pairproof.harness.schedule import Args, Schedule
 from pairproof.harness.system import PLAIN, System
+
+_ONLY: ContextVar[frozenset[str] | None] = ContextVar("faults that searches draw", default=None)
 
 
 @runtime_checkable
@@ -165,9 +169,39 @@ def operations() -> dict[str, Operation]:
     return {name: cast(Operation, registry.find("operations", name)) for name in registry.names("operations")}
 
 
+@contextmanager
+def only(names: Collection[str]) -> Iterator[None]:
+    """For the ``with`` block searches of this process draw these faults only. UsageError for none, or one unknown."""
+    for name in names:
+        registry.find("faults", name)
+    if not names:
+        raise UsageError("a search draws one fault at least; without faults, write a program")
+    token = _ONLY.set(frozenset(names))
+    try:
+        yield
+    finally:
+        _ONLY.reset(token)
+
+
+def cut_down(schedule: Schedule) -> Schedule:
+    """The schedule without the faults that :func:`only` leaves out, and what ends them."""
+    wanted = _ONLY.get()
+    if wanted is None:
+        return schedule
+    of_faults = ("fault", "arm", "heal")
+    return schedule._replace(
+        ops=tuple(each for each in schedule.ops if each.do not in of_faults or each.args["name"] in wanted)
+    )
+
+
 def drawn(lab: abilities.Place | None = None) -> dict[str, Fault]:
     """Those that searches draw, by name: of what this lab can do (any, unless told) not what hardly any other can."""
-    common = {name: fault for name, fault in faults().items() if fault.needs not in SCARCE}
+    wanted = _ONLY.get()
+    common = {
+        name: fault
+        for name, fault in faults().items()
+        if fault.needs not in SCARCE and (wanted is None or name in wanted)
+    }
     return common if lab is None else abilities.injectable(lab, common)
 
 

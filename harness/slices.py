@@ -108,5 +108,6 @@ def _once(lab: Lab, target: Target, system: System, part: Slice, index: int) -> 
         schedule, source = part.listed[index]
     else:
         schedule, source = seeded(system)[part.origin](part.seed, number, Hosted(lab, target)), ""
+    schedule = resolve.cut_down(schedule)
     fitted = schedule if lab.deterministic else paced(Hosted(lab, target), schedule)
     return run_trial(lab, target, fitted, origin=part.origin, laws=part.laws)._replace(source=source)

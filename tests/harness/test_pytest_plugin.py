@@ -13,6 +13,7 @@ import pytest
 from pairproof.harness import judge, pair, registry
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import UsageError
+from pairproof.harness.history import Event
 from pairproof.harness.law import Law
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,7 +98,7 @@ def test_what_is_wrong_with_a_mark_is_one_line(tmp_path: Path) -> None:
     marks = {
         'target="smiulation"': "unknown target 'smiulation'; valid: reference",
         'lab="x"': "unknown lab 'x'; valid: ",
-        'targt="reference"': "takes target, lab, laws, settings, seed, each by name, not targt",
+        'targt="reference"': "takes target, lab, laws, settings, faults, seed, each by name, not targt",
         '"reference"': "each by name, not reference",
         'laws=["no-law"]': "unknown law 'no-law'",
         "laws=[int]": "is not a law; name one, or derive a class from pairproof.Law",
@@ -132,8 +133,53 @@ def test_the_sample_repository(tmp_path: Path) -> None:
     copy = shutil.copytree(ROOT / "examples" / "pytest_user", tmp_path / "sample")
     line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(line, cwd=copy, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-    assert done.returncode == 0 and "3 passed" in done.stdout, done.stdout
+    assert done.returncode == 0 and "5 passed" in done.stdout, done.stdout
     assert main(["replay", str(copy / "cases")]) == 0
+
+
+def test_a_search_draws_the_faults_that_were_asked_for_and_no_others(tmp_path: Path) -> None:
+    seen: set[str] = set()
+
+    class Sees(Law):
+        id = "sees-faults"
+        promise = "Anything."
+        source = "here"
+        needs = frozenset({"fault"})
+
+        def on_fault(self, event: Event) -> None:
+            self.judged += 1
+            seen.add(str(event.f))
+
+    with pair.using("reference", "sim", [Sees], {}, "s", tmp_path, ["down", "kill"]) as made:
+        assert made.explore(trials=60).trials > 60, "and the corpus, without its other faults"
+    assert seen == {"down", "kill"}
+    with pair.using("reference", "sim", [Sees], {}, "s", tmp_path) as made:
+        made.explore(trials=60)
+    assert len(seen) > 10
+    for wrong, told in ((["dwon"], "unknown fault 'dwon'"), ([], "one fault at least")):
+        with pytest.raises(UsageError, match=told), pair.using("reference", "sim", [], {}, "s", tmp_path, wrong):
+            pass
+
+
+def test_the_state_machine_may_be_subclassed_and_judged_by_a_class(tmp_path: Path) -> None:
+    code, said = suite(
+        tmp_path,
+        LAW
+        + """
+from hypothesis import Phase, settings
+from hypothesis.stateful import rule
+from pairproof import conformance
+
+class Ours(conformance.machine("reference", laws=[NoStop])):
+    @rule()
+    def our_kill(self):
+        self.begin({"name": "kill", "node": "slave"})
+
+TestOurs = Ours.TestCase
+TestOurs.settings = settings(max_examples=5, phases=[Phase.generate], derandomize=True, deadline=None)
+""",
+    )
+    assert code == 1 and "AssertionError: no-stop: slave was killed" in said
 
 
 def test_laws_of_a_pair_are_registered_while_it_is_used(tmp_path: Path) -> None:

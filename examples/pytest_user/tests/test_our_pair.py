@@ -1,8 +1,9 @@
 """What our team promises of its pair."""
 
 import pytest
+from hypothesis.stateful import rule
 
-from pairproof import Law
+from pairproof import Law, conformance
 
 OURS = {"brokerRole": "SYNC_MASTER", "flushDiskType": "ASYNC_FLUSH"}
 """As in production."""
@@ -47,3 +48,22 @@ def test_a_search_finds_nothing(pair) -> None:
 def test_the_tests_can_fail(pair) -> None:
     with pytest.raises(AssertionError, match="ack-flushed is violated: "):
         pair.explore(trials=100)
+
+
+@pytest.mark.pairproof(target="reference", faults=["down", "stall"], laws=["ack-replicated"])
+def test_links_may_break_in_any_way(pair) -> None:
+    pair.explore(trials=100)
+
+
+class WithOurJob(conformance.machine("reference", laws=[NothingWhileDown])):
+    """Hypothesis draws the program, under the profile and with the example database of this repository."""
+
+    @rule()
+    def nightly_job(self):
+        """What our job does: a batch of large messages, then a pause."""
+        for _ in range(3):
+            self.act("send", {"producer": 0, "size": 3_000, "wait": False, "queue": 0})
+        self.act("advance", {"ms": 500})
+
+
+TestWithOurJob = WithOurJob.TestCase

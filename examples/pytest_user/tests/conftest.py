@@ -1,0 +1,6 @@
+"""Hypothesis as it is set up for all tests here: pairproof's state machines take the same profile and database."""
+
+from hypothesis import settings
+
+settings.register_profile("build", max_examples=20, derandomize=True, deadline=None)
+settings.load_profile("build")
