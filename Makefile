@@ -18,7 +18,7 @@ engine = { sh .ci/engine start && sh compose/images.sh; } || \
   echo 'set-up: NO CONTAINERS ARE TESTED, for the reason above; tests that need them are skipped or fail' >&2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test prove check docs bench nightly lock clean browser jdk redis engine
+.PHONY: help run test prove check docs bench nightly lock update clean browser jdk redis engine
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -58,6 +58,9 @@ lock: $(VENV)/.base ## resolve requirements/*.in to new exact versions
 	@$(PIP) install uv
 	@cd requirements && for each in build run dev nightly jre; do \
 	  ../$(UV) --upgrade $$( case $$each in dev) echo '--constraint run.txt' ;; nightly) echo '--constraint dev.txt' ;; esac ) $$each.in -o $$each.txt || exit 1; done
+
+update: ## new versions of all dependencies, with the tests as judge; git diff requirements says what changed
+	@$(MAKE) lock && $(MAKE) check test
 
 clean: ## remove .venv, downloaded tools and caches; recorded runs stay
 	@rm -rf $(VENV) .tools build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

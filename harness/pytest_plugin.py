@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from pairproof.harness.pair import Pair
 
 MARK = "pairproof"
-ARGUMENTS: dict[str, Any] = dict(target="reference", lab="sim", laws=(), settings={}, faults=None, seed="")
+ARGUMENTS: dict[str, Any] = {
+    "target": "reference",
+    "lab": "sim",
+    "laws": (),
+    "settings": {},
+    "faults": None,
+    "seed": "",
+}
 FOLDER = ".pairproof"
 
 
