@@ -38,8 +38,8 @@ templates_path = ["site"]
 html_additional_pages = {"index": "redirect.html"}
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
-# Diagrams are drawn by code hosts; here their text is shown.
-suppress_warnings = ["misc.highlighting_failure"]
+# Diagrams are drawn by code hosts, here their text is shown; two public classes are called Law, and two Ledger.
+suppress_warnings = ["misc.highlighting_failure", "ref.python"]
 
 
 class Answers(SphinxDirective):

@@ -40,7 +40,9 @@ def version(python: Path) -> tuple[int, int] | None:
 def others() -> dict[str, Path]:
     """By version from 3.11 on, but for this one, a Python of PATH or of pyenv."""
     folders = [Path(each) for each in os.environ.get("PATH", "").split(os.pathsep) if each]
-    folders += sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/3.*/bin"))
+    if shutil.which("pyenv"):
+        root = subprocess.run(["pyenv", "root"], capture_output=True, text=True, timeout=60, check=False).stdout.strip()
+        folders += sorted(Path(root).glob("versions/3.*/bin"))
     found: dict[str, Path] = {}
     for minor in range(11, 20):
         for folder in folders:
