@@ -5,8 +5,8 @@
     trials = 2000
     law = ["log-prefix", "contract"]
 
-A table for each command, with its options' names without the dashes; what stands on the command line counts more. Read
-from the working directory only. Whatever is wrong is told with the file's name and line.
+A table for each command (``[check]``, ``[chaos.run]``), with its options' names without the dashes; what stands on the
+command line counts more. Read from the working directory only. What is wrong is told with the file's name and line.
 """
 
 from __future__ import annotations
@@ -95,6 +95,12 @@ def defaults(name: str, command: click.Command, commands: Iterable[str]) -> dict
             raise found.refused(f"unknown command {table!r}{_close(table, commands)}", table)
         if not isinstance(values, dict):
             raise found.refused(f"{table} must be a table of options, [{found.prefix}{table}]", "", table)
+    return _told(found, name, command, found.tables.get(name, {}))
+
+
+def _told(found: Found, table: str, command: click.Command, values: Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(command, click.Group):
+        return {sub: _of_part(found, table, command, sub, inner) for sub, inner in values.items()}
     options = {
         flag.lstrip("-"): each
         for each in command.params
@@ -103,15 +109,25 @@ def defaults(name: str, command: click.Command, commands: Iterable[str]) -> dict
         if flag.startswith("--")
     }
     told: dict[str, Any] = {}
-    for key, value in found.tables.get(name, {}).items():
+    for key, value in values.items():
         option = options.get(key)
         if option is None or option.name is None:
-            raise found.refused(f"{name} has no option {key!r}{_close(key, options)}", name, key)
+            words = table.replace(".", " ")
+            raise found.refused(f"{words} has no option {key!r}{_close(key, options)}", table, key)
         try:
             told[option.name] = _converted(option, value)
         except click.BadParameter as why:
-            raise found.refused(f"{key}: {why.message}", name, key) from None
+            raise found.refused(f"{key}: {why.message}", table, key) from None
     return told
+
+
+def _of_part(found: Found, table: str, group: click.Group, name: str, values: Any) -> dict[str, Any]:
+    """``[chaos.run]``: of a command with commands of its own."""
+    if name not in group.commands:
+        raise found.refused(f"{table} has no command {name!r}{_close(name, group.commands)}", table, name)
+    if not isinstance(values, dict):
+        raise found.refused(f"{name} must be a table of options, [{found.prefix}{table}.{name}]", table, name)
+    return _told(found, f"{table}.{name}", group.commands[name], values)
 
 
 def _converted(option: click.Option, value: Any) -> Any:

@@ -53,6 +53,8 @@ def options() -> Schema:
 
 def _options(command: object) -> dict[str, Schema]:
     assert isinstance(command, click.Command)
+    if isinstance(command, click.Group):
+        return {name: keys(_options(each)) for name, each in sorted(command.commands.items())}
     return {
         flag[2:]: _option(flag[2:], each)
         for each in command.params

@@ -65,6 +65,23 @@ def test_what_is_wrong_is_told_with_its_line(here: Path, text: str, says: str, c
     assert not (here / "runs").exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[chaos.rnu]\n", "pairproof.toml:1: chaos has no command 'rnu'; did you mean run?"),
+        ("[chaos]\nrun = 3\n", "pairproof.toml:2: run must be a table of options, [chaos.run]"),
+        ('[chaos.run]\nlba = "sim"\n', "pairproof.toml:2: chaos run has no option 'lba'; did you mean lab?"),
+    ],
+)
+def test_commands_of_commands_have_tables_too(here: Path, text: str, says: str, capsys: Any) -> None:
+    (here / "pairproof.toml").write_text(text)
+    assert main(["chaos", "run", "slave-lag"]) == 2
+    assert says in capsys.readouterr().err
+    (here / "pairproof.toml").write_text('[chaos.run]\nseed = "from the file"\ncases = 1\n')
+    assert main(["chaos", "run", "slave-lag"]) == 0
+    assert facts(here)["seed"] == "from the file"
+
+
 def test_help_and_other_commands_do_not_mind_what_a_table_says(here: Path, capsys: Any) -> None:
     (here / "pairproof.toml").write_text("[check]\ntrails = 5\n")
     assert main(["check", "--help"]) == 0
