@@ -26,6 +26,8 @@ class PairproofError(Exception):
     """Anything the user is told in one line. ``exit_code`` is what the process ends with."""
 
     exit_code = EXIT_LAB
+    says_it_all = True
+    """For the pytest plugin: no traceback is wanted."""
 
 
 class UsageError(PairproofError):

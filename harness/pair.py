@@ -7,7 +7,7 @@ the test with the whole story: the smallest program, what led up to it, and the 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +18,19 @@ from pairproof.harness.explore import Explorer
 from pairproof.harness.finding import Small, findings_of, smallest
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.law import Law
+from pairproof.harness.ports import Target
 from pairproof.harness.runs import atomic
 from pairproof.harness.runs.writer import case_name, finding_json
 from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.schedule_json import from_json
 from pairproof.harness.summary import Summary
 from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import Demands, Verdict
 
 BEFORE, AFTER = 12, 2
 """Events that are told around the one that broke the law."""
+NEEDED = ("id", "promise", "source", "needs")
+"""What a law says of itself."""
 SETTLED = (Verdict.HOLDS, Verdict.DEVIATES)
 
 
@@ -64,6 +68,20 @@ class Pair:
         self.own = frozenset(each.id for each in laws if not isinstance(each, str))
         self.laws = judge.laws(self.named) if laws else judge.laws_for(self.target)
         self.settings, self.seed, self.folder = dict(settings), seed, folder
+        self._searched = self._under_settings()
+        self._doubts: dict[str, str] = {}
+
+    def _under_settings(self) -> Target:
+        """What searches are given: they draw settings themselves, but for these."""
+        if not self.settings:
+            return self.target
+        if not isinstance(self.target, resolve.TakesConfiguration):
+            raise UsageError(f"{self.target.name} takes no settings for a search; give them to pair.play")
+        typed = [
+            f"{key}={str(value).lower() if value in (True, False) else value}" for key, value in self.settings.items()
+        ]
+        brought, _ = self.target.bring({}, typed)
+        return self.target.given(brought)
 
     def explore(self, trials: int | None = None, seconds: float | None = None) -> Summary:
         """Search until ``trials`` or ``seconds`` are over (300 trials, if neither is given); what all trials came to.
@@ -72,15 +90,18 @@ class Pair:
         """
         if trials is None and seconds is None:
             trials = 300
+        if (trials or 0) < 0 or (seconds or 0) < 0:
+            raise UsageError("a search takes some trials or seconds, not less than none")
         shown: list[Trial] = []
 
         def keep(trial: Trial) -> None:
+            self._note(trial)
             # Of the others nothing is told, and their histories are large.
             if violated(trial):
                 shown.append(trial)
 
         explorer = Explorer(
-            self.lab, self.target, profiles.profile(profiles.default(self.lab.deterministic)), self.seed, self.laws,
+            self.lab, self._searched, profiles.profile(profiles.default(self.lab.deterministic)), self.seed, self.laws,
             seconds=seconds, trials=trials, first=True, on_trial=keep,
         )  # fmt: skip
         found = explorer.run()
@@ -95,7 +116,8 @@ class Pair:
 
         :class:`Broken` where a law is violated; :class:`Unsettled` where a law that was named did not judge.
         """
-        schedule = Schedule({**self.settings, **(settings or {})}, self.seed, ops)
+        # As what comes from a file: its operations and their arguments are checked.
+        schedule = from_json(Schedule({**self.settings, **(settings or {})}, self.seed, ops).to_json())
         trial = run_trial(self.lab, self.target, schedule, laws=self.laws)
         for each in violated(trial):
             small = Small(trial.schedule, self.lab.name, trial)
@@ -104,8 +126,14 @@ class Pair:
                 small = Small(made, self.lab.name, run_trial(self.lab, self.target, made, laws=self.laws))
             shown, found = findings_of(self.lab, self.target, trial, each.law, small)
             raise self._broken(next(one for one in found if one.law == each.law), shown)
+        self._note(trial)
         self._settled({each.law: each.verdict for each in trial.judgements}, 1)
         return trial
+
+    def _note(self, trial: Trial) -> None:
+        for each in trial.judgements:
+            if each.doubt:
+                self._doubts.setdefault(each.law, each.doubt)
 
     @staticmethod
     def op(name: str, /, **args: Any) -> Op:
@@ -118,10 +146,23 @@ class Pair:
         return Op("fault", {"name": name, **args})
 
     def _settled(self, verdicts: Mapping[str, Verdict], trials: int) -> None:
-        open_ = [f"{law} is {verdicts[law]}" for law in self.named if verdicts.get(law) not in SETTLED]
+        open_ = [
+            f"{law} is {verdicts[law]}: {self._why(law, verdicts[law])}"
+            for law in self.named
+            if verdicts.get(law) not in SETTLED
+        ]
         if open_:
             many = "1 trial" if trials == 1 else f"{trials} trials"
-            raise Unsettled(f"nothing is violated, but after {many} {'; '.join(open_)}: the program gives it no case")
+            raise Unsettled(f"nothing is violated, but after {many} {'; '.join(open_)}")
+
+    def _why(self, law: str, verdict: Verdict) -> str:
+        if verdict is Verdict.UNKNOWN:
+            return self._doubts.get(law, "it could not be decided")
+        if verdict is Verdict.NOT_OBSERVABLE:
+            (needs,) = (each.needs for each in self.laws if each.id == law)
+            unseen = sorted(needs - self.lab.observes(self.target))
+            return f"it needs {', '.join(unseen)}, which nobody records here"
+        return "the program gives it no case"
 
     def _broken(self, finding: Finding, trial: Trial) -> Broken:
         path = self.folder / case_name(finding.target, finding.lab, finding.law, finding.schedule.to_json())
@@ -141,19 +182,27 @@ class Pair:
 @contextlib.contextmanager
 def using(
     target: str, lab: str, laws: Iterable[str | type[Law]], settings: Mapping[str, Any], seed: str, folder: Path,
-    faults: Collection[str] | None = None,
+    faults: Iterable[str] | None = None,
 ) -> Iterator[Pair]:  # fmt: skip
     """A pair for the ``with`` block, in which its own laws are registered. UsageError for what does not exist.
 
     ``faults``: by name, those that its searches draw; None for all that the lab can inject.
     """
+    for what, given in (("laws", laws), ("faults", faults)):
+        if isinstance(given, str):
+            raise UsageError(f"{what} is a list, [{given!r}], not a text")
     laws = tuple(laws)
     for each in laws:
         if not isinstance(each, str) and not (isinstance(each, type) and issubclass(each, Law)):
             raise UsageError(f"{each!r} is not a law; name one, or derive a class from pairproof.Law")
-    own = {each.id: each for each in laws if not isinstance(each, str)}
+        if not isinstance(each, str) and (missing := [name for name in NEEDED if not hasattr(each, name)]):
+            raise UsageError(f"the law {each.__name__} has no {' and no '.join(missing)}")
+    own: dict[str, type[Law]] = {}
+    for each in laws:
+        if not isinstance(each, str) and own.setdefault(each.id, each) is not each:
+            raise UsageError(f"two laws are called {each.id!r}; give each an id")
     new = {name: each for name, each in own.items() if name not in registry.names("laws")}
-    with registry.added("laws", new), resolve.only(faults) if faults is not None else contextlib.nullcontext():
+    with registry.added("laws", new), contextlib.nullcontext() if faults is None else resolve.only(tuple(faults)):
         yield Pair(target, lab, laws, settings, seed, folder)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +25,8 @@ from pairproof.harness.errors import UsageError
 FILE = Path("pairproof.toml")
 PYPROJECT = Path("pyproject.toml")
 MAX_BYTES = 1 << 20
+MAX_ABOVE = 20
+"""Folders above the working directory in which a file that is not read is noticed."""
 
 
 class Found(NamedTuple):
@@ -89,6 +91,7 @@ def defaults(name: str, command: click.Command, commands: Iterable[str]) -> dict
     """By parameter, what the file says of this command; UsageError names what is wrong, in whatever table."""
     found = read()
     if found is None:
+        _tell_of_one_above()
         return {}
     for table, values in found.tables.items():
         if table not in commands:
@@ -96,6 +99,26 @@ def defaults(name: str, command: click.Command, commands: Iterable[str]) -> dict
         if not isinstance(values, dict):
             raise found.refused(f"{table} must be a table of options, [{found.prefix}{table}]", "", table)
     return _told(found, name, command, found.tables.get(name, {}))
+
+
+def located(why: UsageError, command: str, typed: Sequence[str]) -> UsageError:
+    """The same, with the line of the value that it complains of, where the file and not the command line gave it."""
+    found = read()
+    values = found.tables.get(command) if found is not None else None
+    if found is None or not isinstance(values, dict):
+        return why
+    for key, value in values.items():
+        blamed = isinstance(value, str) and len(value) > 1 and value in str(why)
+        if blamed and not any(each.startswith(f"--{key}") for each in typed):
+            return found.refused(str(why), command, key)
+    return why
+
+
+def _tell_of_one_above() -> None:
+    for folder in Path.cwd().parents[:MAX_ABOVE]:
+        if (folder / FILE).is_file():
+            click.echo(f"{folder / FILE} is not read: options are those of the working directory's {FILE}", err=True)
+            return
 
 
 def _told(found: Found, table: str, command: click.Command, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,6 +165,8 @@ def _converted(option: click.Option, value: Any) -> Any:
     for each in many:
         if isinstance(each, bool) or not isinstance(each, (str, int, float)):
             raise click.BadParameter("a text or a number is wanted")
+        if isinstance(option.type, click.types.IntParamType) and not str(each).strip().lstrip("-").isdigit():
+            raise click.BadParameter(f"a whole number is wanted, not {each!r}")
         option.type.convert(
             each if not isinstance(option.type, click.types.StringParamType) else str(each), option, None
         )

@@ -32,11 +32,15 @@ import click
 from pairproof import __version__
 from pairproof.harness import extras, registry
 from pairproof.harness.commands import file
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_LAB, EXIT_USAGE, PairproofError
+from pairproof.harness.errors import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_LAB, EXIT_USAGE, PairproofError, UsageError
 
 EXIT_BROKEN_PIPE = 141
 DEBUG = "--debug"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+TYPED = "pairproof.typed"
+"""Key of a context's ``meta``: the command, and what was typed behind it."""
 
 
 class Commands(click.Group):
@@ -63,11 +67,14 @@ class Commands(click.Group):
         name, found, rest = super().resolve_command(ctx, args)
         if name is not None and found is not None and not {"-h", "--help"} & set(rest):
             ctx.default_map = {name: file.defaults(name, found, known)}
+            ctx.meta[TYPED] = name, tuple(rest)
         return name, found, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except UsageError as why:
+            raise file.located(why, *ctx.meta.get(TYPED, ("", ()))) from None
         except BrokenPipeError:
             # Without the number by which click knows it: click would end the process with 1, which says "violated".
             raise BrokenPipeError from None

@@ -179,14 +179,19 @@ def named_finding(path: Path) -> Row:
         told = f"name one of its findings, such as {known[0]}" if known else "name a finding's file (NNNN.json)"
         raise UsageError(f"{path} is a folder; {told}")
     if not path.is_file():
-        raise UsageError(f"no finding {path}: check prints the path of each finding")
+        raise UsageError(
+            f"no finding {path}: check prints the path of each finding, and pairproof cases add makes a folder of cases"
+        )
     try:
         return read_finding(path)
-    except CorruptRun:
+    except CorruptRun as why:
         if (path.absolute().parent.parent / "run.json").is_file():
             raise
         # The user's own file, which nothing here may advise to delete.
-        raise UsageError(f"{path} is not a finding; name a file such as runs/RUN/findings/0001.json") from None
+        reason = str(why).removeprefix(f"{path} ").removesuffix(f"; {REMEDY}")
+        raise UsageError(
+            f"{path} is not a finding: it {reason}; a case is what pairproof cases add makes of a finding"
+        ) from None
 
 
 def read_finding(path: Path) -> Row:

@@ -46,7 +46,7 @@ def test_what_the_file_says_counts_unless_the_command_line_says_otherwise(here: 
     [
         ("[chekc]\n", "pairproof.toml:1: unknown command 'chekc'; did you mean check?"),
         ("# a\n\n[check]\ntrails = 5\n", "pairproof.toml:4: check has no option 'trails'; did you mean trials?"),
-        ('[check]\ntrials = "many"\n', "pairproof.toml:2: trials: 'many' is not a valid integer range."),
+        ('[check]\ntrials = "many"\n', "pairproof.toml:2: trials: a whole number is wanted, not 'many'"),
         ("[check]\ntrials = 0\n", "pairproof.toml:2: trials: 0 is not in the range"),
         ("[check]\ntrials = [5]\n", "pairproof.toml:2: trials: one value is wanted, not a list"),
         ("[check]\nlaw = [{}]\n", "pairproof.toml:2: law: a text or a number is wanted"),
@@ -80,6 +80,23 @@ def test_commands_of_commands_have_tables_too(here: Path, text: str, says: str, 
     (here / "pairproof.toml").write_text('[chaos.run]\nseed = "from the file"\ncases = 1\n')
     assert main(["chaos", "run", "slave-lag"]) == 0
     assert facts(here)["seed"] == "from the file"
+
+
+def test_a_value_that_is_refused_later_is_told_with_its_line_unless_it_was_typed(here: Path, capsys: Any) -> None:
+    (here / "pairproof.toml").write_text('[check]\n\ntarget = "referense"\n')
+    assert main(["check"]) == 2
+    assert capsys.readouterr().err.startswith("pairproof: pairproof.toml:3: unknown target 'referense'; ")
+    assert main(["check", "--target", "referense"]) == 2
+    assert capsys.readouterr().err.startswith("pairproof: unknown target 'referense'; ")
+
+
+def test_a_file_above_is_not_read_and_that_is_said(here: Path, monkeypatch: Any, capsys: Any) -> None:
+    (here / "pairproof.toml").write_text('[check]\ntarget = "referense"\n')
+    (here / "sub").mkdir()
+    monkeypatch.chdir(here / "sub")
+    assert main(["laws"]) == 0
+    said = capsys.readouterr().err
+    assert said == f"{here}/pairproof.toml is not read: options are those of the working directory's pairproof.toml\n"
 
 
 def test_help_and_other_commands_do_not_mind_what_a_table_says(here: Path, capsys: Any) -> None:

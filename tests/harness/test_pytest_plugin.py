@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -37,6 +38,19 @@ class NoStop(Law):
 
     def on_crash(self, event):
         self.violate(event, f"{event.node} was killed")
+
+"""
+
+
+MINE = """
+import pairproof, pytest
+
+def mine(name, id, needs="ok"):
+    def on_ok(self, event):
+        raise KeyError("oops")
+    return type(name, (pairproof.Law,), {
+        "id": id, "promise": "x", "source": "x", "needs": frozenset({needs}), "on_ok": on_ok,
+    })
 
 """
 
@@ -102,11 +116,23 @@ def test_what_is_wrong_with_a_mark_is_one_line(tmp_path: Path) -> None:
         '"reference"': "each by name, not reference",
         'laws=["no-law"]': "unknown law 'no-law'",
         "laws=[int]": "is not a law; name one, or derive a class from pairproof.Law",
+        'laws="log-prefix"': "laws is a list, ['log-prefix'], not a text",
+        "laws=[type('Bare', (pairproof.Law,), {})]": "the law Bare has no id and no promise and no source and no needs",
+        "laws=[mine('a', 'twin'), mine('b', 'twin')]": "two laws are called 'twin'; give each an id",
+        "laws=[mine('a', 'odd', 'okk')]": "odd is not-observable: it needs okk, which nobody records here",
+        "laws=[mine('a', 'raises')]": "raises is unknown: law crashed: KeyError: 'oops', at event",
+        'faults="kill"': "faults is a list, ['kill'], not a text",
         'laws=["transact-hidden"]': "nothing is violated, but after 1 trial transact-hidden is vacuous",
     }
     tests = [f"@pytest.mark.pairproof({mark})\ndef test_{at}(pair): pair.play()\n" for at, mark in enumerate(marks)]
-    code, said = suite(tmp_path, "import pytest\n" + "\n".join(tests))
-    assert code == 1 and "Traceback" not in said
+    tests += [
+        f"def test_call_{at}(pair): pair.{call}\n"
+        for at, call in enumerate(("play(pair.op('sned'))", "play(pair.op('send', producr=0))", "explore(trials=-1)"))
+    ]
+    code, said = suite(tmp_path, MINE + "\n".join(tests))
+    assert code == 1 and "Traceback" not in said and "\nE  " not in said
+    for told in ("'sned'", "needs producer as int", "not less than none"):
+        assert told in said
     assert [says for says in marks.values() if says not in said] == []
 
 
@@ -159,6 +185,27 @@ def test_a_search_draws_the_faults_that_were_asked_for_and_no_others(tmp_path: P
     for wrong, told in ((["dwon"], "unknown fault 'dwon'"), ([], "one fault at least")):
         with pytest.raises(UsageError, match=told), pair.using("reference", "sim", [], {}, "s", tmp_path, wrong):
             pass
+
+
+def test_settings_of_the_mark_are_those_of_searches_too(tmp_path: Path) -> None:
+    asked: set[str] = set()
+
+    class Sees(Law):
+        id = "sees-roles"
+        promise = "Anything."
+        source = "here"
+        needs = frozenset({"config"})
+
+        def on_config(self, event: Event) -> None:
+            self.judged += 1
+            if event.node == "master":
+                asked.add(json.loads(event.detail or "{}")["brokerRole"])
+
+    with pair.using("reference", "sim", [Sees], {"brokerRole": "ASYNC_MASTER"}, "s", tmp_path) as made:
+        made.explore(trials=40)
+    assert asked == {"ASYNC_MASTER"}
+    with pytest.raises(UsageError), pair.using("reference", "sim", [], {"brokerRole": "SYNCMASTER"}, "s", tmp_path):
+        pass
 
 
 def test_the_state_machine_may_be_subclassed_and_judged_by_a_class(tmp_path: Path) -> None:

@@ -330,7 +330,7 @@ def test_no_folder_is_a_usage_error(tmp_path: Path) -> None:
 def test_a_file_of_the_user_s_own_is_not_a_damaged_finding(run: Path, tmp_path: Path) -> None:
     own = tmp_path / "README.md"
     own.write_text("# Mine\n")
-    with pytest.raises(UsageError, match=r"README\.md is not a finding; name a file such as") as refused:
+    with pytest.raises(UsageError, match=r"README\.md is not a finding: it cannot be read") as refused:
         named_finding(own)
     assert "delete" not in str(refused.value)
     # What lies in a run folder is the run's.
