@@ -68,7 +68,6 @@ class Pair:
         self.own = frozenset(each.id for each in laws if not isinstance(each, str))
         self.laws = judge.laws(self.named) if laws else judge.laws_for(self.target)
         self.settings, self.seed, self.folder = dict(settings), seed, folder
-        self._searched = self._under_settings()
         self._doubts: dict[str, str] = {}
 
     def _under_settings(self) -> Target:
@@ -101,8 +100,8 @@ class Pair:
                 shown.append(trial)
 
         explorer = Explorer(
-            self.lab, self._searched, profiles.profile(profiles.default(self.lab.deterministic)), self.seed, self.laws,
-            seconds=seconds, trials=trials, first=True, on_trial=keep,
+            self.lab, self._under_settings(), profiles.profile(profiles.default(self.lab.deterministic)), self.seed,
+            self.laws, seconds=seconds, trials=trials, first=True, on_trial=keep,
         )  # fmt: skip
         found = explorer.run()
         for finding in found.findings:

@@ -204,8 +204,11 @@ def test_settings_of_the_mark_are_those_of_searches_too(tmp_path: Path) -> None:
     with pair.using("reference", "sim", [Sees], {"brokerRole": "ASYNC_MASTER"}, "s", tmp_path) as made:
         made.explore(trials=40)
     assert asked == {"ASYNC_MASTER"}
-    with pytest.raises(UsageError), pair.using("reference", "sim", [], {"brokerRole": "SYNCMASTER"}, "s", tmp_path):
-        pass
+    with (
+        pytest.raises(UsageError, match="brokerRole must be"),
+        pair.using("reference", "sim", [], {"brokerRole": "SYNCMASTER"}, "s", tmp_path) as made,
+    ):
+        made.explore(trials=40)
 
 
 def test_the_state_machine_may_be_subclassed_and_judged_by_a_class(tmp_path: Path) -> None:
