@@ -10,7 +10,7 @@ TestPair = conformance.machine("reference", "sim").TestCase     # an ordinary Hy
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pairproof.harness import judge as judging
@@ -71,9 +71,7 @@ def machine(
     return state_machine(
         resolve.lab(lab) if isinstance(lab, str) else lab,
         found,
-        judging.laws_for(found) if laws is None else tuple(law for each in laws for law in _law(each)),
+        judging.laws_for(found)
+        if laws is None
+        else tuple(judging.laws([each])[0] if isinstance(each, str) else each for each in laws),
     )
-
-
-def _law(named: str | type[Law]) -> Sequence[type[Law]]:
-    return judging.laws([named]) if isinstance(named, str) else [named]

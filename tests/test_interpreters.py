@@ -10,19 +10,8 @@ from pathlib import Path
 
 import pytest
 from run_digest import digest_of
+from source_copy import copied, distribution
 
-ROOT = Path(__file__).resolve().parent.parent
-BUILT_FROM = (
-    "pyproject.toml",
-    "README.md",
-    "LICENSE",
-    "NOTICE",
-    "pairproof",
-    "chaos",
-    "harness",
-    "reference",
-    "reports",
-)
 CHECK = ("-m", "pairproof", "check", "--trials", "40", "--seed", "everywhere", "--jobs", "1", "--runs")
 LIMIT_S = 600
 
@@ -66,17 +55,7 @@ def test_each_python_that_is_here_plays_the_same_trials(tmp_path: Path) -> None:
     found = others()
     if not found:
         pytest.skip("there is one Python from 3.11 on here; others can be installed with pyenv")
-    source = tmp_path / "source"
-    source.mkdir()
-    for name in BUILT_FROM:
-        place = ROOT / name
-        if place.is_dir():
-            shutil.copytree(place, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(place, source)
-    build = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
-    run(sys.executable, "-c", build, tmp_path, cwd=source)
-    (archive,) = tmp_path.glob("*.tar.gz")
+    archive = distribution(copied(tmp_path / "source"), tmp_path)
     run(sys.executable, *CHECK, tmp_path / "here", cwd=tmp_path)
     (here,) = (tmp_path / "here").iterdir()
     for name, python in found.items():

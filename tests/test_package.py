@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from source_copy import copied, distribution
 
 import pairproof
 from pairproof.harness import registry, resolve
@@ -27,7 +28,6 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "pairproof"
 STRANGER = ROOT / "tests" / "stranger"
 ROOMS = ("chaos", "harness", "reference", "reports")
-BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "NOTICE")
 LIMIT_S = 300
 
 
@@ -140,12 +140,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     if int(setuptools.__version__.split(".")[0]) < 77:
         pytest.skip(f"setuptools {setuptools.__version__} cannot build it; make installs the locked one")
-    copy = tmp_path_factory.mktemp("package") / "source"
-    for folder in ("pairproof", *ROOMS):
-        shutil.copytree(ROOT / folder, copy / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in BUILT_FROM:
-        shutil.copy(ROOT / name, copy)
-    return copy
+    return copied(tmp_path_factory.mktemp("package") / "source")
 
 
 def built(source: Path, into: Path) -> Path:
@@ -178,9 +173,7 @@ def test_the_wheel_holds_every_file_of_the_package_once_and_nothing_else(wheel: 
 
 @pytest.mark.slow
 def test_a_source_distribution_makes_the_same_wheel(source: Path, wheel: Path, tmp_path: Path) -> None:
-    code = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
-    output(sys.executable, "-c", code, tmp_path, cwd=source)
-    again = zipfile.ZipFile(built(next(tmp_path.glob("*.tar.gz")), tmp_path))
+    again = zipfile.ZipFile(built(distribution(source, tmp_path), tmp_path))
     first = zipfile.ZipFile(wheel)
     assert sorted(again.namelist()) == sorted(first.namelist())
     assert [n for n in first.namelist() if not n.endswith("/RECORD") and first.read(n) != again.read(n)] == []

@@ -5,12 +5,12 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from source_copy import copied
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "tutorial.md"
@@ -48,14 +48,6 @@ def unsaid(told: list[str], said: str) -> list[str]:
     return [each for each in patterns if not any(fnmatch.fnmatchcase(line, each) for line in lines)]
 
 
-def made_here(folder: str, names: list[str]) -> list[str]:
-    """What is no part of the source: in the root, what tools and runs have made."""
-    made = ("runs", "build", "dist") if Path(folder) == ROOT else ()
-    return [
-        each for each in names if each in made or each.startswith(".") or each.endswith((".egg-info", "__pycache__"))
-    ]
-
-
 def play(found: list[Step], folder: Path) -> list[tuple[Step, int, str]]:
     """In one shell, as a reader does."""
     script = ["set +e"]
@@ -80,8 +72,7 @@ def play(found: list[Step], folder: Path) -> list[tuple[Step, int, str]]:
 @pytest.mark.timeout(LIMIT_S)
 def test_each_command_of_the_tutorial_says_what_the_page_shows(tmp_path: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    # Not in place: an installation leaves its build behind, where other tests would find it.
-    shutil.copytree(ROOT, tmp_path / "pairproof", symlinks=True, ignore=made_here)
+    copied(tmp_path / "pairproof")
     for name, text in files(page).items():
         (tmp_path / name).write_text(text)
     wrong = [

@@ -101,6 +101,17 @@ def defaults(name: str, command: click.Command, commands: Iterable[str]) -> dict
     return _told(found, name, command, found.tables.get(name, {}))
 
 
+def options_of(command: click.Command) -> dict[str, click.Option]:
+    """Those that a file may give, by their names without the dashes."""
+    return {
+        flag.lstrip("-"): each
+        for each in command.params
+        if isinstance(each, click.Option) and each.name not in ("json_to", "help")
+        for flag in each.opts
+        if flag.startswith("--")
+    }
+
+
 def located(why: UsageError, command: str, typed: Sequence[str]) -> UsageError:
     """The same, with the line of the value that it complains of, where the file and not the command line gave it."""
     found = read()
@@ -124,13 +135,7 @@ def _tell_of_one_above() -> None:
 def _told(found: Found, table: str, command: click.Command, values: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(command, click.Group):
         return {sub: _of_part(found, table, command, sub, inner) for sub, inner in values.items()}
-    options = {
-        flag.lstrip("-"): each
-        for each in command.params
-        if isinstance(each, click.Option) and each.name not in ("json_to", "help")
-        for flag in each.opts
-        if flag.startswith("--")
-    }
+    options = options_of(command)
     told: dict[str, Any] = {}
     for key, value in values.items():
         option = options.get(key)

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from pairproof.harness import profiles, registry
+from pairproof.harness.commands import file
 from pairproof.harness.runs.schema import READS
 from pairproof.harness.schedule import FORMAT as OF_SCHEDULES
 
@@ -55,13 +56,7 @@ def _options(command: object) -> dict[str, Schema]:
     assert isinstance(command, click.Command)
     if isinstance(command, click.Group):
         return {name: keys(_options(each)) for name, each in sorted(command.commands.items())}
-    return {
-        flag[2:]: _option(flag[2:], each)
-        for each in command.params
-        if isinstance(each, click.Option) and each.name not in ("json_to", "help")
-        for flag in each.opts
-        if flag.startswith("--")
-    }
+    return {name: _option(name, each) for name, each in file.options_of(command).items()}
 
 
 def _option(name: str, option: click.Option) -> Schema:

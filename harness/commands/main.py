@@ -36,11 +36,9 @@ from pairproof.harness.errors import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_LAB, EXI
 
 EXIT_BROKEN_PIPE = 141
 DEBUG = "--debug"
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
 TYPED = "pairproof.typed"
 """Key of a context's ``meta``: the command, and what was typed behind it."""
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Commands(click.Group):

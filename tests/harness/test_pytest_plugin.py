@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,17 @@ def test_side_by_side(tmp_path: Path) -> None:
     assert code == 0 and "4 passed" in said
 
 
+def hearing(kind: str, hear: Callable[[Event], None]) -> type[Law]:
+    """A law that is kept, and hands over what it hears."""
+
+    def on(self: Law, event: Event) -> None:
+        self.judged += 1
+        hear(event)
+
+    about = {"id": "hears", "promise": "Anything.", "source": "here", "needs": frozenset({kind})}
+    return type("Hears", (Law,), about | {f"on_{kind}": on})
+
+
 def test_a_suite_that_does_not_ask_for_it_imports_nothing(tmp_path: Path) -> None:
     code, said = suite(
         tmp_path,
@@ -166,20 +178,11 @@ def test_the_sample_repository(tmp_path: Path) -> None:
 def test_a_search_draws_the_faults_that_were_asked_for_and_no_others(tmp_path: Path) -> None:
     seen: set[str] = set()
 
-    class Sees(Law):
-        id = "sees-faults"
-        promise = "Anything."
-        source = "here"
-        needs = frozenset({"fault"})
-
-        def on_fault(self, event: Event) -> None:
-            self.judged += 1
-            seen.add(str(event.f))
-
-    with pair.using("reference", "sim", [Sees], {}, "s", tmp_path, ["down", "kill"]) as made:
+    law = hearing("fault", lambda event: seen.add(str(event.f)))
+    with pair.using("reference", "sim", [law], {}, "s", tmp_path, ["down", "kill"]) as made:
         assert made.explore(trials=60).trials > 60, "and the corpus, without its other faults"
     assert seen == {"down", "kill"}
-    with pair.using("reference", "sim", [Sees], {}, "s", tmp_path) as made:
+    with pair.using("reference", "sim", [law], {}, "s", tmp_path) as made:
         made.explore(trials=60)
     assert len(seen) > 10
     for wrong, told in ((["dwon"], "unknown fault 'dwon'"), ([], "one fault at least")):
@@ -190,18 +193,12 @@ def test_a_search_draws_the_faults_that_were_asked_for_and_no_others(tmp_path: P
 def test_settings_of_the_mark_are_those_of_searches_too(tmp_path: Path) -> None:
     asked: set[str] = set()
 
-    class Sees(Law):
-        id = "sees-roles"
-        promise = "Anything."
-        source = "here"
-        needs = frozenset({"config"})
+    def hear(event: Event) -> None:
+        if event.node == "master":
+            asked.add(json.loads(event.detail or "{}")["brokerRole"])
 
-        def on_config(self, event: Event) -> None:
-            self.judged += 1
-            if event.node == "master":
-                asked.add(json.loads(event.detail or "{}")["brokerRole"])
-
-    with pair.using("reference", "sim", [Sees], {"brokerRole": "ASYNC_MASTER"}, "s", tmp_path) as made:
+    law = hearing("config", hear)
+    with pair.using("reference", "sim", [law], {"brokerRole": "ASYNC_MASTER"}, "s", tmp_path) as made:
         made.explore(trials=40)
     assert asked == {"ASYNC_MASTER"}
     with (
