@@ -6,12 +6,11 @@ their declarations. Objects may have more than is said here: new fields come wit
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
+from pairproof.harness.commands.json_schema import DRAFT, FLAG, NUMBER, TEXT, Schema, text
 from pairproof.harness.runs.schema import FACTS
 from pairproof.harness.verdict import Verdict
 from pairproof.reports import scenarios
@@ -20,9 +19,7 @@ from pairproof.reports.model import FORMAT, Report
 
 PLACE = Path("docs/report.schema.json")
 
-Schema = dict[str, Any]
-
-TEXT, NUMBER, FLAG, ANY = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}, Schema()
+ANY = Schema()
 TEXTS, NUMBERS = {"type": "array", "items": TEXT}, {"type": "array", "items": NUMBER}
 OPTIONAL = {"type": ["integer", "null"]}
 JUDGED = {"enum": [each.value for each in Verdict]}
@@ -68,7 +65,7 @@ def made() -> Schema:
     fields |= dict.fromkeys(("rejudged", "power", "compared"), OBJECT)
     fields |= dict.fromkeys(("made", "version", "headline"), TEXT)
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": DRAFT,
         "title": "pairproof report.json",
         "description": f"Facts of runs: {', '.join(FACTS)}. Times whose names end in _ns are nanoseconds.",
         "type": "object",
@@ -92,4 +89,4 @@ def _numbers(names: Iterable[str]) -> Schema:
 
 if __name__ == "__main__":
     place = Path(sys.argv[1]) if sys.argv[1:] else PLACE
-    place.write_text(json.dumps(made(), indent=1) + "\n", encoding="utf-8")
+    place.write_text(text(made()), encoding="utf-8")
