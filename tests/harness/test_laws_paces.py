@@ -246,6 +246,25 @@ def test_progress_is_told_every_5_s() -> None:
     assert_holds(QueuePaced, pulling("broadcasting").after(6_000).mark("end"))
 
 
+def test_who_asks_for_the_route_first_tells_its_progress_later() -> None:
+    """What was due meanwhile is left out, and the next one comes 5 s after that; of two name servers both are asked."""
+
+    def told(servers: int, commit: float, again: float) -> A:
+        history = pulling().route(SLAVE_ONLY).after(4_998)
+        for _ in range(servers):
+            history.asked("route", "names", queue="T").ended("timeout", ms=3_000)
+        history.after(-1).call(1, "commit", "slave", "", queue_offset=0, value=0)
+        known = {"node": "slave", "process": 1, "op": history.ops - 1, "f": "commit", "queue": Q, "group": G}
+        history.route().after(commit - 2).add("ok", **known, value=0)
+        return history.after(again - 1).call(1, "commit", "slave", queue_offset=0, value=0)
+
+    assert_holds(QueuePaced, told(1, 1_999, 1))
+    assert_broken(QueuePaced, told(1, 1_999, 2), "1 ms later")
+    assert_holds(QueuePaced, told(1, 2_000, 5_000))
+    assert_broken(QueuePaced, told(1, 2_000, 5_001), "1 ms later")
+    assert_holds(QueuePaced, told(2, 1, 5_000))
+
+
 def test_nothing_is_due_of_a_master_that_the_route_lacks() -> None:
     assert_holds(QueuePaced, pulling().route(SLAVE_ONLY).after(6_000).mark("end"))
 

@@ -25,12 +25,17 @@ def world(java: bool = False, slave: dict[str, object] | None = None, **master: 
 def pulled(
     history: H, status: str = "PUT_OK", asked: int = 0, to: int = 0, held: tuple[int, int] = (0, 4),
     got: tuple[int, ...] = (), node: str = "master", f: str = "pull", group: str | None = None, most: int = 0,
-    size: int = SIZE, phase: str = "ok", tags: str = "",
+    size: int = SIZE, phase: str = "ok", tags: str = "", starts: str = "",
 ) -> H:  # fmt: skip
-    """A pull from ``asked`` on that brings ``got`` and is told to go on at ``to``; the queue's range is ``held``."""
+    """A pull from ``asked`` on that brings ``got`` and is told to go on at ``to``; the queue's range is ``held``.
+
+    ``starts``: the node that is started while the pull is under way.
+    """
     call = {"node": node, "process": 1, "op": 9, "f": f, "queue": Q, "value": asked, "group": group}
     said = {**({"most": most} if most else {}), **({"tags": tags} if tags else {})}
     history.add("invoke", **call, detail=json.dumps(said) if said else None)
+    if starts:
+        history.add("start", node=starts, lo=0, hi=900, f="abnormal")
     for offset in got:
         history.add(
             "deliver", node=node, process=1, op=9, f=f, message=f"m{offset}", queue=Q, queue_offset=offset,
@@ -189,6 +194,17 @@ def test_what_is_in_memory_has_the_larger_limits() -> None:
     assert_holds(PullIsFilled, answer(900, totalMemory=300, maxTransferCountOnMessageInMemory=8))
     assert_holds(PullIsFilled, answer(900, totalMemory=300, accessMessageInMemoryMaxRatio=0))
     assert_holds(PullIsFilled, answer(900))
+
+
+def test_a_broker_that_started_since_the_pull_began_may_have_another_log() -> None:
+    """Its master came back with an older image: what was asked for is in memory now."""
+
+    def answer(started: str) -> H:
+        history = world(totalMemory=200).append("master", 0, 2_000, "put", "m0")
+        return pulled(history, got=tuple(range(9)), to=9, held=(0, 9), starts=started)
+
+    assert_holds(PullIsFilled, answer("master"))
+    assert_broken(PullIsFilled, answer("slave"), "brings 9 messages of 900 bytes and more; the limits are 8 messages")
 
 
 def test_java_may_end_an_answer_with_a_file_of_the_queue() -> None:

@@ -70,7 +70,8 @@ class Host:
         self.tested = False
         """Whether its node is one of those that are tested: what such a one raises is its own crash."""
         self.acts = 0
-        """How often its node has acted: was called, or sent. Not what it hears, which a proxy may cut into bytes."""
+        """How often its node has acted: was called, or sent. Not what it does when bytes come, or when there is room
+        for some again: a proxy may pass them on one by one."""
         self.incarnation = 0
         self.powered = True
         self.ends: dict[End, None] = {}
@@ -238,7 +239,12 @@ class Host:
 
     def hear_writable(self, end: End) -> None:
         if self.node is not None:
-            self.tell(self.node.on_writable, end)
+            self.tell(self._goes_on, self.node.on_writable, end)
+
+    def _goes_on(self, on_writable: Callable[[End], None], end: End) -> None:
+        acts = self.acts - 1
+        on_writable(end)
+        self.acts = acts
 
     def kill(self) -> None:
         """kill -9: the kernel closes the sockets, the page cache stays."""

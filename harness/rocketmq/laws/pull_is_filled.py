@@ -3,7 +3,8 @@
 The limits are how many messages were asked for, and the broker's own of messages and bytes: those for messages in
 memory, or the smaller ones for messages on disk, where more than the memory lies between the message that was left and
 the log's end (see ``read-split``), and wherever the memory is not known. The message that was left would have passed
-one of them. None that it brought does, but for the first one, as far as the log was known to reach when the pull began.
+one of them. None that it brought does, but for the first one, as far as the log was known to reach when the pull began:
+a broker that was started since may have another log.
 
 What was left is judged of plain readers that take all tags, and where somebody said how large the message is that was
 left. A black box may also end an answer with a file of the queue. Left out: consumers; pulls by tags, whose brokers
@@ -19,6 +20,7 @@ from typing import NamedTuple
 from pairproof.harness.content import told
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.node import Start
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.laws.pulled import FOUND, Answer, Pulled
 from pairproof.harness.rocketmq.places import MASTER
@@ -59,6 +61,9 @@ class PullIsFilled(Pulled):
         super().on_invoke(event)
         if event.op in self.asked and event.node is not None:
             self.ended[event.op] = self._end(event.node)
+
+    def on_start(self, event: Start) -> None:
+        self.ended = {op: end for op, end in self.ended.items() if self.asked[op][0].node != event.node}
 
     def on_fail(self, event: Fail | Info) -> None:
         super().on_fail(event)

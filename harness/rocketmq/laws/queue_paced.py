@@ -3,7 +3,8 @@
 - It begins to pull when it takes a queue. There is one pull of a queue at a time, and none of a queue that it does not
   hold. What brought something further is followed by the next pull at once, what did not 20 ms after it began, what
   failed 3 s after that; who was moved pulls no more, and lets the queue go after 10 s.
-- Of a group that shares queues each member tells its progress every 5 s, if nothing of it is under way.
+- Of a group that shares queues each member tells its progress every 5 s, if nothing of it is under way; who knows no
+  master asks for the route first, and tells it when that has ended.
 - A member of an orderly group renews its locks every 20 s, not later and not sooner. It takes a queue whose lock it was
   given, or gives the lock back, within a second, where nothing was wrong with the master and the way to it.
 
@@ -46,8 +47,8 @@ class Held:
     """A queue, while one consumer holds it. Times are in ns."""
 
     __slots__ = (
-        "asked", "commit_at", "commit_by", "commits", "lock_at", "lock_by", "locks", "pull_at", "pull_by", "pull_from",
-        "pulls", "shares", "since",
+        "asked", "commit_by", "commit_from", "commits", "lock_at", "lock_by", "locks", "pull_at", "pull_by",
+        "pull_from", "pulls", "shares", "since",
     )  # fmt: skip
 
     def __init__(self, t: int, way: str) -> None:
@@ -59,7 +60,7 @@ class Held:
         """Since when the next pull has been due."""
         self.pull_from, self.pull_by = t, NEVER if self.locks else t
         self.commits: int | None = None
-        self.commit_at, self.commit_by = t, t + COMMIT_NS if self.shares else NEVER
+        self.commit_from, self.commit_by = t, t + COMMIT_NS if self.shares else NEVER
         self.lock_at: int | None = None
         self.lock_by = t + LOCK_NS if self.locks else NEVER
 
@@ -95,6 +96,8 @@ class QueuePaced(Law):
         """Locks of queues that their members have not taken yet."""
         self.routes: dict[int, dict[str | None, dict[str, dict[str, str]]]] = {}
         """By process and topic, the newest last: broker name to id to node."""
+        self.asking: dict[tuple[int, str | None], tuple[int, int | None]] = {}
+        """By process and topic: since when name servers were asked for its route, one after the other; until when."""
 
     def on_lab(self, event: Lab) -> None:
         self.applicable = not event.in_real_time
@@ -128,7 +131,15 @@ class QueuePaced(Law):
 
     def on_ask(self, event: Ask) -> None:
         self._look(event)
-        if event.f == "route" and event.status == "answered":
+        if event.f != "route":
+            return
+        place = event.process, event.topic
+        began, ended = self.asking.get(place, (event.t, event.t))
+        if event.status == "asked":
+            self.asking[place] = began if ended == event.t else event.t, None
+            return
+        self.asking[place] = began, event.t
+        if event.status == "answered":
             routes = self.routes.setdefault(event.process, {})
             routes.pop(event.topic, None)
             routes[event.topic] = json.loads(event.detail or "{}")
@@ -156,8 +167,9 @@ class QueuePaced(Law):
         if event.f == "pull":
             self._pulls(event, held)
         elif held is not None and not event.value:
-            self._check(event, held.commit_at, held.commit_by, f"tells its progress in {event.queue}")
-            held.commits, held.commit_at, held.commit_by = event.op, event.t, NEVER
+            self._check(event, held.commit_from, held.commit_by, f"tells its progress in {event.queue}")
+            began, ended = self.asking.get((event.process, (event.queue or "").rpartition("/")[0]), (event.t, None))
+            held.commits, held.commit_from, held.commit_by = event.op, began if ended == event.t else event.t, NEVER
 
     def _pulls(self, event: Invoke, held: Held | None) -> None:
         self.judged += 1
@@ -226,7 +238,7 @@ class QueuePaced(Law):
         if held.commits == event.op and event.f == "commit":
             held.commits = None
             if held.shares and held.pull_from != NEVER:
-                due = held.commit_at + COMMIT_NS
+                due = held.commit_from + COMMIT_NS
                 held.commit_by = due if event.t < due else event.t + COMMIT_NS
                 self._excuse(event.process)
         return held if held.pulls == event.op and event.f == "pull" else None
