@@ -6,6 +6,8 @@ Violations are shrunk when all chunks are done, so the findings do not depend on
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -22,7 +24,7 @@ from pairproof.harness.campaign.plan import Chunk, Plan, bench, chunks
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import CorruptRun, UsageError
 from pairproof.harness.explore import MAX_FINDINGS_PER_LAW
-from pairproof.harness.runs import schema, tables
+from pairproof.harness.runs import places, schema, tables
 from pairproof.harness.runs.parts import About
 from pairproof.harness.runs.reader import read_facts
 from pairproof.harness.runs.wholeness import part_name
@@ -56,9 +58,10 @@ class Progress(NamedTuple):
 
 
 class Campaign:
-    """One campaign in its run's folder. ``said`` hears how far it is, after each chunk."""
+    """One campaign in its run's folder, which this process leads until :meth:`close`. ``said`` hears how far it is,
+    after each chunk."""
 
-    def __init__(self, writer: RunWriter, plan: Plan) -> None:
+    def __init__(self, writer: RunWriter, plan: Plan, before_s: float = 0.0, lock: int | None = None) -> None:
         self.writer = writer
         self.plan = plan
         self.findings: list[tuple[Finding, Path]] = []
@@ -72,11 +75,15 @@ class Campaign:
         self._small = 0
         self._adopted = False
         self._events = 0
+        self._before_s = before_s
+        """What earlier leaders took, as far as they could say."""
+        self._lock = alone(writer.folder) if lock is None else lock
         self._began = monotonic()
 
     @classmethod
     def taken_up(cls, folder: Path) -> Campaign:
-        """One that was begun. UsageError if the folder holds none, one that is complete, or another version's."""
+        """One that was begun. UsageError if the folder holds none, one that is complete, another version's, or one that
+        another process leads."""
         facts = read_facts(folder)
         plan = Plan.of_facts(facts)
         if plan is None:
@@ -85,7 +92,10 @@ class Campaign:
             raise UsageError(f"{folder} is complete; make its report with {invocation.line('report', folder)}")
         if (version := facts.get("versions", {}).get("pairproof")) != __version__:
             raise UsageError(f"{folder} was begun with pairproof {version}, this is {__version__}; go on with that one")
-        return cls(RunWriter(folder, facts, again=True), plan)
+        lock = alone(folder)
+        before_s = float(facts.get("seconds") or facts["campaign"].get("seconds", 0))
+        facts["campaign"] = {**facts["campaign"], "seconds": before_s}
+        return cls(RunWriter(folder, facts, again=True), plan, before_s, lock)
 
     def lead(self, engine: Engine) -> None:
         """Play what is left, then make violating trials small; what stands in the folder counts whatever happens."""
@@ -115,9 +125,13 @@ class Campaign:
         self._adopt()
         if self._small:
             self.writer.coverage(self._coverage.rows())
-        self.writer.close(
-            state, reason=reason, seconds=round(monotonic() - self._began, 3), searches=self.summary().searches()
-        )
+        self.writer.close(state, reason=reason, seconds=round(self._seconds(), 3), searches=self.summary().searches())
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _seconds(self) -> float:
+        return self._before_s + monotonic() - self._began
 
     def summary(self) -> Summary:
         """What it came to."""
@@ -134,7 +148,7 @@ class Campaign:
         coverage.merge(self._covered)
         return Summary(
             {law: frozenset(each) for law, each in seen.items()}, by_origin.total(), self._events, dict(by_origin),
-            [each for each, _ in self.findings], self._totals(), monotonic() - self._began, coverage,
+            [each for each, _ in self.findings], self._totals(), self._seconds(), coverage,
             bound="the number of trials", exercised=dict(exercised),
         )  # fmt: skip
 
@@ -249,6 +263,25 @@ class Campaign:
 
     def _totals(self) -> dict[str, int]:
         return {name: len(each) for name, each in bench(self.plan).listed.items() if name != CORPUS}
+
+
+def alone(folder: Path) -> int | None:
+    """A descriptor whose lock keeps other leaders away while it is open; None where there are no locks, as at a URL.
+
+    UsageError if another process leads the campaign in this folder.
+    """
+    if places.is_remote(folder):
+        return None
+    lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise UsageError(f"another process leads the campaign in {folder}; wait for its end, or end it") from None
+    except OSError:
+        os.close(lock)
+        return None
+    return lock
 
 
 def _duration(seconds: float) -> str:

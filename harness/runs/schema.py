@@ -132,6 +132,6 @@ FACTS: dict[str, str] = {
     "versions": "pairproof, python, hypothesis",
     "commit": "of what was tested, as PAIRPROOF_COMMIT, GITHUB_SHA or CI_COMMIT_SHA said; empty if none did",
     "contents": "once the run has ended: its parts by table, with their rows, and its findings, failures and logs",
-    "campaign": "of a run that many processes played: trials, which its searches may play",
+    "campaign": "of a run that many processes played: trials, which its searches may play; seconds of earlier leaders",
     "reason": "why it is not complete, if it is not",
 }

@@ -98,8 +98,13 @@ def test_what_was_played_is_not_played_again(played: Path, tmp_path: Path) -> No
     playing.play_chunk(PLAN, str(folder), campaign._about, unheard)
     playing.play_chunk(PLAN, str(folder), campaign._about, torn)
     playing.told_path(folder, torn.part).unlink()
+    before = (folder / "run.json").read_text()
+    with pytest.raises(UsageError, match=f"another process leads the campaign in {folder}; wait for its end, or end"):
+        Campaign.taken_up(folder)
+    assert (folder / "run.json").read_text() == before
     campaign.close("interrupted", "by a test")
     RunReader(folder).check()
+    took = RunReader(folder).facts["seconds"]
     found = [each for part in (*first.played, unheard.part) for each in chunks(PLAN) if each.part == part]
     assert len(numbers(folder)) == sum(each.trials for each in found)
     hidden = folder / "verdicts" / ".part-00002.parquet.1f.tmp"
@@ -114,6 +119,7 @@ def test_what_was_played_is_not_played_again(played: Path, tmp_path: Path) -> No
     assert told[0].trials > 0 == told[0].played and told[-1].trials == told[-1].of
     facts = RunReader(folder).facts
     assert facts["state"] == "complete" and not facts["reason"]
+    assert facts["seconds"] > took == facts["campaign"]["seconds"]
 
 
 def test_a_campaign_whose_leader_was_killed_is_taken_up(tmp_path: Path) -> None:
