@@ -22,6 +22,11 @@ def joined(code: int, *others: int) -> int:
     return EXIT_VIOLATED if EXIT_VIOLATED in codes else next((each for each in codes if each), EXIT_HOLDS)
 
 
+def interrupted(why: KeyboardInterrupt) -> str:
+    """Why a run was interrupted, in words: by a signal that says so, or at the keyboard."""
+    return str(why) or "interrupted by the user"
+
+
 class PairproofError(Exception):
     """Anything the user is told in one line. ``exit_code`` is what the process ends with."""
 

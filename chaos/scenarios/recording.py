@@ -18,6 +18,7 @@ from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.cause import cause, violated
 from pairproof.harness.coverage_table import CoverageTable
+from pairproof.harness.errors import interrupted
 from pairproof.harness.runs.writer import RunWriter, run_folder
 from pairproof.harness.trial import Finding
 
@@ -109,7 +110,7 @@ class Recording:
         elif error is None:
             self.close()
         elif isinstance(error, KeyboardInterrupt):
-            self.close("interrupted", "interrupted by the user")
+            self.close("interrupted", interrupted(error))
         else:
             self.close("failed", str(error) or type(error).__name__)
 

@@ -17,7 +17,7 @@ from pairproof.harness import floors, registry, resolve
 from pairproof.harness import verdict as verdicts
 from pairproof.harness.budget import Budget
 from pairproof.harness.commands import output
-from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, LabError
+from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, LabError, interrupted
 from pairproof.harness.profiles import Profile
 from pairproof.harness.search import known_bugs
 from pairproof.harness.verdict import Demands, Verdict
@@ -168,8 +168,8 @@ class Request:
     def _explored(self, explorer: Any, writer: Any) -> Ended:
         try:
             explorer.run()
-        except KeyboardInterrupt:
-            return Ended("interrupted", "interrupted by the user")
+        except KeyboardInterrupt as why:
+            return Ended("interrupted", interrupted(why))
         except LabError as why:
             self._keep(writer, why)
             return Ended("failed", str(why) or type(why).__name__, why)

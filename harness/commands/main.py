@@ -222,7 +222,7 @@ def _terminable() -> Any:
     """SIGTERM ends a command as Ctrl-C does, so a run that a CI system stops keeps what it recorded."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt("ended by SIGTERM")
 
     try:
         before = signal.signal(signal.SIGTERM, interrupt)

@@ -26,7 +26,7 @@ from typing import Any
 
 from pairproof import __version__
 from pairproof.harness import deviations, invocation, resolve
-from pairproof.harness.errors import LabError, UsageError
+from pairproof.harness.errors import LabError, UsageError, interrupted
 from pairproof.harness.keeps import measured as measured_of
 from pairproof.harness.runs import atomic, parts, places
 from pairproof.harness.runs.parts import About, Pending
@@ -225,7 +225,7 @@ class RunWriter:
         if error is None:
             self.close()
         elif isinstance(error, KeyboardInterrupt):
-            self.close("interrupted", reason="interrupted by the user")
+            self.close("interrupted", reason=interrupted(error))
         else:
             self.close("failed", reason=f"{type(error).__name__}: {error}")
 

@@ -15,7 +15,7 @@ from pairproof.harness import judge as judging
 from pairproof.harness.commands import options, output
 from pairproof.harness.commands.check import MAX_TRIALS, make_report
 from pairproof.harness.commands.exploration import Bounds, Request
-from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, PairproofError, UsageError, joined
+from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, PairproofError, UsageError, interrupted, joined
 from pairproof.harness.profiles import PROFILES, profile
 from pairproof.harness.runs.places import Place
 from pairproof.harness.verdict import Demands, exit_code
@@ -148,8 +148,8 @@ def _led(campaign: Campaign, engine: str, master: str | None, jobs: int | None) 
     try:
         with _engine(campaign, engine, master, jobs) as players:
             campaign.lead(players)
-    except KeyboardInterrupt:
-        campaign.close("interrupted", "interrupted by the user")
+    except KeyboardInterrupt as why:
+        campaign.close("interrupted", interrupted(why))
         output.say(f"interrupted; {how}", "yellow")
         return EXIT_INTERRUPTED
     except PairproofError as why:

@@ -177,6 +177,7 @@ def test_interrupted_run_keeps_what_it_recorded(tmp_path: Path, how: signal.Sign
     reader.check()
     rows = list(reader.trials())
     assert reader.facts["state"] == "interrupted" and reader.facts["trials"] == len(rows) > 0
+    assert reader.facts["reason"] == {"SIGINT": "interrupted by the user", "SIGTERM": "ended by SIGTERM"}[how.name]
     assert {row["trial"] for row in reader.verdicts()} == {row["trial"] for row in rows}
 
 

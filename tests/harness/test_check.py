@@ -115,8 +115,17 @@ def test_a_process_that_is_asked_for_something_wrong_says_so_on_one_line_and_exi
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
 
 
-@pytest.mark.parametrize(("how", "state"), [(signal.SIGINT, "interrupted"), (signal.SIGKILL, "running")])
-def test_run_that_is_ended_at_any_moment_can_be_read(tmp_path: Path, how: signal.Signals, state: str) -> None:
+@pytest.mark.parametrize(
+    ("how", "state", "reason"),
+    [
+        (signal.SIGINT, "interrupted", "interrupted by the user"),
+        (signal.SIGTERM, "interrupted", "ended by SIGTERM"),
+        (signal.SIGKILL, "running", ""),
+    ],
+)
+def test_run_that_is_ended_at_any_moment_can_be_read(
+    tmp_path: Path, how: signal.Signals, state: str, reason: str
+) -> None:
     environment: dict[str, Any] = {**os.environ, "PYTHONUNBUFFERED": "1"}
     command = [*PAIRPROOF, "check", "--trials", "100000", "--seed", "s"]
     process = subprocess.Popen(
@@ -134,8 +143,8 @@ def test_run_that_is_ended_at_any_moment_can_be_read(tmp_path: Path, how: signal
         process.wait()
     reader = RunReader(only_run(tmp_path))
     trials = len(list(reader.trials()))
-    assert reader.facts["state"] == state and trials > 0
-    if how is signal.SIGINT:
+    assert (reader.facts["state"], reader.facts.get("reason") or "") == (state, reason) and trials > 0
+    if how is not signal.SIGKILL:
         assert process.returncode == 130 and "Traceback" not in said
         assert reader.facts["trials"] == trials
 
