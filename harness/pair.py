@@ -7,6 +7,7 @@ the test with the whole story: the smallest program, what led up to it, and the 
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from pairproof.harness.runs.writer import case_name, finding_json
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.summary import Summary
+from pairproof.harness.time_limit import OutOfTime, limited
 from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import Demands, Verdict
 
@@ -35,7 +37,7 @@ SETTLED = (Verdict.HOLDS, Verdict.DEVIATES)
 
 
 class Unsettled(AssertionError):
-    """Nothing is violated, and a law that was asked for says nothing."""
+    """Nothing is violated, and a law that was asked for says nothing, or the time limit was over before the end."""
 
     says_it_all = True
 
@@ -55,19 +57,20 @@ class Broken(AssertionError):
 class Pair:
     """``target`` in ``lab``, by name, judged by ``laws``: ids or classes, all about its system if there are none.
 
-    ``seed`` decides everything random. ``folder``: where findings are written. Use :func:`using`.
+    ``seed`` decides everything random. ``folder``: where findings are written. ``limit_s``: how long one call may take,
+    s. Use :func:`using`.
     """
 
     def __init__(
         self, target: str, lab: str, laws: Sequence[str | type[Law]], settings: Mapping[str, Any], seed: str,
-        folder: Path,
+        folder: Path, limit_s: float | None = None,
     ) -> None:  # fmt: skip
         self.target, self.lab = resolve.target(target), resolve.lab(lab)
         resolve.check_pair(self.lab, self.target)
         self.named = tuple(each if isinstance(each, str) else each.id for each in laws)
         self.own = frozenset(each.id for each in laws if not isinstance(each, str))
         self.laws = judge.laws(self.named) if laws else judge.laws_for(self.target)
-        self.settings, self.seed, self.folder = dict(settings), seed, folder
+        self.settings, self.seed, self.folder, self.limit_s = dict(settings), seed, folder, limit_s
         self._doubts: dict[str, str] = {}
 
     def _under_settings(self) -> Target:
@@ -103,10 +106,19 @@ class Pair:
             self.lab, self._under_settings(), profiles.profile(profiles.default(self.lab.deterministic)), self.seed,
             self.laws, seconds=seconds, trials=trials, first=True, on_trial=keep,
         )  # fmt: skip
-        found = explorer.run()
+        try:
+            with limited(self.limit_s):
+                explorer.run()
+        except OutOfTime:
+            if not shown:
+                raise self._late(f" {explorer.summary().trials} trials violate nothing.") from None
+        found = explorer.summary()
         for finding in found.findings:
             trial = next(each for each in reversed(shown) if each.number == finding.shrunk_trial)
             raise self._broken(finding, trial)
+        for trial in shown:
+            # There was no time to shrink it.
+            raise self._as_it_is(trial, violated(trial)[0].law)
         self._settled({law: each.verdict for law, each in found.standings(Demands.of_facts({})).items()}, found.trials)
         return found
 
@@ -117,17 +129,38 @@ class Pair:
         """
         # As what comes from a file: its operations and their arguments are checked.
         schedule = from_json(Schedule({**self.settings, **(settings or {})}, self.seed, ops).to_json())
-        trial = run_trial(self.lab, self.target, schedule, laws=self.laws)
+        trial = small = None
+        try:
+            with limited(self.limit_s):
+                trial = run_trial(self.lab, self.target, schedule, laws=self.laws)
+                small = self._shrunk(trial)
+        except OutOfTime:
+            if trial is None:
+                raise self._late() from None
         for each in violated(trial):
-            small = Small(trial.schedule, self.lab.name, trial)
-            if self.lab.deterministic and len(ops) > 1:
-                made = smallest(self.lab, self.target, schedule, each.law)
-                small = Small(made, self.lab.name, run_trial(self.lab, self.target, made, laws=self.laws))
-            shown, found = findings_of(self.lab, self.target, trial, each.law, small)
-            raise self._broken(next(one for one in found if one.law == each.law), shown)
+            raise self._as_it_is(trial, each.law, small)
         self._note(trial)
         self._settled({each.law: each.verdict for each in trial.judgements}, 1)
         return trial
+
+    def _shrunk(self, trial: Trial) -> Small | None:
+        """The smallest program for the law that broke first, if there may be a smaller one."""
+        broken = violated(trial)
+        if not broken or not self.lab.deterministic or len(trial.schedule.ops) < 2:
+            return None
+        made = smallest(self.lab, self.target, trial.schedule, broken[0].law)
+        return Small(made, self.lab.name, run_trial(self.lab, self.target, made, laws=self.laws))
+
+    def _as_it_is(self, trial: Trial, law: str, small: Small | None = None) -> Broken:
+        """That a trial violates a law; ``small``: with which program, its own if it was not shrunk."""
+        small = small or Small(trial.schedule, self.lab.name, trial)
+        shown, found = findings_of(self.lab, self.target, trial, law, small)
+        return self._broken(next(each for each in found if each.law == law), shown)
+
+    def _late(self, meanwhile: str = "") -> Unsettled:
+        return Unsettled(
+            f"unknown: it did not end within the {self.limit_s:g} s of limit_s.{meanwhile} Give it more, or less to do"
+        )
 
     def _note(self, trial: Trial) -> None:
         for each in trial.judgements:
@@ -181,12 +214,15 @@ class Pair:
 @contextlib.contextmanager
 def using(
     target: str, lab: str, laws: Iterable[str | type[Law]], settings: Mapping[str, Any], seed: str, folder: Path,
-    faults: Iterable[str] | None = None,
+    faults: Iterable[str] | None = None, limit_s: float | None = None,
 ) -> Iterator[Pair]:  # fmt: skip
     """A pair for the ``with`` block, in which its own laws are registered. UsageError for what does not exist.
 
-    ``faults``: by name, those that its searches draw; None for all that the lab can inject.
+    ``faults``: by name, those that its searches draw; None for all that the lab can inject. ``limit_s``: how long a
+    search or a program may take, s; then what was not decided is unknown (:class:`Unsettled`).
     """
+    if limit_s is not None and not (isinstance(limit_s, (int, float)) and 0 < limit_s < math.inf):
+        raise UsageError(f"limit_s is a number of seconds above 0, not {limit_s!r}")
     for what, given in (("laws", laws), ("faults", faults)):
         if isinstance(given, str):
             raise UsageError(f"{what} is a list, [{given!r}], not a text")
@@ -202,7 +238,7 @@ def using(
             raise UsageError(f"two laws are called {each.id!r}; give each an id")
     new = {name: each for name, each in own.items() if name not in registry.names("laws")}
     with registry.added("laws", new), contextlib.nullcontext() if faults is None else resolve.only(tuple(faults)):
-        yield Pair(target, lab, laws, settings, seed, folder)
+        yield Pair(target, lab, laws, settings, seed, folder, limit_s)
 
 
 def story(finding: Finding, trial: Trial, laws: Iterable[type[Law]]) -> Iterator[str]:

@@ -12,8 +12,9 @@
 
 The mark's arguments, each optional: ``target``, ``lab``, ``laws`` (ids, or classes of your own), ``settings``,
 ``faults`` (names of those that a search draws; default: all), ``seed`` (default: the test's name, so a test does the
-same each time). Findings are written to ``.pairproof/`` beside pytest's configuration. Nothing of pairproof is imported
-before a test asks for a pair.
+same each time), ``limit_s`` (how long one search or program may take, s; what was not decided then is unknown, and
+fails the test). The fixture ``lab`` is the lab that the pair is in. Findings are written to ``.pairproof/`` beside
+pytest's configuration. Nothing of pairproof is imported before a test asks for a pair.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pairproof.harness.pair import Pair
+    from pairproof.harness.ports import Lab
 
 MARK = "pairproof"
 ARGUMENTS: dict[str, Any] = {
@@ -35,6 +37,7 @@ ARGUMENTS: dict[str, Any] = {
     "settings": {},
     "faults": None,
     "seed": "",
+    "limit_s": None,
 }
 FOLDER = ".pairproof"
 
@@ -71,6 +74,12 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
             yield made
             return
     pytest.fail(refused, pytrace=False)
+
+
+@pytest.fixture
+def lab(pair: Pair) -> Lab:
+    """The lab that the pair is in: what it can do and observe, and its sessions."""
+    return pair.lab
 
 
 @pytest.hookimpl(wrapper=True)

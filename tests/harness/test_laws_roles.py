@@ -269,6 +269,25 @@ def test_what_the_master_lost_or_a_new_store_has_is_not_owed() -> None:
     assert_vacuous(RoleSlaveServes, pull(end(two, "pull", "master", "ok").crash("master")))
 
 
+@pytest.mark.parametrize(("late", "owed"), [(False, True), (True, False)])
+def test_an_answer_may_be_on_its_way_while_its_master_loses_what_it_brings(late: bool, owed: bool) -> None:
+    """Later another message lies there, which the slave has, in another queue perhaps."""
+    history = pair().sent("m0").put("m1")
+    begin(history, "pull", "master", queue="T/0", value=1)
+    if not late:
+        deliver(history, "master", 1)
+    else:
+        deliver(history.crash("master").start("master", 100).connect().report(100), "master", 1)
+    end(history, "pull", "master", "ok", "PUT_OK", queue="T/0", value=1)
+    if late:
+        history.put("m2")
+    found = pull(history.replicate().add("dispatch", node="slave", hi=200).crash("master"))
+    if owed:
+        assert_broken(RoleSlaveServes, found, "has offset 1 of T/0, and a pull there was answered with nothing")
+    else:
+        assert_vacuous(RoleSlaveServes, found)
+
+
 def test_with_slave_read_off_it_suggests_the_master_and_5_may_refuse() -> None:
     assert_holds(RoleSlaveServes, pull(serving(), 1, broker=0, **BOUNDS))
     assert_broken(

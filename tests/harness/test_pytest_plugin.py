@@ -113,8 +113,9 @@ def test_what_is_wrong_with_a_mark_is_one_line(tmp_path: Path) -> None:
     marks = {
         'target="smiulation"': "unknown target 'smiulation'; valid: reference",
         'lab="x"': "unknown lab 'x'; valid: ",
-        'targt="reference"': "takes target, lab, laws, settings, faults, seed, each by name, not targt",
+        'targt="reference"': "takes target, lab, laws, settings, faults, seed, limit_s, each by name, not targt",
         '"reference"': "each by name, not reference",
+        "limit_s=0": "limit_s is a number of seconds above 0, not 0",
         'laws=["no-law"]': "unknown law 'no-law'",
         "laws=[int]": "is not a law; name one, or derive a class from pairproof.Law",
         'laws="log-prefix"': "laws is a list, ['log-prefix'], not a text",
@@ -135,6 +136,33 @@ def test_what_is_wrong_with_a_mark_is_one_line(tmp_path: Path) -> None:
     for told in ("'sned'", "needs producer as int", "not less than none"):
         assert told in said
     assert [says for says in marks.values() if says not in said] == []
+
+
+def test_a_time_limit_and_the_pair_s_lab(tmp_path: Path) -> None:
+    code, said = suite(
+        tmp_path,
+        """
+import pytest, time
+from pairproof import Law
+
+class Sleeps(Law):
+    id, promise, source, needs = "sleeps", "x", "x", frozenset({"ok"})
+
+    def end(self, last):
+        time.sleep(600)
+
+@pytest.mark.pairproof(laws=[Sleeps], limit_s=0.5)
+def test_late(pair):
+    pair.play(pair.op("advance", ms=10))
+
+@pytest.mark.pairproof(limit_s=600)
+def test_in_time(pair, lab):
+    assert lab is pair.lab and lab.name == "sim" and "append" in lab.observes(pair.target)
+    assert pair.play(pair.op("advance", ms=10)).events
+""",
+    )
+    assert code == 1 and "1 failed, 1 passed" in said and "Traceback" not in said
+    assert "unknown: it did not end within the 0.5 s of limit_s. Give it more, or less to do" in said
 
 
 def test_side_by_side(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ or group yet, or on which these forbid it, may say so; one that refuses as not r
 With slaveReadEnable off a slave serves all the same, and suggests broker 0 (4.9, whose code 20 for "not here" is
 overwritten by that for what was found); one of 5.x may refuse as busy, which it does.
 
-Left out: slaves in class rollback; messages that the master lost; after a store was replaced, what was delivered
-before; a slave's own answer once its oldest files have expired. Sources: PullMessageProcessor.processRequest and
-rejectRequest (5.x), DefaultMessageStore.getMessage.
+Left out: slaves in class rollback; messages that the master lost; what pulls bring that began before the master was
+started, or a store replaced; a slave's own answer once its oldest files have expired. Sources:
+PullMessageProcessor.processRequest and rejectRequest (5.x), DefaultMessageStore.getMessage.
 """
 
 from typing import NamedTuple
@@ -23,6 +23,7 @@ from pairproof.harness.rocketmq.kinds.log import Dispatch, Expire
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.asked import BUSY
 from pairproof.harness.rocketmq.laws.consumed import subscribed
+from pairproof.harness.rocketmq.laws.pulled import READS
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import is_on, parse, refuses_reads
 
@@ -54,6 +55,8 @@ class RoleSlaveServes(Law):
         self.slaves: dict[str, Serves] = {}
         self.places: dict[tuple[str | None, int | None], tuple[int, int] | None] = {}
         """By queue and offset: where that message lies in the master's log; None where that is not sure."""
+        self.living: set[int | None] = set()
+        """Pulls from the master, as it is now, that are under way: what they bring it has."""
         self.derived: dict[str, int] = {}
         """Up to where a slave's queues reach."""
         self.expired: set[str | None] = set()
@@ -78,12 +81,14 @@ class RoleSlaveServes(Law):
         node, end = event.node, event.hi or 0
         if node == MASTER:
             self.asked.clear()
+            self.living.clear()
             self.places = {place: at for place, at in self.places.items() if at is None or at[1] <= end}
         else:
             self.derived[node] = end
 
     def on_wipe(self, event: Wipe) -> None:
         """A store is another one: what it has is not what was delivered before."""
+        self.living.clear()
         for place in self.places:
             self.places[place] = None
 
@@ -102,11 +107,15 @@ class RoleSlaveServes(Law):
     # What is asked of them.
 
     def on_invoke(self, event: Invoke) -> None:
-        if event.f == "pull" and event.node in self.slaves and MASTER not in self.ledger.up:
+        if event.node == MASTER and event.f in READS:
+            self.living.add(event.op)
+        elif event.f == "pull" and event.node in self.slaves and MASTER not in self.ledger.up:
             place = self.places.get((event.queue, event.asked_from))
             self.asked[event.op] = Asked(event, place if self._has(event.node, place) else None)
 
     def on_deliver(self, event: Deliver) -> None:
+        if event.node == MASTER and event.op not in self.living:
+            return
         if event.node == MASTER:
             place, at = (event.queue, event.queue_offset), (event.lo, event.hi)
             if self.places.setdefault(place, at) != at:
@@ -115,6 +124,7 @@ class RoleSlaveServes(Law):
             self.first.setdefault(event.op, event.queue_offset)
 
     def on_ok(self, event: Ok) -> None:
+        self.living.discard(event.op)
         asked = self.asked.pop(event.op, None)
         if asked is None:
             return
@@ -139,6 +149,7 @@ class RoleSlaveServes(Law):
         return ok.lo <= offset < ok.hi
 
     def on_fail(self, event: Fail) -> None:
+        self.living.discard(event.op)
         asked = self.asked.pop(event.op, None)
         if asked is None or event.status not in REFUSALS:
             return
@@ -147,4 +158,5 @@ class RoleSlaveServes(Law):
             self.violate(event, f"{event.node} does not serve while its master is down: {event.status}")
 
     def on_info(self, event: Info) -> None:
+        self.living.discard(event.op)
         self.asked.pop(event.op, None)
