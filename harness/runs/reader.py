@@ -219,7 +219,7 @@ def read_facts(folder: Path) -> Row:
     if not folder.is_dir():
         raise UsageError(f"no run folder {folder}: record a run with pairproof check")
     if not path.is_file():
-        raise CorruptRun(f"{path} is missing, so {folder} is not a run folder; name another one, or {REPEAT}")
+        raise CorruptRun(f"{path} is missing, so {folder} is not a run folder; name another one")
     facts = _json_object(path, REPEAT)
     _check_format(path, facts)
     for name in ("run", "state"):
