@@ -119,3 +119,18 @@ def test_faults_and_broken_connections_excuse() -> None:
     assert_holds(GroupListed, two().crash("master").restart("master", 0).named(""))
     late = two().fault("slow", "client-master").come(3).ask("beat", 3).after(5_000).mark("end")
     assert_holds(GroupListed, late)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_broker_that_was_started_meanwhile_need_not_have_had_the_heartbeat(restarts: bool) -> None:
+    """The answer of its earlier process was on its way."""
+    history = two()
+    beats = {"node": "master", "process": 3, "group": G, "f": "beat", "op": 90, "message": "c3"}
+    history.come(3).add("ask", **beats, status="asked")
+    if restarts:
+        history.crash("master").start("master").ask("beat", 1).ask("beat", 2).told(1)
+    history.add("ask", **beats, status="answered").told(1, 2).after(1_000).named("c1 c2")
+    if restarts:
+        assert_holds(GroupListed, history.ask("beat", 3).named("c1 c2 c3").after(2_000).mark("end"))
+    else:
+        assert_broken(GroupListed, history, "master leaves out c3")

@@ -1,8 +1,8 @@
 """``group-listed``: a broker names a group's members as they are, whenever one asks, and tells each of them at once
 when one comes or goes.
 
-A member is *sure* at a broker once that has answered its heartbeat: until its goodbye, or its end, or until a call of
-its fails there. Then
+A member is *sure* at a broker once that has answered its heartbeat, and was not started meanwhile: until its goodbye, or
+its end, or until a call of its fails there. Then
 
 - whoever asks for the group's members gets all sure ones, for 120 s after their heartbeats; and none that never sent
   one, that has said goodbye, or whose process ended more than a second ago;
@@ -18,6 +18,7 @@ Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEven
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import NamedTuple
 
 from pairproof.harness.history import MS, Event
@@ -70,8 +71,9 @@ class GroupListed(Law):
     timed = True
 
     def begin(self) -> None:
-        self.asked: dict[tuple[int, int], int] = {}
-        """When calls under way began, by process and number, ns."""
+        self.asked: dict[tuple[int, int], tuple[int, int]] = {}
+        """When calls under way began, ns, and in which of the broker's lives, by process and number."""
+        self.lives: Counter[str] = Counter()
         self.sure: dict[Place, dict[int, Member]] = {}
         """By process."""
         self.first: dict[Place, dict[str, int]] = {}
@@ -97,6 +99,7 @@ class GroupListed(Law):
     def on_crash(self, event: Crash | Start | Stop | Wipe) -> None:
         """A broker forgets all members with its process."""
         self._look(event)
+        self.lives[event.node] += 1
         for table in (self.sure, self.first, self.gone):
             for place in [place for place in table if place[0] == event.node]:
                 del table[place]
@@ -148,7 +151,7 @@ class GroupListed(Law):
             self.told[event.node, event.process] = event.t
             self.judged += self._drop_words(event)
         elif event.status == "asked":
-            self.asked[call] = event.t
+            self.asked[call] = event.t, self.lives[event.node]
             if event.f == "beat":
                 self.known.add((*place, event.client))
                 if event.client not in self.first.get(place, {}) or event.client in self.gone.get(place, {}):
@@ -158,10 +161,12 @@ class GroupListed(Law):
             elif event.f == "goodbye":
                 self.leaving.add((place, event.process))
                 self._drop_words(event)
-        elif (since := self.asked.pop(call, None)) is not None:
-            self._ended(event, place, since)
+        elif call in self.asked:
+            since, life = self.asked.pop(call)
+            self._ended(event, place, since, life == self.lives[event.node])
 
-    def _ended(self, event: Ask, place: Place, since: int) -> None:
+    def _ended(self, event: Ask, place: Place, since: int, is_the_same: bool) -> None:
+        """``is_the_same``: the broker's process is the one that was asked."""
         if event.f == "beat":
             # It may have been on its way while the broker was started.
             self.first.setdefault(place, {}).setdefault(event.client, since)
@@ -169,6 +174,9 @@ class GroupListed(Law):
             self.leaving.discard((place, event.process))
         if event.f == "members" and event.status in ("answered", NOBODY):
             self._judge(event, place, since)
+        elif event.f == "beat" and event.status == "answered" and not is_the_same:
+            # Perhaps the earlier one had it: the answer was on its way.
+            self.fresh.discard((place, event.process))
         elif event.f == "beat" and event.status == "answered":
             members = self.sure.setdefault(place, {})
             if (place, event.process) in self.fresh:
