@@ -1,8 +1,8 @@
 """``group-listed``: a broker names a group's members as they are, whenever one asks, and tells each of them at once
 when one comes or goes.
 
-A member is *sure* at a broker once that has answered its heartbeat, and was not started meanwhile: until its goodbye, or
-its end, or until a call of its fails there. Then
+A member is *sure* at a broker once that has answered its heartbeat, and was not started meanwhile: until its goodbye,
+or its end, or until a call of its fails there. Then
 
 - whoever asks for the group's members gets all sure ones, for 120 s after their heartbeats; and none that never sent
   one, that has said goodbye, or whose process ended more than a second ago;
