@@ -45,6 +45,7 @@ class ClientInstance(CallingNode):
         self.rings: dict[str, Callable[..., None]] = {"routes": self.poll, "heartbeat": self.beat}
         self._heartbeat: bytes | None = None
         self._beaten: set[str] = set()
+        self._polling = 0
         self._beating = 0
 
     # What the kinds differ in.
@@ -69,11 +70,14 @@ class ClientInstance(CallingNode):
 
     def poll(self) -> None:
         self.alarms.after(POLL_NAME_SERVER_NS, "routes")
-        for topic in self.topics():
+        topics = list(self.topics())
+        self._polling += len(topics)
+        for topic in topics:
             self.routes.refresh(topic, self._polled)
 
     def _polled(self) -> None:
-        if any(topic not in self.routes.topics for topic in self.topics()):
+        self._polling -= 1
+        if not self._polling and any(topic not in self.routes.topics for topic in self.topics()):
             self.alarms.after(NO_ROUTE_RETRY_NS, "routes")
 
     def _learned(self, topic: str, route: TopicRouteData | None) -> None:

@@ -55,6 +55,11 @@ def test_another_record_in_its_place_is_another_record() -> None:
     assert judged(LogNoResurrection, read(cut().put("m2"), "master", "m0", "m2").events).broken == 0
     gap = cut().append("master", 200, 300, "put", "m2")
     assert_broken(LogNoResurrection, read(gap, "master", "m0", "m1"), "m1 is in its log")
+    # A delayed message is written twice: its second record is the shorter one.
+    for hi, broken in ((150, 0), (200, 1)):
+        shorter = cut().append("master", 100, 150, "put", "m1")
+        shorter.add("record", node="master", op=1, message="m1", queue="T/0", queue_offset=1, lo=100, hi=hi, digest=1)
+        assert judged(LogNoResurrection, shorter.events).broken == broken
 
 
 def test_an_empty_slave_may_begin_behind_what_it_lost() -> None:

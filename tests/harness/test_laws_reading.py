@@ -277,14 +277,22 @@ def test_what_a_log_was_before_it_was_replaced_counts_for_who_read_it_then() -> 
     def replaced(between: str) -> Reads:
         # 6 MB behind, of which only a later store's reader tells the place.
         history = reads(**ON).pulled(1).message(0, 9 * MB)
-        if between == "wipe":
+        if between:
             history = reads(**ON).pulled(1)
-            history.add("wipe", node="master", f="empty", hi=0)
+            if between == "wipe":
+                history.add("wipe", node="master", f="empty", hi=0)
+            else:
+                history.crash("master", "machine").start("master", int(between))
             history.message(0, 9 * MB)
         return history
 
     assert_broken(ReadSplit, replaced(""), "as to the slow; this was at most 1000000 bytes behind")
     assert_holds(ReadSplit, replaced("wipe"))
+    assert_broken(ReadSplit, replaced(str(10 * MB)), "as to the slow; this was at most 1000000 bytes behind")
+    assert_holds(ReadSplit, replaced(str(9 * MB)))
+    # The same for a place that was known and is cut.
+    gone = reads(**ON).message(0, 9 * MB).crash("master", "machine").start("master", 9 * MB).pulled(1)
+    assert_holds(ReadSplit, gone.message(0, 4 * MB))
     known = reads(**ON).message(0, 9 * MB).pulled(1)
     known.add("wipe", node="master", f="empty", hi=0)
     assert_broken(ReadSplit, known, "as to the slow; this was at most 1000000 bytes behind")

@@ -304,6 +304,9 @@ def test_who_did_not_register_since_may_be_named_by_an_older_connection() -> Non
     assert_broken(RouteExpiry, dead("ok", 1_001), "slave is down for 1001 ms and still named")
     assert_holds(RouteExpiry, dead("failed", 130_000))
     assert_broken(RouteExpiry, dead("failed", 130_001), "slave is down for 130001 ms")
+    # It was answered at the moment at which it died and was started.
+    at_once = later(names(), 60_000).add("register", node="slave", status="ok").crash("slave", "machine").start("slave")
+    assert_holds(RouteExpiry, later(at_once.crash("slave"), 130_000).read("master", "slave"))
 
 
 @pytest.mark.parametrize("why", ["machine", "names-slave", "names", "pause"])

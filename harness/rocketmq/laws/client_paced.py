@@ -194,8 +194,11 @@ class ClientPaced(Law):
         if client.group is None:
             return
         if not client.topics <= client.routes.keys() or self._lacks_masters(client):
-            client.polled.pop(topic, None)
-            if last is not None:
+            # The pace begins with the first question, whatever comes of it; of later ones nobody can tell.
+            if last is None:
+                client.polled[topic] = event.t
+            else:
+                client.polled.pop(topic, None)
                 client.unclear.add(topic)
             return
         since, rest = polled, ROUTE_NS

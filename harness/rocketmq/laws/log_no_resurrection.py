@@ -79,7 +79,10 @@ class LogNoResurrection(Law):
         if not cut:
             return
         self.judged += 1
-        if cut.pop((event.lo or 0, event.message), None) is not None:
+        which = event.lo or 0, event.message
+        # Another record of the same message, one that was sent back, say, may have come to lie there.
+        if cut.get(which) == event.hi:
+            del cut[which]
             self.violate(
                 event, f"{event.message} {how} on {event.node}, whose recovery had cut it; nobody wrote it again"
             )

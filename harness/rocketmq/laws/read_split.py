@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Call, Deliver, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.node import Config, Crash, Stop, Wipe
+from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.law import Law
@@ -187,11 +187,19 @@ class ReadSplit(Law):
 
     on_stop = on_crash
 
+    def on_start(self, event: Start) -> None:
+        """What was cut, other messages may come to lie in place of."""
+        end, before = event.hi, self._end(event.node)
+        if end is not None and before is not None and end < before:
+            self._judge_lags()
+            self.where = {place: at for place, at in self.where.items() if at[1] < end}
+
     def on_wipe(self, event: Wipe) -> None:
         """Another store, other tables, and other places of messages than answers so far were about."""
         self.groups.lose(event.node)
         self._forget_ends()
         self._judge_lags()
+        self.where.clear()
 
     def _forget_ends(self) -> None:
         self.began = {op: (since, None) for op, (since, _) in self.began.items()}

@@ -80,6 +80,8 @@ class RouteExpiry(Law):
         node = event.node
         self.born[node] = event.t
         self.died.pop(node, None)
+        # It may have been answered at the moment at which it died.
+        self.registered.pop(node, None)
 
     def on_crash(self, event: Crash | Stop) -> None:
         """A node is gone; a machine without power closes nothing, be it in the middle of an orderly stop.
