@@ -259,10 +259,20 @@ def test_who_asks_for_the_route_first_tells_its_progress_later() -> None:
         return history.after(again - 1).call(1, "commit", "slave", queue_offset=0, value=0)
 
     assert_holds(QueuePaced, told(1, 1_999, 1))
-    assert_broken(QueuePaced, told(1, 1_999, 2), "1 ms later")
+    assert_holds(QueuePaced, told(1, 1_999, 3_001))
+    assert_broken(QueuePaced, told(1, 1_999, 3_002), "1 ms later")
     assert_holds(QueuePaced, told(1, 2_000, 5_000))
     assert_broken(QueuePaced, told(1, 2_000, 5_001), "1 ms later")
     assert_holds(QueuePaced, told(2, 1, 5_000))
+
+
+def test_a_round_begins_with_the_question_for_the_route() -> None:
+    def told(ms: float) -> A:
+        history = pulling().after(ms).asked("route", "names", queue="T").after(1).mark("end")
+        return history.ended("refused", ms=2_000).after(-1).call(1, "commit", "slave", queue_offset=0, value=0)
+
+    assert_holds(QueuePaced, told(5_000))
+    assert_broken(QueuePaced, told(5_001), "owes a commit of T/0 since 1 ms")
 
 
 def test_nothing_is_due_of_a_master_that_the_route_lacks() -> None:

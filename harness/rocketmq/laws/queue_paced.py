@@ -47,8 +47,8 @@ class Held:
     """A queue, while one consumer holds it. Times are in ns."""
 
     __slots__ = (
-        "asked", "commit_by", "commit_from", "commits", "lock_at", "lock_by", "locks", "pull_at", "pull_by",
-        "pull_from", "pulls", "shares", "since",
+        "asked", "commit_at", "commit_by", "commit_from", "commits", "lock_at", "lock_by", "locks", "pull_at",
+        "pull_by", "pull_from", "pulls", "shares", "since",
     )  # fmt: skip
 
     def __init__(self, t: int, way: str) -> None:
@@ -60,7 +60,9 @@ class Held:
         """Since when the next pull has been due."""
         self.pull_from, self.pull_by = t, NEVER if self.locks else t
         self.commits: int | None = None
-        self.commit_from, self.commit_by = t, t + COMMIT_NS if self.shares else NEVER
+        self.commit_at = self.commit_from = t
+        """When the last one was sent, and when its round began."""
+        self.commit_by = t + COMMIT_NS if self.shares else NEVER
         self.lock_at: int | None = None
         self.lock_by = t + LOCK_NS if self.locks else NEVER
 
@@ -167,9 +169,9 @@ class QueuePaced(Law):
         if event.f == "pull":
             self._pulls(event, held)
         elif held is not None and not event.value:
-            self._check(event, held.commit_from, held.commit_by, f"tells its progress in {event.queue}")
-            began, ended = self.asking.get((event.process, (event.queue or "").rpartition("/")[0]), (event.t, None))
-            held.commits, held.commit_from, held.commit_by = event.op, began if ended == event.t else event.t, NEVER
+            began = self._since(event.process, event.queue, event.t)
+            self._check(event, held.commit_at, held.commit_by, f"tells its progress in {event.queue}", began)
+            held.commits, held.commit_at, held.commit_from, held.commit_by = event.op, event.t, began, NEVER
 
     def _pulls(self, event: Invoke, held: Held | None) -> None:
         self.judged += 1
@@ -238,8 +240,9 @@ class QueuePaced(Law):
         if held.commits == event.op and event.f == "commit":
             held.commits = None
             if held.shares and held.pull_from != NEVER:
-                due = held.commit_from + COMMIT_NS
-                held.commit_by = due if event.t < due else event.t + COMMIT_NS
+                # The next round found it under way, perhaps.
+                is_over = event.t < held.commit_from + COMMIT_NS
+                held.commit_by = (held.commit_at if is_over else event.t) + COMMIT_NS
                 self._excuse(event.process)
         return held if held.pulls == event.op and event.f == "pull" else None
 
@@ -249,12 +252,18 @@ class QueuePaced(Law):
     def _place(event: Invoke | Ok | Fail | Info) -> Place:
         return event.process, event.node == OTHER, event.queue or ""
 
-    def _check(self, event: Event, since: int, until: int, does: str) -> None:
+    def _since(self, process: int, queue: str | None, now: int) -> int:
+        """When what a client does now with this queue may have begun: with a question for a route that ends now."""
+        began, ended = self.asking.get((process, (queue or "").rpartition("/")[0]), (now, now))
+        return began if ended in (None, now) else now
+
+    def _check(self, event: Event, since: int, until: int, does: str, began: int | None = None) -> None:
         if until == NEVER:
             return
         self.judged += 1
-        if event.t > until + self.ledger.healthy_ns:
-            late = (event.t - until) // MS
+        at = event.t if began is None else began
+        if at > until + self.ledger.healthy_ns:
+            late = (at - until) // MS
             self.violate(event, f"client {event.process} {does} {late} ms later than it should", since=since)
 
     def _look(self, event: Event) -> None:
@@ -266,7 +275,9 @@ class QueuePaced(Law):
                 self._is_not_taken(event, lock, place[2])
         for (process, _, queue), held in self.held.items():
             for what, by in (("pull", held.pull_by), ("commit", held.commit_by), ("lock", held.lock_by)):
-                if by < late:
+                # It may be asking for the route before it tells its progress.
+                began = self._since(process, queue, event.t) if what == "commit" else event.t
+                if by < late and by + self.ledger.healthy_ns < began:
                     setattr(held, f"{what}_by", NEVER)
                     text = f"client {process} owes a {what} of {queue} since {(event.t - by) // MS} ms"
                     self.violate(event, text, since=min(held.since, by))
