@@ -67,6 +67,16 @@ def test_a_rollback_of_one_slave_excuses_no_other() -> None:
     assert_broken(LogSlaveBehind, three, "slave2's log reaches 200, the master's 100")
 
 
+def test_a_slave_that_is_ahead_of_what_its_master_lost_may_never_come_to_rest() -> None:
+    def settled(hi: int) -> H:
+        history = pair().sent("m0").sent("m1").crash("master", "machine").restart("master", hi)
+        history.mark("heal").after(90_000).mark("unsettled")
+        return history.audit(nodes="master slave", hi={"master": 300, "slave": 300})
+
+    assert_broken(LiveConverges, settled(200), "did not come to rest")
+    assert_holds(LiveConverges, settled(100))
+
+
 # Replaced stores.
 
 
