@@ -243,6 +243,11 @@ def test_what_was_lost_is_no_backlog() -> None:
     assert_vacuous(ModeIsolation, named(returned("machine", hi=100), 99_000).mark("end"))
     wiped = two().stores("m1", offset=1).wipe("other").start("other", 300)
     assert_vacuous(ModeIsolation, named(named(wiped).registers("other"), 99_000).mark("end"))
+    # Its answer was on its way while the master lost it; what was sent to the present one is still there.
+    late = named(two().begin("m1").crash("other", "machine").start("other", 100)).finish("m1", offset=1)
+    assert_vacuous(ModeIsolation, named(named(late).registers("other"), 99_000).mark("end"))
+    sent = named(named(two().crash("other", "machine").start("other", 100)).stores("m1", offset=1))
+    assert_broken(ModeIsolation, named(sent.registers("other"), 99_000).mark("end"), "up to 2 for 99000 ms")
 
 
 def test_the_return_counts_from_when_all_is_well() -> None:

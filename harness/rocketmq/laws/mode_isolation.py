@@ -84,6 +84,9 @@ class ModeIsolation(Law):
         self.reads: dict[Key, Read] = {}
         self.stored: dict[str, dict[str | None, list[tuple[int, int]]]] = {}
         """By broker name and queue: queue offset and log end of each message whose sender was told of it."""
+        self.earlier: set[int | None] = set()
+        """Sends under way to masters that went down meanwhile: what they stored may be lost when they are answered."""
+        self.under_way: dict[int | None, str] = {}
         self.consumers: dict[str | None, set[int | None]] = {}
         self.came: dict[str | None, int] = {}
         self.shared: dict[str | None, int] = {}
@@ -138,6 +141,7 @@ class ModeIsolation(Law):
         self.on_fault(event)
         node = event.node
         if node in self.places:
+            self.earlier |= {op for op, name in self.under_way.items() if name == node}
             self.down.add(node)
             self.returned.pop(node, None)
             for key, read in self.reads.items():
@@ -193,6 +197,7 @@ class ModeIsolation(Law):
         node = event.node
         if event.f != "send" or node not in self.places:
             return
+        self.under_way[event.op] = node
         if waits_first(event):
             self.remarked.add(event.message)
         settings = self.ledger.config[node]
@@ -214,6 +219,7 @@ class ModeIsolation(Law):
     on_info = on_fail
 
     def _answered(self, event: Fail | Info | Ok) -> None:
+        self.under_way.pop(event.op, None)
         asked = self.sends.pop(event.op, None)
         if asked is not None:
             self._judge_send(asked, event, None if event.kind == "info" else event.status)
@@ -240,7 +246,7 @@ class ModeIsolation(Law):
         name, queue, offset = event.node or "", event.queue, event.queue_offset
         if event.status not in STORED or offset is None or event.hi is None or name not in self.places:
             return
-        if event.message in self.remarked:
+        if event.message in self.remarked or event.op in self.earlier:
             return
         self.stored.setdefault(name, {}).setdefault(queue, []).append((offset, event.hi))
         if not self._others_lost(name, event.t):
