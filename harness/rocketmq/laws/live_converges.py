@@ -11,10 +11,11 @@ client gave up before the longest wait that a master may impose, nobody knows.
 Not applicable where a heartbeat interval is not below the housekeeping interval: such a pair drops every connection
 before its first report. A slave that learns its master's address from a name server has three registration periods
 besides: the master has two, since the first may only find out that its connection is dead, and the slave the next. Left
-out: how long the others took where one slave never came; whether a slave in class rollback comes to rest; trials at whose end a broker of the pair is down by itself,
-see ``node-lives``; a master that was a slave in class rollback (see the ledger); and quiet afterwards. So is how long
-slaves took that close when a report is cut, where a lab with small buffers has one direction slower than the other:
-reports pile up, and every few KiB cost a new connection. And so is what the master stored in the last second.
+out: how long the others took where one slave never came; whether a slave in class rollback comes to rest; trials at
+whose end a broker of the pair is down by itself, see ``node-lives``; a master that was a slave in class rollback (see
+the ledger); and quiet afterwards. So is how long slaves took that close when a report is cut, where a lab with small
+buffers has one direction slower than the other: reports pile up, and every few KiB cost a new connection. And so is
+what the master stored in the last second.
 Source: HAService.HAClient's waits, BrokerController (registration).
 """
 
