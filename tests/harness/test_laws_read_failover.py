@@ -212,6 +212,17 @@ def test_a_consumer_that_takes_a_queue_again_remembers_what_it_was_told() -> Non
     assert judged(RoleReadFailover, later(again, 99_000).mark("end").events).verdict is Verdict.HOLDS
 
 
+def test_who_takes_a_queue_over_has_its_time_from_then() -> None:
+    """Who had it was told to stay at the slave."""
+
+    def handed_over(ms: float) -> H:
+        history = later(back(1), 60_000).add("assign", process=2, status="on", group="g", queue="t/0", value=0)
+        return later(later(history, 1).takes("off"), ms - 1).mark("end")
+
+    assert judged(RoleReadFailover, handed_over(65_000).events).verdict is Verdict.HOLDS
+    assert_broken(RoleReadFailover, handed_over(65_001), "from the master for 65001 ms")
+
+
 def test_a_consumer_heeds_an_answer_that_comes_after_it_gave_the_queue_up() -> None:
     def called_back(ms: float) -> Group:
         sent_away = back(0).takes("off").serves("master", 1).takes("on")

@@ -53,7 +53,7 @@ class Claim:
     def __init__(self, since: int) -> None:
         self.holders: set[int | None] = set()
         self.since = since
-        """Since when, ns."""
+        """Since when its newest holder does, ns."""
         self.first: int | None = None
         """When it was first served, ns."""
         self.met = True
@@ -113,7 +113,10 @@ class RoleReadFailover(Law):
         if claim is None:
             claim = self.claims[key] = Claim(event.t)
             claim.met = not self.server
-        claim.holders.add(event.process)
+        if event.process not in claim.holders:
+            # Whom the last one was to ask does not matter to the next.
+            claim.since = event.t
+            claim.holders.add(event.process)
 
     def on_consumer(self, event: Consumer) -> None:
         """Who comes may have a broker that its user chose; who goes holds nothing any more."""
