@@ -27,6 +27,15 @@ def test_a_slave_serves_in_time_when_the_master_has_died(how: str, ms: int) -> N
     assert_vacuous(RoleReadFailover, later(dead(how), ms).mark("end"))
 
 
+def test_who_heard_nothing_of_the_first_death_hears_nothing_of_the_second() -> None:
+    def again(lived: float) -> H:
+        history = later(later(dead("machine"), 100).start("master"), lived)
+        return later(history.serves("master").crash("master"), 35_001).mark("end")
+
+    assert not judged(RoleReadFailover, again(159_000).events).violations
+    assert_broken(RoleReadFailover, again(160_000), "from a slave for 35001 ms after the master's death")
+
+
 def test_who_was_served_once_is_served() -> None:
     assert_holds(RoleReadFailover, later(later(dead(), 30_000).serves("slave"), 100_000).mark("end"))
 

@@ -84,6 +84,8 @@ class RoleReadFailover(Law):
         """When the master went down or came back, and what may pass until a queue is served again, ns."""
         self.server = ""
         """Who owes: the slaves, or the master."""
+        self.unheard = -1
+        """Until when somebody may not know that the master's machine lost power, ns."""
         self.born: dict[str, int] = {}
         self.known: dict[str, int] = {}
         """When the name server first answered a broker after it may have lost sight of it, ns."""
@@ -174,9 +176,11 @@ class RoleReadFailover(Law):
         if event.f == "machine":
             for table in TABLES:
                 self.synced.pop((node, table), None)
+        if node == MASTER and event.f == "machine":
+            self.unheard = event.t + EXPIRY_NS + PULL_NS
         if node == MASTER and self.server != BY_SLAVES:
-            # Who hears nothing of its end waits for an answer, too.
-            unheard = EXPIRY_NS + PULL_NS if event.f == "machine" else 0
+            # Who hears nothing of its end waits for an answer, too; also who heard nothing of an earlier one.
+            unheard = EXPIRY_NS + PULL_NS if event.t < self.unheard else 0
             self._turn(event, BY_SLAVES, ROUTE_NS + SLACK_NS + unheard)
 
     on_stop = on_crash
