@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pairproof.harness import judge as judging
-from pairproof.harness import profiles, resolve
+from pairproof.harness import own_laws, profiles, resolve
 from pairproof.harness.explore import Explorer
 from pairproof.harness.law import Law
 from pairproof.harness.ports import Lab, Target
@@ -34,9 +34,9 @@ def run(
     trials: int | None = None,
     first: bool = False,
     seed: str = "conformance",
-    laws: Iterable[str] | None = None,
+    laws: Iterable[str | type[Law]] | None = None,
 ) -> Summary:
-    """Explore ``target`` in ``lab`` and judge it; ``laws`` are ids, by default all about its system, or any.
+    """Explore ``target`` in ``lab`` and judge it; ``laws`` are ids or classes, by default all about its system, or any.
 
     ``profile``: as of ``pairproof check``.
 
@@ -47,17 +47,18 @@ def run(
     """
     place = resolve.lab(lab) if isinstance(lab, str) else lab
     found = resolve.target(target) if isinstance(target, str) else target
-    explorer = Explorer(
-        place,
-        found,
-        profiles.profile(profile or profiles.default(place.deterministic)),
-        seed,
-        judging.laws_for(found) if laws is None else judging.laws(laws),
-        seconds=seconds,
-        trials=trials,
-        first=first,
-    )
-    return explorer.run()
+    judged = _laws(found, laws)
+    with own_laws.added({each.id: each for each in judged}):
+        return Explorer(
+            place,
+            found,
+            profiles.profile(profile or profiles.default(place.deterministic)),
+            seed,
+            judged,
+            seconds=seconds,
+            trials=trials,
+            first=first,
+        ).run()
 
 
 def machine(
@@ -71,7 +72,13 @@ def machine(
     return state_machine(
         resolve.lab(lab) if isinstance(lab, str) else lab,
         found,
-        judging.laws_for(found)
-        if laws is None
-        else tuple(judging.laws([each])[0] if isinstance(each, str) else each for each in laws),
+        _laws(found, laws),
     )
+
+
+def _laws(target: Target, laws: Iterable[str | type[Law]] | None) -> tuple[type[Law], ...]:
+    if laws is None:
+        return judging.laws_for(target)
+    laws = tuple(laws)
+    own_laws.checked(laws)
+    return tuple(judging.laws([each])[0] if isinstance(each, str) else each for each in laws)

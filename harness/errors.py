@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,6 +27,13 @@ def joined(code: int, *others: int) -> int:
 def interrupted(why: KeyboardInterrupt) -> str:
     """Why a run was interrupted, in words: by a signal that says so, or at the keyboard."""
     return str(why) or "interrupted by the user"
+
+
+def meant(name: object, known: Iterable[str]) -> str:
+    """What to say after a name that is not known: which one is close, or which ones there are."""
+    listed = sorted(known)
+    close = difflib.get_close_matches(str(name), listed, 1)
+    return f"; did you mean {close[0]!r}?" if close else f"; valid: {', '.join(listed) or 'none'}"
 
 
 class PairproofError(Exception):

@@ -10,15 +10,17 @@ import contextlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any
 
-from pairproof.harness import invocation, judge, profiles, registry, resolve
+from pairproof.harness import invocation, judge, own_laws, profiles, resolve
 from pairproof.harness.cause import violated
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import PairproofError, UsageError
 from pairproof.harness.explore import Explorer
 from pairproof.harness.finding import Small, findings_of, smallest
+from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.law import Law
+from pairproof.harness.law import Law, Violation
 from pairproof.harness.ports import Target
 from pairproof.harness.runs import atomic
 from pairproof.harness.runs.writer import case_name, finding_json
@@ -29,10 +31,9 @@ from pairproof.harness.time_limit import OutOfTime, limited
 from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import Demands, Verdict
 
-BEFORE, AFTER = 12, 2
-"""Events that are told around the one that broke the law."""
-NEEDED = ("id", "promise", "source", "needs")
-"""What a law says of itself."""
+BEFORE, AFTER, EARLY = 12, 2, 12
+"""Events that are told around the one that broke the law, and of earlier ones."""
+TURNS = ("fault", "crash", "stop", "wipe")
 SETTLED = (Verdict.HOLDS, Verdict.DEVIATES)
 
 
@@ -80,7 +81,7 @@ class Pair:
         if not isinstance(self.target, resolve.TakesConfiguration):
             raise UsageError(f"{self.target.name} takes no settings for a search; give them to pair.play")
         typed = [
-            f"{key}={str(value).lower() if value in (True, False) else value}" for key, value in self.settings.items()
+            f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in self.settings.items()
         ]
         brought, _ = self.target.bring({}, typed)
         return self.target.given(brought)
@@ -88,12 +89,16 @@ class Pair:
     def explore(self, trials: int | None = None, seconds: float | None = None) -> Summary:
         """Search until ``trials`` or ``seconds`` are over (300 trials, if neither is given); what all trials came to.
 
+        In a deterministic lab a fixed corpus of some forty trials comes first, which no bound counts.
         :class:`Broken` at the first violation; :class:`Unsettled` where a law that was named did not judge.
         """
         if trials is None and seconds is None:
             trials = 300
-        if (trials or 0) < 0 or (seconds or 0) < 0:
-            raise UsageError("a search takes some trials or seconds, not less than none")
+        for what, given, kind in (("trials", trials, int), ("seconds", seconds, (int, float))):
+            if given is not None and not (isinstance(given, kind) and not isinstance(given, bool) and given > 0):
+                raise UsageError(f"{what} of a search are a number above 0, not {given!r}")
+        if not resolve.drawn(self.lab):
+            raise UsageError(f"searches in {self.lab.name} draw none of these faults; write a program, or name others")
         shown: list[Trial] = []
 
         def keep(trial: Trial) -> None:
@@ -111,11 +116,11 @@ class Pair:
                 explorer.run()
         except OutOfTime:
             if not shown:
-                raise self._late(f" {explorer.summary().trials} trials violate nothing.") from None
+                raise self._late(f" {explorer.summary().trials} trials ended by then, and violate nothing.") from None
         found = explorer.summary()
         for finding in found.findings:
             trial = next(each for each in reversed(shown) if each.number == finding.shrunk_trial)
-            raise self._broken(finding, trial)
+            raise self._broken(finding, trial, [each.law for each in found.findings])
         for trial in shown:
             # There was no time to shrink it.
             raise self._as_it_is(trial, violated(trial)[0].law)
@@ -125,8 +130,11 @@ class Pair:
     def play(self, *ops: Op, settings: Mapping[str, Any] | None = None) -> Trial:
         """Bring the pair up, do this, and judge it; the trial, with its history.
 
-        :class:`Broken` where a law is violated; :class:`Unsettled` where a law that was named did not judge.
+        :class:`Broken` where a law is violated; :class:`Unsettled` where a law that was named did not judge, or the lab
+        could not do something.
         """
+        if wrong := [op for op in ops if not isinstance(op, Op)]:
+            raise UsageError(f"play takes operations, each made by pair.op or pair.fault, not {short(wrong[0])}")
         # As what comes from a file: its operations and their arguments are checked.
         schedule = from_json(Schedule({**self.settings, **(settings or {})}, self.seed, ops).to_json())
         trial = small = None
@@ -139,6 +147,8 @@ class Pair:
                 raise self._late() from None
         for each in violated(trial):
             raise self._as_it_is(trial, each.law, small)
+        if trial.skipped:
+            raise Unsettled(f"nothing is violated, but not all was done: {'; '.join(trial.skipped)}")
         self._note(trial)
         self._settled({each.law: each.verdict for each in trial.judgements}, 1)
         return trial
@@ -155,7 +165,8 @@ class Pair:
         """That a trial violates a law; ``small``: with which program, its own if it was not shrunk."""
         small = small or Small(trial.schedule, self.lab.name, trial)
         shown, found = findings_of(self.lab, self.target, trial, law, small)
-        return self._broken(next(each for each in found if each.law == law), shown)
+        finding = next(each for each in found if each.law == law)
+        return self._broken(finding, shown, [each.law for each in found], len(trial.schedule.ops))
 
     def _late(self, meanwhile: str = "") -> Unsettled:
         return Unsettled(
@@ -196,19 +207,24 @@ class Pair:
             return f"it needs {', '.join(unseen)}, which nobody records here"
         return "the program gives it no case"
 
-    def _broken(self, finding: Finding, trial: Trial) -> Broken:
+    def _broken(self, finding: Finding, trial: Trial, laws: Sequence[str], of: int = 0) -> Broken:
+        """``laws``: all that the program violates; ``of``: how many operations it had before it was shrunk."""
         path = self.folder / case_name(finding.target, finding.lab, finding.law, finding.schedule.to_json())
-        self.folder.mkdir(parents=True, exist_ok=True)
-        atomic.write_json(path, finding_json(finding, path))
-        again = (
-            ["run the test again to replay it: only this test knows the law"]
-            if finding.law in self.own
-            else [
-                f"replay: {invocation.line('replay', path)}",
-                f"keep it as a case: {invocation.line('cases add', path)}",
-            ]
-        )
-        return Broken("\n".join([*story(finding, trial, self.laws), *again]), finding, path)
+        told = [*story(finding, trial, self.laws, of)]
+        if others := [each for each in laws if each != finding.law]:
+            told.append(f"the same program violates: {', '.join(others)}")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            atomic.write_json(path, finding_json(finding, path))
+        except (OSError, PairproofError) as why:
+            reason = why.strerror if isinstance(why, OSError) else str(why).partition("; ")[0]
+            return Broken("\n".join([*told, f"it could not be kept: {reason}"]), finding, path)
+        if finding.law in self.own:
+            told.append("run the test again to replay it: only this test knows the law")
+        else:
+            told.append(f"replay: {invocation.line('replay', path)}")
+            told.append(f"keep it as a case: {invocation.line('cases add', path)}")
+        return Broken("\n".join(told), finding, path)
 
 
 @contextlib.contextmanager
@@ -221,45 +237,56 @@ def using(
     ``faults``: by name, those that its searches draw; None for all that the lab can inject. ``limit_s``: how long a
     search or a program may take, s; then what was not decided is unknown (:class:`Unsettled`).
     """
-    if limit_s is not None and not (isinstance(limit_s, (int, float)) and 0 < limit_s < math.inf):
+    if limit_s is not None and not (type(limit_s) in (int, float) and 0 < limit_s < math.inf):
         raise UsageError(f"limit_s is a number of seconds above 0, not {limit_s!r}")
+    for what, text in (("target", target), ("lab", lab), ("seed", seed)):
+        if not isinstance(text, str):
+            raise UsageError(f"{what} is a text, not {text!r}")
+    if not isinstance(settings, Mapping):
+        raise UsageError(f'settings are a table, such as {{"brokerRole": "SYNC_MASTER"}}, not {settings!r}')
     for what, given in (("laws", laws), ("faults", faults)):
-        if isinstance(given, str):
-            raise UsageError(f"{what} is a list, [{given!r}], not a text")
+        if given is not None and (isinstance(given, (str, type)) or not isinstance(given, Iterable)):
+            raise UsageError(f"{what} is a list, [{getattr(given, '__name__', given)!r}], not what stands in it")
     laws = tuple(laws)
-    for each in laws:
-        if not isinstance(each, str) and not (isinstance(each, type) and issubclass(each, Law)):
-            raise UsageError(f"{each!r} is not a law; name one, or derive a class from pairproof.Law")
-        if not isinstance(each, str) and (missing := [name for name in NEEDED if not hasattr(each, name)]):
-            raise UsageError(f"the law {each.__name__} has no {' and no '.join(missing)}")
-    own: dict[str, type[Law]] = {}
-    for each in laws:
-        if not isinstance(each, str) and own.setdefault(each.id, each) is not each:
-            raise UsageError(f"two laws are called {each.id!r}; give each an id")
-    new = {name: each for name, each in own.items() if name not in registry.names("laws")}
-    with registry.added("laws", new), contextlib.nullcontext() if faults is None else resolve.only(tuple(faults)):
+    own = own_laws.checked(laws)
+    with own_laws.added(own), contextlib.nullcontext() if faults is None else resolve.only(tuple(faults)):
         yield Pair(target, lab, laws, settings, seed, folder, limit_s)
 
 
-def story(finding: Finding, trial: Trial, laws: Iterable[type[Law]]) -> Iterator[str]:
-    """What happened, in lines."""
+def story(finding: Finding, trial: Trial, laws: Iterable[type[Law]], of: int = 0) -> Iterator[str]:
+    """What happened, in lines; ``of``: how many operations the program had before it was shrunk."""
     promise = next((law.promise for law in laws if law.id == finding.law), "")
     yield f"{finding.law} is violated: {finding.text}"
     yield f"  the promise: {promise}"
     settings = ", ".join(f"{name}={value}" for name, value in finding.schedule.settings.items())
     yield f"  {finding.target} in {finding.lab}, seed {finding.schedule.seed!r}{f', {settings}' if settings else ''}"
-    yield "the program:"
-    for number, line in enumerate(finding.schedule.program(), 1):
+    lines = list(finding.schedule.program())
+    yield f"the smallest program that shows it, of {of} operations:" if len(lines) < of else "the program:"
+    for number, line in enumerate(lines, 1):
         yield f"  {number:3d}  {line}"
     if not finding.schedule.ops:
         yield "       (nothing: bringing the pair up shows it)"
     judged = next((each for each in violated(trial) if each.law == finding.law), None)
     if judged is not None and trial.events:
-        at = judged.violations[0].seq
         yield "what led up to it:"
-        for event in trial.events[max(0, at - BEFORE) : at + AFTER + 1]:
-            mark = ">" if event.seq == at else " "
-            yield f"{mark} {event.seq:6d} {event.t / 1e6:12.3f} ms  {event.words(_the)}"
+        yield from _led_up(trial.events, judged.violations[0])
+
+
+def _led_up(events: Sequence[Event], broke: Violation) -> Iterator[str]:
+    """The last events before it, and of those before them faults, ends of nodes, and what became of its message."""
+    at = broke.seq
+    early = [
+        each.seq
+        for each in events[: max(0, at - BEFORE)]
+        if each.kind in TURNS or (broke.message is not None and each.message == broke.message)
+    ]
+    before = -1
+    for seq in [*early[-EARLY:], *range(max(0, at - BEFORE), min(at + AFTER + 1, len(events)))]:
+        event = events[seq]
+        if seq > before + 1 and before >= 0:
+            yield "       ..."
+        yield f"{'>' if seq == at else ' '} {seq:6d} {event.t / 1e6:12.3f} ms  {event.words(_the)}"
+        before = seq
 
 
 def _the(node: str | None) -> str:

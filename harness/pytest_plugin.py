@@ -63,7 +63,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
             told = f"pytest.mark.{MARK} takes {', '.join(ARGUMENTS)}, each by name, not {', '.join(wrong)}"
             pytest.fail(told, pytrace=False)
         asked |= mark.kwargs
-    seed = asked["seed"] or request.node.nodeid.rpartition("/")[2]
+    seed = asked["seed"] or "::".join([request.node.path.name, *request.node.nodeid.split("::")[1:]])
     folder = request.config.rootpath / FOLDER
     with contextlib.ExitStack() as stack:
         try:

@@ -17,7 +17,7 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.resources.abc import Traversable
 from types import ModuleType
 
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import UsageError, meant
 
 DISTRIBUTION = "pairproof"
 PLUGINS = "PAIRPROOF_PLUGINS"
@@ -85,7 +85,7 @@ def find(group: str, name: str) -> object:
     """The object registered as ``name``; a :class:`UsageError` that lists the valid names otherwise."""
     found = _group(group).get(name)
     if found is None:
-        raise UsageError(f"unknown {group[:-1]} {name!r}; valid: {', '.join(names(group)) or 'none'}")
+        raise UsageError(f"unknown {group[:-1]} {name!r}{meant(name, names(group))}")
     return found.load()
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from reprlib import repr as short
 
 from pairproof.harness import resolve
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import UsageError, meant
 from pairproof.harness.operation import Argument, Operation
-from pairproof.harness.schedule import FORMAT, Op, Schedule
+from pairproof.harness.schedule import FORMAT, Args, Op, Schedule
 
 MAX_OPS = 10_000
 MAX_SETTINGS = 1_000
@@ -29,7 +29,12 @@ def from_json(data: object) -> Schedule:
         raise UsageError(f"a schedule has at most {MAX_OPS} operations, not {len(ops)}")
     check_text(seed, "a schedule's seed", MAX_SEED_CHARS)
     _check_settings(settings)
-    return Schedule(settings, seed, tuple(_op(number, each) for number, each in enumerate(ops)))
+    return Schedule(settings, seed, tuple(_numbered(number, each) for number, each in enumerate(ops, 1)))
+
+
+def check_op(do: str, args: Args) -> None:
+    """UsageError in one line for what is no operation, or lacks an argument."""
+    _op("a program", do, args)
 
 
 def check_text(text: str, what: str, limit_chars: int) -> None:
@@ -63,19 +68,23 @@ def _is_scalar(value: object) -> bool:
     return isinstance(value, int) and -(2**63) <= value < 2**63
 
 
-def _op(number: int, data: object) -> Op:
+def _numbered(number: int, data: object) -> Op:
+    """``number``: its place in the program, from 1."""
     match data:
         case [str(do), dict(args)]:
-            pass
+            return _op(f"operation {number}", do, args)
         case _:
             raise UsageError(f"operation {number} is not [name, arguments]: {short(data)}")
+
+
+def _op(where: str, do: str, args: Args) -> Op:
     operation = resolve.operations().get(do)
     if operation is None:
-        raise UsageError(f"operation {number}: unknown {short(do)}; valid: {', '.join(resolve.operations())}")
+        raise UsageError(f"{where}: unknown {short(do)}{meant(do, resolve.operations())}")
     for name, argument in operation.arguments.items():
-        _check_own(f"operation {number} ({do})", name, argument, args.get(name))
+        _check_own(f"{where} ({do})", name, argument, args.get(name))
     for name in args.keys() - operation.arguments.keys():
-        _check_other(f"operation {number} ({do})", operation, name, args[name])
+        _check_other(f"{where} ({do})", operation, name, args[name])
     return Op(do, args)
 
 
@@ -94,6 +103,6 @@ def _check_own(where: str, name: str, argument: Argument, value: object) -> None
 
 def _check_other(where: str, operation: Operation, name: object, value: object) -> None:
     if not operation.carries_fault:
-        raise UsageError(f"{where} has no argument {short(name)}; valid: {', '.join(operation.arguments)}")
+        raise UsageError(f"{where} has no argument {short(name)}{meant(name, operation.arguments)}")
     if not isinstance(name, str) or not _is_scalar(value):
         raise UsageError(f"{where}: {short(name)} must be a whole number, text, true or false, not {short(value)}")

@@ -49,6 +49,10 @@ class Summary(NamedTuple):
     again: int = 0
     """Trials that the machine spoilt, and that were played again."""
 
+    def __repr__(self) -> str:
+        broken = f"{len(self.findings)} findings" if self.findings else "nothing is violated"
+        return f"<Summary: {self.trials:,} trials, {self.events:,} events, {broken}>"
+
     @property
     def floors(self) -> list[Floor]:
         """What the searches met of what the profile demands."""

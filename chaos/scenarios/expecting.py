@@ -12,9 +12,9 @@ from collections.abc import Collection
 from pairproof.chaos.scenarios import amounts, fields
 from pairproof.chaos.scenarios.amounts import Bound
 from pairproof.chaos.scenarios.scenario import PHASES, Counts, Expect, Only, Phase, Step
-from pairproof.chaos.scenarios.yaml_tree import Spot, close_to
+from pairproof.chaos.scenarios.yaml_tree import Spot
 from pairproof.harness import deviations, registry, versions
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import UsageError, meant
 from pairproof.harness.history import kinds
 from pairproof.harness.rocketmq import deployments, places
 from pairproof.reference.core.calls import ANSWERS
@@ -57,7 +57,7 @@ def _only(spot: Spot) -> Only:
         else:
             name = part.removeprefix(NOT).strip()
             if name not in deviations.every():
-                spot.fail(f"{WHEN}: unknown deviation {name!r}{close_to(name, deviations.every())}, or a version: '<5'")
+                spot.fail(f"{WHEN}: unknown deviation {name!r}{meant(name, deviations.every())}, or a version: '<5'")
             known[name] = not part.startswith(NOT)
     return Only(text, tuple(ranges), known)
 
@@ -80,7 +80,7 @@ def _phases(when: str, spot: Spot, steps: Collection[Step]) -> list[Phase]:
         spot.fail(f"{when} is a mapping of a step's id to what is expected {when} its fault, not {spot.shown()}")
     for key, each in spot.value.items():
         if key not in ids:
-            each.fail(f"no step of the timeline has the id {key!r}{close_to(key, ids)}")
+            each.fail(f"no step of the timeline has the id {key!r}{meant(key, ids)}")
     return [Phase(when, key, _counts(fields.mapping(each, COUNTS, when))) for key, each in spot.value.items()]
 
 
@@ -102,8 +102,8 @@ def _bounds(what: str, spot: Spot, valid: Collection[str]) -> dict[str, Bound]:
         name, at, node = key.partition("@")
         if name not in valid:
             kind = {"statuses": "status", "events": "kind of event"}[what]
-            each.fail(f"unknown {kind} {name!r}{close_to(name, valid)}")
+            each.fail(f"unknown {kind} {name!r}{meant(name, valid)}")
         if at and node not in places.PROCESSES:
-            each.fail(f"unknown node {node!r}{close_to(node, places.PROCESSES)}")
+            each.fail(f"unknown node {node!r}{meant(node, places.PROCESSES)}")
         found[key] = fields.amount(each, key, amounts.bound)
     return found

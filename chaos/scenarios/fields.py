@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 
 from pairproof.chaos.scenarios import amounts
-from pairproof.chaos.scenarios.yaml_tree import Spot, close_to
+from pairproof.chaos.scenarios.yaml_tree import Spot
+from pairproof.harness.errors import meant
 from pairproof.harness.schedule import Args, Scalar
 
 MAX_TEXT = 4_000
@@ -22,7 +23,7 @@ def mapping(spot: Spot, known: Collection[str], what: str, required: Collection[
         spot.fail(f"{what} is a mapping of {', '.join(known)}, not {spot.shown()}")
     for key, value in spot.value.items():
         if key not in known:
-            value.fail(f"{what} has no key {key!r}{close_to(key, known)}")
+            value.fail(f"{what} has no key {key!r}{meant(key, known)}")
     for key in required:
         if key not in spot.value:
             spot.fail(f"{what} needs {key!r}")
@@ -71,7 +72,7 @@ def scalar(spot: Spot, what: str) -> Scalar:
 def one_of(spot: Spot, what: str, valid: Collection[str]) -> str:
     """A name that is known."""
     if not isinstance(spot.value, str) or spot.value not in valid:
-        spot.fail(f"unknown {what} {spot.shown()}{close_to(str(spot.value), valid)}")
+        spot.fail(f"unknown {what} {spot.shown()}{meant(str(spot.value), valid)}")
     return spot.value
 
 
@@ -113,7 +114,7 @@ def _filled(spot: Spot, written: str, values: Args) -> Scalar:
         return written
     for name in _VARIABLE.findall(written):
         if name not in values:
-            spot.fail(f"unknown variable {name!r}{close_to(name, values)}; each says which there are")
+            spot.fail(f"unknown variable {name!r}{meant(name, values)}; each says which there are")
     if whole_value := _VARIABLE.fullmatch(written):
         return values[whole_value[1]]
     return _VARIABLE.sub(lambda found: str(values[found[1]]), written)

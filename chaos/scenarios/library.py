@@ -10,9 +10,8 @@ from pathlib import Path
 
 from pairproof.chaos.scenarios import reading
 from pairproof.chaos.scenarios.scenario import Scenario
-from pairproof.chaos.scenarios.yaml_tree import close_to
 from pairproof.harness import registry
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import UsageError, meant
 
 ENDINGS = (".yaml", ".yml")
 
@@ -35,7 +34,7 @@ def find(given: str) -> Scenario:
     if Path(given).is_file():
         raise UsageError(f"{given} is a file, but not a scenario: a scenario is YAML and its name ends in .yaml")
     if given not in names():
-        raise UsageError(f"unknown scenario {given!r}{close_to(given, names())} (or name a file: my-scenario.yaml)")
+        raise UsageError(f"unknown scenario {given!r}{meant(given, names())} (or name a file: my-scenario.yaml)")
     return shipped(given)
 
 

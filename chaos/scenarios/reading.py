@@ -12,9 +12,9 @@ from pathlib import Path
 
 from pairproof.chaos.scenarios import expecting, fields, steps, timeline
 from pairproof.chaos.scenarios.scenario import Case, Scenario
-from pairproof.chaos.scenarios.yaml_tree import Spot, close_to, parse, read
+from pairproof.chaos.scenarios.yaml_tree import Spot, parse, read
 from pairproof.harness import judge, registry, resolve
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import UsageError, meant
 from pairproof.harness.schedule import Args, Scalar
 from pairproof.reference.core.versions import VERSIONS
 
@@ -181,5 +181,5 @@ def _differs(spot: Spot | None) -> dict[str, str]:
         spot.fail(f"differs says of a law why labs may disagree in it, not {spot.shown()}")
     for key, each in spot.value.items():
         if key not in known:
-            each.fail(f"unknown law {key!r}{close_to(key, known)}")
+            each.fail(f"unknown law {key!r}{meant(key, known)}")
     return {key: fields.text(each, f"the reason of {key}") for key, each in spot.value.items()}

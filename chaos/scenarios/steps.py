@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 from pairproof.chaos.scenarios import amounts, fields
 from pairproof.chaos.scenarios.scenario import Load, Step, When
-from pairproof.chaos.scenarios.yaml_tree import Spot, close_to
+from pairproof.chaos.scenarios.yaml_tree import Spot
 from pairproof.harness import resolve
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import UsageError, meant
 from pairproof.harness.interpreter import check_arguments
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import FORMAT, Args, Op, Scalar
@@ -69,7 +69,7 @@ def read_steps(spot: Spot | None, settings: Args) -> tuple[Step, ...]:
         if step.op.do == "heal":
             name = str(step.op.args["name"])
             if name not in by_id and name not in (each.op.args.get("name") for each in steps):
-                where.fail(f"heal: no fault before it has the id or the name {name!r}{close_to(name, by_id)}")
+                where.fail(f"heal: no fault before it has the id or the name {name!r}{meant(name, by_id)}")
             step = step._replace(op=Op("heal", {"name": by_id.get(name, name)}))
         if step.id is not None:
             if step.id in by_id:
@@ -143,7 +143,7 @@ def _op(do: str, spot: Spot, arguments: Mapping[str, Spot], settings: Args) -> O
             left = {key: value for key, value in args.items() if key not in ("node", "point", "nth")}
             name = str(args["name"])
             if name not in resolve.faults():
-                raise UsageError(f"unknown fault {name!r}{close_to(name, resolve.faults())}")
+                raise UsageError(f"unknown fault {name!r}{meant(name, resolve.faults())}")
             check_arguments(resolve.faults()[name], left)
     except UsageError as why:
         spot.fail(str(why).removeprefix("operation 0 ").replace(f"({do})", do, 1))

@@ -7,8 +7,6 @@ and tags, which would let a small file become an endless one.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -123,10 +121,3 @@ class _Tree:
         except (ValueError, OverflowError):
             here.fail(f"{node.value[:MAX_SHOWN]!r} cannot be read; put it in quotes if it is text")
         return value
-
-
-def close_to(name: str, valid: Iterable[str]) -> str:
-    """``; did you mean 'down'?``, or what is valid where nothing is close."""
-    listed = sorted(valid)
-    close = difflib.get_close_matches(name, listed, 1)
-    return f"; did you mean {close[0]!r}?" if close else f"; valid: {', '.join(listed) or 'none'}"

@@ -11,7 +11,6 @@ command line counts more. Read from the working directory only. What is wrong is
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import UsageError, meant
 
 FILE = Path("pairproof.toml")
 PYPROJECT = Path("pyproject.toml")
@@ -95,7 +94,7 @@ def defaults(name: str, command: click.Command, commands: Iterable[str]) -> dict
         return {}
     for table, values in found.tables.items():
         if table not in commands:
-            raise found.refused(f"unknown command {table!r}{_close(table, commands)}", table)
+            raise found.refused(f"unknown command {table!r}{meant(table, commands)}", table)
         if not isinstance(values, dict):
             raise found.refused(f"{table} must be a table of options, [{found.prefix}{table}]", "", table)
     return _told(found, name, command, found.tables.get(name, {}))
@@ -141,7 +140,7 @@ def _told(found: Found, table: str, command: click.Command, values: Mapping[str,
         option = options.get(key)
         if option is None or option.name is None:
             words = table.replace(".", " ")
-            raise found.refused(f"{words} has no option {key!r}{_close(key, options)}", table, key)
+            raise found.refused(f"{words} has no option {key!r}{meant(key, options)}", table, key)
         try:
             told[option.name] = _converted(option, value)
         except click.BadParameter as why:
@@ -152,7 +151,7 @@ def _told(found: Found, table: str, command: click.Command, values: Mapping[str,
 def _of_part(found: Found, table: str, group: click.Group, name: str, values: Any) -> dict[str, Any]:
     """``[chaos.run]``: of a command with commands of its own."""
     if name not in group.commands:
-        raise found.refused(f"{table} has no command {name!r}{_close(name, group.commands)}", table, name)
+        raise found.refused(f"{table} has no command {name!r}{meant(name, group.commands)}", table, name)
     if not isinstance(values, dict):
         raise found.refused(f"{name} must be a table of options, [{found.prefix}{table}.{name}]", table, name)
     return _told(found, f"{table}.{name}", group.commands[name], values)
@@ -176,9 +175,3 @@ def _converted(option: click.Option, value: Any) -> Any:
             each if not isinstance(option.type, click.types.StringParamType) else str(each), option, None
         )
     return many if option.multiple else value
-
-
-def _close(name: str, known: Iterable[str]) -> str:
-    listed = sorted(known)
-    close = difflib.get_close_matches(name, listed, 1)
-    return f"; did you mean {close[0]}?" if close else f"; valid: {', '.join(listed)}"

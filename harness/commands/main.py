@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import difflib
 import errno
 import importlib.util
 import io
@@ -32,7 +31,15 @@ import click
 from pairproof import __version__
 from pairproof.harness import extras, registry
 from pairproof.harness.commands import file
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_LAB, EXIT_USAGE, PairproofError, UsageError
+from pairproof.harness.errors import (
+    EXIT_HOLDS,
+    EXIT_INTERRUPTED,
+    EXIT_LAB,
+    EXIT_USAGE,
+    PairproofError,
+    UsageError,
+    meant,
+)
 
 EXIT_BROKEN_PIPE = 141
 DEBUG = "--debug"
@@ -59,9 +66,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         known = registry.names("commands")
         if args and args[0] not in known and not args[0].startswith("-"):
-            close = difflib.get_close_matches(args[0], known, 1)
-            hint = f" Did you mean {close[0]}?" if close else ""
-            raise click.UsageError(f"unknown command {args[0]!r};{hint} valid: {', '.join(known)}", ctx)
+            raise click.UsageError(f"unknown command {args[0]!r}{meant(args[0], known)}", ctx)
         name, found, rest = super().resolve_command(ctx, args)
         if name is not None and found is not None and not {"-h", "--help"} & set(rest):
             ctx.default_map = {name: file.defaults(name, found, known)}

@@ -33,6 +33,7 @@ from pairproof.harness.ports import Lab, Session, Target
 from pairproof.harness.ports.links import CanCutLink, CanShapeLink
 from pairproof.harness.ports.timing import POINTS
 from pairproof.harness.schedule import Args, Op, Schedule
+from pairproof.harness.schedule_json import check_op
 from pairproof.harness.search import paced, swarm
 from pairproof.harness.search.strategies import arguments, drawn_settings, fault_args
 from pairproof.harness.system import System
@@ -81,6 +82,7 @@ class PairMachine(RuleBasedStateMachine):
 
     def act(self, do: str, args: Args) -> None:
         """Execute an operation and remember it: the program is a schedule like any other."""
+        check_op(do, args)
         self.did.add(do)
         op = Op(do, self.system.within(args, self.settings))
         for each in (op,) if self.pace is None else self.pace.fit(op):

@@ -44,8 +44,8 @@ def test_what_the_file_says_counts_unless_the_command_line_says_otherwise(here: 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[chekc]\n", "pairproof.toml:1: unknown command 'chekc'; did you mean check?"),
-        ("# a\n\n[check]\ntrails = 5\n", "pairproof.toml:4: check has no option 'trails'; did you mean trials?"),
+        ("[chekc]\n", "pairproof.toml:1: unknown command 'chekc'; did you mean 'check'?"),
+        ("# a\n\n[check]\ntrails = 5\n", "pairproof.toml:4: check has no option 'trails'; did you mean 'trials'?"),
         ('[check]\ntrials = "many"\n', "pairproof.toml:2: trials: a whole number is wanted, not 'many'"),
         ("[check]\ntrials = 0\n", "pairproof.toml:2: trials: 0 is not in the range"),
         ("[check]\ntrials = [5]\n", "pairproof.toml:2: trials: one value is wanted, not a list"),
@@ -68,9 +68,9 @@ def test_what_is_wrong_is_told_with_its_line(here: Path, text: str, says: str, c
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[chaos.rnu]\n", "pairproof.toml:1: chaos has no command 'rnu'; did you mean run?"),
+        ("[chaos.rnu]\n", "pairproof.toml:1: chaos has no command 'rnu'; did you mean 'run'?"),
         ("[chaos]\nrun = 3\n", "pairproof.toml:2: run must be a table of options, [chaos.run]"),
-        ('[chaos.run]\nlba = "sim"\n', "pairproof.toml:2: chaos run has no option 'lba'; did you mean lab?"),
+        ('[chaos.run]\nlba = "sim"\n', "pairproof.toml:2: chaos run has no option 'lba'; did you mean 'lab'?"),
     ],
 )
 def test_commands_of_commands_have_tables_too(here: Path, text: str, says: str, capsys: Any) -> None:
