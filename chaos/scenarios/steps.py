@@ -146,7 +146,7 @@ def _op(do: str, spot: Spot, arguments: Mapping[str, Spot], settings: Args) -> O
                 raise UsageError(f"unknown fault {name!r}{meant(name, resolve.faults())}")
             check_arguments(resolve.faults()[name], left)
     except UsageError as why:
-        spot.fail(str(why).removeprefix("operation 0 ").replace(f"({do})", do, 1))
+        spot.fail(str(why).removeprefix("operation 1 ").replace(f"({do})", do, 1))
     _check_places(spot, args, settings)
     return Op(do, args)
 

@@ -116,7 +116,7 @@ def test_debug_shows_the_traceback_wherever_it_stands(capfd: Any, line: list[str
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (["acts"], "unknown command 'acts'; Did you mean act? valid: act"),
+        (["acts"], "unknown command 'acts'; did you mean 'act'?"),
         (["zzz"], "unknown command 'zzz'; valid: act"),
         (["--nonsense"], "No such option"),
         (["act"], "Missing argument 'HOW'"),

@@ -96,7 +96,7 @@ def test_it_is_read_bounded_and_made_simpler() -> None:
     asked = Op("ask", {"times": 9, "loudly": True, "whom": "a"})
     schedule = Schedule({}, "s", (asked,))
     assert from_json(schedule.to_json()) == schedule
-    with pytest.raises(UsageError, match=r"operation 0 \(ask\): times must be 9 at most, not 10"):
+    with pytest.raises(UsageError, match=r"operation 1 \(ask\): times must be 9 at most, not 10"):
         from_json(schedule._replace(ops=(Op("ask", {**asked.args, "times": 10}),)).to_json())
     small = shrink.shrink(SYSTEM, schedule, lambda each: asks(each) == 1)
     assert small.ops == (Op("ask", {"times": 1, "loudly": False, "whom": "a"}),)

@@ -12,11 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from pairproof.harness import judge, pair, registry
+from pairproof.harness import judge, pair, registry, resolve
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.law import Law
+from pairproof.harness.interpreter import run_trial
+from pairproof.harness.law import Law, Violation
+from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trial import Finding
+from pairproof.harness.verdict import Judgement, Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 300
@@ -53,7 +57,22 @@ def mine(name, id, needs="ok"):
         "id": id, "promise": "x", "source": "x", "needs": frozenset({needs}), "on_ok": on_ok,
     })
 
+def odd(**given):
+    return type("T", (mine("a", "b"),), given)
+
 """
+
+
+CALLS = {
+    "play(pair.op('sned'))": "operation 1: unknown 'sned'; did you mean 'send'?",
+    "play(pair.op('send', producr=0))": "operation 1 (send) needs producer as int",
+    "play([pair.op('send')])": "play takes operations, each made by pair.op or pair.fault, not [",
+    "play(pair.fault('memory_limit', node='master'))": "but not all was done: memory_limit: this lab has no CanLimit",
+    "explore(trials=-1)": "trials of a search are a number above 0, not -1",
+    "explore(trials='5')": "trials of a search are a number above 0, not '5'",
+    "explore(seconds=0)": "seconds of a search are a number above 0, not 0",
+}
+"""What is wrong with a call, and what is said of it."""
 
 
 def suite(folder: Path, text: str, *arguments: str) -> tuple[int, str]:
@@ -109,6 +128,41 @@ class TestPair:
     assert main(["cases", "add", str(finding), "--folder", str(tmp_path / "cases")]) == 0
 
 
+def test_a_story_is_told_also_where_nothing_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / ".pairproof").write_text("a file, where a folder should be")
+    code, said = suite(
+        tmp_path,
+        LAW
+        + """
+@pytest.mark.pairproof(laws=[NoStop])
+def test_red(pair):
+    late = pair.op("advance", ms=1_000)
+    send = pair.op("send", producer=0, size=300, wait=True, queue=0)
+    pair.play(late, send, send, send, late, late, pair.fault("kill", node="slave"))
+""",
+    )
+    assert code == 1 and "no-stop is violated: slave was killed" in said and "Traceback" not in said
+    assert "the smallest program that shows it, of 7 operations:" in said
+    assert "it could not be kept: File exists" in said and "replay" not in said
+
+
+def test_what_led_up_to_it_begins_with_the_faults() -> None:
+    program = [
+        Op("fault", {"name": "pause", "node": "slave"}),
+        *[Op("send", {"producer": 0, "size": 300, "wait": True, "queue": 0})] * 9, Op("advance", {"ms": 6_000}),
+        Op("fault", {"name": "kill", "node": "master"}), Op("advance", {"ms": 10}),
+    ]  # fmt: skip
+    trial = run_trial(resolve.lab("sim"), resolve.target("reference"), Schedule({}, "s", tuple(program)))
+    killed = next(each for each in trial.events if each.kind == "crash")
+    verdict = Judgement("x", Verdict.VIOLATED, 1, 1, (Violation(killed.seq, killed.t, "killed"),))
+    shown = trial._replace(judgements=[verdict])
+    finding = Finding("x", "killed", "reference", "sim", 0, 0, shown.schedule, 4)
+    told = list(pair.story(finding, shown, []))
+    begun = next(at for at, line in enumerate(told) if "fault pause begins: node slave" in line)
+    assert told[begun - 1] == "what led up to it:" and told[begun + 1] == "       ..."
+    assert sum(line.startswith(">") for line in told) == 1 and len(told) < 50
+
+
 def test_what_is_wrong_with_a_mark_is_one_line(tmp_path: Path) -> None:
     marks = {
         'target="smiulation"': "unknown target 'smiulation'; valid: reference",
@@ -118,22 +172,32 @@ def test_what_is_wrong_with_a_mark_is_one_line(tmp_path: Path) -> None:
         "limit_s=0": "limit_s is a number of seconds above 0, not 0",
         'laws=["no-law"]': "unknown law 'no-law'",
         "laws=[int]": "is not a law; name one, or derive a class from pairproof.Law",
-        'laws="log-prefix"': "laws is a list, ['log-prefix'], not a text",
+        'laws="log-prefix"': "laws is a list, ['log-prefix'], not what stands in it",
         "laws=[type('Bare', (pairproof.Law,), {})]": "the law Bare has no id and no promise and no source and no needs",
         "laws=[mine('a', 'twin'), mine('b', 'twin')]": "two laws are called 'twin'; give each an id",
-        "laws=[mine('a', 'odd', 'okk')]": "odd is not-observable: it needs okk, which nobody records here",
+        "laws=[mine('a', 'odd', 'okk')]": "the law a needs 'okk', which is no kind of event; did you mean 'ok'?",
+        "laws=[mine('a', 'seen', 'looked')]": "seen is not-observable: it needs looked, which nobody records here",
+        "laws=[mine('a', 'log-prefix')]": "law log-prefix is registered already; give yours another name",
+        "laws=[mine('a', '../../x')]": "the law a is called '../../x'; an id has letters, digits, '.', '_' and '-'",
+        "laws=[odd(on_okk=print)]": "the law T has a method on_okk, which is no kind of",
+        "laws=[odd(needs='ok')]": "is a set of kinds, such as frozenset({\"ok\"}), not 'ok'",
+        "laws=[odd(begin=lambda self: 1 / 0)]": "the law T cannot begin: ZeroDivisionError",
+        "laws=[odd(__init__=lambda self, of: None)]": "the law T sets itself up in __init__",
+        "laws=pairproof.Law": "laws is a list, ['Law'], not what stands in it",
+        "faults=3": "faults is a list, [3], not what stands in it",
+        "settings='a=b'": 'settings are a table, such as {"brokerRole": "SYNC_MASTER"}, not \'a=b\'',
+        "target=None": "target is a text, not None",
+        "seed=3": "seed is a text, not 3",
+        "limit_s=True": "limit_s is a number of seconds above 0, not True",
         "laws=[mine('a', 'raises')]": "raises is unknown: law crashed: KeyError: 'oops', at event",
-        'faults="kill"': "faults is a list, ['kill'], not a text",
+        'faults="kill"': "faults is a list, ['kill'], not what stands in it",
         'laws=["transact-hidden"]': "nothing is violated, but after 1 trial transact-hidden is vacuous",
     }
     tests = [f"@pytest.mark.pairproof({mark})\ndef test_{at}(pair): pair.play()\n" for at, mark in enumerate(marks)]
-    tests += [
-        f"def test_call_{at}(pair): pair.{call}\n"
-        for at, call in enumerate(("play(pair.op('sned'))", "play(pair.op('send', producr=0))", "explore(trials=-1)"))
-    ]
+    tests += [f"def test_call_{at}(pair): pair.{call}\n" for at, call in enumerate(CALLS)]
     code, said = suite(tmp_path, MINE + "\n".join(tests))
     assert code == 1 and "Traceback" not in said and "\nE  " not in said
-    for told in ("'sned'", "needs producer as int", "not less than none"):
+    for told in CALLS.values():
         assert told in said
     assert [says for says in marks.values() if says not in said] == []
 

@@ -41,18 +41,18 @@ def test_largest_values_are_still_a_schedule() -> None:
 @pytest.mark.parametrize(
     ("op", "complaint"),
     [
-        (["advance", {"ms": 3_600_001}], "operation 0 (advance): ms must be 3600000 at most, not 3600001"),
+        (["advance", {"ms": 3_600_001}], "operation 1 (advance): ms must be 3600000 at most, not 3600001"),
         (["advance", {"ms": 10**18}], "ms must be 3600000 at most"),
         (["step", {"events": 1_000_001}], "events must be 1000000 at most"),
         (["send", {**SEND, "size": 4 * 1024 * 1024 + 1}], "size must be 4194304 at most"),
         (["send", {**SEND, "producer": 2**31}], "producer must be 2147483647 at most"),
         (["send", {**SEND, "queue": 2**31}], "queue must be 2147483647 at most"),
         (["send", {**SEND, "wait": 1}], "needs wait as bool, not 1"),
-        (["send", {**SEND, "colour": 1}], "(send) has no argument 'colour'; valid: producer, size, wait, queue"),
+        (["send", {**SEND, "colour": 1}], "(send) has no argument 'colour'; valid: producer, queue, size, wait"),
         (["pull", {"reader": 2**31, "node": "slave", "queue": 0}], "reader must be 2147483647 at most"),
         (["arm", {**ARM, "nth": 1_000_001}], "nth must be 1000000 at most"),
-        (["join", {"group": 10, "consumer": 0}], "operation 0 (join): group must be 9 at most, not 10"),
-        (["leave", {"group": 0, "consumer": 0, "lost": 0}], "operation 0 (leave) needs lost as bool, not 0"),
+        (["join", {"group": 10, "consumer": 0}], "operation 1 (join): group must be 9 at most, not 10"),
+        (["leave", {"group": 0, "consumer": 0, "lost": 0}], "operation 1 (leave) needs lost as bool, not 0"),
         (["topic", {"number": 0, "queues": 65, "node": "master"}], "queues must be 64 at most"),
         (["group", {"group": 0, "slowly": 4, "broker": 0, "node": "master"}], "slowly must be 3 at most"),
         (["misdirect", {"node": "slave", "queue": 0, "size": 1}], "has no argument 'size'; valid: node, queue"),
@@ -67,7 +67,7 @@ def test_largest_values_are_still_a_schedule() -> None:
         (["fault", {"name": "down", "link": ["ha"]}], "'link' must be a whole number, text, true or false, not ['ha']"),
         (["fault", {"name": "latency", "ms": 0.5}], "'ms' must be a whole number"),
         (["fault", {"name": "latency", "ms": None}], "'ms' must be a whole number"),
-        (["x" * 5_000, {}], "operation 0: unknown 'xxxxxxxxxxxx...xxxxxxxxxxxxx'; valid: advance, arm"),
+        (["x" * 5_000, {}], "operation 1: unknown 'xxxxxxxxxxxx...xxxxxxxxxxxxx'; valid: advance, arm"),
     ],
 )
 def test_operation_beyond_its_bounds_is_refused(op: Any, complaint: str) -> None:
@@ -100,6 +100,6 @@ def test_deeply_nested_operation_is_refused_in_one_short_line() -> None:
     nested: list[Any] = []
     for _ in range(900):
         nested = [nested]
-    with pytest.raises(UsageError, match="operation 0 is not") as found:
+    with pytest.raises(UsageError, match="operation 1 is not") as found:
         from_json(data(nested))
     assert len(str(found.value)) < 250
