@@ -260,8 +260,18 @@ class Explorer:
             self._allowance.end()
 
     def _shrink(self, trial: Trial, law: str) -> set[str]:
-        """Make a program small by one law, and keep a finding for every law that it violates; which these are."""
-        small = self._smaller(trial, law)
+        """Make a program small by one law, and keep a finding for every law that it violates; which these are.
+
+        Whatever ends that, what was found is kept as it is.
+        """
+        try:
+            small = self._smaller(trial, law)
+        except BaseException:
+            self._keep(trial, law, Small(trial.schedule, self.lab.name, trial))
+            raise
+        return self._keep(trial, law, small)
+
+    def _keep(self, trial: Trial, law: str, small: Small) -> set[str]:
         minimal, found = findings_of(self.lab, self.target, trial, law, small)
         # That this law is wanted was known before it was shrunk for, which counts, too.
         new = [each for each in found if (each.law == law or self._wants(each.law)) and not self._known(each)]
@@ -284,9 +294,14 @@ class Explorer:
             return Small(schedule, lab.name, trial)
         self._shrunk[law] += 1
         began = self._clock()
-        self.progress(0, None, f"shrinking: {law}")
+        tried = count()
+
+        def more() -> bool:
+            self.progress(next(tried), None, f"shrinking: {law}")
+            return self._effort.more()
+
         try:
-            found = repeated.small(lab, target, schedule, law, self._effort.more, self.laws)
+            found = repeated.small(lab, target, schedule, law, more, self.laws)
         finally:
             self._shrinking_s += self._clock() - began
             self._effort.end()

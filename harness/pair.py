@@ -166,7 +166,7 @@ class Pair:
         small = small or Small(trial.schedule, self.lab.name, trial)
         shown, found = findings_of(self.lab, self.target, trial, law, small)
         finding = next(each for each in found if each.law == law)
-        return self._broken(finding, shown, [each.law for each in found], len(trial.schedule.ops))
+        return self._broken(finding, shown, [each.law for each in found])
 
     def _late(self, meanwhile: str = "") -> Unsettled:
         return Unsettled(
@@ -207,10 +207,10 @@ class Pair:
             return f"it needs {', '.join(unseen)}, which nobody records here"
         return "the program gives it no case"
 
-    def _broken(self, finding: Finding, trial: Trial, laws: Sequence[str], of: int = 0) -> Broken:
-        """``laws``: all that the program violates; ``of``: how many operations it had before it was shrunk."""
+    def _broken(self, finding: Finding, trial: Trial, laws: Sequence[str]) -> Broken:
+        """``laws``: all that the program violates."""
         path = self.folder / case_name(finding.target, finding.lab, finding.law, finding.schedule.to_json())
-        told = [*story(finding, trial, self.laws, of)]
+        told = [*story(finding, trial, self.laws)]
         if others := [each for each in laws if each != finding.law]:
             told.append(f"the same program violates: {', '.join(others)}")
         try:
@@ -253,15 +253,16 @@ def using(
         yield Pair(target, lab, laws, settings, seed, folder, limit_s)
 
 
-def story(finding: Finding, trial: Trial, laws: Iterable[type[Law]], of: int = 0) -> Iterator[str]:
-    """What happened, in lines; ``of``: how many operations the program had before it was shrunk."""
+def story(finding: Finding, trial: Trial, laws: Iterable[type[Law]]) -> Iterator[str]:
+    """What happened, in lines."""
     promise = next((law.promise for law in laws if law.id == finding.law), "")
     yield f"{finding.law} is violated: {finding.text}"
     yield f"  the promise: {promise}"
     settings = ", ".join(f"{name}={value}" for name, value in finding.schedule.settings.items())
     yield f"  {finding.target} in {finding.lab}, seed {finding.schedule.seed!r}{f', {settings}' if settings else ''}"
     lines = list(finding.schedule.program())
-    yield f"the smallest program that shows it, of {of} operations:" if len(lines) < of else "the program:"
+    was = finding.original_ops
+    yield f"the smallest program that shows it, of {was} operations:" if len(lines) < was else "the program:"
     for number, line in enumerate(lines, 1):
         yield f"  {number:3d}  {line}"
     if not finding.schedule.ops:

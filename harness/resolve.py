@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
-from pairproof.harness import abilities, registry
+from pairproof.harness import abilities, extras, registry
 from pairproof.harness.errors import UsageError
 from pairproof.harness.operation import Operation
 from pairproof.harness.ports import Fault, Lab, Target
@@ -86,10 +86,19 @@ def takes(lab: Lab, target: Target) -> bool:
 def check_pair(lab: Lab, target: Target) -> None:
     """UsageError, with the labs that do, if the lab does not run the target."""
     if not takes(lab, target):
-        others = [name for name in registry.names("labs") if takes(find_lab(name), target)]
+        others = [told for name in registry.names("labs") if (told := _taking(name, target))]
         raise UsageError(
             f"lab {lab.name} does not run target {target.name}; labs that do: {', '.join(others) or 'none'}"
         )
+
+
+def _taking(name: str, target: Target) -> str:
+    """The lab's name, if it runs the target; with what to install first, if nobody can tell without."""
+    try:
+        with extras.told():
+            return name if takes(find_lab(name), target) else ""
+    except extras.Lacking as why:
+        return f"{name} ({why})"
 
 
 def playable(lab: Lab, target: Target) -> Target:

@@ -22,7 +22,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from pairproof.harness import deviations
 from pairproof.harness.verdict import Verdict
-from pairproof.reports import rejudging, scenarios
+from pairproof.reports import known_cases, rejudging, scenarios
 from pairproof.reports.model import Report, Row
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -55,6 +55,14 @@ def _suite(report: Report, run: Row) -> TestSuite:
     if not any(row["run"] == run["run"] and row["exercised"] for row in report.by_run):
         case = TestCase("something was judged", f"{run['target']}.{run['lab']}", 0)
         case.result = [Error("no trial gave any law anything to judge, so nothing is known", "unknown")]
+        suite.add_testcase(case)
+    for each in known_cases.of(run):
+        case = TestCase(f"case {_clean(str(each['case']))}", f"{run['target']}.{run['lab']}", 0)
+        told, bad = _clean(known_cases.told(each)), known_cases.verdict(each)
+        if bad == scenarios.VIOLATED:
+            case.result = [Failure(told, "violated")]
+        elif bad != scenarios.HOLDS:
+            case.result = [Error(told, "unknown")]
         suite.add_testcase(case)
     if run.get("floors"):
         case = TestCase("the searches met the profile's floors", f"{run['target']}.{run['lab']}", 0)

@@ -19,7 +19,7 @@ from pairproof.harness.runs import places, replays
 from pairproof.harness.runs.schema import FACTS
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.verdict import Demands, Standing, Verdict, conclusion, standing
-from pairproof.reports import objectives, rejudging, scenarios
+from pairproof.reports import known_cases, objectives, rejudging, scenarios
 from pairproof.reports.inputs import Corrupt, RunInput
 from pairproof.reports.measures import SPREADS, VERDICTS
 
@@ -176,7 +176,8 @@ def _described(run: RunInput, standings: Standings, histories: Iterable[Row]) ->
     # Laws that hold do not make a scenario come true.
     played = [row["verdict"] for row in run.scenarios]
     again = [rejudging.verdict(row) for row in histories if row["run"] == run.run]
-    said = scenarios.worst([verdict.value, *played, *again])
+    known = [known_cases.verdict(each) for each in known_cases.of(facts)]
+    said = scenarios.worst([verdict.value, *played, *again, *known])
     # A run that was killed never came to write some of its facts; its scenarios are a table of their own.
     told = {name: value for name, value in {**dict.fromkeys(FACTS), **facts}.items() if name != "scenarios"}
     told |= {"floors": [each._asdict() for each in demanded], "floors_missed": missed}
@@ -205,7 +206,9 @@ def headline(runs: Sequence[Row], by_run: Iterable[Row], played: Sequence[Row] =
     laws, told = _headline_of_laws(runs, rows) + _of_floors(runs), scenarios.sentence(played)
     amiss = any(row["verdict"] != scenarios.HOLDS for row in played)
     first = amiss and not any(row["verdict"] == Verdict.VIOLATED for row in rows)
-    return " ".join(filter(None, (told, laws) if first else (laws, told)))
+    known = known_cases.sentence(runs)
+    said = (told, laws) if first else (laws, told)
+    return " ".join(filter(None, (known, *said) if any(known_cases.amiss(runs)) else (*said, known)))
 
 
 def _of_floors(runs: Iterable[Row]) -> str:

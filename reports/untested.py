@@ -4,7 +4,7 @@ judged, had no effect, or was skipped.
 
 from collections.abc import Iterator
 
-from pairproof.reports import effects
+from pairproof.reports import effects, known_cases
 from pairproof.reports.markdown import escape
 from pairproof.reports.model import Report
 
@@ -32,9 +32,11 @@ def _judged_otherwise(report: Report) -> Iterator[str]:
 
 
 def _demanded(report: Report) -> Iterator[str]:
+    for name, told in known_cases.amiss(report.runs):
+        yield f"known case of {escape(name)}: {escape(told)}"
     for run in report.runs:
-        for told in run.get("floors_missed") or ():
-            yield f"floor missed in {escape(run['run'])}: {escape(told)}"
+        for missed in run.get("floors_missed") or ():
+            yield f"floor missed in {escape(run['run'])}: {escape(missed)}"
     for row in report.by_run:
         if row["forbidden"]:
             remark = escape(row["remark"])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from pairproof.harness import registry
 from pairproof.harness.commands.output import say
 from pairproof.harness.errors import UsageError
 from pairproof.harness.runs.places import Place
@@ -43,6 +44,10 @@ def add(findings: tuple[Path, ...], folder: Path) -> None:
     for path, found in told:
         if not found["law"]:
             raise UsageError(f"{path} is a trial in which the lab failed, so it breaks no law; leave it out")
+        if found["law"] not in registry.names("laws"):
+            raise UsageError(
+                f"{path} is about {found['law']!r}, which only the test knows that found it; that test is the case"
+            )
     folder.mkdir(parents=True, exist_ok=True)
     for _, found in told:
         case = {name: each for name, each in found.items() if name not in OF_RUNS} | {"trial": -1, "shrunk_trial": -1}

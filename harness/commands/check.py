@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pairproof.harness import registry, resolve
-from pairproof.harness.commands import options, output
+from pairproof.harness.commands import options, output, suite
 from pairproof.harness.commands.exploration import Bounds, Request
 from pairproof.harness.errors import EXIT_LAB, UsageError, joined
 from pairproof.harness.profiles import KNOWN_BUGS, PROFILES, REAL_TIME_LABS, default, profile
@@ -83,11 +83,14 @@ def command(
     4 the lab failed. With --report the report is made in every case but 2.
     """
     request = _request(**asked)
-    known = 0 if cases is None else _played(cases, asked["target_name"], asked["lab_name"])
+    if junit is not None:
+        output.writable(junit, "--junit")
+    if cases is not None:
+        request.cases = _played(cases, asked["target_name"], asked["lab_name"])
     outcome = request.run()
     if json_to is not None:
         output.write_json(outcome.summary, json_to)
-    code = joined(outcome.code, known)
+    code = joined(outcome.code, suite.code(request.cases))
     if junit is not None:
         _made("show", outcome.folder, json_to, "--junit", str(junit))
     if report:
@@ -141,13 +144,13 @@ def make_report(folder: Path, json_to: str | None, engine: str) -> int:
     return _made("report", folder, json_to, "--engine", engine)
 
 
-def _played(cases: Path, target: str, lab: str) -> int:
-    """Say what becomes of known cases; the exit code."""
-    from pairproof.harness.commands import suite
-
+def _played(cases: Path, target: str, lab: str) -> list[suite.Told]:
+    """Say what becomes of known cases."""
     # Standard output may belong to the JSON answer.
     with contextlib.redirect_stdout(sys.stderr):
-        return suite.play(suite.files([cases]), target, lab, None, None)
+        found = suite.executed(suite.files([cases]), target, lab, None)
+        suite.tell(found)
+    return found
 
 
 def _made(command: str, folder: Path, json_to: str | None, *options: str) -> int:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pairproof.harness import floors, registry, resolve
 from pairproof.harness import verdict as verdicts
 from pairproof.harness.budget import Budget
-from pairproof.harness.commands import output
+from pairproof.harness.commands import output, suite
 from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, LabError, interrupted
 from pairproof.harness.profiles import Profile
 from pairproof.harness.search import known_bugs
@@ -108,6 +108,8 @@ class Request:
     keep: str
     runs: Path
     spoke: bool = False
+    cases: list[suite.Told] = field(default_factory=list)
+    """What became of those that were played before it."""
     failures: list[LabError] = field(default_factory=list)
     """Why processes ended that played trials, while others went on."""
     worst: Worst = field(default_factory=Worst)
@@ -210,10 +212,12 @@ class Request:
     def _demands(self) -> dict[str, list[str]]:
         # A third party's law may find nothing in it.
         # What it was made for judges as its laws say; another version may have nothing to judge by them.
-        made_for = self.lab.deterministic and not getattr(self.target, "releases", {})
+        # And a configuration that was brought may rule out what a law is about.
+        as_made = resolve.brought(self.target) is None and not getattr(self.target, "releases", {})
+        made_for = self.lab.deterministic and as_made
         listed = registry.own("laws") if made_for and resolve.system_of(self.target).corpus() else ()
         counts = Budget.of(self.profile, self.lab, self.bounds.seconds, self.bounds.trials).counts
-        counted = counts is not None and not self.profile.has_floors
+        counted = counts is not None and not self.profile.has_floors and resolve.brought(self.target) is None
         by_corpus = [law.id for law in self.laws if law.id in listed]
         return dict(zip(_DEMANDS, (by_corpus, [law.id for law in self.laws] if counted else []), strict=True))
 
@@ -229,6 +233,7 @@ class Request:
             "observes": sorted(self.lab.observes(self.target)),
             "laws": [law.id for law in self.laws],
             **self._demands(),
+            **({"cases": [each._asdict() for each in self.cases]} if self.cases else {}),
             "known_bugs": known_bugs.NONE if self.lab.deterministic else self.bounds.bugs,
             "keep": "all" if self.keep == "all" or self.profile.keep_one_in == 1 else self.profile.keep_one_in,
         }
@@ -255,6 +260,7 @@ class Request:
             "laws": {law: str(verdict) for law, verdict in sorted(found.verdicts.items())},
             "remarks": {law: each.remark for law, each in sorted(standings.items()) if each.remark},
             "judged_in_trials": {law: found.exercised.get(law, 0) for law in sorted(found.verdicts)},
+            "cases": [each._asdict() for each in self.cases],
             "violated": sorted(law for law, verdict in found.verdicts.items() if verdict is Verdict.VIOLATED),
             "findings": [
                 {

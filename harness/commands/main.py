@@ -224,13 +224,17 @@ def _drop_what_cannot_be_written() -> None:
 
 @contextlib.contextmanager
 def _terminable() -> Any:
-    """SIGTERM ends a command as Ctrl-C does, so a run that a CI system stops keeps what it recorded."""
+    """SIGTERM and SIGHUP end a command as Ctrl-C does, so a run that a CI system stops, or whose terminal is closed,
+    keeps what it recorded. Whoever starts it with one of them ignored (nohup) wants that."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt("ended by SIGTERM")
+        raise KeyboardInterrupt(f"ended by {signal.Signals(number).name}")
 
+    before = {}
     try:
-        before = signal.signal(signal.SIGTERM, interrupt)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, interrupt)
     except ValueError:
         # Signals belong to the main thread; elsewhere somebody else decides.
         yield
@@ -238,4 +242,5 @@ def _terminable() -> Any:
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

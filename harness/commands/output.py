@@ -115,14 +115,18 @@ def _write(text: str, where: str) -> None:
 
 
 def _writable(where: str) -> Path:
-    path = Path(where)
+    return writable(Path(where), JSON_OPTION)
+
+
+def writable(path: Path, option: str) -> Path:
+    """The file that is to be written in the end; UsageError now, if its folder is not there."""
     try:
         if path.is_dir():
-            raise UsageError(f"--json {where}: that is a folder; give --json last, or a file's name")
+            raise UsageError(f"{option} {path}: that is a folder; give {option} last, or a file's name")
         if not path.parent.is_dir():
-            raise UsageError(f"--json {where}: there is no folder {path.parent}; create it first")
+            raise UsageError(f"{option} {path}: there is no folder {path.parent}; create it first")
     except OSError as why:
-        raise UsageError(f"--json {where}: {why.strerror}; name another file") from None
+        raise UsageError(f"{option} {path}: {why.strerror}; name another file") from None
     return path
 
 

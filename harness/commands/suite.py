@@ -7,19 +7,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pairproof.harness.commands.output import progress, say, table, write_json
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED, UsageError
+from pairproof.harness.errors import (
+    EXIT_HOLDS,
+    EXIT_LAB,
+    EXIT_UNKNOWN,
+    EXIT_USAGE,
+    EXIT_VIOLATED,
+    CorruptRun,
+    UsageError,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from pairproof.harness.trial import Finding, Trial
 
 REPRODUCED, FLAKY, FIXED, UNKNOWN, FAILED = "REPRODUCED", "FLAKY", "FIXED", "UNKNOWN", "FAILED"
+INVALID = "INVALID"
 MEANINGS = {
     REPRODUCED: "each execution violates the law", FLAKY: "some executions violate the law, others do not",
     FIXED: "the law was judged, and held, in each execution",
     UNKNOWN: "no execution violates the law, and in some it could not be decided or had nothing to judge",
     FAILED: "the lab failed",
+    INVALID: "the file is not a case that can be played",
 }  # fmt: skip
-CODES = {REPRODUCED: EXIT_VIOLATED, FLAKY: EXIT_VIOLATED, FAILED: EXIT_LAB, UNKNOWN: EXIT_UNKNOWN, FIXED: EXIT_HOLDS}
+CODES = {
+    REPRODUCED: EXIT_VIOLATED, FLAKY: EXIT_VIOLATED, INVALID: EXIT_USAGE, FAILED: EXIT_LAB, UNKNOWN: EXIT_UNKNOWN,
+    FIXED: EXIT_HOLDS,
+}  # fmt: skip
 """In the order in which one counts for all."""
 MAX_CASES = 10_000
 
@@ -56,34 +69,50 @@ def play(
     paths: Sequence[Path], target: str | None, lab: str | None, repeat: int | None, json_to: str | None
 ) -> int:  # fmt: skip
     """Execute each case, say what became of it, and answer with the exit code."""
+    found = executed(paths, target, lab, repeat)
+    if json_to is not None:
+        write_json([each._asdict() for each in found], json_to)
+    if json_to != "-":
+        tell(found)
+    return code(found)
+
+
+def executed(paths: Sequence[Path], target: str | None, lab: str | None, repeat: int | None) -> list[Told]:
+    """What became of each case. One that cannot be played is told as such, and the others are played."""
+    found = []
+    with progress() as told:
+        for number, path in enumerate(paths):
+            told(number, len(paths), "cases")
+            try:
+                found.append(_played(path, target, lab, repeat))
+            except (UsageError, CorruptRun) as why:
+                found.append(Told(str(path), "", target or "", lab or "", INVALID, 0, 0, str(why)))
+    return found
+
+
+def tell(found: Sequence[Told]) -> None:
+    """Say it."""
+    rows = [(each.case, each.law, each.verdict, f"{each.showed} of {each.executed}", each.about) for each in found]
+    table("", ("case", "law", "is", "violated in", ""), rows)
+    counts = {each: sum(told.verdict == each for told in found) for each in MEANINGS}
+    for verdict, number in counts.items():
+        if number:
+            say(f"{number} {verdict}: {MEANINGS[verdict]}")
+
+
+def code(found: Sequence[Told]) -> int:
+    """The exit code."""
+    return next((code for verdict, code in CODES.items() if any(each.verdict == verdict for each in found)), EXIT_HOLDS)
+
+
+def _played(path: Path, target: str | None, lab: str | None, repeat: int | None) -> Told:
     from pairproof.harness import judge
     from pairproof.harness.commands import replay
     from pairproof.harness.runs.reader import named_finding, to_finding
 
-    # What is wrong with one is said before any is executed.
-    cases = [(path, to_finding(named_finding(path))) for path in paths]
-    judge.laws(sorted({case.law for _, case in cases if case.law}))
-    found = []
-    with progress() as told:
-        for number, (path, case) in enumerate(cases):
-            told(number, len(cases), "cases")
-            found.append(_played(path, replay.asked(case, target, lab), repeat, (target, lab) == (None, None)))
-    if json_to is not None:
-        write_json([each._asdict() for each in found], json_to)
-    if json_to != "-":
-        rows = [(each.case, each.law, each.verdict, f"{each.showed} of {each.executed}", each.about) for each in found]
-        table("", ("case", "law", "is", "violated in", ""), rows)
-        counts = {each: sum(told.verdict == each for told in found) for each in MEANINGS}
-        for verdict, number in counts.items():
-            if number:
-                say(f"{number} {verdict}: {MEANINGS[verdict]}")
-    return next((code for verdict, code in CODES.items() if any(each.verdict == verdict for each in found)), EXIT_HOLDS)
-
-
-def _played(path: Path, case: Finding, repeat: int | None, as_it_is: bool) -> Told:
-    from pairproof.harness.commands import replay
-
-    trials, failed = replay.again(path, case, repeat, as_it_is)
+    case = replay.asked(to_finding(named_finding(path)), target, lab)
+    judge.laws([case.law] if case.law else [])
+    trials, failed = replay.again(path, case, repeat, (target, lab) == (None, None))
     showed = sum(replay.reproduced(case, each) for each in trials)
     verdict = _verdict(case, trials, showed)
     about = str(failed) if failed is not None else "" if verdict != UNKNOWN else _doubt(case, trials)

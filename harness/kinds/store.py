@@ -58,8 +58,9 @@ class Looked(Event):
     node: str
     reading: int = column("op")
     """The reading; one of several nodes has one number."""
-    f: Literal["read", "final"]
-    """read: a client's call, while the trial goes on; final: the audit after it."""
+    f: Literal["read", "recovery", "final"]
+    """read: a client's call, while the trial goes on; recovery: the lab's audit at a start of the node; final: the one
+    after the trial."""
     role: Literal["source", "copy"] = column("status")
     """Whether clients write to the node, or it follows the one to which they do."""
 

@@ -44,6 +44,8 @@ class PromiseKept(Law):
         """Writes that the node that was asked may have lost before it answered."""
         self.ends: dict[str, list[tuple[int, int]]] = {}
         """By node: when it ended (``seq``), and how badly."""
+        self.born: dict[str, int] = {}
+        """By node: when it was started (``seq``)."""
         self.replaced: set[str] = set()
         """Nodes whose store is another one since they last ran."""
         self.found: dict[tuple[int, str], set[str]] = {}
@@ -83,6 +85,7 @@ class PromiseKept(Law):
     def on_start(self, event: Start) -> None:
         """From now on copies follow this node in what it has lost."""
         node = event.node
+        self.born[node] = event.seq
         self.replaced.discard(node)
         own = self.kept.get(node, {})
         for copy, kept in self.kept.items():
@@ -95,8 +98,7 @@ class PromiseKept(Law):
 
     def on_looked(self, event: Looked) -> None:
         found = self.found.pop((event.reading, event.node), set())
-        # An audit is no call: nobody writes meanwhile.
-        began = self.calls.get(event.reading, (event.seq, ""))[0] if event.f == "read" else event.seq
+        began = self._began(event)
         kept = self.kept.get(event.node, {})
         due = [write for write, (promised, _) in kept.items() if promised < began]
         self.judged += len(due)
@@ -105,6 +107,13 @@ class PromiseKept(Law):
             self._accuse(event, missing)
             for write in missing:
                 del kept[write]
+
+    def _began(self, event: Looked) -> int:
+        """Promises from before this event (``seq``) count for a reading."""
+        if event.f == "read":
+            return self.calls.get(event.reading, (event.seq, ""))[0]
+        # Nobody writes during the last audit; one at a start may be told after what was promised meanwhile.
+        return event.seq if event.f == "final" else self.born.get(event.node, event.seq)
 
     def _accuse(self, event: Looked, missing: list[str]) -> None:
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""

@@ -38,7 +38,7 @@ SHRINK_S = 120.0
 SHRINK_TRIALS = 20
 """Trials that shrinking one violation may at least play, however long they take."""
 SHRINK_CANDIDATES = 60
-"""For one violation, where trials and not seconds are the bound."""
+"""For one violation, where trials and not seconds are the bound; no longer than :data:`SHRINK_S` all the same."""
 SIMULATION = "sim"
 """The lab in which a violation is looked for first."""
 
@@ -54,20 +54,22 @@ class Effort:
         self.by_time = seconds is not None
         whole = seconds if seconds is not None else candidates
         self._left = inf if whole is None else float(whole)
-        self._until = self._began = 0.0
+        self._until = self._began = self._deadline = 0.0
         self._asked = 0
 
     def begin(self, trial_s: float = 0.0) -> bool:
         """Whether another may be shrunk; from here on its own bound counts. ``trial_s``: what a trial takes."""
         self._asked = 0
         self._began = self._now()
-        own = max(SHRINK_S, SHRINK_TRIALS * trial_s) if self.by_time else SHRINK_CANDIDATES
+        longest = max(SHRINK_S, SHRINK_TRIALS * trial_s)
+        self._deadline = self._clock() + longest
+        own = longest if self.by_time else SHRINK_CANDIDATES
         self._until = self._began + min(self._left, own)
         return self._left > 0
 
     def more(self) -> bool:
         """Whether another candidate may be executed; it is counted."""
-        may = self._now() < self._until
+        may = self._now() < self._until and self._clock() < self._deadline
         self._asked += may
         return may
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from junitparser import JUnitXml
 
 from pairproof.harness.commands import replay, suite
 from pairproof.harness.commands.main import main
@@ -96,13 +97,30 @@ def test_all_findings_of_a_run_are_played_and_their_replays_kept(run: Path, tmp_
     assert (run / "replays" / "0001.json").is_file()
 
 
-def test_what_is_no_case_is_said_before_any_is_played(cases: Path, tmp_path: Path, capsys: Any) -> None:
+def test_what_is_no_case_is_named_and_the_others_are_played(cases: Path, tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "empty").mkdir()
     assert main(["replay", str(tmp_path / "empty")]) == 2
     assert "holds no case (*.json); add some with pairproof cases add" in capsys.readouterr().err
-    (cases / "other.json").write_text("{}")
-    assert main(["replay", str(cases)]) == 2
-    assert "other.json is not a finding" in capsys.readouterr().err
+    (case,) = cases.iterdir()
+    found = json.loads(case.read_text())
+    wrong = {
+        "other": ({}, "other.json is not a finding"), "law": ({**found, "law": "no-such"}, "unknown law 'no-such'"),
+        "target": ({**found, "target": "nosuch"}, "unknown target 'nosuch'"),
+        "op": ({**found, "schedule": {**found["schedule"], "ops": [["sned", {}]]}}, "unknown 'sned'; did you mean"),
+    }  # fmt: skip
+    for name, (text, _) in wrong.items():
+        (cases / f"{name}.json").write_text(json.dumps(text))
+    code, rows = told(tmp_path, str(cases))
+    assert code == 1
+    by_name = {Path(row["case"]).stem: row for row in rows}
+    assert by_name.pop(case.stem)["verdict"] == "REPRODUCED"
+    assert {row["verdict"] for row in by_name.values()} == {"INVALID"}
+    assert [says for name, (_, says) in wrong.items() if says not in by_name[name]["about"]] == []
+    code, rows = told(tmp_path, str(cases), "--target", "reference")
+    assert code == 2 and {row["verdict"] for row in rows} == {"FIXED", "INVALID"}
+    capsys.readouterr()
+    assert main(["cases", "add", str(cases / "law.json"), "--folder", str(tmp_path / "more")]) == 2
+    assert "is about 'no-such', which only the test knows that found it" in capsys.readouterr().err
     assert main(["replay", str(cases), str(cases), "--events"]) == 2
     assert main(["cases", "add", str(cases / "other.json")]) == 2
     assert set(suite.CODES) == set(suite.MEANINGS)
@@ -116,5 +134,24 @@ def test_check_plays_cases_first_on_its_own_target(cases: Path, tmp_path: Path, 
     assert "1 FIXED" in said.err and "1 FIXED" not in said.out
     # Another bug, whose run of another law is green: the case alone is red.
     guilty = ["--target", "reference+answers_before_flush", "--law", "log-prefix"]
-    assert main([*asked[:5], *guilty, *asked[7:]]) == 1
+    files = ["--junit", str(tmp_path / "j.xml"), "--json", str(tmp_path / "j.json")]
+    assert main([*asked[:5], *guilty, *asked[7:], *files]) == 1
     assert "1 REPRODUCED" in capsys.readouterr().err
+    assert [each["verdict"] for each in json.loads((tmp_path / "j.json").read_text())["cases"]] == ["REPRODUCED"]
+    (suite_,) = JUnitXml.fromfile(str(tmp_path / "j.xml"))
+    failed = [each.name for each in suite_ if each.result]
+    (case,) = cases.iterdir()
+    assert failed == [f"case {case}"]
+    red = max((tmp_path / "runs").iterdir())
+    assert main(["report", "--engine", "local", str(red)]) == 1
+    page = (red / "report" / "index.html").read_text()
+    assert "<b>Known case</b>" in page and "Of 1 known case 1 is REPRODUCED." in page
+    assert main(["show", str(red)]) == 1
+
+
+def test_what_cannot_be_written_is_said_before_the_search(tmp_path: Path, capsys: Any) -> None:
+    for option in ("--junit", "--json"):
+        file = str(tmp_path / "no" / "f")
+        assert main(["check", "--trials", "5", "--runs", str(tmp_path / "runs"), option, file]) == 2
+        assert f"{option} {file}: there is no folder {tmp_path / 'no'}; create it first" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()

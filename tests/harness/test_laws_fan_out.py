@@ -200,6 +200,11 @@ def test_calls_whose_own_broker_or_way_is_touched_are_not_judged(place: str) -> 
     # Its connection may have died with that fault, and nobody has noticed.
     first = pull(pair(), "master", op=80).fault("latency", place).fault("latency", place, "off").fault("stall", "ha")
     assert_vacuous(LiveProgress, got(pull(first, "master"), "master", "info"))
+    # So may one that carried other calls than these.
+    for kind, columns in (("decide", {"queue_offset": 0}), ("try", {})):
+        used = pair().add(kind, node="master", process=90, op=8, f="ok", message="m", queue="t/0", **columns)
+        used.after(1).crash("master", "machine").start("master").after(1).fault("stall", "ha")
+        assert_vacuous(LiveProgress, got(pull(used, "master"), "master", "info"))
 
 
 def test_calls_to_a_broker_that_is_down_are_not_judged() -> None:

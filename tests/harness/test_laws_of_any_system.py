@@ -169,3 +169,12 @@ def test_a_node_that_ended_by_itself_is_another_law_s() -> None:
 def test_where_the_machine_stalled_nobody_knows_whether_it_would_have_converged() -> None:
     found = judged(Converges, pair().mark("heal").stall(800).after(900).mark("unsettled").events)
     assert found.verdict is Verdict.UNKNOWN
+
+
+def test_what_was_promised_while_a_node_was_audited_at_its_start_is_not_asked_of_that_audit() -> None:
+    """The reader saw the store before; what was promised before the start must be there."""
+    early = pair().written("w1", survives="machine").crash("master", "machine").start("master")
+    assert_broken(PromiseKept, early.reading("master", f="recovery"), "master does not hold w1")
+    late = pair().crash("master", "machine").start("master").written("w1", survives="machine")
+    assert_vacuous(PromiseKept, late.reading("master", f="recovery"))
+    assert_broken(PromiseKept, late.reading("master"), "master does not hold w1")

@@ -13,8 +13,9 @@ Source: the design: a broker's clients depend on that broker alone.
 """
 
 from pairproof.harness.history import MS, UNREADABLE, Event
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok, Try
 from pairproof.harness.kinds.node import Crash, Stop
+from pairproof.harness.rocketmq.kinds.transactions import Decide
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.answering import requests
 from pairproof.harness.rocketmq.places import MASTER
@@ -39,6 +40,12 @@ class LiveProgress(Law):
         """When a broker went down last, ns."""
         self.largest = 1
         """What the largest call so far spends on the way, in requests: an answer to a pull may bring its body."""
+
+    def on_decide(self, event: Decide | Try) -> None:
+        """Other calls have used its connection, too."""
+        self.first.setdefault(event.process, event.t)
+
+    on_try = on_decide
 
     def on_invoke(self, event: Invoke) -> None:
         self.first.setdefault(event.process, event.t)

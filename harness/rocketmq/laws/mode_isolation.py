@@ -20,11 +20,12 @@ Source: the design: brokers of different names share nothing.
 
 from pairproof.harness.content import waits_first
 from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok, Try
 from pairproof.harness.kinds.machine import Fault, Pause, Resume
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.metadata import Register
+from pairproof.harness.rocketmq.kinds.transactions import Decide
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.harness.rocketmq.settings import line, parse
@@ -191,6 +192,12 @@ class ModeIsolation(Law):
             self.holders[key] = None
 
     # Calls.
+
+    def on_decide(self, event: Decide | Try) -> None:
+        """Other calls have used its connection, too."""
+        self.first.setdefault(event.process, event.t)
+
+    on_try = on_decide
 
     def on_invoke(self, event: Invoke) -> None:
         first = self.first.setdefault(event.process, event.t)

@@ -17,12 +17,13 @@ answers a send.
 from typing import NamedTuple
 
 from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok, Try
 from pairproof.harness.kinds.machine import Fault, Pause
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
+from pairproof.harness.rocketmq.kinds.transactions import Decide
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import VALID
 from pairproof.harness.rocketmq.places import MASTER
@@ -160,6 +161,12 @@ class RoleFanOut(Law):
             self._settle(link, event)
 
     # Sends that healthy slaves alone can answer.
+
+    def on_decide(self, event: Decide | Try) -> None:
+        """Other calls have used its connection, too."""
+        self.first.setdefault(event.process, event.t)
+
+    on_try = on_decide
 
     def on_invoke(self, event: Invoke) -> None:
         self.first.setdefault(event.process, event.t)

@@ -1,0 +1,50 @@
+"""The known cases that a run played before its searches, as its fact ``cases`` tells: what they mean for a report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pairproof.reports.scenarios import FAILED, HOLDS, UNKNOWN, VIOLATED
+
+MEANS = {"REPRODUCED": VIOLATED, "FLAKY": VIOLATED, "FAILED": FAILED, "FIXED": HOLDS}
+"""What a run's verdict is by them; unknown for the others."""
+COLUMNS = ("case", "law", "verdict", "showed", "executed", "about")
+
+Row = Mapping[str, Any]
+
+
+def of(run: Row) -> list[Row]:
+    """Those of a run; what is not as a run writes it is left out."""
+    found = run.get("cases")
+    listed = found if isinstance(found, list) else []
+    return [each for each in listed if isinstance(each, dict) and each.keys() >= set(COLUMNS)]
+
+
+def verdict(case: Row) -> str:
+    """What it means for the run: violated, failed, unknown or holds."""
+    return MEANS.get(str(case["verdict"]), UNKNOWN)
+
+
+def sentence(runs: Iterable[Row]) -> str:
+    """``Of 5 known cases 4 are REPRODUCED, 1 is FIXED.``; empty without any."""
+    counts = Counter(str(each["verdict"]) for run in runs for each in of(run))
+    told = [f"{number} {'is' if number == 1 else 'are'} {what}" for what, number in sorted(counts.items())]
+    total = counts.total()
+    return f"Of {total} known case{'' if total == 1 else 's'} {', '.join(told)}." if told else ""
+
+
+def amiss(runs: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    """Of each that is not fixed: the run, and what became of it."""
+    for run in runs:
+        for each in of(run):
+            if verdict(each) != HOLDS:
+                yield str(run["run"]), told(each)
+
+
+def told(case: Row) -> str:
+    """One in a line."""
+    about = f": {case['about']}" if case["about"] else ""
+    law = f" ({case['law']}, violated in {case['showed']} of {case['executed']})" if case["law"] else ""
+    return f"{case['case']} is {case['verdict']}{law}{about}"
