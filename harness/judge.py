@@ -6,8 +6,10 @@ raises is unknown from there on and hears no more; the others never notice.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
+from pathlib import Path
 from types import MethodType
 from typing import NamedTuple
 
@@ -144,7 +146,7 @@ class Judge:
                 try:
                     law.end(self._last)
                 except Exception as why:
-                    self._retire(law, f"law crashed: {type(why).__name__}: {why}, at the end")
+                    self._retire(law, f"law crashed: {_crashed(why)}, at the end")
             found.append(_judgement(law))
         found.extend(_nothing(law.id, Verdict.NOT_OBSERVABLE) for law in self._blind)
         return found
@@ -185,7 +187,7 @@ class Judge:
         """A handler raised: its law is unknown. The handlers that have not heard this event yet."""
         left = handlers[handlers.index(handler) + 1 :]
         owner = handler.__self__
-        doubt = f"law crashed: {type(why).__name__}: {why}, at event {event.seq} ({event.kind})"
+        doubt = f"law crashed: {_crashed(why)}, at event {event.seq} ({event.kind})"
         if isinstance(owner, Law):
             self._retire(owner, doubt)
             return left
@@ -200,6 +202,12 @@ class Judge:
         law.doubt = law.doubt or doubt
         self._crashed.add(law)
         self._forget([law])
+
+
+def _crashed(why: Exception) -> str:
+    """What a law raised, and in which line of which file."""
+    at = traceback.extract_tb(why.__traceback__)[-1]
+    return f"{type(why).__name__}: {why} ({Path(at.filename).name}:{at.lineno})"
 
 
 def _willing(handlers: Sequence[Handler], node: str | None) -> list[Handler]:

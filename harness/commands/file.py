@@ -75,7 +75,8 @@ def _parsed(path: Path) -> Found | None:
             return None
         if path.stat().st_size > MAX_BYTES:
             raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes; options alone take less")
-        text = path.read_text(encoding="utf-8")
+        # Some editors begin a file with a mark that TOML does not know.
+        text = path.read_text(encoding="utf-8-sig")
         return Found(path, "", text, tomllib.loads(text))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as why:
         if path == PYPROJECT and "tool.pairproof" not in path.read_text(encoding="utf-8", errors="replace"):

@@ -216,7 +216,7 @@ def say_first_word(found: Summary) -> None:
     """Print what is known after the first seconds."""
     counts = Counter(str(verdict) for verdict in found.verdicts.values())
     said = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))
-    say(f"first verdict after {found.seconds:.1f} s and {found.trials:,} trials: {said}; going on")
+    say(f"first verdict after {found.seconds:.1f} s and {found.trials:,} trials: {said}")
 
 
 @contextlib.contextmanager

@@ -45,6 +45,7 @@ def test_what_the_file_says_counts_unless_the_command_line_says_otherwise(here: 
     ("text", "says"),
     [
         ("[chekc]\n", "pairproof.toml:1: unknown command 'chekc'; did you mean 'check'?"),
+        ("\ufeff[check]\ntrails = 5\n", "pairproof.toml:2: check has no option 'trails'; did you mean 'trials'?"),
         ("# a\n\n[check]\ntrails = 5\n", "pairproof.toml:4: check has no option 'trails'; did you mean 'trials'?"),
         ('[check]\ntrials = "many"\n', "pairproof.toml:2: trials: a whole number is wanted, not 'many'"),
         ("[check]\ntrials = 0\n", "pairproof.toml:2: trials: 0 is not in the range"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pairproof.harness import judge as judging
@@ -97,7 +99,8 @@ def test_a_law_that_crashes_is_unknown_and_harms_no_other(order: tuple[type[Law]
             assert judgement == Judgement("counting", Verdict.HOLDS, 3, 0)
         else:
             assert (judgement.verdict, judgement.judged) == (Verdict.UNKNOWN, 2)
-            assert judgement.doubt == "law crashed: ValueError: too loud, at event 1 (mark)"
+            told = r"law crashed: ValueError: too loud \(test_judge.py:\d+\), at event 1 \(mark\)"
+            assert re.fullmatch(told, judgement.doubt or "")
 
 
 def test_the_ledger_goes_on_after_a_law_crashed() -> None:
@@ -109,7 +112,8 @@ def test_the_ledger_goes_on_after_a_law_crashed() -> None:
 def test_a_law_that_crashes_at_the_end_is_unknown() -> None:
     found = verdicts((CrashingAtTheEnd, Counting), marks("warm"), live=False)
     assert [each.verdict for each in found] == [Verdict.UNKNOWN, Verdict.HOLDS]
-    assert found[0].doubt == "law crashed: ZeroDivisionError: nothing left, at the end"
+    told = r"law crashed: ZeroDivisionError: nothing left \(test_judge.py:\d+\), at the end"
+    assert re.fullmatch(told, found[0].doubt or "")
 
 
 def test_a_history_that_the_ledger_cannot_follow_leaves_every_law_unknown() -> None:
@@ -158,7 +162,7 @@ def test_laws_have_the_ledger_that_they_declare_and_share_it_with_those_of_one_t
 def test_a_ledger_that_crashes_leaves_the_laws_of_another_alone() -> None:
     found = verdicts((OfCounted, Counting), marks("warm", "bang", "end"), live=False)
     assert [each.verdict for each in found] == [Verdict.UNKNOWN, Verdict.HOLDS]
-    assert found[0].doubt == "ledger crashed: ValueError: too loud, at event 1 (mark)"
+    assert (found[0].doubt or "").startswith("ledger crashed: ValueError: too loud (test_judge.py:")
 
 
 @pytest.mark.parametrize("live", [False, True], ids=["list", "live"])

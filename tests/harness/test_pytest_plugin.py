@@ -189,7 +189,7 @@ def test_what_is_wrong_with_a_mark_is_one_line(tmp_path: Path) -> None:
         "target=None": "target is a text, not None",
         "seed=3": "seed is a text, not 3",
         "limit_s=True": "limit_s is a number of seconds above 0, not True",
-        "laws=[mine('a', 'raises')]": "raises is unknown: law crashed: KeyError: 'oops', at event",
+        "laws=[mine('a', 'raises')]": "raises is unknown: law crashed: KeyError: 'oops' (test_ours.py:",
         'faults="kill"': "faults is a list, ['kill'], not what stands in it",
         'laws=["transact-hidden"]': "nothing is violated, but after 1 trial transact-hidden is vacuous",
     }

@@ -201,9 +201,10 @@ class RealNode:
         self.halted = False
         self.pauses.clear()
 
-    def log_tail(self) -> str:
-        lines = self.lives_said().strip().splitlines()
-        return lines[-1] if lines else "it said nothing"
+    def log_tail(self, lines: int = 1) -> str:
+        """The last lines that its process wrote, in one."""
+        said = self.lives_said().strip().splitlines()[-lines:]
+        return " | ".join(said) or "it said nothing"
 
     def provide(self) -> None:
         """Put into a fresh store what an operator does before a node's first start; durable."""

@@ -43,6 +43,9 @@ HEALTHY_NS = 1_500 * MS
 INSTANT_NS = 300 * MS
 """The same of two things that a process does one right after the other."""
 
+LAST_LINES = 6
+"""Of the output of a node that does not come up: the cause is often not the last one."""
+
 
 class RealSession:
     """See the module. ``settings`` are complete: the target has filled in its defaults."""
@@ -92,7 +95,7 @@ class RealSession:
         for node in self.nodes.values():
             # On an empty store only what its own code raises is sure to be the node's failure.
             if not node.is_up and not node.program.is_bug(node.status()):
-                raise LabError(f"{node.name} does not come up; its last output: {node.log_tail()}")
+                raise LabError(f"{node.name} does not come up; its last output: {node.log_tail(LAST_LINES)}")
 
     def now(self) -> int:
         return self.evidence.now()
