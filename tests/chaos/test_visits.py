@@ -18,7 +18,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.laws.visitor_served import VisitorServed
 from pairproof.harness.rocketmq.served import said
-from pairproof.harness.rocketmq.testing import H
+from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.rocketmq.visits import BY_KEY, SERVED
 from pairproof.harness.rocketmq.visits_in_time import IN_TIME
 from pairproof.harness.schedule import Op, Schedule
@@ -185,3 +185,14 @@ def test_who_is_silent_has_said_nothing() -> None:
     assert_vacuous(VisitorServed, asked("who consumes", "timeout"))
     assert_broken(VisitorServed, asked("who consumes", "SYSTEM_BUSY"), "answered SYSTEM_BUSY")
     assert_vacuous(VisitorServed, asked("something that another version asks"))
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_broker_in_class_rollback_may_be_stuck(ahead: bool) -> None:
+    """It was a slave that had more than its master kept."""
+    history = pair().sent("m0").sent("m1").crash("master", "machine").restart("master", 100 if ahead else 200)
+    history.add("visit", node="slave", f="who consumes", status="SERVICE_NOT_AVAILABLE")
+    if ahead:
+        assert_vacuous(VisitorServed, history)
+    else:
+        assert_broken(VisitorServed, history, "answered SERVICE_NOT_AVAILABLE")

@@ -7,7 +7,8 @@ setting. In some simulated trials time passes in a visit, or it uses several con
 and brokers that are silent or whose connections end, pulls that wait, delayed messages. What is to be answered, or
 heard, stands in ``visits``.
 
-Left out: no answer, which says nothing; brokers of RocketMQ, whom a visit would change.
+Left out: no answer, which says nothing; brokers of RocketMQ, whom a visit would change; brokers in class rollback, whose
+queues may never get past what is broken in their log.
 Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockManager, RouteInfoManager,
 PullRequestHoldService, ScheduleMessageService.
 """
@@ -29,7 +30,7 @@ class VisitorServed(Law):
     def on_visit(self, event: Visit) -> None:
         served = SERVED.get(event.f)
         # A broker of the reference is never too busy for what visitors ask.
-        if served is None or event.status in SILENT:
+        if served is None or event.status in SILENT or event.node in self.ledger.rolled:
             return
         if event.f in BY_KEY and not keeps_index(self.ledger.config.get(event.node, {})):
             served = NOT_FOUND
