@@ -7,8 +7,8 @@ setting. In some simulated trials time passes in a visit, or it uses several con
 and brokers that are silent or whose connections end, pulls that wait, delayed messages. What is to be answered, or
 heard, stands in ``visits``.
 
-Left out: no answer, which says nothing; brokers of RocketMQ, whom a visit would change; brokers in class rollback, whose
-queues may never get past what is broken in their log.
+Left out: no answer, which says nothing; brokers of RocketMQ, whom a visit would change; brokers in class rollback,
+whose queues may never get past what is broken in their log.
 Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockManager, RouteInfoManager,
 PullRequestHoldService, ScheduleMessageService.
 """
