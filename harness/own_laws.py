@@ -63,4 +63,4 @@ def _check(law: type[Law]) -> None:
 
 def _check_kind(kind: str, what: str, known: Iterable[str]) -> None:
     if kind not in known:
-        raise UsageError(f"{what}, which is no kind of event{meant(kind, known)}")
+        raise UsageError(f"{what}, which is not a kind of event{meant(kind, known)}")

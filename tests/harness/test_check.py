@@ -130,8 +130,10 @@ def test_run_that_is_ended_at_any_moment_can_be_read(
     environment: dict[str, Any] = {**os.environ, "PYTHONUNBUFFERED": "1"}
     command = [*PAIRPROOF, "check", "--trials", "100000", "--seed", "s"]
     process = subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        # Whoever runs these tests may ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+    )  # fmt: skip
     try:
         until = time.monotonic() + 60
         while not list(tmp_path.glob("runs/*/trials/part-*.parquet")):
@@ -162,7 +164,11 @@ def chatty_report(engine: str, folder: str) -> None:
 @pytest.fixture
 def faked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     find = registry.find
-    monkeypatch.setattr(registry, "find", lambda group, name: chatty_report if name == "report" else find(group, name))
+
+    def found(group: str, name: str) -> object:
+        return chatty_report if (group, name) == ("commands", "report") else find(group, name)
+
+    monkeypatch.setattr(registry, "find", found)
     monkeypatch.chdir(tmp_path)
 
 

@@ -180,8 +180,9 @@ def test_what_is_no_finding_is_named(capsys: Any, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     assert main(["replay", str(tmp_path / "none.json")]) == 2
     assert main(["replay", str(tmp_path / "x.json")]) == 2
+    assert [line.partition(":")[0] for line in capsys.readouterr().err.splitlines()] == ["pairproof"] * 2
     assert main(["replay", str(tmp_path)]) == 2
-    assert [line.partition(":")[0] for line in capsys.readouterr().err.splitlines()] == ["pairproof"] * 3
+    assert "1 INVALID: the file is not a case" in capsys.readouterr().out
 
 
 def test_an_event_line_shows_only_what_the_event_uses() -> None:

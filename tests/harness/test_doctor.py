@@ -60,4 +60,4 @@ def test_what_is_short_or_not_installed_is_missing(
 
 def test_a_lab_that_nobody_knows_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--lab", "smi"]) == 2
-    assert "unknown lab 'smi'; valid: " in capsys.readouterr().err
+    assert "unknown lab 'smi'; did you mean 'sim'?" in capsys.readouterr().err
