@@ -154,7 +154,8 @@ class Store:
         """
         seen = self.copy_files((LOG,))
         if self._disk is not None:
-            self._disk.shut_down(flushed=keep == "all")
+            # A disk that is read-only takes nothing any more, and refuses to be asked.
+            self._disk.shut_down(flushed=keep == "all" and not self.is_read_only)
             end()
             self._reboot(self._disk)
             if keep in ("half", "hole"):

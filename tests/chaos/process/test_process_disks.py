@@ -74,6 +74,13 @@ def test_a_read_only_disk_takes_nothing_until_it_is_writable_again(device: Store
     place(device, {"newer": b""})
 
 
+@pytest.mark.parametrize("keep", ["none", "all", "half"])
+def test_a_machine_with_a_read_only_disk_may_lose_its_power(device: Store, keep: str) -> None:
+    device.read_only()
+    assert device.lose_power(keep, 0, nobody) == {"file_systems_shut_down": 1}
+    (device.path / "file").write_bytes(b"taken again")
+
+
 def test_a_broker_cannot_go_on_with_a_read_only_disk(node: MakeNode, device: Store) -> None:
     broker = node(storePathRootDir=device.path, flushDiskType="SYNC_FLUSH").start()
     sends(broker.address)
