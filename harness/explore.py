@@ -262,7 +262,7 @@ class Explorer:
     def _shrink(self, trial: Trial, law: str) -> set[str]:
         """Make a program small by one law, and keep a finding for every law that it violates; which these are.
 
-        Whatever ends that, what was found is kept as it is.
+        If shrinking is interrupted or fails, the finding keeps the program that was found.
         """
         try:
             small = self._smaller(trial, law)

@@ -225,7 +225,7 @@ def _drop_what_cannot_be_written() -> None:
 @contextlib.contextmanager
 def _terminable() -> Any:
     """SIGTERM and SIGHUP end a command as Ctrl-C does, so a run that a CI system stops, or whose terminal is closed,
-    keeps what it recorded. Whoever starts it with one of them ignored (nohup) wants that."""
+    keeps what it recorded. One that is ignored at the start (nohup) stays ignored."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt(f"ended by {signal.Signals(number).name}")

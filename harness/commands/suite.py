@@ -78,7 +78,7 @@ def play(
 
 
 def executed(paths: Sequence[Path], target: str | None, lab: str | None, repeat: int | None) -> list[Told]:
-    """What became of each case. One that cannot be played is told as such, and the others are played."""
+    """What became of each case. One that cannot be played is INVALID, and the others are played all the same."""
     found = []
     with progress() as told:
         for number, path in enumerate(paths):

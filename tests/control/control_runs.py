@@ -3,10 +3,9 @@
     python tests/control/control_runs.py --plain 300000 --whole 20000 --restless 9000 --seed S --out FOLDER [--part 1/4]
 
 Plain trials come from the seeded swarm, whole ones from the search of the same name, restless ones from ``restless``.
-Parts share a folder and may run
-side by side: part i of k plays the trials whose number is i - 1 modulo k. A part that is called again goes on where
-its count file says it stopped, so hours may be split as one likes; what a count file promises, its seed, target and
-part, must be the same then.
+Parts share a folder and may run side by side: part i of k plays the trials whose number is i - 1 modulo k. A part that
+is called again goes on where its count file says it stopped, so hours may be split as one likes; what a count file
+promises, its seed, target and part, must be the same then.
 
 In FOLDER: ``counts-i-of-k.json`` (numbers done, verdicts, what laws had doubts about), and for each trial with an alarm
 ``alarm-NAME-NUMBER-LAW.json``, which ``pairproof replay`` executes. A trial that raised is kept the same way, under the

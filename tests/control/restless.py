@@ -1,7 +1,7 @@
 """Cluster trials in which things go down and come back while calls are under way, over ways of up to 50 ms.
 
-What laws remember of an earlier life, and what answers bring that were sent before a restart, shows here a thousand
-times as often as in trials whose faults fall between two operations.
+What laws remember of an earlier life, and what answers bring that were sent before a restart, shows here almost
+two hundred times as often as in trials whose faults fall between two operations.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def test_run_that_is_ended_at_any_moment_can_be_read(
     command = [*PAIRPROOF, "check", "--trials", "100000", "--seed", "s"]
     process = subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        # Whoever runs these tests may ignore it.
+        # The tests may run under nohup.
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )  # fmt: skip
     try:
