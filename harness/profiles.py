@@ -65,6 +65,14 @@ PROFILES: dict[str, Profile] = {
             "all of the enumerated searches, then the three others for what is left of twenty minutes",
         ),
         Profile(
+            "broad",
+            1_200,
+            {"sweep": 0.13, "cuts": 0.04, "whole": 0.01, "swarm": 0.81, "machine": 0.01},
+            20_000,
+            "the most trials for the time: all of the enumerated searches, then mostly swarm trials, which cost a third "
+            "of the two others'",
+        ),
+        Profile(
             REAL,
             600,
             {"sweep": 0.35, "known-bugs": 0.2, "swarm": 0.15, "whole": 0.15, "machine": 0.15},
