@@ -106,6 +106,12 @@ def _within(kinds: Kinds, fault: ports.Fault) -> ports.Fault:
     return fault.without(beyond) if beyond and isinstance(fault, ports.IsSpecial) else fault
 
 
+def simulates(lab: Place | None) -> bool:
+    """Whether a schedule is for a lab in virtual time; for any lab, too."""
+    place = lab.lab if isinstance(lab, Hosted) else lab
+    return place is None or place.deterministic
+
+
 def doable(lab: Place, operations: Operations) -> dict[str, Operation]:
     """Those of the operations that a lab can do: all where it does not say."""
     kinds = _kinds(lab)

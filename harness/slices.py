@@ -20,7 +20,7 @@ from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.keeps import Keeps
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import machine, swarm, sweep
+from pairproof.harness.search import machine, pairs, swarm, sweep
 from pairproof.harness.search.paced import paced
 from pairproof.harness.system import Draw, Enumerate, System
 from pairproof.harness.trial import Trial
@@ -75,7 +75,7 @@ def enumerated(system: System) -> Mapping[str, Enumerate]:
 
 def seeded(system: System) -> Mapping[str, Draw]:
     """The searches that never end, by name."""
-    return {"swarm": partial(swarm.schedule, system), **system.seeded}
+    return {"pairs": partial(pairs.schedule, system), "swarm": partial(swarm.schedule, system), **system.seeded}
 
 
 @contextmanager

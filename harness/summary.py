@@ -18,6 +18,7 @@ DOING = {
     "known-bugs": "programs of known bugs",
     "cuts": "cut points",
     "whole": "cluster trials",
+    "pairs": "pairs of faults",
     "swarm": "seeded swarm",
     "machine": "Hypothesis state machine",
 }

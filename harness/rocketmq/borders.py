@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from random import Random
 
 from pairproof.harness import resolve
-from pairproof.harness.abilities import Hosted, Place
+from pairproof.harness.abilities import Place, simulates
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.story import AGING
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
@@ -148,9 +148,3 @@ def _uneven(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Sched
     dice = Random(f"{seed}/uneven/{number}")
     more = {name: dice.choice(values) for name, values in UNEVEN if dice.random() < UNEVEN_SHARE}
     return drawn._replace(settings={**drawn.settings, **more}) if more else drawn
-
-
-def simulates(lab: Place | None) -> bool:
-    """Whether a schedule is for a lab in virtual time; for any lab, too."""
-    place = lab.lab if isinstance(lab, Hosted) else lab
-    return place is None or place.deterministic

@@ -12,10 +12,10 @@ from __future__ import annotations
 from random import Random
 
 from pairproof.harness import resolve
-from pairproof.harness.abilities import Place
+from pairproof.harness.abilities import Place, simulates
 from pairproof.harness.ports import Fault
 from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.borders import simulates, varied
+from pairproof.harness.rocketmq.borders import varied
 from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.rocketmq.story import advance, heal, join
 from pairproof.harness.rocketmq.swarm import promoting_once

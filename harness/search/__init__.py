@@ -1,1 +1,1 @@
-"""Five searches over one kind of schedule, and what makes a failing one small."""
+"""Six searches over one kind of schedule, and what makes a failing one small."""

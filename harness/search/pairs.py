@@ -1,0 +1,45 @@
+"""Seeded pairs of faults: two of the sweep's in one trial, the second up to some events after the first.
+
+What one fault leaves behind, another one finds. All pairs at all event boundaries are some hundred millions, so each
+trial draws one; the program, and what falls into the faults, are the sweep's, and so is the price of a trial. In every
+second trial the first fault is over when the second one begins. A schedule is a function of (seed, number), of the
+target's system and of the faults that there are to draw.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from random import Random
+
+from pairproof.harness import resolve
+from pairproof.harness.abilities import Place, simulates
+from pairproof.harness.schedule import Args, Op, Schedule
+from pairproof.harness.search.sweep import LAST, SOON, variants
+from pairproof.harness.system import System
+
+LATEST = 24
+"""Events: a pair is at rest 21 to 35 of them after the sweep's base program has begun."""
+
+
+def schedule(system: System, seed: str, number: int, lab: Place | None = None) -> Schedule:
+    """The schedule with this number under this seed, with faults that this lab can inject (any, unless told)."""
+    dice, swept = Random(f"{seed}/pairs/{number}"), system.swept
+    at = dice.randrange(len(swept.modes))
+    settings = swept.modes[at].settings
+    faults = _faults(system, at, tuple(resolve.drawn(lab)))
+    if not faults:
+        return Schedule(settings, f"{seed}/{number}", (*swept.program(settings), *LAST))
+    first, second = (dice.choice(dice.choice(faults)) for _ in range(2))
+    before, between = (Op("step", {"events": dice.randint(0, LATEST)}) for _ in range(2))
+    over = (Op("heal", {"name": str(first["name"])}),) if dice.random() < 0.5 else ()
+    begun = (*swept.program(settings), before, Op("fault", first), between, *over, Op("fault", second))
+    sequels = [op for name in dict.fromkeys((first["name"], second["name"])) for op in swept.sequels.get(str(name), ())]
+    found = Schedule(settings, f"{seed}/{number}", (*begun, SOON, *swept.during, *LAST, *sequels))
+    return system.listed(found, number) if simulates(lab) else found
+
+
+@lru_cache(maxsize=64)
+def _faults(system: System, mode: int, names: tuple[str, ...]) -> list[list[Args]]:
+    """Of each fault that this mode sweeps, its variants."""
+    found = (list(variants(system, resolve.faults()[name], system.swept.modes[mode])) for name in names)
+    return [each for each in found if each]
