@@ -69,8 +69,8 @@ PROFILES: dict[str, Profile] = {
             1_200,
             {"sweep": 0.13, "cuts": 0.04, "pairs": 0.8, "whole": 0.01, "swarm": 0.01, "machine": 0.01},
             20_000,
-            "the most trials for the time: all of the enumerated searches, then mostly pairs of faults, which cost half "
-            "of a swarm trial and a fifth of a cluster trial",
+            "the most trials for the time: all of the enumerated searches, then mostly pairs of faults, which cost "
+            "less than half of a swarm trial",
         ),
         Profile(
             REAL,

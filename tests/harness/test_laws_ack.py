@@ -67,6 +67,15 @@ def test_an_answer_that_outlives_the_master_is_judged_by_what_was_reported_befor
     assert_holds(AckReplicated, late)
 
 
+@pytest.mark.parametrize("end", [lambda h: h.crash("master"), lambda h: h.stop("master")], ids=["crash", "stop"])
+def test_what_strangers_had_reported_is_forgotten_with_the_life_that_heard_it(end: Callable[[H], H]) -> None:
+    def ended(ms: int) -> H:
+        return end(pair().add("lab", f="sim", value=10 * MS).put("m0")).start("master").after(ms).ok("m0")
+
+    assert_holds(AckReplicated, ended(9))
+    assert_broken(AckReplicated, ended(11), "no slave had reported its end")
+
+
 def joined_late(message: str = "m1", trace: bool = True) -> H:
     """A slave without a log gets the master's last file, from 1000 on; m0 lies before that, m1 in it."""
     late = bare().put("m0").append("master", 100, FILE, "filler").put("m1").connect().report(0)

@@ -168,6 +168,15 @@ def test_what_expired_before_a_power_loss_is_not_lost_by_it() -> None:
     assert judged(LogFlushedSurvives, expired(100).events).broken == 0
 
 
+def test_what_expired_while_its_answer_was_on_its_way_is_not_lost_by_a_power_loss() -> None:
+    def expired(new_start: int) -> H:
+        put = pair(flushDiskType="SYNC_FLUSH").put("m0").replicate().add("expire", node="master", lo=new_start)
+        return put.ok("m0", "PUT_OK").crash("master", "machine").restart("master", 0).audit("recovery")
+
+    assert_broken(LogFlushedSurvives, expired(0), "m0 was on the master and is gone")
+    assert judged(LogFlushedSurvives, expired(100).events).broken == 0
+
+
 def test_a_loss_is_told_once() -> None:
     assert_broken(LogFlushedSurvives, power_loss().audit("recovery").audit("final"), "gone", times=1)
 

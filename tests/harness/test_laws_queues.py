@@ -448,6 +448,15 @@ def test_a_node_that_cannot_know_that_its_disk_has_lied_is_left_out(f: str, owes
         assert_holds(QueueWholeRecords, lacking)
 
 
+def test_what_one_node_holds_and_has_expired_on_the_other_is_not_compared() -> None:
+    def began(at: int) -> H:
+        history = bare().add("expire", node="master", lo=at)
+        return entries(entries(history, "master", 0, 6, digest=7), "slave", 0, 2, digest=8)
+
+    assert_vacuous(QueueDerivedEqual, began(200))
+    assert_broken(QueueDerivedEqual, began(100), "are not the same on master and slave")
+
+
 def test_queues_of_other_names_and_other_audits_are_not_compared() -> None:
     history = both(7, 7)
     entries(history, "master", 0, 1, "t/1", digest=5)

@@ -12,14 +12,14 @@ from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.slices import enumerated, seeded
 
 SIM = resolve.lab("sim")
-ENUMERATED, SEEDED = enumerated(SYSTEM), seeded(SYSTEM)
+ENUMERATED, SEEDED = enumerated(SYSTEM), seeded(SYSTEM).keys() - {"pairs"}
 SEARCHES = {*ENUMERATED, *SEEDED, "machine"}
 
 
 @pytest.mark.parametrize("name", sorted(PROFILES.keys() - {REAL, PROOF, "known-bugs"}))
 def test_every_profile_runs_every_search_and_spends_all_of_its_time(name: str) -> None:
     found = profile(name)
-    assert set(found.shares) == SEARCHES and min(found.shares.values()) > 0
+    assert set(found.shares) == SEARCHES | ({"pairs"} if name == "broad" else set()) and min(found.shares.values()) > 0
     assert sum(found.shares.values()) == pytest.approx(1)
 
 

@@ -16,7 +16,7 @@ they were on their way. Source: HAService.GroupTransferService
 """
 
 from pairproof.harness.kinds.client import SENDS, Ok
-from pairproof.harness.kinds.node import Config, Crash
+from pairproof.harness.kinds.node import Config, Crash, Stop
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 from pairproof.harness.rocketmq.places import MASTER
@@ -37,6 +37,10 @@ class AckReplicated(Law):
         """When the master's last life ended, ns."""
 
     def on_crash(self, event: Crash) -> None:
+        if event.node == MASTER:
+            self.died = event.t
+
+    def on_stop(self, event: Stop) -> None:
         if event.node == MASTER:
             self.died = event.t
 

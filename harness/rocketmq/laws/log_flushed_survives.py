@@ -26,6 +26,8 @@ class LogFlushedSurvives(Law):
     def begin(self) -> None:
         self.begun: dict[int | None, tuple[int, int, int]] = {}
         """Operations in flight: crashes of the master, of its machine, and losses of its store before they began."""
+        self.expired: dict[int | None, int] = {}
+        """Of operations in flight, where the log's first file began after files expired meanwhile."""
         self.stored: dict[str | None, bool] = {}
         """Messages on the master, and whether they were promised to be on its disk."""
         self.at_stake: dict[str | None, str] = {}
@@ -47,6 +49,7 @@ class LogFlushedSurvives(Law):
         if event.f == "send" and event.status in STORED:
             durable = event.status == PUT_OK and bool(event.waits) and self.ledger.sync_flush
             self._store(event, durable, began)
+        self.expired.pop(event.op, None)
 
     def on_deliver(self, event: Deliver) -> None:
         if event.node == MASTER and event.message not in self.stored:
@@ -60,6 +63,8 @@ class LogFlushedSurvives(Law):
         if message is None or losses != self.losses or (not durable and machine_crashes != self.machine_crashes):
             return
         if event.lo is not None:
+            if event.lo < self.expired.get(event.op, 0):
+                return
             self.where[message] = event.lo
         self.stored[message] = durable or self.stored.get(message, False)
         if crashes != self.crashes:
@@ -89,6 +94,7 @@ class LogFlushedSurvives(Law):
     def on_expire(self, event: Expire) -> None:
         """Gone with its file, wherever a log begins that is empty after the next crash."""
         if event.node == MASTER:
+            self.expired |= dict.fromkeys(self.begun, event.new_start)
             for message in [each for each in self.stored if self.where.get(each, 0) < event.new_start]:
                 del self.stored[message]
                 self.at_stake.pop(message, None)

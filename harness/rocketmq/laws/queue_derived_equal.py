@@ -9,7 +9,8 @@ The index's answers are judged only where both nodes must have dispatched all th
 
 Left out: nodes that a lying disk has left without a part of their queues, and that could not know it
 (:mod:`pairproof.harness.rocketmq.laws.spoiled`); slaves in class rollback, and logs that begin before that of a slave
-which was promoted (see the ledger); that queues are complete, see ``queue-whole-records``; and that they are right, see
+which was promoted (see the ledger); queues of which one node holds only what has expired on the other, which may begin
+them again at 0 if it lost them; that queues are complete, see ``queue-whole-records``; and that they are right, see
 ``queue-is-its-log``.
 Source: ConsumeQueue, IndexService.
 """
@@ -50,7 +51,7 @@ class QueueDerivedEqual(Dispatching):
     def on_entries(self, event: Entries) -> None:
         """A queue was read; compared when the other node's was."""
         other = self._other(event.queue, event)
-        if other is None:
+        if other is None or self._lies_before(event, other.node) or self._lies_before(other, event.node):
             return
         self.judged += 1
         if other.queue_offset != event.compared_from or other.digest != event.digest:
@@ -66,6 +67,10 @@ class QueueDerivedEqual(Dispatching):
         self.judged += 1
         if other.digest != event.digest:
             self.violate(event, f"the key {event.message} leads to other messages on {other.node} than on {event.node}")
+
+    def _lies_before(self, entries: Event, node: str | None) -> bool:
+        """Whether all messages of a queue that was read lie before another node's log, where they have expired."""
+        return entries.value is not None and entries.value <= self.ledger.starts.get(node or "", 0)
 
     def _other(self, name: str | None, event: Entries | Keys) -> Event | None:
         """What the same audit read of another node, if the two may be compared."""
