@@ -17,7 +17,7 @@ Source: ConsumeQueue, IndexService.
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.log import Append, Entries, Keys
+from pairproof.harness.rocketmq.kinds.log import Append, Entries, Expire, Keys
 from pairproof.harness.rocketmq.laws.dispatching import Dispatching
 from pairproof.harness.rocketmq.laws.spoiled import Spoiled
 
@@ -31,6 +31,8 @@ class QueueDerivedEqual(Dispatching):
     def begin(self) -> None:
         super().begin()
         self.spoiled = Spoiled()
+        self.expired: dict[str, int] = {}
+        """By node, where its log began when files last expired."""
         self.audit: int | None = None
         self.seen: dict[tuple[str, str | None], Event] = {}
         """What the present audit read first of each queue and key."""
@@ -47,6 +49,10 @@ class QueueDerivedEqual(Dispatching):
 
     def on_wipe(self, event: Wipe) -> None:
         self.spoiled.wiped(event)
+        self.expired.pop(event.node, None)
+
+    def on_expire(self, event: Expire) -> None:
+        self.expired[event.node] = event.new_start
 
     def on_entries(self, event: Entries) -> None:
         """A queue was read; compared when the other node's was."""
@@ -69,8 +75,8 @@ class QueueDerivedEqual(Dispatching):
             self.violate(event, f"the key {event.message} leads to other messages on {other.node} than on {event.node}")
 
     def _lies_before(self, entries: Event, node: str | None) -> bool:
-        """Whether all messages of a queue that was read lie before another node's log, where they have expired."""
-        return entries.value is not None and entries.value <= self.ledger.starts.get(node or "", 0)
+        """Whether all messages of a queue that was read lie where they have expired on another node."""
+        return entries.value is not None and entries.value <= self.expired.get(node or "", 0)
 
     def _other(self, name: str | None, event: Entries | Keys) -> Event | None:
         """What the same audit read of another node, if the two may be compared."""
