@@ -43,6 +43,7 @@ def test_every_fault_of_the_sweep_is_the_first_and_the_second_in_every_mode() ->
         assert {faults(each)[at] for each in DRAWN} == swept()
     modes = [dict(mode.settings) for mode in SYSTEM.swept.modes]
     assert all(any(mode.items() <= each.settings.items() for mode in modes) for each in DRAWN)
+    assert all(any(mode.items() <= each.settings.items() for each in DRAWN) for mode in modes)
     assert len({tuple(faults(each)[:2]) for each in DRAWN}) > 600
 
 

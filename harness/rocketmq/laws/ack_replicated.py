@@ -36,13 +36,11 @@ class AckReplicated(Law):
         self.died: int | None = None
         """When the master's last life ended, ns."""
 
-    def on_crash(self, event: Crash) -> None:
+    def on_crash(self, event: Crash | Stop) -> None:
         if event.node == MASTER:
             self.died = event.t
 
-    def on_stop(self, event: Stop) -> None:
-        if event.node == MASTER:
-            self.died = event.t
+    on_stop = on_crash
 
     def on_config(self, event: Config) -> None:
         if event.node == MASTER:

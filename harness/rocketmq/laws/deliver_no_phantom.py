@@ -1,10 +1,10 @@
 """``deliver-no-phantom``: what is delivered was sent: that message, from its own queue, byte for byte.
 
 Judged for every delivery, to consumers and to plain readers. Its key must be that of a send, its queue that send's and
-the one that was pulled. Where the master's appends are seen, its record must be one that was put at that place; and
-whatever another delivery, or a store reader at the node that delivered it, shows of the same message at the same place
-must be the same bytes, so body, key and tags are. A message that was sent once has one queue offset, whoever delivers
-it.
+the one that was pulled. Where the master's appends are seen, its record must be one that was put at that place. Every
+delivery of a message from one place must have the same bytes, and so must the record there that a store reader sees at
+a node that delivered it; body, key and tags are then the same. A message that was sent once has the same queue offset
+in all deliveries.
 
 Left out: delayed messages, which a restarted master may deliver again, see ``deliver-delayed``; clients that send again
 without saying so; a queue of a retry topic, which belongs to a group and not to its messages' senders; records of a
@@ -91,9 +91,9 @@ class DeliverNoPhantom(Law):
             self.violate(event, f"{event.node} delivered {where}; it was sent once, and was at {first} before")
 
     def on_record(self, event: Record) -> None:
-        """Another node's log may be spliced there from two masters' records, after a promotion."""
-        if (event.node, event.message, event.lo) not in self.givers or event.message in self.repeated:
+        """A node's log may be spliced from two masters' records after a promotion: only who delivered it is judged."""
+        if event.digest is None or (event.node, event.message, event.lo) not in self.givers:
             return
         known = self.digests.get((event.message, event.lo), event.digest)
-        if event.digest is not None and known != event.digest and "times" not in told(event.detail):
+        if known != event.digest and event.message not in self.repeated and "times" not in told(event.detail):
             self.violate(event, f"{event.message} was delivered with other bytes than {event.node} has at {event.lo}")
