@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from clients import Clients, Driver, Queue, all_keys, keys, messages
 from pairs import mixed
-from processes import JAVA, REFERENCE, Broker, Kind, NameServer, Program
+from processes import JAVA, REFERENCE, Broker, Kind, NameServer, Program, until
 
 pytestmark = pytest.mark.slow
 TOPICS = ("large", "small", "delayed")
@@ -43,7 +43,10 @@ def test_a_store_is_taken_over_whole(
     second = Broker(
         tmp_path / "second", taker, store, brokerRole="ASYNC_MASTER", namesrvAddr=namesrv.address, listenPort=first.port
     )
+    # A broker says that it runs before it has registered. What the first one had registered goes with its connection.
+    until(lambda: not any(map(clients.addresses, TOPICS)))
     running(second)
+    until(lambda: all(map(clients.addresses, TOPICS)))
     after = everything(clients)
     if ended == "killed":
         # Progress is written every few seconds only, a group's and that of delayed messages, which then come again.

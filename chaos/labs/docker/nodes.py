@@ -149,8 +149,13 @@ class NodeContainer(RealNode):
         return Cause.FAULT if self.is_starved(status) else super().cause(status)
 
     def is_starved(self, status: Status) -> bool:
-        """Whether the kernel has killed it for want of memory."""
-        return status == OUT_OF_MEMORY and self.container is not None and self.container.state().oom_killed
+        """Whether the kernel has killed it for want of memory.
+
+        Where a fault limits it, any kill that nobody asked for is one: the engine may say that it ended before it says why.
+        """
+        if status != OUT_OF_MEMORY or self.container is None:
+            return False
+        return bool(self.limits) or self.container.state().oom_killed
 
     def limit_memory(self) -> None:
         """Give it as much as faults allow. LabError if it uses more already, where the kernel refuses that."""

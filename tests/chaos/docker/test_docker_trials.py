@@ -213,3 +213,18 @@ def test_troubles_of_one_node_may_overlap_in_any_order(lab: DockerLab) -> None:
     session.on_nodes.resume(stopped)
     goes_on(session)
     session.close()
+
+
+def test_a_kill_under_a_limit_is_the_limit_s_though_the_engine_does_not_say_why(lab: DockerLab) -> None:
+    """Without a limit it is the lab's failure: ``test_docker_failures.py``."""
+    session = opened(lab)
+    assert isinstance(session, DockerSession)
+    small, slave = session.on_nodes.limit_memory("slave", 100), session.nodes["slave"]
+    slave.container.kill()
+    assert session.world.run_until(lambda: not slave.is_up, 60_000_000_000)
+    assert not slave.container.state().oom_killed
+    assert session.on_nodes.lift_memory(small) == {"processes_killed": 1, "limits_hit": 1}
+    session.on_nodes.restart("slave")
+    goes_on(session)
+    session.close()
+    assert [each.status for each in events(session, "crash", "slave")] == [None]
