@@ -73,7 +73,7 @@ def _suite(report: Report, run: Row) -> TestSuite:
         case = TestCase(f"known deviation: {row['id']}", f"{run['target']}.{run['lab']}", 0)
         case.system_out = _clean(deviations.told(row))
         suite.add_testcase(case)
-    if run["state"] != "complete":
+    if run["state"] != rejudging.COMPLETE:
         reason = f"{run['state']}{': ' if run.get('reason') else ''}{run.get('reason') or ''}"
         case = TestCase("the run came to its end", f"{run['target']}.{run['lab']}", 0)
         case.result = [Error(_clean(f"{reason}; what it had recorded is judged, and that is not all"), "unknown")]

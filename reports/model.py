@@ -203,7 +203,8 @@ def overall(runs: Iterable[Row]) -> str:
 def headline(runs: Sequence[Row], by_run: Iterable[Row], played: Sequence[Row] = ()) -> str:
     """The report in one sentence, or in two where scenarios were played: what is bad comes first."""
     rows = list(by_run)
-    laws, told = _headline_of_laws(runs, rows) + _of_floors(runs), scenarios.sentence(played)
+    laws = _headline_of_laws(runs, rows) + _of_floors(runs) + _of_states(runs)
+    told = scenarios.sentence(played)
     amiss = any(row["verdict"] != scenarios.HOLDS for row in played)
     first = amiss and not any(row["verdict"] == Verdict.VIOLATED for row in rows)
     known = known_cases.sentence(runs)
@@ -214,6 +215,13 @@ def headline(runs: Sequence[Row], by_run: Iterable[Row], played: Sequence[Row] =
 def _of_floors(runs: Iterable[Row]) -> str:
     poor = [str(run["run"]) for run in runs if run.get("floors_missed")]
     return f" The searches met less than the profile demands in {', '.join(poor[:MAX_NAMED])}." if poor else ""
+
+
+def _of_states(runs: Iterable[Row]) -> str:
+    """Why a report of which nothing is bad is no success: see :func:`pairproof.reports.rejudging.exit_code`."""
+    states = {str(run["run"]): run.get("state", rejudging.COMPLETE) for run in runs}
+    left = [f"{run} ({state})" for run, state in states.items() if state != rejudging.COMPLETE]
+    return f" Not complete: {', '.join(left[:MAX_NAMED])}{', ...' if len(left) > MAX_NAMED else ''}." if left else ""
 
 
 def _headline_of_laws(runs: Sequence[Row], rows: Sequence[Row]) -> str:

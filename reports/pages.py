@@ -224,7 +224,7 @@ def _index(report: Report) -> dict[str, Any]:
         "poor": [row for row in report.runs if row.get("floors_missed")],
         "missed": [row for row in report.faults if row["uses"] and not row["bit"]],
         "forbidden": [row for row in report.by_run if row["forbidden"]],
-        "unfinished": [row for row in report.runs if row["state"] != "complete"],
+        "unfinished": [row for row in report.runs if row["state"] != rejudging.COMPLETE],
         "cards": cards,
         "linked": _linked(report.findings),
         "few": [row for row in report.by_run if row["few"]],

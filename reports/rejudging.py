@@ -18,6 +18,8 @@ EXIT_CODES = {
     scenarios.UNKNOWN: EXIT_UNKNOWN, scenarios.SKIPPED: EXIT_UNKNOWN, scenarios.HOLDS: EXIT_HOLDS,
 }  # fmt: skip
 """By the verdict of a report."""
+COMPLETE = "complete"
+"""The state of a run that came to its end."""
 
 
 def verdict(row: Row) -> str:
@@ -80,4 +82,4 @@ def exit_code(verdict: str, states: Iterable[str], corrupt: bool) -> int:
     known = set(states)
     if code in (EXIT_HOLDS, EXIT_UNKNOWN) and "failed" in known:
         return EXIT_LAB
-    return EXIT_UNKNOWN if code == EXIT_HOLDS and (corrupt or known - {"complete"}) else code
+    return EXIT_UNKNOWN if code == EXIT_HOLDS and (corrupt or known - {COMPLETE}) else code

@@ -201,7 +201,7 @@ def read_finding(path: Path) -> Row:
     wrong = [name for name, kind in FINDING_FIELDS.items() if not isinstance(data.get(name), kind)]
     if wrong or "schedule" not in data:
         missing = ", ".join(wrong) or "schedule"
-        raise CorruptRun(f"{path} is not a finding (missing or wrong: {missing}); {REMEDY}")
+        raise CorruptRun(f"{path} lacks what a finding holds (missing or wrong: {missing}); {REMEDY}")
     return data
 
 

@@ -75,7 +75,7 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "other finding": (
         "findings/0001.json",
         lambda path: edit_json(path, law=7),
-        r"is not a finding \(.*law\); copy the whole folder",
+        r"lacks what a finding holds \(.*law\); copy the whole folder",
     ),
 }
 

@@ -51,6 +51,20 @@ def test_files_are_written_in_its_place(runs: Path, tmp_path: Path, capsys: pyte
     assert json.loads(files["json"].read_text())["verdict"] == "violated"
 
 
+def test_a_run_that_did_not_come_to_its_end_says_why_it_is_no_success(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--law", "log-prefix", "--jobs", "1", "--trials", "1", "--runs", str(tmp_path)]) == 0
+    (run,) = tmp_path.iterdir()
+    assert main(["show", str(run)]) == 0
+    assert "Not complete" not in capsys.readouterr().out
+    facts = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**facts, "state": "interrupted"}))
+    assert main(["show", str(run)]) == 3
+    said = capsys.readouterr().out.rstrip()
+    assert said.endswith(f"and every one holds. Not complete: {run.name} (interrupted)."), said
+
+
 def test_what_cannot_be_read_is_named(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "run.json").write_text("{")
