@@ -151,7 +151,8 @@ class NodeContainer(RealNode):
     def is_starved(self, status: Status) -> bool:
         """Whether the kernel has killed it for want of memory.
 
-        Where a fault limits it, any kill that nobody asked for is one: the engine may say that it ended before it says why.
+        Where a fault limits it, any kill that nobody asked for is one: the engine may say that it ended, and only then
+        why.
         """
         if status != OUT_OF_MEMORY or self.container is None:
             return False

@@ -89,7 +89,9 @@ class StoreTrouble(NodeTrouble):
     def turn_read_only(self, node: str) -> Taken:
         found, store = self.world.stored(node)
         self._needs(store.kind == "device", "a disk that turns read-only", store)
-        store.read_only()
+        # A flush that is under way at that very moment may be told that it is done, though nothing reached the disk.
+        with self.processes.standing_still(found):
+            store.read_only()
         return Taken(found, found.incarnation if found.is_up else 0, store.writable)
 
     def turn_writable(self, handle: Taken) -> Effect:

@@ -10,6 +10,7 @@ import pytest
 from real_labs import events, goes_on, opened, play, sends, sent, under, violated, within
 
 from pairproof.chaos.labs.process.lab import ProcessLab
+from pairproof.chaos.labs.real.stores import Store
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.abilities import part
 from pairproof.harness.history import MS
@@ -144,6 +145,33 @@ def test_what_befalls_a_disk_that_is_full_or_read_only_is_told_as_it_is(
     if lab.has_devices():
         refused = ("disk_full: the disk is read-only already: nothing can fill it",)
         assert trial.skipped == (refused if inner == "disk_full" else ())
+
+
+def test_nobody_is_told_that_a_flush_is_done_while_the_disk_turns_read_only(
+    lab: ProcessLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ext4 may say so of a flush that an error overtakes; who stands still has none under way."""
+    if not lab.has_devices():
+        pytest.skip("no loop devices here")
+    session = opened(lab)
+    seen: list[str] = []
+    turn = Store.read_only
+
+    def looked(store: Store) -> None:
+        seen.append(state(session.nodes["slave"].pid))
+        turn(store)
+
+    monkeypatch.setattr(Store, "read_only", looked)
+    handle = session.on_nodes.turn_read_only("slave")
+    assert seen == ["T"] and state(session.nodes["slave"].pid) != "T"
+    session.on_nodes.turn_writable(handle)
+    goes_on(session)
+    session.close()
+
+
+def state(pid: int | None) -> str:
+    """A process's state, as in /proc/PID/stat."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 @pytest.mark.parametrize(
