@@ -151,9 +151,9 @@ def test_nobody_is_told_that_a_flush_is_done_while_the_disk_turns_read_only(
     lab: ProcessLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ext4 may say so of a flush that an error overtakes; who stands still has none under way."""
+    session = opened(lab)
     if not lab.has_devices():
         pytest.skip("no loop devices here")
-    session = opened(lab)
     seen: list[str] = []
     turn = Store.read_only
 
