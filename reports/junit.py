@@ -57,7 +57,9 @@ def _suite(report: Report, run: Row) -> TestSuite:
         case.result = [Error("no trial gave any law anything to judge, so nothing is known", "unknown")]
         suite.add_testcase(case)
     for each in known_cases.of(run):
-        case = TestCase(f"case {_clean(str(each['case']))}", f"{run['target']}.{run['lab']}", 0)
+        # Runs of older versions do not say how long a case took.
+        seconds = float(each.get("seconds") or 0)
+        case = TestCase(f"case {_clean(str(each['case']))}", f"{run['target']}.{run['lab']}", seconds)
         told, bad = _clean(known_cases.told(each)), known_cases.verdict(each)
         if bad == scenarios.VIOLATED:
             case.result = [Failure(told, "violated")]

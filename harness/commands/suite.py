@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from pairproof.harness.commands.output import progress, say, table, write_json
@@ -48,6 +49,8 @@ class Told(NamedTuple):
     showed: int
     executed: int
     about: str
+    seconds: float = 0.0
+    """Spent on it, all its executions together."""
 
 
 def files(named: Iterable[Path]) -> list[Path]:
@@ -83,10 +86,12 @@ def executed(paths: Sequence[Path], target: str | None, lab: str | None, repeat:
     with progress() as told:
         for number, path in enumerate(paths):
             told(number, len(paths), "cases")
+            began = monotonic()
             try:
-                found.append(_played(path, target, lab, repeat))
+                became = _played(path, target, lab, repeat)
             except (UsageError, CorruptRun) as why:
-                found.append(Told(str(path), "", target or "", lab or "", INVALID, 0, 0, str(why)))
+                became = Told(str(path), "", target or "", lab or "", INVALID, 0, 0, str(why))
+            found.append(became._replace(seconds=round(monotonic() - began, 3)))
     return found
 
 

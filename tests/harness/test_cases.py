@@ -141,7 +141,7 @@ def test_check_plays_cases_first_on_its_own_target(cases: Path, tmp_path: Path, 
     (suite_,) = JUnitXml.fromfile(str(tmp_path / "j.xml"))
     failed = [each.name for each in suite_ if each.result]
     (case,) = cases.iterdir()
-    assert failed == [f"case {case}"]
+    assert failed == [f"case {case}"] and [each.time > 0 for each in suite_ if each.name in failed] == [True]
     red = max((tmp_path / "runs").iterdir())
     assert main(["report", "--engine", "local", str(red)]) == 1
     page = (red / "report" / "index.html").read_text()
