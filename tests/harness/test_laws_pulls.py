@@ -207,6 +207,16 @@ def test_a_broker_that_started_since_the_pull_began_may_have_another_log() -> No
     assert_broken(PullIsFilled, answer("slave"), "brings 9 messages of 900 bytes and more; the limits are 8 messages")
 
 
+def test_what_an_answer_left_whose_broker_was_started_since_may_have_lain_on_disk() -> None:
+    def answer(started: str, count: int = 8) -> H:
+        history = world(totalMemory=20_000).append("master", 0, 20_000, "put", "m0")
+        history = pulled(history, got=tuple(range(count)), to=count, held=(0, 9), starts=started)
+        return listed(history, count)
+
+    assert_holds(PullIsFilled, answer("master"))
+    assert_broken(PullIsFilled, answer("master", 7), "brings 7 messages")
+
+
 def test_java_may_end_an_answer_with_a_file_of_the_queue() -> None:
     files = {"mappedFileSizeConsumeQueue": 40}
     assert assert_holds(PullIsFilled, listed(pulled(world(java=True, **files), got=(0, 1), to=2), 2)).judged == 1

@@ -3,8 +3,8 @@
 The limits are how many messages were asked for, and the broker's own of messages and bytes: those for messages in
 memory, or the smaller ones for messages on disk, where more than the memory lies between the message that was left and
 the log's end (see ``read-split``), and wherever the memory is not known. The message that was left would have passed
-one of them. None that it brought does, but for the first one, as far as the log was known to reach when the pull began:
-a broker that was started since may have another log.
+one of them. None that it brought does, but for the first one, as far as the log was known to reach when the pull began.
+A broker that was started since may have another log: the smaller limits are those of what it left, too.
 
 What was left is judged of plain readers that take all tags, and where somebody said how large the message is that was
 left. A black box may also end an answer with a file of the queue. Left out: consumers; pulls by tags, whose brokers
@@ -40,7 +40,7 @@ class Short(NamedTuple):
 
     answer: Answer
     end: int | None
-    """Where the broker's log ended by then."""
+    """Where the broker's log ended by then, as far as somebody knew."""
     settings: Settings
 
 
@@ -91,7 +91,8 @@ class PullIsFilled(Pulled):
         ledger = self.ledger
         settings = ledger.config.get(ok.node, DEFAULTS)
         if not (ledger.is_a_black_box(ok.node) and answer.following % _entries(settings) == 0):
-            self.short.append(Short(answer, self._end(ok.node), settings))
+            is_of_this_life = answer.call.op in self.ended
+            self.short.append(Short(answer, self._end(ok.node) if is_of_this_life else None, settings))
 
     def _judge_brought(self, answer: Answer) -> None:
         ok, ledger = answer.ok, self.ledger
