@@ -295,6 +295,29 @@ def test_routes_name_a_slave_only_once_its_master_has_told_the_topics() -> None:
     assert_broken(RouteExpiry, later(back, 1_000).learned("master"), "slave runs, untouched for")
 
 
+@pytest.mark.parametrize("lost", ["process", "link"])
+def test_topics_are_forgotten_with_a_master_that_left_before_its_slave_was_there(lost: str) -> None:
+    def alone(*registers: str) -> Names:
+        """The name server is started anew, hears of these in turn, and loses the master."""
+        history = later(names(), 60_000).crash("names").add("start", node="names")
+        for node in registers:
+            if node == "slave" and registers[0] == "master":
+                lose(history)
+            history = later(history, 1_000).add("register", node=node, status="ok")
+        if registers[0] == "slave":
+            lose(history)
+        return later(history, 99_000)
+
+    def lose(history: H) -> None:
+        if lost == "process":
+            history.crash("master")
+        else:
+            history.add("fault", link="names-master", f="down", status="on")
+
+    assert not judged(RouteExpiry, alone("master", "slave").learned("other").events).broken
+    assert_broken(RouteExpiry, alone("slave", "master").learned("other"), "slave runs, untouched for")
+
+
 def test_who_did_not_register_since_may_be_named_by_an_older_connection() -> None:
     def dead(status: str, ms: float) -> Names:
         history = later(names(), 60_000).crash("slave", "machine").after(1_000).start("slave")

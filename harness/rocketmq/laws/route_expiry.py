@@ -12,8 +12,8 @@ Asked of every read of the name server's table, and of every route that a client
 
 Times for which the name server stood still do not count for it. What a client learned is judged only if its own link to
 the name server was well for the last ten seconds, and of a slave if the master has registered since the slave may have
-been lost: a name server has topics from masters only, and forgets them with the last broker. Left out: several name
-servers; whether topics are still routed, by a slave that was promoted above all, which may not have had them yet.
+been lost, and did not leave before that slave was there: a name server has topics from masters only, and forgets them
+with the last broker. Left out: several name servers; whether topics are still routed, by a slave that was promoted above all, which may not have had them yet.
 Source: RouteInfoManager.scanNotActiveBroker and onChannelDestroy, BrokerController (registration).
 """
 
@@ -65,6 +65,8 @@ class RouteExpiry(Law):
         """When a broker that is down went down, ns, and whether the connection by which it is named closed with it."""
         self.registered: dict[str, int] = {}
         """When a broker was last answered by the name server, ns."""
+        self.joined: dict[str, int] = {}
+        """When it was first answered since it may have been lost, ns."""
         self.woke: dict[str, int] = {}
         """When a node that stood still went on last, ns."""
         self.inherited = False
@@ -102,6 +104,8 @@ class RouteExpiry(Law):
     def on_register(self, event: Register) -> None:
         if event.status == "ok":
             self.registered[event.node] = event.t
+            if not self._has_joined(event.node):
+                self.joined[event.node] = event.t
 
     def on_wipe(self, event: Wipe) -> None:
         """A slave that becomes the master may not have the topic yet, and then nobody will tell of it."""
@@ -134,8 +138,16 @@ class RouteExpiry(Law):
         """Whether the topics, which only the master tells, are sure to be routed to this broker, too."""
         if self.inherited:
             return False
-        told = self.registered.get(MASTER, -1)
-        return node == MASTER or told >= max(self.born.get(node, 0), self._touched(node))
+        if node == MASTER:
+            return True
+        told, trouble = self.registered.get(MASTER, -1), self.ledger.trouble
+        if told < max(self.born.get(node, 0), self._touched(node), trouble.ended.get(_link(MASTER), 0)):
+            return False
+        gone = self.died[MASTER][0] if MASTER in self.died else told if trouble.is_struck(_link(MASTER)) else None
+        return gone is None or (self._has_joined(node) and self.joined[node] <= gone)
+
+    def _has_joined(self, node: str) -> bool:
+        return self.joined.get(node, -1) >= max(self.born.get(node, 0), self._touched(node))
 
     def _judge(self, event: Event, node: str, listed: Listed) -> None:
         if node in self.died:
