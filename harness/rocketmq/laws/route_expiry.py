@@ -13,7 +13,8 @@ Asked of every read of the name server's table, and of every route that a client
 Times for which the name server stood still do not count for it. What a client learned is judged only if its own link to
 the name server was well for the last ten seconds, and of a slave if the master has registered since the slave may have
 been lost, and did not leave before that slave was there: a name server has topics from masters only, and forgets them
-with the last broker. Left out: several name servers; whether topics are still routed, by a slave that was promoted above all, which may not have had them yet.
+with the last broker. Left out: several name servers; whether topics are still routed, by a slave that was promoted
+above all, which may not have had them yet.
 Source: RouteInfoManager.scanNotActiveBroker and onChannelDestroy, BrokerController (registration).
 """
 
