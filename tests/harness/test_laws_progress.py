@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from consuming import BOTH, SLAVE_ONLY, C, consuming, grouped
+from consuming import BOTH, SLAVE_ONLY, C, G, Q, consuming, grouped
 
 from pairproof.harness.rocketmq.laws.progress_kept import ProgressKept
 from pairproof.harness.rocketmq.laws.progress_never_ahead import ProgressNeverAhead
@@ -213,6 +213,23 @@ def test_a_broker_that_went_down_may_have_lost_it_until_it_is_told_again() -> No
     assert assert_holds(ProgressKept, committed(2).crash("master").start("master").query(None)).judged == 1
     assert assert_holds(ProgressKept, committed(2).crash("master", "machine").start("master").table(1)).judged == 1
     assert_broken(ProgressKept, committed(2).crash("master").start("master").commit(3).query(2), "G committed 3")
+
+
+def test_a_commit_that_waits_for_a_connection_may_reach_the_broker_s_next_life() -> None:
+    def outlived(phase: str, status: str) -> C:
+        history = committed(2)
+        told = {"node": "master", "process": 1, "op": history.ops, "f": "commit", "queue": Q, "group": G}
+        history.commit(1, phase="").crash("master").start("master")
+        if phase == "info":
+            history.add("info", status=status, queue_offset=1, **told)
+        history.commit(3)
+        if phase == "ok":
+            history.add("ok", status=status, queue_offset=1, **told)
+        return history.query(1)
+
+    assert_holds(ProgressKept, outlived("ok", "PUT_OK"))
+    assert_holds(ProgressKept, outlived("info", "timeout"))
+    assert_broken(ProgressKept, outlived("info", "disconnected"), "G committed 3 of T/0 to master, which says 1")
 
 
 # progress-on-pull

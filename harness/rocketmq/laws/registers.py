@@ -18,12 +18,16 @@ from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 
 NONE = -1
 """The progress that a table without an entry knows."""
+LOST = "disconnected"
+"""The status of a call whose connection ended before its answer came."""
 
 
 class Register:
     """What one broker's table may say of one group's progress in one queue."""
 
-    __slots__ = ("_past", "_pending", "_touched", "_unanswered", "carried", "is_hidden", "restored", "settled")
+    __slots__ = (
+        "_outlived", "_past", "_pending", "_touched", "_unanswered", "carried", "is_hidden", "restored", "settled",
+    )  # fmt: skip
 
     def __init__(self, is_hidden: bool = False) -> None:
         self.is_hidden = is_hidden
@@ -34,6 +38,8 @@ class Register:
         """Commits under way: their value, and what else may have been stored meanwhile; None: anything."""
         self._unanswered: dict[int | None, int] = {}
         """When clients gave up those that may arrive all the same, ns."""
+        self._outlived: set[int | None] = set()
+        """Commits under way when the broker went down: one that waits for a connection may reach its next life."""
         self._past: list[tuple[int, int | None]] = []
         """Values that it cannot be since then, ns; a value of None: anything."""
         self._touched = -1
@@ -67,6 +73,13 @@ class Register:
         """A commit was answered, or not: that one may arrive at any time, until :meth:`give_up`."""
         if commit.op not in self._pending:
             return
+        if commit.op in self._outlived and (commit.kind == "ok" or commit.status == LOST):
+            # A lost connection was to the broker's earlier life; an answer may be from there, too.
+            self._outlived.discard(commit.op)
+            value, _ = self._pending.pop(commit.op)
+            if commit.kind == "ok" and self.settled is not None:
+                self.settled.add(value)
+            return
         if commit.kind == "info":
             self._unanswered[commit.op] = commit.t
             return
@@ -96,16 +109,20 @@ class Register:
     def recover(self, since: int, t: int) -> None:
         """The broker went down; its disk holds the table as it was at some moment after ``since``."""
         self._become(self.possible_since(since), t)
-        self._pending.clear()
-        self._unanswered.clear()
+        self._outlive()
         self.restored = True
         self.carried = False
 
     def forget(self, t: int) -> None:
         self._become(None, t)
-        self._pending.clear()
-        self._unanswered.clear()
+        self._outlive()
         self.restored = self.carried = False
+
+    def _outlive(self) -> None:
+        for op in self._unanswered:
+            del self._pending[op]
+        self._unanswered.clear()
+        self._outlived = set(self._pending)
 
     def copy(self, found: set[int] | None, since: int, t: int) -> None:
         """A sync that was asked for at ``since`` brought what the master had then or later."""
