@@ -126,9 +126,14 @@ def until(holds: Callable[[], bool], limit_s: float = DEADLINE_S) -> None:
 def gone(pid: int) -> bool:
     """Whether there is no such process; one that nobody has waited for yet is none any more."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return state(pid) == "Z"
     except OSError:
         return True
+
+
+def state(pid: int) -> str:
+    """A process's state, as /proc/PID/stat has it; OSError if there is no such process."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def left(labs: Path) -> list[str]:

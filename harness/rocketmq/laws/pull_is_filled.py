@@ -91,8 +91,8 @@ class PullIsFilled(Pulled):
         ledger = self.ledger
         settings = ledger.config.get(ok.node, DEFAULTS)
         if not (ledger.is_a_black_box(ok.node) and answer.following % _entries(settings) == 0):
-            is_of_this_life = answer.call.op in self.ended
-            self.short.append(Short(answer, self._end(ok.node) if is_of_this_life else None, settings))
+            end = self._end(ok.node) if answer.call.op in self.ended else None
+            self.short.append(Short(answer, end, settings))
 
     def _judge_brought(self, answer: Answer) -> None:
         ok, ledger = answer.ok, self.ledger

@@ -92,7 +92,7 @@ class RouteExpiry(Law):
         Nor does a process close what was another's: who has not registered since may be named by an older connection.
         """
         node = event.node
-        own = self.registered.get(node, -1) >= max(self.born.get(node, 0), self._touched(node))
+        own = self.registered.get(node, -1) >= self._known_since(node)
         since, closed = self.died.get(node, (event.t, own))
         self.died[node] = since, closed and not (event.f == "machine" and since == event.t)
 
@@ -105,7 +105,7 @@ class RouteExpiry(Law):
     def on_register(self, event: Register) -> None:
         if event.status == "ok":
             self.registered[event.node] = event.t
-            if not self._has_joined(event.node):
+            if self.joined.get(event.node, -1) < self._known_since(event.node):
                 self.joined[event.node] = event.t
 
     def on_wipe(self, event: Wipe) -> None:
@@ -141,14 +141,16 @@ class RouteExpiry(Law):
             return False
         if node == MASTER:
             return True
-        told, trouble = self.registered.get(MASTER, -1), self.ledger.trouble
-        if told < max(self.born.get(node, 0), self._touched(node), trouble.ended.get(_link(MASTER), 0)):
+        told, trouble, since = self.registered.get(MASTER, -1), self.ledger.trouble, self._known_since(node)
+        if told < max(since, trouble.ended.get(_link(MASTER), 0)):
             return False
-        gone = self.died[MASTER][0] if MASTER in self.died else told if trouble.is_struck(_link(MASTER)) else None
-        return gone is None or (self._has_joined(node) and self.joined[node] <= gone)
-
-    def _has_joined(self, node: str) -> bool:
-        return self.joined.get(node, -1) >= max(self.born.get(node, 0), self._touched(node))
+        if MASTER in self.died:
+            gone, _ = self.died[MASTER]
+        elif trouble.is_struck(_link(MASTER)):
+            gone = told
+        else:
+            return True
+        return since <= self.joined.get(node, -1) <= gone
 
     def _judge(self, event: Event, node: str, listed: Listed) -> None:
         if node in self.died:
@@ -192,6 +194,10 @@ class RouteExpiry(Law):
             )
         elif found != own:
             self.violate(event, f"{node} is named as broker {found}; it is {own}", since=None)
+
+    def _known_since(self, node: str) -> int:
+        """Only what a broker registers from then on is sure to be known still, ns."""
+        return max(self.born.get(node, 0), self._touched(node))
 
     def _touched(self, node: str) -> int:
         """When the name server was started, or a fault or a pause at either or between them ended, last, ns."""

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from real_labs import events, goes_on, opened, play, sends, sent, under, violated, within
+from real_labs import events, goes_on, opened, play, sends, sent, state, under, violated, within
 
 from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.labs.real.stores import Store
@@ -155,23 +155,19 @@ def test_nobody_is_told_that_a_flush_is_done_while_the_disk_turns_read_only(
     if not lab.has_devices():
         pytest.skip("no loop devices here")
     seen: list[str] = []
-    turn = Store.read_only
+    turn, pid = Store.read_only, session.nodes["slave"].pid
+    assert pid is not None
 
     def looked(store: Store) -> None:
-        seen.append(state(session.nodes["slave"].pid))
+        seen.append(state(pid))
         turn(store)
 
     monkeypatch.setattr(Store, "read_only", looked)
     handle = session.on_nodes.turn_read_only("slave")
-    assert seen == ["T"] and state(session.nodes["slave"].pid) != "T"
+    assert seen == ["T"] and state(pid) != "T"
     session.on_nodes.turn_writable(handle)
     goes_on(session)
     session.close()
-
-
-def state(pid: int | None) -> str:
-    """A process's state, as in /proc/PID/stat."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 @pytest.mark.parametrize(
