@@ -10,6 +10,9 @@ from pairproof.harness.tally import Tally
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
 
+MAX_REASONS, OTHER_REASONS = 20, "other reasons"
+"""Reasons of refused schedules that are counted apart."""
+
 
 class Counts:
     """Bounded by laws, searches, states and kinds of fault. ``tally`` counts the trials of ``searches`` only."""
@@ -23,6 +26,10 @@ class Counts:
         self.events = 0
         self.again = 0
         """Trials that a stall of the machine spoilt, and that were played again."""
+        self.replicated: Counter[bool] = Counter()
+        """Trials with a slave, by whether a slave held a record of the workload."""
+        self.refused: Counter[str] = Counter()
+        """Drawn schedules that were not played, by the reason."""
         self.coverage = CoverageTable()
         self.tally = tally
         self._searches = searches
@@ -32,12 +39,18 @@ class Counts:
         """Trials of the searches: without those of the corpus and of shrinking."""
         return sum(self.by_origin[each] for each in self._searches)
 
+    def refuse(self, trial: Trial) -> None:
+        """Count a schedule that was not played."""
+        self.refused[trial.refused if len(self.refused) < MAX_REASONS else OTHER_REASONS] += 1
+
     def count(self, trial: Trial) -> None:
         """Add a trial that was measured."""
         assert trial.measured is not None
         self.by_origin[trial.origin] += 1
         self.events += trial.measured.events
         self.again += trial.again
+        if trial.measured.replicated is not None:
+            self.replicated[trial.measured.replicated] += 1
         self.coverage.merge(trial.measured.coverage)
         if self.tally is not None and trial.origin in self._searches:
             self.tally.count(trial, trial.measured)

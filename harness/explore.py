@@ -161,7 +161,7 @@ class Explorer:
         return Summary(
             seen, counts.by_origin.total(), counts.events, dict(counts.by_origin), self.findings, self.totals,
             self.seconds_so_far(), counts.coverage, self._shrinking_s, self.budget.words, dict(counts.exercised),
-            counts.tally, counts.again,
+            counts.tally, counts.again, counts.replicated, dict(counts.refused),
         )  # fmt: skip
 
     # Searches, each with its allowance.
@@ -206,6 +206,9 @@ class Explorer:
     def _searched(self, parts: Iterator[Slice]) -> None:
         for trial in self._played(parts):
             origin = trial.origin
+            if trial.refused:
+                self._counts.refuse(trial)
+                continue
             self._take(trial._replace(number=next(self._numbers)))
             self.progress(self._counts.by_origin[origin], self._expected[origin], DOING[origin])
             if self._is_enough:

@@ -29,7 +29,7 @@ def smallest(lab: Lab, target: Target, schedule: Schedule, law: str) -> Schedule
     def fails(each: Schedule) -> bool:
         return bool(violated(run_trial(lab, target, each, origin="shrink", laws=laws)))
 
-    return shrink.shrink(resolve.system_of(target), schedule, fails)
+    return shrink.shrink(resolve.system_of(target), schedule, fails, resolve.own_settings(target))
 
 
 def findings_of(lab: Lab, target: Target, trial: Trial, law: str, small: Small) -> tuple[Trial, list[Finding]]:
@@ -43,10 +43,12 @@ def findings_of(lab: Lab, target: Target, trial: Trial, law: str, small: Small) 
         small = Small(trial.schedule, lab.name, trial)
         broken = [each for each in violated(trial) if each.law == law]
     shown, why = small.trial, cause(small.trial)
+    # What a user brought is in every trial's settings, and so in every finding's: a replay needs no more than its file.
+    schedule = small.schedule._replace(settings=resolve.under(target, small.schedule.settings))
     elsewhere = small.lab if small.lab != lab.name else ""
     return shown, [
         Finding(
-            each.law, each.violations[0].text, target.name, lab.name, trial.number, shown.number, small.schedule,
+            each.law, each.violations[0].text, target.name, lab.name, trial.number, shown.number, schedule,
             len(trial.schedule.ops), elsewhere, why, trial.origin, trial.source,
         )
         for each in broken

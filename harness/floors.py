@@ -9,6 +9,7 @@ Counted (:mod:`pairproof.harness.tally`) are the trials of the searches, not tho
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
@@ -61,9 +62,23 @@ class Floor(NamedTuple):
         return self.met >= self.least
 
 
+REPLICATED = "trials in which a slave held a record of the workload"
+"""What every run must have met that played a pair with a slave, whatever its profile."""
+NOTHING_REPLICATED = "nothing was replicated: no slave held a record of the workload in any trial"
+
+
+def replicated(found: Counter[bool]) -> list[Floor]:
+    """The floor of every run; ``found``: trials with a slave, by whether a slave held a record of the workload."""
+    return [Floor(REPLICATED, found[True], 1)] if found.total() else []
+
+
 def missed(floors: Iterable[Floor]) -> list[str]:
     """Those that were not met, in words."""
-    return [f"{each.what}: {each.met:,} of {each.least:,}" for each in floors if not each.is_met]
+    return [
+        NOTHING_REPLICATED if each.what == REPLICATED else f"{each.what}: {each.met:,} of {each.least:,}"
+        for each in floors
+        if not each.is_met
+    ]
 
 
 def of_facts(facts: Mapping[str, object]) -> list[Floor]:

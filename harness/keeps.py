@@ -38,4 +38,5 @@ def measured(system: System, events: Sequence[Event], kinds: bool = False, cost:
         system.objectives(events),
         Counter((each.kind, each.f) for each in events) if kinds else {},
         system.cost(events) if cost else None,
+        system.replicated(events),
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from reprlib import repr as short
 from typing import Any
 
-from pairproof.harness import invocation, judge, own_laws, profiles, resolve
+from pairproof.harness import floors, invocation, judge, own_laws, profiles, resolve
 from pairproof.harness.cause import violated
 from pairproof.harness.errors import PairproofError, UsageError
 from pairproof.harness.explore import Explorer
@@ -124,6 +124,8 @@ class Pair:
         for trial in shown:
             # There was no time to shrink it.
             raise self._as_it_is(trial, violated(trial)[0].law)
+        if missed := floors.missed(found.floors):
+            raise Unsettled("; ".join(missed))
         self._settled({law: each.verdict for law, each in found.standings(Demands.of_facts({})).items()}, found.trials)
         return found
 

@@ -115,6 +115,49 @@ def under(target: Target, settings: Args) -> Args:
     return settings if found is None else found.over(settings)
 
 
+def own_settings(target: Target) -> frozenset[str]:
+    """Names of the settings that were brought for the target: searches and shrinking leave these alone."""
+    found = brought(target)
+    return frozenset() if found is None else frozenset(found.over({}))
+
+
+def fitted(target: Target, settings: Args) -> Args:
+    """Settings that a search drew, under the configuration that was brought for the target, if any.
+
+    A drawn setting that cannot go with a brought one is left out, so that each configuration works with each search.
+    """
+    own = own_settings(target)
+    if not own:
+        return settings
+    settings = system_of(target).fit(under(target, settings), own)
+    if _goes(target, settings):
+        return settings
+    drawn = [name for name in settings if name not in own]
+    candidates = ({each: value for each, value in settings.items() if each != name} for name in drawn)
+    alone = under(target, {})
+    return next((each for each in candidates if _goes(target, each)), alone)
+
+
+def _goes(target: Target, settings: Args) -> bool:
+    try:
+        target.settings(settings)
+    except UsageError:
+        return False
+    return True
+
+
+def scheduled(target: Target, schedule: Schedule) -> Schedule:
+    """A schedule of a search under what was brought: its settings are :func:`fitted`, and its operations are for the
+    nodes and links that the trial then has."""
+    settings = fitted(target, schedule.settings)
+    if settings is schedule.settings:
+        return schedule
+    within = system_of(target).within
+    return schedule._replace(
+        settings=settings, ops=tuple(op._replace(args=within(op.args, settings)) for op in schedule.ops)
+    )
+
+
 def brought(target: Target) -> Brought | None:
     """The configuration that was brought for the target, if any."""
     return target.brought if isinstance(target, TakesConfiguration) else None

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from pairproof.harness import resolve
 from pairproof.harness.abilities import Hosted
 from pairproof.harness.again import is_spoilt, until_decided
+from pairproof.harness.errors import UsageError
 from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.keeps import Keeps
 from pairproof.harness.ports import Lab, Target
@@ -23,7 +24,7 @@ from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import machine, pairs, swarm, sweep
 from pairproof.harness.search.paced import paced
 from pairproof.harness.system import Draw, Enumerate, System
-from pairproof.harness.trial import Trial
+from pairproof.harness.trial import Trial, not_played
 
 SWEEP = "sweep"
 MACHINE = "machine"
@@ -59,7 +60,7 @@ def play(lab: Lab, target: Target, part: Slice) -> Iterator[Trial]:
     """The trials of a slice, one after the other, as they are kept."""
     system = resolve.system_of(target)
     for number, trial in enumerate(_trials(lab, target, system, part), part.first):
-        yield part.keeps.of(system, trial, f"{part.origin}/{number}")
+        yield trial if trial.refused else part.keeps.of(system, trial, f"{part.origin}/{number}")
 
 
 def played(lab: Lab, target: Target, part: Slice) -> list[Trial]:
@@ -108,6 +109,10 @@ def _once(lab: Lab, target: Target, system: System, part: Slice, index: int) -> 
         schedule, source = part.listed[index]
     else:
         schedule, source = seeded(system)[part.origin](part.seed, number, Hosted(lab, target)), ""
-    schedule = resolve.cut_down(schedule)
+    schedule = resolve.scheduled(target, resolve.cut_down(schedule))
     fitted = schedule if lab.deterministic else paced(Hosted(lab, target), schedule)
-    return run_trial(lab, target, fitted, origin=part.origin, laws=part.laws)._replace(source=source)
+    try:
+        return run_trial(lab, target, fitted, origin=part.origin, laws=part.laws)._replace(source=source)
+    except UsageError as why:
+        # Nobody asked for what a search drew, so it is no wrong usage.
+        return not_played(part.origin, fitted, why)

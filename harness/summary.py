@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from pairproof.harness import floors
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.floors import Floor
 from pairproof.harness.tally import Tally
@@ -49,6 +51,10 @@ class Summary(NamedTuple):
     """What the searches did, where the profile has floors."""
     again: int = 0
     """Trials that the machine spoilt, and that were played again."""
+    replicated: Counter[bool] = Counter()
+    """Trials with a slave, by whether a slave held a record of the workload."""
+    refused: Mapping[str, int] = MappingProxyType({})
+    """Drawn schedules that were not played, by the reason."""
 
     def __repr__(self) -> str:
         broken = f"{len(self.findings)} findings" if self.findings else "nothing is violated"
@@ -56,8 +62,8 @@ class Summary(NamedTuple):
 
     @property
     def floors(self) -> list[Floor]:
-        """What the searches met of what the profile demands."""
-        return self.tally.rows() if self.tally is not None else []
+        """What the run met of what it demands: replication always, and what the profile asks of its searches."""
+        return [*floors.replicated(self.replicated), *(self.tally.rows() if self.tally is not None else ())]
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
@@ -88,6 +94,13 @@ class Summary(NamedTuple):
             }
             for origin, total in self.totals.items()
         ]  # fmt: skip
+
+    def not_played(self) -> list[str]:
+        """How many drawn schedules were not played, and why: a line for each reason."""
+        return [
+            f"{count:,} schedule{'' if count == 1 else 's'} of the searches not played: {why}"
+            for why, count in sorted(self.refused.items(), key=lambda each: -each[1])
+        ]
 
     def enumerated(self) -> list[str]:
         """How far each enumerated search came, in words: ``cut points: 312 of 312``."""

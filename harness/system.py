@@ -124,8 +124,8 @@ class System:
         """Seeded bugs with their programs, which labs with real time play after the single faults."""
         return ()
 
-    def fit(self, settings: Args) -> Args:
-        """Drawn settings, made to go together."""
+    def fit(self, settings: Args, own: Collection[str] = ()) -> Args:
+        """Drawn settings, made to go together. ``own``: names of those that a user brought, which stay as they are."""
         return settings
 
     def of_a_pair(self, values: Iterable[Scalar]) -> tuple[Scalar, ...]:
@@ -183,6 +183,12 @@ class System:
             elif event.kind == "looked" and event.f == "final":
                 final[event.node or ""] = held.get(key, {})
         return final
+
+    def replicated(self, events: Sequence[Event]) -> bool | None:
+        """Whether a slave held a record of the workload in this trial; None where the trial has no slave, or where
+        nobody read what it holds."""
+        held = self.whereabouts(events).get("slave")
+        return None if held is None else bool(held)
 
     def cover(self, events: Sequence[Event]) -> CoverageTable:
         """Which kinds of event one trial met in which states of the system, by fault."""

@@ -35,6 +35,8 @@ class Measured(NamedTuple):
     """Events by kind and ``f``, where somebody counts them."""
     cost: Any = None
     """What was lost (``System.cost``), where somebody asks."""
+    replicated: bool | None = None
+    """See ``System.replicated``."""
 
 
 class Trial(NamedTuple):
@@ -58,6 +60,13 @@ class Trial(NamedTuple):
     """Of a program of a known bug: which one."""
     measured: Measured | None = None
     """Of a trial of an exploration; ``events`` are empty then where the run does not keep them."""
+    refused: str = ""
+    """Why the target or an operation refused a schedule that a search drew; empty if it was played."""
+
+
+def not_played(origin: str, schedule: Schedule, why: Exception) -> Trial:
+    """In place of a trial whose schedule was refused."""
+    return Trial(0, origin, schedule, [], [], refused=str(why))
 
 
 class Finding(NamedTuple):

@@ -125,7 +125,11 @@ class Campaign:
         self._adopt()
         if self._small:
             self.writer.coverage(self._coverage.rows())
-        self.writer.close(state, reason=reason, seconds=round(self._seconds(), 3), searches=self.summary().searches())
+        found = self.summary()
+        self.writer.close(
+            state, reason=reason, seconds=round(self._seconds(), 3), searches=found.searches(),
+            floors=[each._asdict() for each in found.floors], not_played=found.not_played(),
+        )  # fmt: skip
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -137,9 +141,12 @@ class Campaign:
         """What it came to."""
         seen: dict[str, set[tuple[str, Verdict]]] = {law: set() for law in self.plan.laws}
         exercised, by_origin, coverage = Counter[str](), Counter[str](), CoverageTable()
+        replicated, refused = Counter[bool](), Counter[str]()
         for told in self._done.values():
             by_origin[told.origin] += told.trials
             exercised.update(told.exercised)
+            replicated.update(dict(zip((False, True), told.replicated, strict=True)))
+            refused.update(told.refused)
             for law, verdicts in told.verdicts.items():
                 seen[law] |= {(told.origin, Verdict(each)) for each in verdicts}
         if self._small:
@@ -149,7 +156,7 @@ class Campaign:
         return Summary(
             {law: frozenset(each) for law, each in seen.items()}, by_origin.total(), self._events, dict(by_origin),
             [each for each, _ in self.findings], self._totals(), self._seconds(), coverage,
-            bound="the number of trials", exercised=dict(exercised),
+            bound="the number of trials", exercised=dict(exercised), replicated=replicated, refused=dict(refused),
         )  # fmt: skip
 
     def _tell(self, before: int) -> None:
@@ -167,7 +174,9 @@ class Campaign:
             path = playing.told_path(self.writer.folder, each.part)
             if path.exists():
                 told = playing.read_told(path)
-                if (told.part, told.origin, told.trials) != (each.part, each.origin, each.trials):
+                if (told.part, told.origin, told.trials + sum(told.refused.values())) != (
+                    each.part, each.origin, each.trials
+                ):  # fmt: skip
                     raise CorruptRun(f"{path} is not of this campaign; delete it: its chunk is played again")
                 yield each.part, told
 

@@ -56,6 +56,10 @@ class Told(NamedTuple):
     """Histories that were to be kept, and were too much."""
     deviations: list[list[Any]]
     """Of known deviations: id, trials by law, trials, and the first one."""
+    replicated: tuple[int, int] = (0, 0)
+    """Trials with a slave in which none held a record of the workload, and in which one did."""
+    refused: dict[str, int] = {}
+    """Drawn schedules that were not played, by the reason."""
 
 
 class Violating(NamedTuple):
@@ -73,11 +77,17 @@ def play_chunk(plan: Plan, folder: str, about: About, chunk: Chunk) -> Told:
     pending, coverage = [], CoverageTable()
     verdicts: dict[str, Counter[str]] = {law.id: Counter() for law in found.laws}
     exercised: Counter[str] = Counter()
+    replicated: Counter[bool | None] = Counter()
+    refused: Counter[str] = Counter()
     first: dict[str, dict[str, int]] = {}
     seen, events, kept_events, not_kept = deviations.Seen(), 0, 0, 0
     with rare_collection():
         for trial in _trials(found, plan, chunk):
+            if trial.refused:
+                refused[trial.refused] += 1
+                continue
             assert trial.measured is not None
+            replicated[trial.measured.replicated] += 1
             wanted = len(trial.events) == trial.measured.events
             kept = wanted and kept_events + len(trial.events) <= MAX_KEPT_EVENTS
             kept_events += len(trial.events) if kept else 0
@@ -97,6 +107,7 @@ def play_chunk(plan: Plan, folder: str, about: About, chunk: Chunk) -> Told:
     told = Told(
         chunk.part, chunk.origin, len(pending), events, rows, {law: dict(each) for law, each in verdicts.items()},
         dict(exercised), sum(bool(each.cause) for each in pending), first, not_kept, seen.counted(),
+        (replicated[False], replicated[True]), dict(refused),
     )  # fmt: skip
     atomic.write_text(told_path(place, chunk.part), json.dumps(told._asdict()))
     return told

@@ -153,14 +153,14 @@ class Request:
         standings = found.standings(Demands.of_facts(writer.facts))
         missed = floors.missed(floors.of_facts(writer.facts))
         if found.trials or ended.lab_failed is None:
+            say_first(missed)
             output.say_verdict(
                 self.target.name, self.lab, self.profile.name, self.seed, found, writer.folder, standings,
                 told.sentence(),
             )  # fmt: skip
             say_deviations(writer.known_deviations)
             self.worst.say()
-            if writer.facts.get("floors"):
-                say_floors(found, missed)
+            say_floors(found, missed)
         code = self._code(verdicts.exit_code(standings.values(), missed), ended)
         summary = self.told(found, writer.folder, ended.state, standings)
         summary["deviations"] = writer.known_deviations
@@ -182,7 +182,7 @@ class Request:
         if self.bounds.first and found.findings:
             # A run that stopped at a violation had no time for the rest.
             return {name: [] for name in _DEMANDS}
-        return {"floors": [each._asdict() for each in found.floors]} if found.floors else {}
+        return {"floors": [each._asdict() for each in found.floors], "not_played": found.not_played()}
 
     def _code(self, code: int, ended: Ended) -> int:
         # A trial that its lab did not finish might have shown something.
@@ -256,6 +256,7 @@ class Request:
             **{name: {"done": found.by_origin.get(name, 0), "of": total} for name, total in found.totals.items()},
             "coverage": {"counts": len(found.coverage.rows()), "gaps": _gaps(found.coverage, self.lab)},
             "floors": [each._asdict() for each in found.floors],
+            "not_played": found.not_played(),
             "faults": {name: each._asdict() for name, each in found.tally.faults().items()} if found.tally else {},
             "laws": {law: str(verdict) for law, verdict in sorted(found.verdicts.items())},
             "remarks": {law: each.remark for law, each in sorted(standings.items()) if each.remark},
@@ -280,6 +281,12 @@ class Request:
 
 def _gaps(table: Any, lab: Any) -> dict[str, list[str]]:
     return {fault: [" ".join(pair) for pair in pairs] for fault, pairs in table.gaps(resolve.drawn(lab)).items()}
+
+
+def say_first(missed: Sequence[str]) -> None:
+    """Print, before all verdicts, what makes them worth nothing."""
+    if floors.NOTHING_REPLICATED in missed:
+        output.say(f"{floors.NOTHING_REPLICATED}; the verdicts below say nothing about replication", "bold red")
 
 
 def say_floors(found: Summary, missed: Sequence[str]) -> None:

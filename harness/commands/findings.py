@@ -8,6 +8,7 @@ from typing import Any
 
 from pairproof.harness import deviations, invocation
 from pairproof.harness.commands.output import COLOURS, say
+from pairproof.harness.errors import PairproofError
 from pairproof.harness.runs.writer import replay_line
 from pairproof.harness.search.known_bugs import NAME
 from pairproof.harness.summary import DOING
@@ -41,6 +42,7 @@ class Findings:
         new = [(each, where) for each, where in found if each.law not in told]
         if not told:
             say_finding(first, path, [each.law for each, _ in new[1:]])
+            say_replayed(first, path)
             say_commands(self.system, path)
         else:
             for each, where in new:
@@ -82,6 +84,23 @@ def say_finding(finding: Finding, path: Path, also: Sequence[str] = ()) -> None:
         by = f"{DOING[finding.search]}: {finding.source}" if finding.source else DOING[finding.search]
         say(f"  found by: {by}, trial {finding.trial}")
     say(f"  {AROUND}")
+
+
+def say_replayed(finding: Finding, path: Path) -> None:
+    """Execute the finding once from its file, as a replay will, and say so if it does not show again."""
+    from pairproof.harness.commands import replay
+    from pairproof.harness.runs.reader import named_finding, to_finding
+
+    failed: PairproofError | None
+    try:
+        known = replay.asked(to_finding(named_finding(path)), None, None)
+        trials, failed = replay.execute(known, *replay.resolved(known), times=1)
+    except PairproofError as why:
+        failed = why
+    if failed is not None:
+        say(f"  NOT REPLAYED from its file: {failed}", COLOURS["unknown"])
+    elif not replay.reproduced(known, trials[0]):
+        say(f"  NOT REPRODUCED by one execution from its file: {finding.law} was not violated", COLOURS["unknown"])
 
 
 def say_commands(system: System, path: Path) -> None:

@@ -23,6 +23,7 @@ from pairproof.harness.interpreter import Interpreter
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.ports.links import CanShapeLink
 from pairproof.harness.ports.timing import CanStep
+from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.borders import listed
 from pairproof.harness.rocketmq.sweep import ROLES, SIZES
 from pairproof.harness.schedule import Args, Op, Schedule
@@ -102,7 +103,11 @@ def points(events: Iterable[Event], begin: int) -> Points:
 
 
 def dry_run(lab: Lab, target: Target, settings: Args, base: Base) -> Points:
-    """The points of one base program; none where a lab cannot cut at a byte or is not the same twice."""
+    """The points of one base program; none without a slave, or where a lab cannot cut at a byte or is not the same
+    twice."""
+    settings = resolve.fitted(target, settings)
+    if not places.slaves(settings):
+        return Points((), ())
     session = lab.open(target, target.settings(settings), "cuts")
     try:
         if part(session, CanShapeLink) is None or part(session, CanStep) is None:

@@ -5,6 +5,8 @@ How a schedule is drawn: :mod:`pairproof.harness.search.swarm`.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pairproof.harness import resolve
 from pairproof.harness.abilities import Place
 from pairproof.harness.rocketmq import places
@@ -63,13 +65,18 @@ STARTS: tuple[tuple[Op, ...], ...] = (
 restarted; logs that do not begin at 0 any more."""
 
 
-def fitting(settings: Args) -> Args:
-    """The settings with inSyncReplicas only where the version has it, and with as many slaves as it needs."""
+def fitting(settings: Args, own: Collection[str] = ()) -> Args:
+    """The settings with inSyncReplicas only where the version has it, and with as many slaves as it needs.
+
+    ``own``: names of settings that a user brought, which stay as they are.
+    """
     replicas = int(settings.get("inSyncReplicas", 0))
-    if not replicas:
+    if not replicas or "inSyncReplicas" in own:
         return settings
     if settings.get("rocketmqVersion") not in COUNTS_REPLICAS:
         return {name: value for name, value in settings.items() if name != "inSyncReplicas"}
+    if "lab.slaves" in own:
+        return {**settings, "inSyncReplicas": min(replicas, places.slaves(settings) + 1)}
     return {**settings, "lab.slaves": max(places.slaves(settings), replicas - 1)}
 
 

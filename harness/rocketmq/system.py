@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.history import Event
@@ -61,8 +61,8 @@ class RocketMQ(System):
     def known_bugs(self) -> Sequence[KnownBug]:
         return known_bugs.of_mutants()
 
-    def fit(self, settings: Args) -> Args:
-        return swarm.fitting(settings)
+    def fit(self, settings: Args, own: Collection[str] = ()) -> Args:
+        return swarm.fitting(settings, own)
 
     def of_a_pair(self, values: Iterable[Scalar]) -> tuple[Scalar, ...]:
         return places.of_a_pair(values)
@@ -97,6 +97,19 @@ class RocketMQ(System):
 
     def whereabouts(self, events: Sequence[Event]) -> Mapping[str, Mapping[str, str]]:
         return final_audits.whereabouts(events)
+
+    def replicated(self, events: Sequence[Event]) -> bool | None:
+        has_slave = is_warm = False
+        for event in events:
+            if event.kind == "append":
+                # The record of the warm-up comes before the workload's.
+                if is_warm and event.node in places.SLAVES:
+                    return True
+            elif event.kind == "mark":
+                is_warm = is_warm or event.f == "warm"
+            elif event.kind == "start":
+                has_slave = has_slave or event.node in places.SLAVES
+        return False if has_slave else None
 
     def cover(self, events: Sequence[Event]) -> CoverageTable:
         return coverage.cover(events)

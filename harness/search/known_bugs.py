@@ -34,7 +34,8 @@ def programs(lab: Lab, target: Target, seed: str, which: str) -> list[KnownBug]:
     for each in _listed(system, which, place):
         if not lacking(place, each.schedule.ops, resolve.faults(), resolve.operations()):
             try:
-                known = f"{target.settings(each.schedule.settings)} {each.schedule.program()}"
+                settings = target.settings(resolve.fitted(target, each.schedule.settings))
+                known = f"{settings} {each.schedule.program()}"
             except UsageError:
                 # Of a version that this target is not.
                 continue

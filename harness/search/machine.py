@@ -26,7 +26,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from pairproof.harness import resolve
 from pairproof.harness.abilities import Hosted
-from pairproof.harness.errors import LabError
+from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.interpreter import Interpreter, Laws, broken_off, conclude
 from pairproof.harness.operation import Operation
 from pairproof.harness.ports import Lab, Session, Target
@@ -37,7 +37,7 @@ from pairproof.harness.schedule_json import check_op
 from pairproof.harness.search import paced, swarm
 from pairproof.harness.search.strategies import arguments, drawn_settings, fault_args
 from pairproof.harness.system import System
-from pairproof.harness.trial import Trial
+from pairproof.harness.trial import Trial, not_played
 from pairproof.harness.verdict import Verdict
 
 STEPS = 14
@@ -102,10 +102,17 @@ class PairMachine(RuleBasedStateMachine):
         session.close()
         if isinstance(why, LabError):
             why.trial = broken_off(session, self.schedule(), 0, "machine")
+        self._hear(why)
+
+    def _hear(self, why: BaseException) -> None:
+        """What ended the trial early: a refusal is handed over like a trial."""
         heard = type(self).on_failure
-        if heard is None or not isinstance(why, Exception):
+        if isinstance(why, UsageError):
+            type(self).on_trial(not_played("machine", self.schedule(), why))
+        elif heard is None or not isinstance(why, Exception):
             raise why
-        heard(why)
+        else:
+            heard(why)
 
     def active(self) -> list[str]:
         """Names of the faults that are going on; in real-time labs, of those that should be."""
@@ -139,16 +146,13 @@ class PairMachine(RuleBasedStateMachine):
         if not self.lab.deterministic:
             settings = self.system.short(settings)
             self.pace = paced.Pace(Hosted(self.lab, self.target), settings)
-        self.settings = settings = resolve.under(self.target, settings)
+        self.settings = settings = resolve.fitted(self.target, settings)
         if not type(self).executes():
             return
         try:
             session = self.lab.open(self.target, self.target.settings(settings), self.seed)
         except Exception as why:
-            heard = type(self).on_failure
-            if heard is None:
-                raise
-            heard(why)
+            self._hear(why)
             return
         self.interpreter = Interpreter(session, resolve.faults())
         try:
@@ -209,7 +213,7 @@ def _doing(operation: Operation) -> Any:
 def _start(system: System) -> Any:
     def start(self: PairMachine, settings: Args, opened: bool) -> None:
         self.open(settings)
-        for op in system.opening(settings) if opened else ():
+        for op in system.opening(self.settings) if opened else ():
             self.act(op.do, op.args)
 
     return initialize(settings=drawn_settings(system), opened=st.sampled_from((True, True, False)))(start)
@@ -274,6 +278,8 @@ def machine(
 
 
 def _raise_for(trial: Trial) -> None:
+    if trial.refused:
+        raise UsageError(trial.refused)
     for each in trial.judgements:
         if each.verdict is Verdict.VIOLATED:
             program = "\n  ".join(trial.schedule.program())

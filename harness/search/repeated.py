@@ -172,7 +172,10 @@ def shrunk(place: Hosted, schedule: Schedule, more: Callable[[], bool], fails: s
     short = system.short({})
     # Short intervals are no part of what makes it fail: they are put back into whatever is executed.
     own = {name: value for name, value in schedule.settings.items() if name not in short}
-    found = shrink.shrink(system, schedule._replace(settings=own), lambda each: more() and fails(paced(place, each)))
+    found = shrink.shrink(
+        system, schedule._replace(settings=own), lambda each: more() and fails(paced(place, each)),
+        resolve.own_settings(place.target),
+    )  # fmt: skip
     return paced(place, found)
 
 

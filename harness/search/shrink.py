@@ -4,9 +4,10 @@ Every candidate is executed and judged; it counts only if the *same* law is viol
 runs. What comes out is 1-minimal over operations unless the bound was reached.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from pairproof.harness import resolve
+from pairproof.harness.errors import UsageError
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.system import System
 
@@ -26,18 +27,27 @@ class _Budget:
         if self.left <= 0:
             return False
         self.left -= 1
-        return self.fails(candidate)
+        try:
+            return self.fails(candidate)
+        except UsageError:
+            # Settings or operations that do not go together any more.
+            return False
 
 
-def shrink(system: System, schedule: Schedule, fails: StillFails, max_runs: int = MAX_RUNS) -> Schedule:
-    """The smallest schedule found that still fails; ``schedule`` itself if nothing smaller does."""
+def shrink(
+    system: System, schedule: Schedule, fails: StillFails, own: Collection[str] = (), max_runs: int = MAX_RUNS
+) -> Schedule:
+    """The smallest schedule found that still fails; ``schedule`` itself if nothing smaller does.
+
+    ``own``: names of settings that a user brought, which stay as they are.
+    """
     check = _Budget(fails, max_runs)
     before = None
     while before != schedule and check.left > 0:
         before = schedule
         schedule = _fewer_ops(schedule, check)
         schedule = _fewer_ops_and_steps(schedule, check)
-        schedule = _simpler(system, schedule, check)
+        schedule = _simpler(system, schedule, check, own)
     return schedule
 
 
@@ -81,15 +91,16 @@ def _without(schedule: Schedule, at: int) -> Iterator[Schedule]:
             return
 
 
-def _simpler(system: System, schedule: Schedule, fails: StillFails) -> Schedule:
-    defaults = _defaults(system)
+def _simpler(system: System, schedule: Schedule, fails: StillFails, own: Collection[str]) -> Schedule:
+    defaults = {name: value for name, value in _defaults(system).items() if name not in own}
     for settings in _fewer(schedule.settings, defaults):
-        candidate = _under(system, schedule, system.fit(settings))
+        candidate = _under(system, schedule, system.fit(settings, own))
         if len(candidate.settings) < len(schedule.settings) and fails(candidate):
             schedule = candidate
-    for name in [name for name, value in schedule.settings.items() if _is_drawn(system, defaults, name, value)]:
+    drawn = [name for name, value in schedule.settings.items() if _is_drawn(system, defaults, name, value)]
+    for name in (each for each in drawn if each not in own):
         for settings in _simpler_settings(schedule.settings, name, defaults):
-            candidate = _under(system, schedule, system.fit(settings))
+            candidate = _under(system, schedule, system.fit(settings, own))
             shorter = len(candidate.settings) <= len(schedule.settings) and candidate.settings != schedule.settings
             if shorter and fails(candidate):
                 schedule = candidate
@@ -117,7 +128,7 @@ def _defaults(system: System) -> Args:
 
 
 def _is_drawn(system: System, defaults: Args, name: str, value: Scalar) -> bool:
-    """Whether a search set it: what a user's own configuration brought stays."""
+    """Whether searches set it to this value, among others."""
     return name in defaults or value in system.varied.get(name, ())
 
 

@@ -51,7 +51,7 @@ def boundaries(lab: Lab, target: Target, settings: Args) -> int:
     """How many events follow the base program until the pair is at rest; 0 where a lab cannot step."""
     if not lab.deterministic:
         return 0
-    session = lab.open(target, target.settings(settings), "sweep")
+    session = lab.open(target, target.settings(resolve.fitted(target, settings)), "sweep")
     try:
         steps: CanStep | None = part(session, CanStep)
         if steps is None:
@@ -79,7 +79,7 @@ def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
     fitted = (paced(Hosted(lab, target), each) for each in chain.from_iterable(modes))
     first: dict[str, Schedule] = {}
     for each in fitted:
-        first.setdefault(f"{target.settings(each.settings)} {each.program()}", each)
+        first.setdefault(f"{resolve.fitted(target, each.settings)} {each.program()}", each)
     return list(first.values())
 
 

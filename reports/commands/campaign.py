@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pairproof.harness import invocation, resolve
+from pairproof.harness import floors, invocation, resolve
 from pairproof.harness import judge as judging
 from pairproof.harness.commands import options, output
 from pairproof.harness.commands.check import MAX_TRIALS, make_report
-from pairproof.harness.commands.exploration import Bounds, Request
+from pairproof.harness.commands.exploration import Bounds, Request, say_first
 from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, PairproofError, UsageError, interrupted, joined
 from pairproof.harness.profiles import PROFILES, profile
 from pairproof.harness.runs.places import Place
@@ -186,11 +186,13 @@ def _told(campaign: Campaign, code: int | None, json_to: str | None) -> int:
     for each, path in campaign.findings:
         told.say([(each, path)])
     standings = found.standings(Demands.of_facts(facts))
+    missed = floors.missed(found.floors)
     if found.trials or code is None:
+        say_first(missed)
         output.say_verdict(plan.target, request.lab, plan.profile, plan.seed, found, folder, standings, told.sentence())
     deviations = campaign.writer.known_deviations
     say_deviations(deviations)
     if json_to is not None:
         summary = request.told(found, folder, str(facts["state"]), standings)
         output.write_json({**summary, "deviations": deviations}, json_to)
-    return joined(code or 0, exit_code(standings.values()))
+    return joined(code or 0, exit_code(standings.values(), missed))
