@@ -24,7 +24,7 @@ from pairproof.harness import resolve, slices
 from pairproof.harness.budget import Allowance, Budget
 from pairproof.harness.cause import violated
 from pairproof.harness.counts import Counts
-from pairproof.harness.errors import LabError
+from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.finding import Small, findings_of, smallest
 from pairproof.harness.interpreter import Laws, run_trial
 from pairproof.harness.keeps import Keeps
@@ -39,6 +39,8 @@ from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import CORPUS, Verdict
 from pairproof.harness.workers import Workers
 
+REFUSED = 100
+"""Schedules that are refused before the first is played, after which no other is tried."""
 MAX_FINDINGS_PER_LAW = 3
 """Violations of one law that are shrunk in one run; the rest are counted in its verdicts."""
 
@@ -120,13 +122,17 @@ class Explorer:
         return Tally(self.system.floors.of(self.lab.observes(self.target), needs), len(needs))
 
     def run(self) -> Summary:
-        """Play the corpus, then every search. KeyboardInterrupt passes through; :meth:`summary` still works."""
+        """Play the corpus, then every search. KeyboardInterrupt passes through; :meth:`summary` still works.
+
+        UsageError if the lab or the target refuses all schedules.
+        """
         self._began = self._clock()
         with rare_collection(), self._working():
             if self.lab.deterministic:
                 self._searched(self._slices([CORPUS]))
                 self._corpus_s = self.seconds_so_far()
             self._searched(self._slices(list(self.budget.shares)))
+        self._check_played(least=1)
         return self.summary()
 
     @property
@@ -208,12 +214,18 @@ class Explorer:
             origin = trial.origin
             if trial.refused:
                 self._counts.refuse(trial)
+                self._check_played(REFUSED)
                 continue
             self._take(trial._replace(number=next(self._numbers)))
             self.progress(self._counts.by_origin[origin], self._expected[origin], DOING[origin])
             if self._is_enough:
                 # Others that are under way may take a minute, and nobody asks for them.
                 return
+
+    def _check_played(self, least: int) -> None:
+        refused = self._counts.refused
+        if refused.total() >= least and not self._counts.by_origin:
+            raise UsageError(f"no schedule could be played: {next(iter(refused))}")
 
     def _played(self, parts: Iterator[Slice]) -> Iterator[Trial]:
         workers = self._workers

@@ -42,6 +42,9 @@ class Law:
     """The ledger that it asks: a system's own laws have a base class that names the system's."""
     deaf_to: ClassVar[frozenset[str]] = frozenset()
     """Nodes that it is not about: it hears none of their events."""
+    applies_with: ClassVar[str] = ""
+    """Of a promise that every user counts on: what a configuration must have for it to be judged. A run in which no
+    trial judged the law says so."""
     timed: ClassVar[bool] = False
     """Whether the law measures time: each violation then says since when the time ran, or that no time decided it."""
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pairproof.harness import floors
+from pairproof.harness import judge as judging
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.floors import Floor
 from pairproof.harness.tally import Tally
@@ -94,6 +95,16 @@ class Summary(NamedTuple):
             }
             for origin, total in self.totals.items()
         ]  # fmt: skip
+
+    def unjudged(self) -> list[str]:
+        """The promises that every user counts on and that no trial judged, each with what it takes to judge it."""
+        verdicts = self.verdicts if self.trials else {}
+        idle = [law for law in sorted(verdicts) if verdicts[law] in (Verdict.VACUOUS, Verdict.NOT_APPLICABLE)]
+        return [
+            f"{law.id} was judged in no trial ({verdicts[law.id]}): it takes {law.applies_with}"
+            for law in judging.laws(idle)
+            if law.applies_with
+        ]
 
     def not_played(self) -> list[str]:
         """How many drawn schedules were not played, and why: a line for each reason."""

@@ -49,7 +49,7 @@ class Strangers:
         return stranger.effect
 
     def take_place(self, character: str) -> Impostor:
-        host, link = self.world.hosts["impostor"], self.world.network.links["ha"]
+        host, link = self.world.hosts["impostor"], self.world.link(places.HA_LINKS[0])
         dice = Random(f"{self.world.seed}/impostor/{host.incarnation}")
         stranger = Impostor(character, host, dice)
         self.world.network.cut(link)
@@ -60,7 +60,7 @@ class Strangers:
         return stranger
 
     def give_back(self, handle: Impostor) -> Effect:
-        host, link = self.world.hosts["impostor"], self.world.network.links["ha"]
+        host, link = self.world.hosts["impostor"], self.world.link(places.HA_LINKS[0])
         if host.node is handle:
             link.host = self.world.hosts["master"]
             host.kill()

@@ -129,6 +129,7 @@ class Campaign:
         self.writer.close(
             state, reason=reason, seconds=round(self._seconds(), 3), searches=found.searches(),
             floors=[each._asdict() for each in found.floors], not_played=found.not_played(),
+            unjudged=found.unjudged(),
         )  # fmt: skip
         if self._lock is not None:
             os.close(self._lock)

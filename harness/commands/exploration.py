@@ -182,7 +182,11 @@ class Request:
         if self.bounds.first and found.findings:
             # A run that stopped at a violation had no time for the rest.
             return {name: [] for name in _DEMANDS}
-        return {"floors": [each._asdict() for each in found.floors], "not_played": found.not_played()}
+        return {
+            "floors": [each._asdict() for each in found.floors],
+            "not_played": found.not_played(),
+            "unjudged": found.unjudged(),
+        }
 
     def _code(self, code: int, ended: Ended) -> int:
         # A trial that its lab did not finish might have shown something.
@@ -257,6 +261,7 @@ class Request:
             "coverage": {"counts": len(found.coverage.rows()), "gaps": _gaps(found.coverage, self.lab)},
             "floors": [each._asdict() for each in found.floors],
             "not_played": found.not_played(),
+            "unjudged": found.unjudged(),
             "faults": {name: each._asdict() for name, each in found.tally.faults().items()} if found.tally else {},
             "laws": {law: str(verdict) for law, verdict in sorted(found.verdicts.items())},
             "remarks": {law: each.remark for law, each in sorted(standings.items()) if each.remark},

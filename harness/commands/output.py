@@ -208,7 +208,7 @@ def say_verdict(
     say("; ".join(found.enumerated()) or "no search was enumerated")
     if found.coverage.counts:
         say(f"coverage: {found.coverage.summary(resolve.drawn(lab))}")
-    for line in found.not_played():
+    for line in (*found.unjudged(), *found.not_played()):
         say(line, "yellow")
     say(f"{found.events:,} events in {found.seconds:.1f} s, {found.rate()}")
     say(f"profile {profile}, seed {seed}, recorded in {folder}")

@@ -120,6 +120,7 @@ FACTS: dict[str, str] = {
     "cases": "of a run that played known cases first: case, law, target, lab, verdict, showed, executed, about of each",
     "floors": "what the run must have met: what, met, least of each; replication, and what the profile demands",
     "not_played": "how many schedules that a search drew were refused, and why: a line for each reason",
+    "unjudged": "promises that every user counts on and no trial judged, each with what it takes: a line for each",
     "began": "UTC, ISO 8601",
     "seconds": "how long it took, wall clock",
     "trials": "how many trials were executed",

@@ -19,6 +19,7 @@ class AckFlushed(Law):
     id = "ack-flushed"
     promise = "Under SYNC_FLUSH a waiting send gets PUT_OK only after the master has flushed its log to the send's end."
     source = "CommitLog.GroupCommitService"
+    applies_with = "flushDiskType=SYNC_FLUSH"
     needs = frozenset({"config", "append", "flush", "ok"})
 
     def begin(self) -> None:

@@ -30,6 +30,7 @@ class AckReplicated(Law):
         "for) has appended all of it and reported its last byte."
     )
     source = "HAService.GroupTransferService; the promise of synchronous double write"
+    applies_with = "brokerRole=SYNC_MASTER and a slave; on 5.x also inSyncReplicas of 2 or more"
     needs = frozenset({"append", "report", "ok"})
 
     def begin(self) -> None:

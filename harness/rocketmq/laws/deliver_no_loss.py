@@ -60,6 +60,7 @@ class DeliverNoLoss(Law):
     id = "deliver-no-loss"
     promise = "After healing, every message that the contract says must survive is delivered to every group."
     source = "docs/contract.md; ConsumeQueue and ConsumerOffsetManager"
+    applies_with = "a name server and consumers, without offsetCheckInSlave"
     needs = frozenset({"config", "invoke", "ok", "crash", "deliver", "consumer", "assign", "mark"})
     timed = True
 

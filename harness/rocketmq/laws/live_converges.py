@@ -81,6 +81,7 @@ class LiveConverges(Law):
         "master says why it cannot."
     )
     source = "HAService.HAClient: it reconnects and asks from its own end"
+    applies_with = "a slave, and each haSendHeartbeatInterval shorter than the other side's haHousekeepingInterval"
     needs = frozenset({"mark", "audit"})
     timed = True
 

@@ -21,6 +21,7 @@ class LogFlushedSurvives(Law):
     id = "log-flushed-survives"
     promise = "PUT_OK under SYNC_FLUSH survives a machine crash; any stored message survives a process crash."
     source = "CommitLog.GroupCommitService; the page cache outlives a process"
+    applies_with = "a message that is answered PUT_OK before a crash"
     needs = frozenset({"invoke", "ok", "crash", "record", "audit"})
 
     def begin(self) -> None:

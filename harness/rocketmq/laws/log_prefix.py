@@ -18,6 +18,7 @@ class LogPrefix(Law):
     id = "log-prefix"
     promise = "A slave's log equals the master's, byte for byte, over the range that both hold."
     source = "CommitLog.appendData: a slave stores the master's bytes as they are"
+    applies_with = "a slave that holds records"
     needs = frozenset({"chunk"})
 
     def begin(self) -> None:

@@ -23,6 +23,7 @@ class LossIsSuffix(Law):
     id = "loss-is-suffix"
     promise = "From its log start on, a slave lacks exactly those of the master's messages that end after its log end."
     source = "HAService: a slave's log is one piece of its master's"
+    applies_with = "a slave that holds records"
     needs = frozenset({"record", "audit"})
 
     def begin(self) -> None:

@@ -70,6 +70,7 @@ class MetaConverges(MetadataLaw):
         "its master's."
     )
     source = "SlaveSynchronize.syncAll, every 10 s"
+    applies_with = "a name server and a slave"
     needs = frozenset({"config", "table", "mark"})
     timed = True
 
