@@ -7,6 +7,8 @@ state *before* the event. A system's own ledger extends this one (``Law.ledger_t
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from pairproof.harness.history import BY_THEMSELVES, kinds
 from pairproof.harness.kinds.machine import Fault, Lab, Pause, Resume, Stall
@@ -24,10 +26,17 @@ class Ledger:
         """What a healthy client's call may spend on the way, and what else the lab adds."""
         self.instant_ns = 0
         """What lies between two things that a node does at once: nothing in virtual time."""
+        self.lab: Mapping[str, Any] = {}
+        """The lab's own settings."""
         self.trouble = Trouble(self.links_of)
         self.up: set[str] = set()
         self.gone: set[str] = set()
         """Nodes that are down by themselves: they crashed, or did not come up."""
+
+    @property
+    def flush_ns(self) -> int:
+        """The longest that a flush takes on the lab's disks by its settings; 0 where these say nothing."""
+        return int(self.lab.get("lab.flushMicros", 0)) * int(self.lab.get("lab.spread", 1)) * 1_000
 
     def links_of(self, node: str) -> frozenset[str]:
         """Names of the links that begin or end at a node: a fault at each of them touches them. Here none is known."""
@@ -37,7 +46,8 @@ class Ledger:
 
     def on_lab(self, event: Lab) -> None:
         self.healthy_ns = event.healthy_ns
-        self.instant_ns = int(json.loads(event.detail or "{}").get("instantNs", 0))
+        self.lab = json.loads(event.detail or "{}")
+        self.instant_ns = int(self.lab.get("instantNs", 0))
 
     def on_fault(self, event: Fault) -> None:
         self.trouble.fault(event)

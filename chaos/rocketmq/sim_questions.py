@@ -20,7 +20,7 @@ from pairproof.chaos.rocketmq.questions import OF_REFERENCE
 from pairproof.chaos.rocketmq.sim_caller import OPAQUE, Frame, answers
 from pairproof.chaos.rocketmq.visits import Step
 from pairproof.chaos.rocketmq.visits_of_borders import OF_MASTERS as AT_BORDERS
-from pairproof.chaos.rocketmq.visits_of_masters import OF_MASTERS
+from pairproof.chaos.rocketmq.visits_of_masters import LEAST_QUEUES, OF_FEW_QUEUES, OF_MASTERS
 from pairproof.chaos.rocketmq.visits_of_names import OF_NAMES as OF_NAME_SERVERS
 from pairproof.chaos.rocketmq.visits_of_slaves import OF_SLAVES
 from pairproof.reference.core.broker import Broker
@@ -81,7 +81,10 @@ def _visit(evidence: Evidence, host: Host, seed: str, form: Form, dice: Random) 
 def _visits_of(node: object) -> Sequence[Sequence[Step]]:
     if not isinstance(node, Broker):
         return (*visits.OF_NAMES, *OF_NAME_SERVERS)
-    return (*visits.OF_BROKERS, *(OF_SLAVES if node.config.is_slave else (*OF_MASTERS, *AT_BORDERS)))
+    if node.config.is_slave:
+        return (*visits.OF_BROKERS, *OF_SLAVES)
+    of_masters = OF_MASTERS if node.config.defaultTopicQueueNums >= LEAST_QUEUES else OF_FEW_QUEUES
+    return (*visits.OF_BROKERS, *of_masters, *AT_BORDERS)
 
 
 def _frame(form: Form, step: Step) -> Frame:

@@ -274,3 +274,7 @@ VISITS: Sequence[Callable[[str], Visit]] = (
 )  # fmt: skip
 """Each is given the topic that it makes; its group is named after that. Neither may be there before."""
 OF_MASTERS = tuple(each("visited") for each in VISITS)
+LEAST_QUEUES = 4
+"""A topic that a send makes has no more queues than TBW102, whose number is the master's defaultTopicQueueNums."""
+OF_FEW_QUEUES = tuple(each("visited") for each in VISITS if each is not _permitted)
+"""The visits to a master with fewer."""

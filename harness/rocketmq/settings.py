@@ -36,6 +36,7 @@ DEFAULTS: Mapping[str, int] = {
 """RocketMQ 4.9's values for settings that a history does not name: bytes, milliseconds, hours; 0 replicas for the
 version's own default."""
 
+HEARTBEAT, HOUSEKEEPING = "haSendHeartbeatInterval", "haHousekeepingInterval"
 RATIO = 40
 """accessMessageInMemoryMaxRatio, percent, where a history does not say."""
 
@@ -130,6 +131,13 @@ def creates_topics(settings: Settings) -> bool:
 def keeps_index(settings: Settings) -> bool:
     """Whether a broker indexes messages by their keys: messageIndexEnable, on by default."""
     return is_on(settings, "messageIndexEnable", default=True)
+
+
+def keeps_connections(master: Settings, slave: Settings) -> bool:
+    """Whether an HA connection outlives the wait for its first report, and the silence between two heartbeats: whether
+    such a pair can replicate at all."""
+    longest = max(int(each.get(HEARTBEAT, DEFAULTS[HEARTBEAT])) for each in (master, slave))
+    return longest < min(int(each.get(HOUSEKEEPING, DEFAULTS[HOUSEKEEPING])) for each in (master, slave))
 
 
 def memory(settings: Settings) -> int | None:

@@ -10,7 +10,6 @@ from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.ha import Frame
 from pairproof.harness.rocketmq.kinds.log import Append, Dispatch
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.settings import keeps_index
 
 REST_NS = 1_000 * MS
 
@@ -50,7 +49,7 @@ class Dispatching(Law):
     on_stop = on_crash
 
     def keeps_index(self, node: str) -> bool:
-        return keeps_index(self.ledger.config.get(node, {}))
+        return self.ledger.derived_under.indexed(node) is True
 
     def has_dispatched(self, event: Event, upto: int | None = None) -> bool:
         """Whether the event's node has, now: all that it holds, or its log up to an offset."""

@@ -7,7 +7,8 @@ report is not asked.
 
 Left out: time in which a second crowd is there, which takes every place that a slave leaves (see ``live-newcomers``);
 slaves that learn from a name server where their master is, since that takes its time; pairs whose slave an
-operator has made the master; slaves whose ``mappedFileSizeCommitLog`` is not the master's, which must not replicate.
+operator has made the master; slaves whose ``mappedFileSizeCommitLog`` is not the master's, which must not replicate;
+pairs whose heartbeats come too rarely to keep a connection.
 Source: RocketMQ has no limit on HA connections; the reference has, see docs/decisions/0010.
 """
 
@@ -19,6 +20,7 @@ from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 from pairproof.harness.rocketmq.laws.live_newcomers import is_crowd
 from pairproof.harness.rocketmq.places import HA_LINKS, MASTER, SLAVES
+from pairproof.harness.rocketmq.settings import keeps_connections
 
 RECONNECT_MS = 5_000
 SLACK_MS = 1_000
@@ -113,8 +115,10 @@ class HaAdmitsSlave(Law):
     def _is_told(self, slave: str) -> bool:
         """Whether its settings alone lead it to the master, and let it replicate."""
         config, size = self.ledger.config, "mappedFileSizeCommitLog"
-        known = bool(config.get(slave, {}).get("haMasterAddress"))
-        return known and self.ledger.setting(slave, size) == self.ledger.setting(MASTER, size)
+        own, master = config.get(slave, {}), config.get(MASTER, {})
+        if not own.get("haMasterAddress") or not keeps_connections(master, own):
+            return False
+        return self.ledger.setting(slave, size) == self.ledger.setting(MASTER, size)
 
     def _finds_master(self, slave: str) -> bool:
         """Whether its last connect did not lead it to somebody else in the master's place."""

@@ -8,11 +8,13 @@ Left out: pairs whose sizes are equal; that the slave says why; what a slave doe
 records, since it holds bytes of another history. Source: MappedFileQueue.rollNextFile; RocketMQ notices nothing.
 """
 
+from pairproof.harness.history import MS
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect
 from pairproof.harness.rocketmq.kinds.log import Audit
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import HA_LINKS, MASTER, SLAVES
+from pairproof.harness.rocketmq.settings import HOUSEKEEPING
 
 SETTING = "mappedFileSizeCommitLog"
 
@@ -53,7 +55,9 @@ class HaFileSize(Law):
             return
         trouble = self.ledger.trouble
         places = (slave, MASTER, HA_LINKS[SLAVES.index(slave)])
-        # Silence is another reason, and it needs a fault that makes it.
+        # Silence is another reason: a fault makes it, or a master that refuses the first report.
+        if event.t - began >= self.ledger.setting(slave, HOUSEKEEPING) * MS:
+            return
         if all(trouble.is_quiet(place, began) and not trouble.still_ns(place, began, event.t) for place in places):
             self.stopped.setdefault(slave, event.link)
 

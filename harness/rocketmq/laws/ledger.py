@@ -21,6 +21,7 @@ from pairproof.harness.rocketmq.kinds.log import Append, Expire
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.laws.consumption import Consumption
 from pairproof.harness.rocketmq.laws.coverage import Coverage
+from pairproof.harness.rocketmq.laws.derived_under import DerivedUnder
 from pairproof.harness.rocketmq.laws.ha_link import Link
 from pairproof.harness.rocketmq.places import MASTER, OTHER, links_of
 from pairproof.harness.rocketmq.settings import DEFAULTS, Settings, parse, promised_slaves, version
@@ -43,6 +44,7 @@ class Ledger(ledger.Ledger):
         super().__init__(observes)
         self.config: dict[str, Settings] = {}
         self.consumption = Consumption(self)
+        self.derived_under = DerivedUnder()
         self.sync_master = self.sync_flush = False
         self.needed = 0
         """How many slaves must hold a waiting send that is answered with PUT_OK."""
@@ -194,6 +196,7 @@ class Ledger(ledger.Ledger):
         """A node is up; what it lost shows in its log end."""
         node, end = event.node, event.hi
         self.consumption.hear(event)
+        self.derived_under.started(event, self.config)
         image = node in self._images
         self._images.discard(node)
         self._copied.pop(node, None)
@@ -268,6 +271,7 @@ class Ledger(ledger.Ledger):
         """
         node = event.node
         self.consumption.hear(event)
+        self.derived_under.wiped(event)
         (self._images.add if event.f == "image" else self._images.discard)(node)
         if node == MASTER:
             self._lost_power = False

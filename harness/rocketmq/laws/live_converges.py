@@ -33,7 +33,7 @@ from pairproof.harness.rocketmq.kinds.log import Append, Audit
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import Settings, creates_topics
+from pairproof.harness.rocketmq.settings import Settings, creates_topics, keeps_connections
 
 POLL_MS = 1_000
 """One select of an HA thread."""
@@ -207,8 +207,8 @@ class LiveConverges(Law):
         setting = self.ledger.setting
         if setting(slave, "mappedFileSizeCommitLog") != setting(MASTER, "mappedFileSizeCommitLog"):
             return False
-        pauses = [setting(node, "haSendHeartbeatInterval") for node in (MASTER, slave)]
-        return max(pauses) < min(setting(node, "haHousekeepingInterval") for node in (MASTER, slave))
+        config = self.ledger.config
+        return keeps_connections(config.get(MASTER, {}), config.get(slave, {}))
 
     def _judge_missing(self, slaves: list[str], settled: Event, since: int) -> None:
         took = (settled.t - since) / MS

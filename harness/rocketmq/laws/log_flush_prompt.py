@@ -2,8 +2,9 @@
 
 With ASYNC_FLUSH within flushCommitLogThoroughInterval and flushIntervalCommitLog, however little has gathered; with
 SYNC_FLUSH at once. A look flushes one file: another flushIntervalCommitLog for each file before it that was not durable
-either, and a poll, come on top. It is the bound of what a power loss may take. Where time is real a disk may take its
-own, up to syncFlushTimeout, after which RocketMQ itself calls a flush too slow.
+either, the time that the lab's disk takes for each flush, and a poll come on top. It is the bound of what a power loss
+may take. Where time is real a disk may take its own, up to syncFlushTimeout, after which RocketMQ itself calls a flush
+too slow.
 
 Left out: what was written before or while a fault had hold of the node, as of its disk, and what waits behind the flush
 of that; time for which it was paused.
@@ -78,12 +79,14 @@ class LogFlushPrompt(Law):
             return
         hi, since, flushed = waiting[0]
         size, interval = ledger.setting(node, "mappedFileSizeCommitLog"), ledger.setting(node, INTERVAL)
-        within = (hi // size - flushed // size) * interval
+        files = hi // size - flushed // size
+        within = files * interval
         if ledger.config.get(node, {}).get("flushDiskType") != "SYNC_FLUSH":
             within += ledger.setting(node, THOROUGH) + interval
         if ledger.instant_ns:
             within += ledger.setting(node, "syncFlushTimeout")
-        bound = within * MS + POLL_NS + ledger.healthy_ns
+        # One flush may be under way; then comes one for each file.
+        bound = within * MS + (files + 2) * ledger.flush_ns + POLL_NS + ledger.healthy_ns
         if is_late(ledger, node, since, event.t, bound) and ledger.trouble.is_quiet(node, since):
             what = f"{node} has not flushed its log up to {hi} for {(event.t - since) // MS} ms"
             self.violate(event, f"{what}; that is due within {bound // MS} ms", since=since)

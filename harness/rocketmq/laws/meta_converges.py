@@ -15,8 +15,9 @@ master saves, or a slave outside of a sync, an administrator's call, a consumer 
 topic by a group; for offsets a commit of another value than the node, or the master, was told last; for delays what the
 master stores.
 
-Left out: slaves that are down at the end; delays where files of the master's log were deleted; heartbeats of consumers
-in labs that do not see what the master saves: there a change counts as 30 s later. Source: SlaveSynchronize.
+Left out: topics that a slave makes at each start under its own settings; slaves that are down at the end; delays where
+files of the master's log were deleted; heartbeats of consumers in labs that do not see what the master saves: there a
+change counts as 30 s later. Source: SlaveSynchronize.
 """
 
 from collections.abc import Mapping
@@ -44,7 +45,7 @@ from pairproof.harness.rocketmq.laws.metadata import (
     told,
 )
 from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import Settings
+from pairproof.harness.rocketmq.settings import Settings, creates_topics
 
 HEARTBEAT_NS = 30_000 * MS
 """How often a client tells brokers of its groups."""
@@ -238,7 +239,8 @@ class MetaConverges(MetadataLaw):
                 since = None if copy is None or hidden else self._due_since(slave, settings, table, copy)
                 if copy is not None and original is not None and since is not None:
                     self.judged += 1
-                    difference = _difference(original.event, copy.event)
+                    own = _made_at_start(self.ledger.config.get(slave, {}))
+                    difference = _difference(original.event, copy.event, own)
                     if difference:
                         self.violate(copy.event, f"{slave}'s {table} are not the master's: {difference}", since=since)
 
@@ -264,8 +266,14 @@ class MetaConverges(MetadataLaw):
         return since if copy.event.t - since > bound else None
 
 
-def _difference(original: Table, copy: Table) -> str:
-    """What the copy lacks; nothing if it is as it should be."""
+def _made_at_start(settings: Settings) -> frozenset[str]:
+    """Topics that a node with these settings makes at each start, whatever it has synced: TopicConfigManager's."""
+    names = {str(settings.get(key, "")) for key in ("brokerName", "brokerClusterName")}
+    return frozenset({*names, "TBW102"} if creates_topics(settings) else names)
+
+
+def _difference(original: Table, copy: Table, own: frozenset[str]) -> str:
+    """What the copy lacks; nothing if it is as it should be. ``own``: topics that it may have beyond the master's."""
     if original.f in NAMED and (original.counter, original.stamp) != (copy.counter, copy.stamp):
         return f"version ({copy.counter}, {copy.stamp}), the master's ({original.counter}, {original.stamp})"
     if original.detail == copy.detail:
@@ -273,6 +281,7 @@ def _difference(original: Table, copy: Table) -> str:
     here, there = entries(original), entries(copy)
     names = {*here, *there} if original.f != OFFSETS else {*here}
     shared = _fields(here) & _fields(there) if original.f in NAMED else set()
+    names -= own - here.keys() if original.f == TOPICS else set()
     wrong = sorted(name for name in names if not _agree(here.get(name), there.get(name), shared))
     return f"they differ in {', '.join(wrong)}" if wrong else ""
 

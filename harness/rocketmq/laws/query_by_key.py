@@ -15,7 +15,6 @@ from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.answers import Answer
 from pairproof.harness.rocketmq.laws.asked import Asked, Log, named
 from pairproof.harness.rocketmq.laws.spoiled import Spoiled
-from pairproof.harness.rocketmq.settings import keeps_index
 
 MOST_MESSAGES = 64
 """maxMsgsNumBatch."""
@@ -48,9 +47,10 @@ class QueryByKey(Asked):
         self.spoiled.wiped(event)
 
     def judge(self, event: Answer, log: Log) -> None:
-        if event.node in self.spoiled:
+        indexed = self.ledger.derived_under.indexed(event.node)
+        if event.node in self.spoiled or indexed is None:
             return
-        asked = event.message and keeps_index(self.ledger.config.get(event.node, {}))
+        asked = event.message and indexed
         held = [
             each
             for each in (log.records if asked else ())

@@ -21,6 +21,9 @@ from pairproof.harness.rocketmq.kinds.log import Append, Entries, Expire, Keys
 from pairproof.harness.rocketmq.laws.dispatching import Dispatching
 from pairproof.harness.rocketmq.laws.spoiled import Spoiled
 
+DELAYED = "SCHEDULE_TOPIC_XXXX/"
+"""Queues whose entries hold delivery times, which a node derives from its own messageDelayLevel."""
+
 
 class QueueDerivedEqual(Dispatching):
     id = "queue-derived-equal"
@@ -61,9 +64,11 @@ class QueueDerivedEqual(Dispatching):
             return
         self.judged += 1
         if other.queue_offset != event.compared_from or other.digest != event.digest:
+            levels = self.ledger.derived_under.levels(other.node or "", event.node)
+            why = f"{levels}: " if levels and event.queue.startswith(DELAYED) else ""
             self.violate(
-                event, f"the entries of {event.queue} from {event.compared_from} on are not the same on {other.node} "
-                f"and {event.node}"
+                event, f"{why}the entries of {event.queue} from {event.compared_from} on are not the same on "
+                f"{other.node} and {event.node}"
             )  # fmt: skip
 
     def on_keys(self, event: Keys) -> None:
