@@ -182,13 +182,17 @@ def _check_identity(where: str, side: str, entries: Mapping[str, Entry]) -> Iter
             f"{where}:{role.line}: the {side}'s brokerRole must be {wanted}, not {role.value}; are the two files the "
             f"right way round?"
         )
-    at = "" if number is None else f"{where}:{number.line}: brokerId={plain(number.value, MAX_SHOWN)}"
     if is_master:
         if number is not None and int(number.value) != 0:
-            yield f"{at} in the master's file, and RocketMQ gives a master the id 0: is this the slave's file?"
+            yield (
+                f"{where}:{number.line}: brokerId={plain(number.value, MAX_SHOWN)} in the master's file, and RocketMQ "
+                f"gives a master the id 0: is this the slave's file?"
+            )
         return
-    if number is not None and int(number.value) <= 0:
-        raise UsageError(f"{at}: a slave needs a brokerId above 0, or RocketMQ does not start it; set brokerId=1")
+    try:
+        broker_file.check_slave_id(where, entries)
+    except ConfigError as why:
+        raise UsageError(str(why)) from None
     if role is None:
         yield (
             f"{where} names no brokerRole, so RocketMQ makes it a second {ROLES[0]}, and no slave; pairproof tests a "

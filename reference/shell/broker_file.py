@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 
-from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.core.config import ROLES, BrokerConfig
 from pairproof.reference.errors import ConfigError
 from pairproof.reference.shell import catalogue, properties
 from pairproof.reference.shell.properties import Entry, plain, quoted
@@ -45,8 +45,8 @@ def read(path: Path, more: Mapping[str, type] | None = None) -> dict[str, Entry]
     ConfigError, one line with the remedy, for what the module's text says.
     """
     text = properties.text(path)
-    found = properties.entries(text)
     where = plain(str(path))
+    found = properties.entries(text, f"{where}:")
     known = {**_own(), **{key: each.kind for key, each in catalogue.settings().items()}, **(more or {})}
     if wrong := catalogue.misspelt(list(found)[:MAX_COMPARED], known):
         key, meant = wrong
@@ -60,7 +60,19 @@ def read(path: Path, more: Mapping[str, type] | None = None) -> dict[str, Entry]
     for key, each in found.items():
         if key in known:
             _check(f"{where}:{each.line}: {key}", key, each, known[key])
+    if "brokerRole" in found and found["brokerRole"].value == ROLES[-1]:
+        check_slave_id(where, found)
     return found
+
+
+def check_slave_id(where: str, found: Mapping[str, Entry]) -> None:
+    """ConfigError if a slave's file has the id of a master."""
+    number = found.get("brokerId")
+    if number is not None and int(number.value) <= 0:
+        raise ConfigError(
+            f"{where}:{number.line}: brokerId={plain(number.value, properties.MAX_SHOWN)}: a slave needs a brokerId "
+            "above 0, or RocketMQ does not start it; set brokerId=1"
+        )
 
 
 def values(path: Path) -> dict[str, str]:

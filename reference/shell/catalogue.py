@@ -89,10 +89,15 @@ def _numbers(release: str) -> tuple[int, ...]:
 
 def close(key: str, more: Iterable[str] = (), cutoff: float = CLOSE) -> str:
     """The real key that is most like this one; empty if none is."""
+    return like(key, (*settings(), *OF_LEGEND, *more), cutoff)
+
+
+def like(key: str, keys: Iterable[str], cutoff: float) -> str:
+    """The one of ``keys`` that is most like this one; empty if none is."""
     if len(key) > MAX_KEY:
         return ""
     # Letter case is the most frequent mistake, and no difference between two real keys.
-    known = {each.lower(): each for each in (*settings(), *OF_LEGEND, *more)}
+    known = {each.lower(): each for each in keys}
     found = get_close_matches(key.lower(), known, 1, cutoff)
     return known[found[0]] if found else ""
 
@@ -102,8 +107,8 @@ def lacks(release: str, key: str, more: Iterable[str] = ()) -> str:
     if key in OF_LEGEND:
         return f"RocketMQ has no key {key}, though many files name it: the path follows from storePathRootDir"
     if key in settings():
-        other = get_close_matches(key, of(release), 1, QUITE_CLOSE)
-        hint = f"; did you mean {other[0]}?" if other else ""
+        other = like(key, of(release), QUITE_CLOSE)
+        hint = f"; did you mean {other}?" if other else ""
         return f"RocketMQ {release} has no key {key}, {_releases(settings()[key].releases)}{hint}"
     meant = close(key, more)
     hint = f"; did you mean {meant}?" if meant else ""

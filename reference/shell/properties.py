@@ -46,7 +46,7 @@ class Entry(NamedTuple):
 
 def read(path: Path) -> dict[str, str]:
     """The file's keys and values; ConfigError if it cannot be read."""
-    return {key: each.value for key, each in entries(text(path)).items()}
+    return {key: each.value for key, each in entries(text(path), f"{plain(str(path))}:").items()}
 
 
 def text(path: Path) -> str:
@@ -84,8 +84,8 @@ def parse(text: str) -> dict[str, str]:
     return {key: each.value for key, each in entries(text).items()}
 
 
-def entries(text: str) -> dict[str, Entry]:
-    """The same with the lines that they come from."""
+def entries(text: str, where: str = "line ") -> dict[str, Entry]:
+    """The same with the lines that they come from. ``where``: what a message has before a line's number."""
     found = {}
     for number, line in _logical_lines(text):
         match = _KEY.match(line)
@@ -94,8 +94,8 @@ def entries(text: str) -> dict[str, Entry]:
         separator = _SEPARATOR.match(value)
         assert separator is not None, "so does an empty separator"
         value = value[separator.end() :]
-        kept = value.rstrip(BLANKS)
-        found[_unescape(match[0], number)] = Entry(_unescape(kept, number), number, kept != value)
+        kept, at = value.rstrip(BLANKS), f"{where}{number}"
+        found[_unescape(match[0], at)] = Entry(_unescape(kept, at), number, kept != value)
     return found
 
 
@@ -134,12 +134,12 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         yield first, joined
 
 
-def _unescape(text: str, line: int) -> str:
+def _unescape(text: str, where: str) -> str:
     def meaning(match: re.Match[str]) -> str:
         if match[1]:
             return chr(int(match[1], 16))
         if match[2] == "u":
-            raise ConfigError(rf"malformed \uXXXX escape in {quoted(text)}, line {line}: write four hexadecimal digits")
+            raise ConfigError(rf"{where}: malformed \uXXXX escape in {quoted(text)}: write four hexadecimal digits")
         return _MEANS.get(match[2], match[2])
 
     return _ESCAPE.sub(meaning, text)
