@@ -235,7 +235,7 @@ class Request:
             "laws": [law.id for law in self.laws],
             **self._demands(),
             **({"cases": [each._asdict() for each in self.cases]} if self.cases else {}),
-            "configuration_remarks": list(resolve.remarks(self.target)),
+            **({"configuration_remarks": list(remarks)} if (remarks := resolve.remarks(self.target)) else {}),
             "known_bugs": known_bugs.NONE if self.lab.deterministic else self.bounds.bugs,
             "keep": "all" if self.keep == "all" or self.profile.keep_one_in == 1 else self.profile.keep_one_in,
         }

@@ -118,6 +118,7 @@ FACTS: dict[str, str] = {
     "corpus_must_judge": "ids of the laws that the trials of the fixed corpus must give something to judge",
     "must_not_be_vacuous": "ids of the laws that the trials of the searches must give something to judge",
     "cases": "of a run that played known cases first: case, law, target, lab, verdict, showed, executed, about of each",
+    "configuration_remarks": "of a configuration that was brought: what decides about loss and was not tested",
     "floors": "where the profile has floors: what, met, least of each, of the trials of the searches",
     "began": "UTC, ISO 8601",
     "seconds": "how long it took, wall clock",

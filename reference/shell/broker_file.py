@@ -21,6 +21,8 @@ from pairproof.reference.errors import ConfigError
 from pairproof.reference.shell import catalogue, properties
 from pairproof.reference.shell.properties import Entry, plain, quoted
 
+OTHER_STARTS = ("{", "[", "<")
+"""With which JSON and XML begin."""
 LEAST_SHARE = 10
 """One key in so many is a broker's, or the file is something else."""
 MAX_COMPARED = 200
@@ -48,15 +50,17 @@ def read(path: Path, more: Mapping[str, type] | None = None) -> dict[str, Entry]
     where = plain(str(path))
     found = properties.entries(text, f"{where}:")
     known = {**_own(), **{key: each.kind for key, each in catalogue.settings().items()}, **(more or {})}
+    is_other = sum(key in known for key in found) * LEAST_SHARE < len(found)
+    if is_other and text.lstrip().startswith(OTHER_STARTS):
+        raise ConfigError(f"{where}: {_other(text, found, known)}")
     if wrong := catalogue.misspelt(list(found)[:MAX_COMPARED], known):
         key, meant = wrong
         raise ConfigError(
             f"{where}:{found[key].line}: RocketMQ has no key {plain(key)}, and would pass over "
             f"{quoted(found[key].value)}; did you mean {meant}?"
         )
-    theirs = sum(key in known for key in found)
-    if theirs * LEAST_SHARE < len(found):
-        raise ConfigError(f"{where}: {_no_broker_s(text, list(found), theirs)}")
+    if is_other:
+        raise ConfigError(f"{where}: {_other(text, found, known)}")
     for key, each in found.items():
         if key in known:
             _check(f"{where}:{each.line}: {key}", key, each, known[key])
@@ -117,13 +121,13 @@ def _check(where: str, key: str, entry: Entry, kind: type) -> None:
                           f"would say nothing about several; name one folder")  # fmt: skip
 
 
-def _no_broker_s(text: str, keys: list[str], known: int) -> str:
-    meant = catalogue.close(keys[0])
+def _other(text: str, found: Mapping[str, Entry], known: Mapping[str, type]) -> str:
+    first, theirs = next(iter(found)), sum(key in known for key in found)
+    meant = catalogue.close(first)
     hint = f"; did you mean {meant}?" if meant else ""
-    told = f"only {known}" if known else "none"
     return (
-        f"{told} of the {len(keys)} keys in this file is a broker's setting (first: {quoted(keys[0])}{hint}): "
-        f"{_kind(text)}give a broker's properties file"
+        f"{f'only {theirs}' if theirs else 'none'} of the {len(found)} keys in this file is a broker's setting (first: "
+        f"{quoted(first)}{hint}): {_kind(text)}give a broker's properties file"
     )
 
 

@@ -53,6 +53,7 @@ def test_a_good_file_is_read_with_its_lines(path: Path) -> None:
         (GOOD.encode() + b"a=\x1b[31m", "has the byte 0x1b in line 6: this is not a properties file"),
         (json.dumps({"a": 1}).encode(), "(first: '{\"a\"'): it is JSON; give a broker's properties file"),
         (b'{"a": ', "it looks like JSON"),
+        (b'{"brokerRole": "SYNC_MASTER",\n"flushDiskType": "SYNC_FLUSH"}', "it is JSON"),
         (b"<project>\n</project>", "it looks like XML"),
         (
             COMPOSE.encode(),
