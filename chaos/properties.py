@@ -1,4 +1,4 @@
-"""Reads Java properties files, such as RocketMQ's ``broker.conf``: keys and values as text, the last of a key counts.
+"""Reads a capture's Java properties files: keys and values as text, the last of a key counts.
 
 Left out: escapes (``\\u00e9``, ``\\:``), which no broker's setting needs.
 """

@@ -31,6 +31,10 @@ class CanMutate(Protocol):
 class Brought(Protocol):
     """A configuration that somebody brought. It is handed to the processes of labs, so it can be pickled."""
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What of it was not tested, or is not what production would do, although it decides about loss."""
+
     def over(self, settings: Args) -> Args:
         """A schedule's settings under it."""
 
@@ -45,7 +49,7 @@ class TakesConfiguration(Protocol):
 
     def bring(self, files: Mapping[str, Path], typed: Sequence[str]) -> tuple[Brought, list[str]]:
         """What the nodes' files (by node) and single settings (``key=value``) come to, for :meth:`given`, and lines
-        that say what of it does not apply. UsageError for what cannot be."""
+        that say what of it does not apply, its remarks first. UsageError for what cannot be."""
 
     def given(self, brought: Brought) -> Target:
         """The target under it. It has the same name: what was brought becomes part of every schedule."""
@@ -161,6 +165,12 @@ def scheduled(target: Target, schedule: Schedule) -> Schedule:
 def brought(target: Target) -> Brought | None:
     """The configuration that was brought for the target, if any."""
     return target.brought if isinstance(target, TakesConfiguration) else None
+
+
+def remarks(target: Target) -> tuple[str, ...]:
+    """Those of the configuration that was brought for the target."""
+    found = brought(target)
+    return () if found is None else found.remarks
 
 
 def configured(name: str, brought: Brought | None) -> Target:

@@ -55,10 +55,12 @@ def command(
     from pairproof.chaos.capturing.session import Session, Way, resolved
     from pairproof.chaos.observers.capture_folder import MASTER
     from pairproof.chaos.observers.capture_version import find_version
+    from pairproof.chaos.rocketmq import configuration
     from pairproof.harness.commands.options import seconds
 
     if rocketmq is not None:
         find_version(rocketmq, (), "--rocketmq")
+    configuration.check({MASTER: master_conf, SLAVE: slave_conf})
     limit, duration = _bytes(size_text), seconds(time_text) if time_text is not None else None
     ways = [Way(_address("--listen", listen), _address("--to", to)), *map(_client, clients)]
 

@@ -352,6 +352,7 @@ def _answer(recording: Any, plan: Any) -> dict[str, object]:
         "left_out": recording.writer.facts["left_out"],
         "violated": sorted({finding.law for finding, _ in recording.findings}),
         "deviations": recording.writer.known_deviations,
+        "configuration_remarks": list(plan.remarks),
     }
 
 
@@ -391,10 +392,9 @@ def _say(recording: Any, plan: Any) -> None:
     say_deviations(recording.writer.known_deviations)
     _say_left_out("this lab", recording.left_out)
     green = sum(each.verdict == HOLDS for each in results)
-    missing = len(recording.scenarios) - len(results)
-    rest = f", {missing} not played" if missing else ""
-    again = sum(one.trial.again for each in results for one in each.played)
-    if again:
+    rest = f", {missing} not played" if (missing := len(recording.scenarios) - len(results)) else ""
+    if again := sum(one.trial.again for each in results for one in each.played):
         output.say(played_again(again))
+    output.say_remarks(plan.remarks)
     output.say(f"{plan.target} in {plan.lab}: {green} of {len(recording.scenarios)} scenarios hold{rest}")
     output.say(f"seed {plan.seed}, recorded in {recording.folder}")

@@ -56,7 +56,9 @@ def _laws(ids: tuple[str, ...]) -> Any:
 
 def _capture(folder: Path, files: dict[str, Path], law_ids: tuple[str, ...], json_to: str | None) -> int:
     from pairproof.chaos.capture_judging import judge_capture
+    from pairproof.chaos.rocketmq import configuration
 
+    configuration.check(files)
     found = judge_capture(folder, _laws(law_ids), checks=not law_ids, brought=files)
     if json_to is not None:
         output.write_json(_as_json(folder, found), json_to)

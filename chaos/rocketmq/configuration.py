@@ -6,26 +6,29 @@ have always name a side. They become part of every schedule, so a recorded findi
 With files a trial's settings are theirs: what a search or a scenario would set of a broker is left out, and a key that
 a file does not name has RocketMQ's default, ``ASYNC_MASTER`` for the master's role included; only what keeps a trial
 short stays as the lab has it (``haSendHeartbeatInterval``, ``maxMessageSize``, file sizes). Without files, single
-settings are laid over what is drawn. A key that a broker does not know is named and left out where a file has it, as
-RocketMQ passes over it, and refused where it was typed; a value that cannot be read, which RocketMQ passes over too, is
-refused in both.
+settings are laid over what is drawn. Files are read, and partly refused, by
+:mod:`pairproof.reference.shell.broker_file`. A key that RocketMQ does not have is named and left out where a file has
+it, as RocketMQ passes over it, and so is one that the model does not implement; both are refused where they were typed.
+What of this decides about loss is a remark (:attr:`Given.remarks`), which is said again beside the verdict.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
-from pairproof.chaos.properties import parsed
-from pairproof.chaos.rocketmq.settings import RENAMED
+from pairproof.chaos.rocketmq.settings import OURS, RENAMED
 from pairproof.harness.errors import UsageError
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args, Scalar
 from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.errors import ConfigError
+from pairproof.reference.shell import broker_file, catalogue
+from pairproof.reference.shell.properties import MAX_SHOWN, Entry, plain, quoted
 
 SIDES = (places.MASTER, places.SLAVES[0])
 LAB = "lab."
@@ -38,12 +41,39 @@ REPLACED = re.compile(
     r"|rocketmqHome|storePath\w*|mappedFileSize\w*|max(HashSlotNum|IndexNum)|enableControllerMode|enableDLegerCommitLog"
 )
 """What the lab sets itself: addresses, ports, names, paths, the files' sizes, and that this is a pair."""
-MAX_BYTES = 1_000_000
+REPLICAS = "it decides how many brokers hold a message before PUT_OK"
+DECISIVE: Mapping[str, tuple[Scalar, str]] = {
+    "transientStorePoolEnable": (False, "with the pool a kill can lose messages that were answered with PUT_OK"),
+    "flushCommitLogTimed": (True, "it decides when the log is flushed"),
+    "totalReplicas": (1, REPLICAS),
+    "inSyncReplicas": (1, REPLICAS),
+    "minInSyncReplicas": (1, REPLICAS),
+    "allAckInSyncStateSet": (False, REPLICAS),
+    "enableAutoInSyncReplicas": (False, REPLICAS),
+    "duplicationEnable": (False, "it decides from which offset a log is served"),
+    "enableSlaveActingMaster": (False, "it lets a slave act as the master"),
+}
+"""What decides about loss and has no effect in the reference, or in some releases: RocketMQ's default, and how."""
+MASTERS_ONLY = ("transientStorePoolEnable",)
+"""These have no effect on a slave."""
+MAX_LINES, MAX_NAMED = 20, 100
+"""Keys with a line each, and in one line, that are named of a file."""
 ROLES, SLAVE = ("ASYNC_MASTER", "SYNC_MASTER"), "SLAVE"
 _CANONICAL = {new: old for old, new in RENAMED.items()}
 
-Known = Callable[[str], Mapping[str, type]]
-"""The settings of a side's program and their types."""
+
+class Program(NamedTuple):
+    """What a side runs."""
+
+    acts_on: Mapping[str, type]
+    """The settings that have an effect, and their types."""
+    release: str = ""
+    """Of RocketMQ. A model's may be empty: then ``rocketmqVersion`` says it."""
+    is_model: bool = True
+
+    def has(self, key: str) -> bool:
+        """Whether RocketMQ has this setting."""
+        return key in (catalogue.of(self.release) if self.is_model else self.acts_on)
 
 
 class Given(NamedTuple):
@@ -52,37 +82,61 @@ class Given(NamedTuple):
     settings: Args
     is_whole: bool
     """Whether it came as files, and stands for all that trials would set of a broker."""
+    remarks: tuple[str, ...] = ()
+    """What of it was not tested although it decides about loss, or is not what production would do."""
 
     def over(self, settings: Args) -> Args:
         own = {key: value for key, value in settings.items() if not self.is_whole or key.startswith((LAB, *KEPT))}
         return {**own, **self.settings}
 
 
-def brought(files: Mapping[str, Path], typed: Sequence[str], known: Known) -> tuple[Given, list[str]]:
-    """The configuration, and lines that say what of it does not apply. ``files``: by side.
+def reference(release: str = "") -> Program:
+    """The reference; ``release``: which RocketMQ it stands for."""
+    kinds = {key: type(value) for key, value in FIELDS.items()}
+    return Program({**kinds, **{new: kinds[old] for old, new in RENAMED.items()}}, release)
+
+
+def brought(files: Mapping[str, Path], typed: Sequence[str], runs: Callable[[str], Program]) -> tuple[Given, list[str]]:
+    """The configuration, and lines that say what of it does not apply. ``files``, ``runs``: by side.
 
     UsageError, with the remedy, for a value that cannot be read, a typed key that nobody knows, a master that is none.
     """
     lines: list[str] = []
+    remarks: list[str] = []
+    said = {side: _read(path, runs(side)) for side, path in files.items()}
+    programs = {side: _released(runs(side), said, typed) for side in SIDES}
     own: dict[str, dict[str, Scalar]] = {side: {} for side in SIDES}
     replaced: dict[str, None] = {}
-    for side, path in files.items():
-        said = _read(path)
-        if side != SIDES[0] and said.pop("brokerRole", SLAVE) != SLAVE:
-            raise UsageError(f"{path}: the slave's brokerRole must be {SLAVE}; are the two files the right way round?")
-        theirs = [key for key in said if REPLACED.fullmatch(key)]
+    for side, entries in said.items():
+        where, program = plain(str(files[side])), programs[side]
+        remarks += _check_identity(where, side, entries)
+        theirs = [key for key in entries if REPLACED.fullmatch(key) and _is_real(key, program)]
         replaced |= dict.fromkeys(theirs)
-        unknown = [key for key in said if key not in known(side) and key not in theirs]
-        if unknown:
-            lines.append(f"{path}: the {side} does not know {', '.join(unknown)}, and passes over it; mistyped?")
-        kept = {key: value for key, value in said.items() if key not in (*theirs, *unknown)}
-        own[side] = {key: _value(f"{path}: {key}", value, known(side)[key]) for key, value in kept.items()}
+        rest = {key: each for key, each in entries.items() if key not in theirs}
+        own[side] = {
+            key: broker_file.value(f"{where}:{each.line}: {key}", each.value, program.acts_on[key])
+            for key, each in rest.items()
+            if key in program.acts_on and (key != "brokerRole" or side == SIDES[0])
+        }
+        untested = {key: each for key, each in rest.items() if key not in program.acts_on}
+        grave = _remarks(where, side, untested, program)
+        remarks += grave.values()
+        lines += _left_out(where, {key: each for key, each in untested.items() if key not in grave}, program)
+        if not entries:
+            lines.append(f"{where} has no setting: the {side} has RocketMQ's defaults")
     if replaced:
         lines.append(f"the lab replaces {', '.join(replaced)}: addresses, names, paths and file sizes are its own")
     lab: dict[str, Scalar] = {}
     for each in typed:
-        _type(each, own, lab, known)
-    return Given({**lab, **_together(own, bool(files))}, bool(files)), lines
+        _type(each, own, lab, programs)
+    found = Given({**lab, **_together(own, bool(files))}, bool(files), tuple(remarks))
+    return found, [*remarks, *lines]
+
+
+def check(files: Mapping[str, Path]) -> None:
+    """UsageError for what is no broker's properties file, or is not what its owner means."""
+    for path in files.values():
+        _read(path, reference())
 
 
 def of_side(side: str, settings: Args) -> dict[str, Scalar]:
@@ -100,16 +154,95 @@ def is_of_a_side(key: str) -> bool:
     return key.startswith(tuple(f"{side}." for side in SIDES))
 
 
+def _read(path: Path, program: Program) -> dict[str, Entry]:
+    try:
+        return broker_file.read(path, program.acts_on)
+    except ConfigError as why:
+        raise UsageError(str(why)) from None
+
+
+def _released(program: Program, said: Mapping[str, Mapping[str, Entry]], typed: Sequence[str]) -> Program:
+    """With its release."""
+    key = "rocketmqVersion"
+    named = [each.partition("=")[2].strip() for each in typed if each.partition("=")[0].strip() == key]
+    named += [entries[key].value for entries in said.values() if key in entries]
+    return program._replace(release=program.release or (named or [BrokerConfig.rocketmqVersion])[0])
+
+
+def _is_real(key: str, program: Program) -> bool:
+    return key in catalogue.settings() or key in program.acts_on or key in broker_file.OWN
+
+
+def _check_identity(where: str, side: str, entries: Mapping[str, Entry]) -> Iterator[str]:
+    """Remarks on role and id, which a lab sets itself; UsageError for what RocketMQ refuses."""
+    role, number = entries.get("brokerRole"), entries.get("brokerId")
+    is_master, wanted = side == SIDES[0], " or ".join(ROLES) if side == SIDES[0] else SLAVE
+    if role is not None and (role.value == SLAVE) == is_master:
+        raise UsageError(
+            f"{where}:{role.line}: the {side}'s brokerRole must be {wanted}, not {role.value}; are the two files the "
+            f"right way round?"
+        )
+    if is_master:
+        if number is not None and int(number.value) != 0:
+            yield (
+                f"{where}:{number.line}: brokerId={plain(number.value, MAX_SHOWN)} in the master's file, and RocketMQ "
+                f"gives a master the id 0: is this the slave's file?"
+            )
+        return
+    try:
+        broker_file.check_slave_id(where, entries)
+    except ConfigError as why:
+        raise UsageError(str(why)) from None
+    if role is None:
+        yield (
+            f"{where} names no brokerRole, so RocketMQ makes it a second {ROLES[0]}, and no slave; pairproof tests a "
+            f"slave: add brokerRole={SLAVE}"
+        )
+    elif number is None:
+        yield f"{where} names no brokerId, so RocketMQ starts no slave from it (its default is 0); add brokerId=1"
+
+
+def _remarks(where: str, side: str, untested: Mapping[str, Entry], program: Program) -> dict[str, str]:
+    """By key, a line for each that decides about loss, is not set to RocketMQ's default, and had no effect."""
+    found = {}
+    for key, each in untested.items():
+        default, what = DECISIVE.get(key, (None, ""))
+        if default is None or (key in MASTERS_ONLY and side != SIDES[0]):
+            continue
+        at = f"{where}:{each.line}"
+        if broker_file.value(f"{at}: {key}", each.value, type(default)) == default:
+            continue
+        absent = "" if program.has(key) else catalogue.lacks(program.release, key)
+        why = absent or f"the model does not implement it; {what}"
+        found[key] = f"not tested: {key}={plain(each.value, MAX_SHOWN)} ({at}): {why}"
+    return found
+
+
+def _left_out(where: str, untested: Mapping[str, Entry], program: Program) -> list[str]:
+    """A line for each key that RocketMQ does not have, and one for those that the model does not implement."""
+    unreal = [key for key in untested if not program.has(key)]
+    lines = [
+        f"{where}:{untested[key].line}: {catalogue.lacks(program.release, key, program.acts_on)}"
+        for key in unreal[:MAX_LINES]
+    ]
+    if len(unreal) > MAX_LINES:
+        lines.append(f"{where}: RocketMQ {program.release} lacks {len(unreal) - MAX_LINES} keys more")
+    ignored = [key for key in untested if program.has(key)]
+    if ignored:
+        more = f" and {len(ignored) - MAX_NAMED} more" if len(ignored) > MAX_NAMED else ""
+        those = f"{', '.join(ignored[:MAX_NAMED])}{more}"
+        lines.append(f"{where}: the model does not implement {those}, so their effect was not tested")
+    return lines
+
+
 def _together(own: Mapping[str, Mapping[str, Scalar]], is_whole: bool) -> dict[str, Scalar]:
     found: dict[str, Scalar] = {"brokerRole": ROLES[0]} if is_whole else {}
+    slave = {_CANONICAL.get(key, key): value for key, value in own[SIDES[1]].items()}
     for key, value in own[SIDES[0]].items():
         called = _CANONICAL.get(key, key)
-        found[called if called in FIELDS else f"{SIDES[0]}.{key}"] = value
-    if found.get("brokerRole", ROLES[0]) not in ROLES:
-        raise UsageError(
-            f"the master's brokerRole must be {' or '.join(ROLES)}; are the two files the right way round?"
-        )
-    slave = {_CANONICAL.get(key, key): value for key, value in own[SIDES[1]].items()}
+        # Without files a plain key is both sides'.
+        is_common = called in FIELDS and (is_whole or called in ("brokerRole", *OURS, *slave))
+        found[called if is_common else f"{SIDES[0]}.{called if called in FIELDS else key}"] = value
     # A key that only the master's file names is the slave's default, not the master's value.
     rest = (
         {key: FIELDS[key] for key in found if key in FIELDS and key not in (*slave, "brokerRole")} if is_whole else {}
@@ -117,48 +250,44 @@ def _together(own: Mapping[str, Mapping[str, Scalar]], is_whole: bool) -> dict[s
     return {**found, **{f"{SIDES[1]}.{key}": value for key, value in {**rest, **slave}.items()}}
 
 
-def _type(text: str, own: Mapping[str, dict[str, Scalar]], lab: dict[str, Scalar], known: Known) -> None:
+def _type(
+    text: str, own: Mapping[str, dict[str, Scalar]], lab: dict[str, Scalar], programs: Mapping[str, Program]
+) -> None:
     key, equals, value = (each.strip() for each in text.partition("="))
     if not equals or not key:
-        raise UsageError(f"--set wants key=value, such as flushDiskType=SYNC_FLUSH, not {text[:80]!r}")
+        raise UsageError(f"--set wants key=value, such as flushDiskType=SYNC_FLUSH, not {quoted(text)}")
     if key.startswith(LAB):
-        lab[key] = _value(f"--set {key}", value, int)
+        lab[key] = _value(key, value, int)
         return
     sides = [side for side in SIDES if key.startswith(f"{side}.")] or list(SIDES)
     key = key.removeprefix(f"{sides[0]}.")
     if REPLACED.fullmatch(key):
         raise UsageError(f"--set {key}: the lab sets that itself; leave it out")
-    knowing = [side for side in sides if key in known(side)]
-    if not knowing:
-        every = sorted({each for side in sides for each in known(side)})
-        close = get_close_matches(key, every, 1)
-        hint = f"did you mean {close[0]}?" if close else "RocketMQ's documentation lists them"
-        raise UsageError(f"--set {key[:80]}: no broker of this target knows it; {hint}")
-    for side in knowing:
-        if key != "brokerRole" or side == SIDES[0]:
-            own[side][key] = _value(f"--set {key}", value, known(side)[key])
+    if key == "brokerRole":
+        _value(key, value, str, (SLAVE,) if sides == [SIDES[1]] else ROLES)
+        sides = sides[:1] if sides[0] == SIDES[0] else []
+    elif not any(key in programs[side].acts_on for side in sides):
+        raise UsageError(f"--set {plain(key, MAX_SHOWN)}: {_unknown(key, [programs[side] for side in sides])}")
+    for side in sides:
+        if key in programs[side].acts_on:
+            own[side][key] = _value(key, value, programs[side].acts_on[key])
 
 
-def _read(path: Path) -> dict[str, str]:
+def _unknown(key: str, programs: Sequence[Program]) -> str:
+    """Why a typed key has no effect, and what to do."""
+    program = programs[0]
+    if program.is_model and program.has(key):
+        return (f"RocketMQ {program.release} has it, but the model does not implement it; test it with --target "
+                f"rocketmq@{program.release} --lab process")  # fmt: skip
+    if key in catalogue.settings():
+        return f"{catalogue.lacks(program.release, key)}; leave it out, or test such a release"
+    close = get_close_matches(key, sorted({each for one in programs for each in one.acts_on}), 1)
+    hint = f"did you mean {close[0]}?" if close else "RocketMQ's documentation lists them"
+    return f"no broker of this target knows it; {hint}"
+
+
+def _value(key: str, text: str, kind: type, choices: tuple[str, ...] = ()) -> Scalar:
     try:
-        data = path.read_bytes()
-    except OSError as why:
-        raise UsageError(f"cannot read {path}: {why.strerror}; give the path of a broker's properties file") from None
-    if len(data) > MAX_BYTES:
-        raise UsageError(f"{path} has {len(data):,} bytes, which no broker reads; give the path of its properties file")
-    return parsed(data)
-
-
-def _value(where: str, text: str, kind: type) -> Scalar:
-    """As RocketMQ reads it; a number with a point stays text, which is how schedules hold it."""
-    try:
-        if kind is int:
-            return int(text)
-        if kind is float:
-            return str(float(text))
-        if kind is bool:
-            return {"true": True, "false": False}[text.lower()]
-    except (ValueError, KeyError):
-        what = {int: "a whole number", float: "a number", bool: "true or false"}[kind]
-        raise UsageError(f"{where} must be {what}, not {text[:60]!r}") from None
-    return text
+        return broker_file.value(f"--set {key}", text, kind, choices or catalogue.CHOICES.get(key, ()))
+    except ConfigError as why:
+        raise UsageError(str(why)) from None

@@ -202,6 +202,11 @@ class Plan(NamedTuple):
     brought: resolve.Brought | None = None
     """A configuration for the target, see :func:`pairproof.harness.resolve.configured`."""
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Of the configuration."""
+        return () if self.brought is None else self.brought.remarks
+
     def trials(self, scenario: Scenario) -> list[tuple[Case, str]]:
         """Every case as often as it is to be played, each with a seed that names it.
 

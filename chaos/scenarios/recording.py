@@ -58,6 +58,7 @@ class Recording:
                 "laws": [law.id for law in judging.laws_for(target) if everything or law.id in laws],
                 "must_not_be_vacuous": [],
                 "keep": "all",
+                **({"configuration_remarks": list(plan.remarks)} if plan.remarks else {}),
                 "scenarios": [{"name": each.name} for each in scenarios],
                 "left_out": [{"name": name, "lacks": list(lacks)} for name, lacks in self.left_out.items()],
             },

@@ -130,12 +130,8 @@ class ReferenceTarget(NamedTuple):
             raise UsageError(f"unknown mutant {name!r}; {hint} (pairproof mutants tries all {len(catalogue())})")
         return self._replace(mutants=(*self.mutants, catalogue()[name]))
 
-    def known(self, side: str) -> Mapping[str, type]:
-        """The settings that a side's program knows, and their types."""
-        return {key: type(value) for key, value in FIELDS.items()}
-
     def bring(self, files: Mapping[str, Path], typed: Sequence[str]) -> tuple[Given, list[str]]:
-        return configuration.brought(files, typed, self.known)
+        return configuration.brought(files, typed, lambda side: configuration.reference(self.stands_for))
 
     def given(self, brought: object) -> ReferenceTarget:
         return self._replace(brought=cast(Given, brought))

@@ -127,16 +127,23 @@ class RocketMQTarget(NamedTuple):
             return None
         return ReferenceTarget(stands_for=nearest(_version(self.master)))
 
-    def known(self, side: str) -> Mapping[str, type]:
-        """The settings that a side's programs know, and their types."""
-        return {
+    def runs(self, side: str) -> configuration.Program:
+        """A side's programs, with the settings that any of them knows."""
+        own = self._programs(side)
+        releases = [_version(each) or each for each in own if each != TARGET.name]
+        if not releases:
+            return configuration.reference()
+        known = {
             key: kind
-            for each in reversed(self._programs(side))
-            for key, kind in (TARGET.known(side) if each == TARGET.name else setters.known(source(each).find())).items()
+            for each in reversed(own)
+            for key, kind in (
+                configuration.reference().acts_on if each == TARGET.name else setters.known(source(each).find())
+            ).items()
         }
+        return configuration.Program(known, " and ".join(releases), is_model=False)
 
     def bring(self, files: Mapping[str, Path], typed: Sequence[str]) -> tuple[Given, list[str]]:
-        return configuration.brought(files, typed, self.known)
+        return configuration.brought(files, typed, self.runs)
 
     def given(self, brought: object) -> RocketMQTarget:
         return self._replace(brought=cast(Given, brought))

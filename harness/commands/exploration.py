@@ -160,6 +160,7 @@ class Request:
             )  # fmt: skip
             say_deviations(writer.known_deviations)
             self.worst.say()
+            output.say_remarks(resolve.remarks(self.target))
             say_floors(found, missed)
         code = self._code(verdicts.exit_code(standings.values(), missed), ended)
         summary = self.told(found, writer.folder, ended.state, standings)
@@ -238,6 +239,7 @@ class Request:
             "laws": [law.id for law in self.laws],
             **self._demands(),
             **({"cases": [each._asdict() for each in self.cases]} if self.cases else {}),
+            **({"configuration_remarks": list(remarks)} if (remarks := resolve.remarks(self.target)) else {}),
             "known_bugs": known_bugs.NONE if self.lab.deterministic else self.bounds.bugs,
             "keep": "all" if self.keep == "all" or self.profile.keep_one_in == 1 else self.profile.keep_one_in,
         }
@@ -267,6 +269,7 @@ class Request:
             "remarks": {law: each.remark for law, each in sorted(standings.items()) if each.remark},
             "judged_in_trials": {law: found.exercised.get(law, 0) for law in sorted(found.verdicts)},
             "cases": [each._asdict() for each in self.cases],
+            "configuration_remarks": list(resolve.remarks(self.target)),
             "violated": sorted(law for law, verdict in found.verdicts.items() if verdict is Verdict.VIOLATED),
             "findings": [
                 {

@@ -134,7 +134,7 @@ def configured(name: str, master: Path | None, slave: Path | None, typed: tuple[
         raise UsageError(f"target {name} takes no configuration; leave --master-conf, --slave-conf and --set out")
     brought, lines = found.bring(files(master, slave), typed)
     for line in lines:
-        say(line, "yellow")
+        say(line, "bold yellow" if line in brought.remarks else "yellow")
     return found.given(brought)
 
 

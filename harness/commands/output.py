@@ -214,6 +214,12 @@ def say_verdict(
     say(f"profile {profile}, seed {seed}, recorded in {folder}")
 
 
+def say_remarks(remarks: Sequence[str]) -> None:
+    """Print what was said before the run of a configuration, beside the verdict."""
+    for line in remarks:
+        say(line, "bold yellow")
+
+
 def say_first_word(found: Summary) -> None:
     """Print what is known after the first seconds."""
     counts = Counter(str(verdict) for verdict in found.verdicts.values())

@@ -121,6 +121,7 @@ FACTS: dict[str, str] = {
     "floors": "what the run must have met: what, met, least of each; replication, and what the profile demands",
     "not_played": "how many schedules that a search drew were refused, and why: a line for each reason",
     "unjudged": "promises that every user counts on and no trial judged, each with what it takes: a line for each",
+    "configuration_remarks": "of a configuration that was brought: what decides about loss and was not tested",
     "began": "UTC, ISO 8601",
     "seconds": "how long it took, wall clock",
     "trials": "how many trials were executed",

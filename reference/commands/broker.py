@@ -29,10 +29,11 @@ def command(context: click.Context, config: Path, anywhere: bool) -> None:
     store, of which nothing was changed.
     """
     # Here, so that a list of the commands needs none of this.
+    from pairproof.reference.shell import broker_file
     from pairproof.reference.shell.serve import serve
     from pairproof.reference.shell.settings import settings
 
-    run(context, config, lambda values, log: serve(settings(values, anywhere=anywhere), log))
+    run(context, config, broker_file.values, lambda values, log: serve(settings(values, anywhere=anywhere), log))
 
 
 if __name__ == "__main__":

@@ -20,10 +20,11 @@ def command(context: click.Context, config: Path) -> None:
     Exit codes: 0 stopped by SIGTERM or Ctrl-C, 2 it cannot start, 4 it cannot go on.
     """
     # Here, so that a list of the commands needs none of this.
+    from pairproof.reference.shell import properties
     from pairproof.reference.shell.serve import serve_names
     from pairproof.reference.shell.settings import name_settings
 
-    run(context, config, lambda values, log: serve_names(name_settings(values), log))
+    run(context, config, properties.read, lambda values, log: serve_names(name_settings(values), log))
 
 
 if __name__ == "__main__":

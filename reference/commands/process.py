@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from pairproof.reference.shell.log import Log
 
 
-def run(context: click.Context, config: Path, begin: Callable[[dict[str, str], Log], None]) -> None:
+def run(
+    context: click.Context, config: Path, read: Callable[[Path], dict[str, str]],
+    begin: Callable[[dict[str, str], Log], None],
+) -> None:  # fmt: skip
     """Run ``begin`` with the file's keys and values until it returns; exit with 2, 4 or 5 as the commands say."""
     from pairproof.reference.errors import BrokerError
-    from pairproof.reference.shell import properties
     from pairproof.reference.shell.log import Log
     from pairproof.reference.shell.serve import BrokerFailed
 
     try:
-        begin(properties.read(config), Log())
+        begin(read(config), Log())
     except BrokerError as why:
         print(f"pairproof {context.command.name}: {' '.join(str(why).split())}", file=sys.stderr)
         context.exit(EXIT_FAILED if isinstance(why, BrokerFailed) else exit_code(why))

@@ -106,7 +106,11 @@ class BrokerConfig:
             elif type(value) is str:
                 _check_text(each.name, value)
         if self.inSyncReplicas and not self.version.counts_replicas:
-            raise ConfigError(f"inSyncReplicas came with 5.0: leave it out, or 0, for {self.rocketmqVersion}")
+            is_default = self.rocketmqVersion == BrokerConfig.rocketmqVersion
+            raise ConfigError(
+                f"inSyncReplicas came with 5.0, and rocketmqVersion is {self.rocketmqVersion}"
+                f"{', the default' if is_default else ''}: set rocketmqVersion=5.5.0, too, or leave inSyncReplicas out"
+            )
         if self.mappedFileSizeCommitLog < 512:
             raise ConfigError(f"mappedFileSizeCommitLog must be at least 512, not {self.mappedFileSizeCommitLog}")
         if self.brokerRole == "SLAVE" and self.brokerId == 0:

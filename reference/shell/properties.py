@@ -4,6 +4,9 @@
 the line; ``\\t \\n \\r \\f \\uXXXX`` are escapes, before anything else a backslash stands for nothing. The text is
 ISO-8859-1, the last of equal keys wins. One difference: blanks at a value's end are dropped; RocketMQ keeps them, and
 then silently takes a number with one for no number at all. Source: java.util.Properties.
+
+Refused are bytes that Java would read without a word and that no editor shows: UTF-16 and UTF-32, a byte order mark,
+control characters.
 """
 
 from __future__ import annotations
@@ -11,66 +14,132 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from pairproof.reference.errors import ConfigError
 
 MAX_BYTES = 1 << 20
+MAX_SHOWN = 60
+"""Characters of a key or a value that a message repeats."""
 BLANKS = " \t\f"
+WIDE = {
+    b"\xff\xfe\x00\x00": "UTF-32", b"\x00\x00\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16",
+}  # fmt: skip
+"""Byte order marks of encodings that are not ASCII's; the longer ones first."""
+MARK = b"\xef\xbb\xbf"
+"""UTF-8's."""
 _KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
 _SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 _MEANS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+
+
+class Entry(NamedTuple):
+    """One setting of a file."""
+
+    value: str
+    line: int
+    """Where its key stands, from 1."""
+    ends_with_blank: bool = False
 
 
 def read(path: Path) -> dict[str, str]:
     """The file's keys and values; ConfigError if it cannot be read."""
+    return {key: each.value for key, each in entries(text(path), f"{plain(str(path))}:").items()}
+
+
+def text(path: Path) -> str:
+    """The file's text, as Java decodes it; ConfigError if it cannot be read, or is not a text that Java reads right."""
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
-    except OSError as why:
-        raise ConfigError(f"cannot read {path}: {why.strerror}") from why
+    except (OSError, ValueError) as why:
+        raise ConfigError(f"cannot read {plain(str(path))}: {getattr(why, 'strerror', why)}") from None
     if len(raw) > MAX_BYTES:
-        raise ConfigError(f"{path} has more than {MAX_BYTES} bytes: this is not a properties file")
-    return parse(raw.decode("iso-8859-1"))
+        raise ConfigError(f"{plain(str(path))} has more than {MAX_BYTES} bytes: this is not a properties file")
+    if wrong := _misencoded(raw):
+        raise ConfigError(f"{plain(str(path))} {wrong}")
+    return raw.decode("iso-8859-1")
+
+
+def _misencoded(raw: bytes) -> str:
+    """What is wrong with the bytes of a file, and the remedy; empty if nothing is."""
+    wide = next((name for mark, name in WIDE.items() if raw.startswith(mark)), "")
+    zeros = raw.count(0)
+    if not wide and zeros and zeros in range(len(raw) // 2 - len(raw) // 8, len(raw) // 2 + 2):
+        wide = "UTF-16"
+    if wide:
+        return f"is encoded in {wide}, of which RocketMQ reads no key: save it as UTF-8 without a byte order mark"
+    if raw.startswith(MARK):
+        return "begins with a byte order mark, which RocketMQ takes for a part of the first key: save it without one"
+    if control := _CONTROL.search(raw):
+        line = raw.count(b"\n", 0, control.start()) + 1
+        return f"has the byte 0x{control[0].hex()} in line {line}: this is not a properties file, which is plain text"
+    return ""
 
 
 def parse(text: str) -> dict[str, str]:
     """Keys and values of a file's text; ConfigError for an escape that is none."""
+    return {key: each.value for key, each in entries(text).items()}
+
+
+def entries(text: str, where: str = "line ") -> dict[str, Entry]:
+    """The same with the lines that they come from. ``where``: what a message has before a line's number."""
     found = {}
-    for line in _logical_lines(text):
+    for number, line in _logical_lines(text):
         match = _KEY.match(line)
         assert match is not None, "an empty key matches, too"
         value = line[match.end() :]
         separator = _SEPARATOR.match(value)
         assert separator is not None, "so does an empty separator"
-        found[_unescape(match[0])] = _unescape(value[separator.end() :].rstrip(BLANKS))
+        value = value[separator.end() :]
+        kept, at = value.rstrip(BLANKS), f"{where}{number}"
+        found[_unescape(match[0], at)] = Entry(_unescape(kept, at), number, kept != value)
     return found
 
 
-def _logical_lines(text: str) -> Iterator[str]:
-    """Lines without comments, blank ones and leading blanks; continued ones joined."""
-    joined = ""
-    for line in re.split(r"\r\n|\r|\n", text):
+def plain(text: str, most: int = 4_096) -> str:
+    """A text that may be printed: no control characters, and at most so many characters."""
+    try:
+        # A file is read as ISO-8859-1 and mostly written as UTF-8.
+        text = text.encode("iso-8859-1").decode("utf-8")
+    except UnicodeError:
+        pass
+    cut = text if len(text) <= most else f"{text[:most]}..."
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in cut)
+
+
+def quoted(text: str) -> str:
+    """A key or a value in a message."""
+    return f"'{plain(text, MAX_SHOWN)}'"
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines without comments, blank ones and leading blanks; continued ones joined. With the number of the first."""
+    joined, first = "", 0
+    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         line = line.lstrip(BLANKS)
         if not joined and (not line or line[0] in "#!"):
             continue
+        first = first if joined else number
         joined += line
         backslashes = len(joined) - len(joined.rstrip("\\"))
         if backslashes % 2:
             joined = joined[:-1]
             continue
-        yield joined
+        yield first, joined
         joined = ""
     if joined:
-        yield joined
+        yield first, joined
 
 
-def _unescape(text: str) -> str:
+def _unescape(text: str, where: str) -> str:
     def meaning(match: re.Match[str]) -> str:
         if match[1]:
             return chr(int(match[1], 16))
         if match[2] == "u":
-            raise ConfigError(rf"malformed \uXXXX escape in {text!r}: write four hexadecimal digits")
+            raise ConfigError(rf"{where}: malformed \uXXXX escape in {quoted(text)}: write four hexadecimal digits")
         return _MEANS.get(match[2], match[2])
 
     return _ESCAPE.sub(meaning, text)

@@ -10,7 +10,6 @@ is 127.0.0.1 then, where RocketMQ takes an address of the machine.
 Source: BrokerStartup, BrokerConfig, MixAll.properties2Object, MessageStoreConfig, NettyServerConfig.
 """
 
-import difflib
 import os
 import re
 from collections.abc import Mapping
@@ -22,7 +21,9 @@ from typing import NamedTuple
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.retention import hours_of
 from pairproof.reference.errors import ConfigError
+from pairproof.reference.shell import catalogue
 from pairproof.reference.shell.memory import machine_memory
+from pairproof.reference.shell.properties import MAX_SHOWN, plain
 
 OWN = {"storePathRootDir": "", "storePathCommitLog": "", "bindAddress": "127.0.0.1"}
 IDLE = "serverChannelMaxIdleTimeSeconds"
@@ -61,11 +62,6 @@ def settings(values: dict[str, str], environment: Mapping[str, str] = os.environ
     """
     acted_on = {each.name for each in fields(BrokerConfig)}
     known = {*acted_on, *OWN, IDLE}
-    if values and known.isdisjoint(values):
-        raise ConfigError(
-            f"none of the {len(values)} keys in this file is a broker's setting (first: {next(iter(values))[:40]!r}): "
-            "is it a broker's properties file?"
-        )
     given = {
         "namesrvAddr": environment.get(NAMESRV_ADDR, ""),
         "totalMemory": str(machine_memory()),
@@ -114,6 +110,10 @@ NAMES_PORT = 9_876
 
 def name_settings(values: dict[str, str]) -> NameSettings:
     """A name server's settings from a file's keys and values; ConfigError as :func:`settings`."""
+    if values and values.keys().isdisjoint({*catalogue.names(), *catalogue.settings(), *OWN}):
+        first = plain(next(iter(values)), MAX_SHOWN)
+        raise ConfigError(f"none of the {len(values)} keys in this file is a name server's setting (first: {first!r}): "
+                          "give a name server's properties file")  # fmt: skip
     port = values.get("listenPort", str(NAMES_PORT))
     if not re.fullmatch(r"[0-9]{1,5}", port) or not 1 <= int(port) <= 65_535:
         raise ConfigError(f"listenPort must be from 1 to 65535, not {port!r}")
@@ -123,14 +123,21 @@ def name_settings(values: dict[str, str]) -> NameSettings:
 
 
 def told(ignored: tuple[str, ...]) -> str:
-    """The ignored keys in one line, with what a mistyped one may have meant."""
+    """The ignored keys in one line: RocketMQ's own, and those that no release has, with what was meant."""
+    real = [key for key in ignored if key in catalogue.settings() or key in catalogue.names()]
     known = [*(each.name for each in fields(BrokerConfig)), *OWN, IDLE]
-    named = []
-    for key in ignored[:MAX_NAMED]:
-        close = difflib.get_close_matches(key, known, 1, 0.9)
-        named.append(f"{key} (did you mean {close[0]}?)" if close else key)
-    more = f" and {len(ignored) - MAX_NAMED} more" if len(ignored) > MAX_NAMED else ""
-    return f"nothing here acts on these settings: {', '.join(named)}{more}"
+    unreal = []
+    for key in ignored:
+        if key not in real:
+            meant = catalogue.close(key, known)
+            unreal.append(f"{plain(key, MAX_SHOWN)}{f' (did you mean {meant}?)' if meant else ''}")
+    told = {"nothing here acts on these settings": real, "RocketMQ has no such settings": unreal}
+    return "; ".join(f"{what}: {_some(keys)}" for what, keys in told.items() if keys)
+
+
+def _some(keys: list[str]) -> str:
+    more = f" and {len(keys) - MAX_NAMED} more" if len(keys) > MAX_NAMED else ""
+    return f"{', '.join(keys[:MAX_NAMED])}{more}"
 
 
 def _check_path(key: str, text: str) -> None:

@@ -231,7 +231,7 @@ def test_files_that_are_brought_stand_in_place_of_the_captures_own(
     master, slave = own_files(copy)
     assert main(["judge", "--ha-capture", str(copy), *brings(copy, master, slave)]) == 0
     # Of frames that are longer than this the real master sent some.
-    small = f"{master}\nhaTransferBatchSize = 64 \n"
+    small = f"{master}\nhaTransferBatchSize = 64\n"
     assert main(["judge", "--ha-capture", str(copy), *brings(copy, small, slave), "--law", "ha-batch-bound"]) == 1
     assert "ha-batch-bound" in capsys.readouterr().out
 

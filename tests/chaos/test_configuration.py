@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pairproof.chaos.rocketmq.configuration import FIELDS, brought, of_side
+from pairproof.chaos.rocketmq.configuration import FIELDS, Program, brought, of_side
 from pairproof.chaos.rocketmq.programs import JavaProgram
 from pairproof.chaos.rocketmq.settings import properties
 from pairproof.chaos.targets.reference import TARGET
@@ -33,8 +33,8 @@ messageDelayLevel=1s \\
 """
 
 
-def known(side: str) -> dict[str, type]:
-    return JAVA
+def known(side: str) -> Program:
+    return Program(JAVA, "4.9.7", is_model=False)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_what_the_lab_replaces_and_what_a_broker_does_not_know_is_named_in_a_lin
     files["master"].write_text(MASTER + "haSlavFallbehindMax=5\n")
     _, lines = brought(files, [], known)
     assert lines == [
-        f"{files['master']}: the master does not know haSlavFallbehindMax, and passes over it; mistyped?",
+        f"{files['master']}:11: RocketMQ 4.9.7 has no key haSlavFallbehindMax; did you mean haSlaveFallbehindMax?",
         "the lab replaces brokerName, listenPort, storePathRootDir, brokerId: "
         "addresses, names, paths and file sizes are its own",
     ]
@@ -96,7 +96,11 @@ def test_single_settings_are_laid_over_what_is_drawn_and_may_name_a_side() -> No
         ("ratio=half", "must be a number"),
         ("listenPort=1", "the lab sets that itself"),
         ("slaveTimeout", "--set wants key=value"),
-        ("brokerRole=SLAVE", "the master's brokerRole must be ASYNC_MASTER or SYNC_MASTER"),
+        ("brokerRole=SLAVE", "--set brokerRole must be one of ASYNC_MASTER, SYNC_MASTER, not 'SLAVE'"),
+        ("brokerRole=SINC_MASTER", "--set brokerRole must be one of ASYNC_MASTER, SYNC_MASTER, not 'SINC_MASTER'"),
+        ("slave.brokerRole=SYNC_MASTER", "--set brokerRole must be one of SLAVE, not 'SYNC_MASTER'"),
+        ("flushDiskType=sync_flush", "ASYNC_FLUSH, SYNC_FLUSH, not 'sync_flush'; RocketMQ passes over any other"),
+        ("mappedFileSizeCommitLog=1048576", "the lab sets that itself"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(typed: str, says: str) -> None:
@@ -108,9 +112,9 @@ def test_what_cannot_be_is_refused_in_one_line(typed: str, says: str) -> None:
     ("side", "text", "says"),
     [
         ("master", "brokerRole=SLAVE", "are the two files the right way round"),
-        ("slave", "brokerRole=ASYNC_MASTER", "the slave's brokerRole must be SLAVE; are the two files"),
-        ("master", "slaveTimeout=3s", r"m\.conf: slaveTimeout must be a whole number, not '3s'"),
-        ("master", "x" * 1_000_001, "which no broker reads"),
+        ("slave", "brokerRole=ASYNC_MASTER", r"s\.conf:1: the slave's brokerRole must be SLAVE, not ASYNC_MASTER; are"),
+        ("master", "slaveTimeout=3s", r"m\.conf:1: slaveTimeout must be a whole number, not '3s'"),
+        ("master", "x" * 1_048_577, "more than 1048576 bytes: this is not a properties file"),
     ],
 )
 def test_a_file_that_cannot_be_is_refused(side: str, text: str, says: str, files: dict[str, Path]) -> None:
@@ -120,7 +124,7 @@ def test_a_file_that_cannot_be_is_refused(side: str, text: str, says: str, files
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"cannot read .*none: No such file or directory; give the path"):
+    with pytest.raises(UsageError, match=r"cannot read .*none: No such file or directory"):
         brought({"master": tmp_path / "none"}, [], known)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pairproof.chaos.labs.sim.lab import LAB as SIM
 from pairproof.chaos.plan import Program
-from pairproof.chaos.rocketmq import install
+from pairproof.chaos.rocketmq import configuration, install
 from pairproof.chaos.rocketmq.install import JARS, V4
 from pairproof.chaos.rocketmq.programs import JavaProgram, NameServerProgram, ReferenceProgram
 from pairproof.chaos.targets import rocketmq
@@ -166,7 +166,8 @@ def test_a_target_may_have_another_program_for_each_of_its_nodes() -> None:
 
 
 def test_a_setting_that_only_the_later_program_knows_may_be_typed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RocketMQTarget, "known", lambda target, side: {"inSyncReplicas": int})
+    knows = configuration.Program({"inSyncReplicas": int}, "4.9.7 and 5.5.0", is_model=False)
+    monkeypatch.setattr(RocketMQTarget, "runs", lambda target, side: knows)
     target: Any = resolve.target("rocketmq@4.9.7..5.5.0")
     given = target.given(target.bring({}, ["inSyncReplicas=2"])[0])
     settings = given.settings(resolve.under(given, {}))

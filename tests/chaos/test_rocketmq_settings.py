@@ -15,6 +15,7 @@ from pairproof.chaos.rocketmq.install import JARS, VERSIONS
 from pairproof.chaos.rocketmq.settings import OURS, properties
 from pairproof.harness.errors import LabError
 from pairproof.reference.core.config import BrokerConfig
+from pairproof.reference.shell import catalogue
 
 PATHS = {"storePathRootDir": "/s", "storePathCommitLog": "/s/commitlog", "bindAddress": "127.0.0.1"}
 COMMON = {each.name for each in fields(BrokerConfig)} - {*OURS, "inSyncReplicas", "haSlaveFallbehindMax"}
@@ -101,7 +102,7 @@ def test_a_folder_without_a_brokers_jars_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_jars_of_a_version_say_what_it_knows(version: str) -> None:
     found = setters.known(JARS[version].install())
-    assert set(found) >= KNOWN[version]
+    assert found == catalogue.of(version) and set(found) >= KNOWN[version]
     for absent in {"haMaxGapNotInSync", "inSyncReplicas", "haSlaveFallbehindMax"} - KNOWN[version]:
         assert absent not in found
     assert found["slaveTimeout"] is int and found["brokerRole"] is str and found["autoCreateTopicEnable"] is bool

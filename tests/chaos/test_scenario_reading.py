@@ -104,7 +104,7 @@ EMPTY = "name: x\nabout: y\nexpect: {}\n"
         (EMPTY + "settings: {lab.others: 1}", "line 4: lab.others needs a name server"),
         (EMPTY + "settings: {slaveTimeout: 1.5}", "line 4: slaveTimeout is a whole number, a text, true or false"),
         (EMPTY + "settings: {slaveTimeout: 1s}", "line 4: slaveTimeout must be a whole number, not '1s'"),
-        (EMPTY + "settings: {rocketmqVersion: 4.9.7, inSyncReplicas: 2}", "line 4: inSyncReplicas came with 5.0"),
+        (EMPTY + "settings: {rocketmqVersion: 4.9.7, inSyncReplicas: 2}", "line 4: inSyncReplicas came with 5.0, and"),
         # Workload
         (EMPTY + "workload: {send: 1}", "line 4: workload is a list, not a mapping"),
         (EMPTY + "workload:\n- sent: {every: 1s, for: 1s}", "line 5: a load has no key 'sent'; did you mean 'send'?"),

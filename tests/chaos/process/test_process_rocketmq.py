@@ -175,10 +175,10 @@ def test_a_broker_that_does_not_load_its_own_store_is_a_finding_and_its_words_ar
 def test_a_real_pair_runs_under_the_files_that_somebody_brings(lab: ProcessLab, tmp_path: Path) -> None:
     master, slave = tmp_path / "master.conf", tmp_path / "slave.conf"
     master.write_text("listenPort=1\nbrokerRole=SYNC_MASTER\nflushDiskType = SYNC_FLUSH\ntransferMsgByHeap=false\n")
-    slave.write_text("brokerRole=SLAVE\nslaveReadEnable=true\n")
+    slave.write_text("brokerId=1\nbrokerRole=SLAVE\nslaveReadEnable=true\n")
     files = {"master": master, "slave": slave}
     brought, lines = rocketmq.V4.bring(files, ["syncFlushTimeout=4000"])
-    assert lines == ["the lab replaces listenPort: addresses, names, paths and file sizes are its own"]
+    assert lines == ["the lab replaces listenPort, brokerId: addresses, names, paths and file sizes are its own"]
     trial = play(lab, sends(4), rocketmq.V4.given(brought), flushDiskType="ASYNC_FLUSH")
     # The lab sends, too, to see that the brokers serve.
     assert not violated(trial) and sent(trial)["PUT_OK"] >= 4

@@ -13,7 +13,7 @@ from pairproof.reference.errors import ConfigError
 from pairproof.reference.shell import properties
 from pairproof.reference.shell.log import LINES_A_SECOND, Log, LogWatcher
 from pairproof.reference.shell.memory import machine_memory
-from pairproof.reference.shell.settings import settings, told
+from pairproof.reference.shell.settings import name_settings, settings, told
 
 
 @pytest.mark.parametrize(
@@ -108,18 +108,18 @@ def test_a_master_s_id_is_0_whatever_the_file_says() -> None:
     assert settings({"brokerRole": "SYNC_MASTER", "brokerId": "3"}).config.brokerId == 0
 
 
-def test_a_file_without_a_single_setting_is_no_broker_s() -> None:
-    with pytest.raises(ConfigError, match=r"none of the 2 keys in this file is a broker's setting \(first: '-'\)"):
-        settings({"-": "pairproof", "A": "broker takes listenPort"}, {})
-    assert settings({"A": "x", "bindAddress": "127.0.0.1"}, {}).ignored == ("A",)
-    assert settings({}, {}).bind == "127.0.0.1"
-
-
 def test_ignored_keys_take_one_line_with_what_a_mistyped_one_meant() -> None:
-    assert told(("brokerrole", "duplicationEnable")) == (
-        "nothing here acts on these settings: brokerrole (did you mean brokerRole?), duplicationEnable"
+    assert told(("brokerrole", "duplicationEnable", "kvConfigPath")) == (
+        "nothing here acts on these settings: duplicationEnable, kvConfigPath; "
+        "RocketMQ has no such settings: brokerrole (did you mean brokerRole?)"
     )
     assert told(tuple(f"key{n}" for n in range(25))).endswith("key19 and 5 more")
+
+
+def test_a_file_without_a_single_setting_is_no_name_server_s() -> None:
+    with pytest.raises(ConfigError, match=r"none of the 2 keys in this file is a name server's setting \(first: '-'\)"):
+        name_settings({"-": "x", "A": "y"})
+    assert name_settings({"kvConfigPath": "x"}).ignored == ("kvConfigPath",) and name_settings({}).port == 9_876
 
 
 def test_a_log_says_so_many_lines_a_second_and_then_how_many_it_left_out() -> None:

@@ -1,0 +1,128 @@
+"""Which settings RocketMQ's brokers have, by release, and which key a mistyped one may have meant.
+
+RocketMQ passes over a key that it does not have, and over a value that it cannot read, without a word. So a mistyped
+``flushDiskTyp=SYNC_FLUSH`` leaves a broker under ASYNC_FLUSH. Source: the setters in the jars of five releases
+(``rocketmq_settings.txt``); other releases are taken for the nearest older one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+from pairproof.reference.core.config import FLUSH_TYPES, ROLES
+from pairproof.reference.shell.properties import MAX_SHOWN, plain
+
+RELEASES = ("4.4.0", "4.9.2", "4.9.7", "5.3.1", "5.5.0")
+NAMES = "names"
+TYPES: Mapping[str, type] = {"int": int, "bool": bool, "float": float, "str": str}
+CHOICES: Mapping[str, tuple[str, ...]] = {"brokerRole": ROLES, "flushDiskType": FLUSH_TYPES}
+"""Values of enumerations, which RocketMQ reads in this spelling only."""
+DECIDES_LOSS = re.compile(
+    r"flush\w+|brokerRole|\w*Replicas|transientStorePool\w+|allAckInSyncStateSet|duplicationEnable"
+    r"|enable(DLegerCommitLog|ControllerMode|SlaveActingMaster)"
+)
+"""Keys that decide which messages a crash can lose."""
+OF_LEGEND = ("storePathConsumeQueue", "storePathIndex", "storeCheckpoint", "abortFile")
+"""Keys that many files have, and no release does: these paths follow from storePathRootDir."""
+CLOSE, QUITE_CLOSE = 0.8, 0.85
+"""How like a real key a mistyped one is. The second refuses a file, so it is the stricter one."""
+MAX_KEY = 60
+"""Characters of a key that is worth a comparison: the longest real one has 49."""
+
+
+class Setting(NamedTuple):
+    """One key. ``since`` and ``until``: places in :data:`RELEASES`, both inclusive."""
+
+    kind: type
+    since: int
+    until: int
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        return RELEASES[self.since : self.until + 1]
+
+
+@cache
+def settings() -> Mapping[str, Setting]:
+    """All keys of brokers."""
+    found = {}
+    for key, kind, *span in _rows():
+        if span != [NAMES]:
+            since, _, until = (span or [".."])[0].partition("..")
+            last = RELEASES.index(until or RELEASES[-1])
+            found[key] = Setting(TYPES[kind], RELEASES.index(since or RELEASES[0]), last)
+    return found
+
+
+@cache
+def names() -> frozenset[str]:
+    """Keys that only name servers have."""
+    return frozenset(key for key, _, *span in _rows() if span == [NAMES])
+
+
+def _rows() -> list[list[str]]:
+    text = resources.files(__package__).joinpath("rocketmq_settings.txt").read_text(encoding="ascii")
+    return [line.split() for line in text.splitlines() if not line.startswith("#")]
+
+
+@cache
+def of(release: str) -> Mapping[str, type]:
+    """The keys of a release, and their types."""
+    place = RELEASES.index(nearest(release))
+    return {key: each.kind for key, each in settings().items() if each.since <= place <= each.until}
+
+
+def nearest(release: str) -> str:
+    """The newest of :data:`RELEASES` that is not newer; the oldest for one that is older than all."""
+    own = _numbers(release)
+    return max((each for each in RELEASES if _numbers(each) <= own), key=_numbers, default=RELEASES[0])
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in re.findall(r"\d+", release)[:3])
+
+
+def close(key: str, more: Iterable[str] = (), cutoff: float = CLOSE) -> str:
+    """The real key that is most like this one; empty if none is."""
+    return like(key, (*settings(), *OF_LEGEND, *more), cutoff)
+
+
+def like(key: str, keys: Iterable[str], cutoff: float) -> str:
+    """The one of ``keys`` that is most like this one; empty if none is."""
+    if len(key) > MAX_KEY:
+        return ""
+    # Letter case is the most frequent mistake, and no difference between two real keys.
+    known = {each.lower(): each for each in keys}
+    found = get_close_matches(key.lower(), known, 1, cutoff)
+    return known[found[0]] if found else ""
+
+
+def lacks(release: str, key: str, more: Iterable[str] = ()) -> str:
+    """That a release does not have a key, and what was meant or which release has it."""
+    if key in OF_LEGEND:
+        return f"RocketMQ has no key {key}, though many files name it: the path follows from storePathRootDir"
+    if key in settings():
+        other = like(key, of(release), QUITE_CLOSE)
+        hint = f"; did you mean {other}?" if other else ""
+        return f"RocketMQ {release} has no key {key}, {_releases(settings()[key].releases)}{hint}"
+    meant = close(key, more)
+    hint = f"; did you mean {meant}?" if meant else ""
+    also = " (RocketMQ passes over that key, too)" if meant in OF_LEGEND else ""
+    return f"RocketMQ {release} has no key {plain(key, MAX_SHOWN)}{hint}{also}"
+
+
+def misspelt(keys: Collection[str], known: Collection[str]) -> tuple[str, str] | None:
+    """The first key that nobody knows and that is like one that decides about loss, and that one."""
+    for key in keys:
+        if key not in known and DECIDES_LOSS.fullmatch(meant := close(key, known, QUITE_CLOSE)):
+            return key, meant
+    return None
+
+
+def _releases(those: tuple[str, ...]) -> str:
+    return f"{those[0]} has it" if len(those) == 1 else f"{those[0]} to {those[-1]} have it"
