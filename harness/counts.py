@@ -24,6 +24,8 @@ class Counts:
         self.again = 0
         """Trials that a stall of the machine spoilt, and that were played again."""
         self.coverage = CoverageTable()
+        self.faults: Counter[str] = Counter()
+        """By name of each fault that began: how often it took effect."""
         self.tally = tally
         self._searches = searches
 
@@ -39,6 +41,8 @@ class Counts:
         self.events += trial.measured.events
         self.again += trial.again
         self.coverage.merge(trial.measured.coverage)
+        for fault in trial.faults:
+            self.faults[fault.name] += fault.bit > 0
         if self.tally is not None and trial.origin in self._searches:
             self.tally.count(trial, trial.measured)
         for each in trial.judgements:

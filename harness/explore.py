@@ -161,7 +161,7 @@ class Explorer:
         return Summary(
             seen, counts.by_origin.total(), counts.events, dict(counts.by_origin), self.findings, self.totals,
             self.seconds_so_far(), counts.coverage, self._shrinking_s, self.budget.words, dict(counts.exercised),
-            counts.tally, counts.again,
+            counts.tally, counts.again, dict(counts.faults),
         )  # fmt: skip
 
     # Searches, each with its allowance.

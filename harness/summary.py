@@ -49,6 +49,8 @@ class Summary(NamedTuple):
     """What the searches did, where the profile has floors."""
     again: int = 0
     """Trials that the machine spoilt, and that were played again."""
+    faults: Mapping[str, int] = MappingProxyType({})
+    """By name of each fault that began: how often it took effect."""
 
     def __repr__(self) -> str:
         broken = f"{len(self.findings)} findings" if self.findings else "nothing is violated"

@@ -6,7 +6,6 @@ Violations are shrunk when all chunks are done, so the findings do not depend on
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +23,7 @@ from pairproof.harness.campaign.plan import Chunk, Plan, bench, chunks
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import CorruptRun, UsageError
 from pairproof.harness.explore import MAX_FINDINGS_PER_LAW
-from pairproof.harness.runs import places, schema, tables
+from pairproof.harness.runs import atomic, places, schema, tables
 from pairproof.harness.runs.parts import About
 from pairproof.harness.runs.reader import read_facts
 from pairproof.harness.runs.wholeness import part_name
@@ -136,10 +135,12 @@ class Campaign:
     def summary(self) -> Summary:
         """What it came to."""
         seen: dict[str, set[tuple[str, Verdict]]] = {law: set() for law in self.plan.laws}
-        exercised, by_origin, coverage = Counter[str](), Counter[str](), CoverageTable()
+        exercised, by_origin, faults = Counter[str](), Counter[str](), Counter[str]()
+        coverage = CoverageTable()
         for told in self._done.values():
             by_origin[told.origin] += told.trials
             exercised.update(told.exercised)
+            faults.update(told.faults)
             for law, verdicts in told.verdicts.items():
                 seen[law] |= {(told.origin, Verdict(each)) for each in verdicts}
         if self._small:
@@ -149,7 +150,7 @@ class Campaign:
         return Summary(
             {law: frozenset(each) for law, each in seen.items()}, by_origin.total(), self._events, dict(by_origin),
             [each for each, _ in self.findings], self._totals(), self._seconds(), coverage,
-            bound="the number of trials", exercised=dict(exercised),
+            bound="the number of trials", exercised=dict(exercised), faults=dict(faults),
         )  # fmt: skip
 
     def _tell(self, before: int) -> None:
@@ -272,16 +273,10 @@ def alone(folder: Path) -> int | None:
     """
     if places.is_remote(folder):
         return None
-    lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return atomic.lock(folder)
     except BlockingIOError:
-        os.close(lock)
         raise UsageError(f"another process leads the campaign in {folder}; wait for its end, or end it") from None
-    except OSError:
-        os.close(lock)
-        return None
-    return lock
 
 
 def _duration(seconds: float) -> str:

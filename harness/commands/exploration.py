@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pairproof.harness import floors, registry, resolve
+from pairproof.harness import evidence, floors, registry, resolve
 from pairproof.harness import verdict as verdicts
+from pairproof.harness.abilities import Hosted
 from pairproof.harness.budget import Budget
 from pairproof.harness.commands import output, suite
 from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, LabError, interrupted
@@ -153,10 +154,7 @@ class Request:
         standings = found.standings(Demands.of_facts(writer.facts))
         missed = floors.missed(floors.of_facts(writer.facts))
         if found.trials or ended.lab_failed is None:
-            output.say_verdict(
-                self.target.name, self.lab, self.profile.name, self.seed, found, writer.folder, standings,
-                told.sentence(),
-            )  # fmt: skip
+            output.say_verdict(writer.facts, self.lab, found, writer.folder, standings, told.sentence())
             say_deviations(writer.known_deviations)
             self.worst.say()
             if writer.facts.get("floors"):
@@ -232,6 +230,7 @@ class Request:
             "seed": self.seed,
             "observes": sorted(self.lab.observes(self.target)),
             "laws": [law.id for law in self.laws],
+            "drawn": sorted(resolve.drawn(Hosted(self.lab, self.target))),
             **self._demands(),
             **({"cases": [each._asdict() for each in self.cases]} if self.cases else {}),
             "known_bugs": known_bugs.NONE if self.lab.deterministic else self.bounds.bugs,
@@ -254,6 +253,7 @@ class Request:
             "seconds": round(found.seconds, 3),
             "shrinking_seconds": round(found.shrinking_s, 3),
             **{name: {"done": found.by_origin.get(name, 0), "of": total} for name, total in found.totals.items()},
+            "evidence": evidence.of(self.facts(), found.by_origin, found.faults).to_json(),
             "coverage": {"counts": len(found.coverage.rows()), "gaps": _gaps(found.coverage, self.lab)},
             "floors": [each._asdict() for each in found.floors],
             "faults": {name: each._asdict() for name, each in found.tally.faults().items()} if found.tally else {},

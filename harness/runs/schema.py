@@ -115,6 +115,7 @@ FACTS: dict[str, str] = {
     "seed": "what decided everything random",
     "observes": "kinds of event that this lab could record for this target",
     "laws": "ids of the laws that judged",
+    "drawn": "names of the faults that its searches may draw",
     "corpus_must_judge": "ids of the laws that the trials of the fixed corpus must give something to judge",
     "must_not_be_vacuous": "ids of the laws that the trials of the searches must give something to judge",
     "cases": "of a run that played known cases first: case, law, target, lab, verdict, showed, executed, about of each",
