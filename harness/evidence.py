@@ -75,8 +75,8 @@ def headline(said: str, verdict: str, found: Mapping[str, Evidence]) -> Headline
     if not little or verdict not in (Verdict.HOLDS, Verdict.UNKNOWN):
         return Headline(said, False)
     told = [_trials(each, f" in {run}" if len(found) > 1 else "") for run, each in little.items()]
-    more = ", ..." if len(told) > MAX_NAMED else ""
-    return Headline(f"{'; '.join(told[:MAX_NAMED])}{more}. {said}", verdict == Verdict.HOLDS)
+    more = [f"and {len(told) - MAX_NAMED} more"] if len(told) > MAX_NAMED else []
+    return Headline(f"{'; '.join(told[:MAX_NAMED] + more)}. {said}", verdict == Verdict.HOLDS)
 
 
 def _trials(found: Evidence, where: str) -> str:

@@ -67,7 +67,8 @@ def check_some(runs: Sequence[RunInput], corrupt: Sequence[Corrupt]) -> None:
     """CorruptRun, in one line, if none of the folders can be read."""
     if not runs:
         first = corrupt[0].reason if corrupt else "no run folder was named"
-        others = f"; nor can {len(corrupt) - 1} others be read" if len(corrupt) > 1 else ""
+        more = len(corrupt) - 1
+        others = f"; nor can {more} other{'' if more == 1 else 's'} be read" if more > 0 else ""
         raise CorruptRun(f"nothing to report: {first}{others}")
 
 
