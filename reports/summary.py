@@ -80,7 +80,7 @@ def _head(report: Report) -> Iterator[str]:
         yield f"**Since {escape(report.compared['before'])}**: {escape(report.compared['told'])}\n"
     for run in report.runs:
         if run["untried"]:
-            yield f"In {escape(run['run'])} {escape(run['untried'])}.\n"
+            yield f"{escape(run['run'])}: {escape(run['untried'])}.\n"
         if told := completeness(run):
             yield f"Searched in {escape(run['run'])}: {escape(told)}.\n"
         for row in run.get("deviations") or ():

@@ -64,7 +64,7 @@ def test_six_trials_are_amber_everywhere_and_name_what_they_did_not_play(
     assert f"\n6 trials only. reference in realtime: 3 holds\nnot played: {missing}" in said
     assert said.splitlines()[-2] == report["headline"] == headline
     assert re.search(
-        rf'<section class="banner amber">\s*<h1>⚠ {re.escape(headline)}</h1>\s*<p[^>]*>not played: {missing}', page
+        rf'<section class="banner amber">\s*<h1>⚠ {re.escape(headline)}</h1>\s*<p[^>]*>Not played: {missing}', page
     )
     assert "Read this first" in page and "<b>6 trials only</b> (reference in realtime)" in page
     assert summary.startswith(f"## 🟡 pairproof: {headline}\n")
