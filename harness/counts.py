@@ -31,6 +31,8 @@ class Counts:
         self.refused: Counter[str] = Counter()
         """Drawn schedules that were not played, by the reason."""
         self.coverage = CoverageTable()
+        self.faults: Counter[str] = Counter()
+        """By name of each fault that began: how often it took effect."""
         self.tally = tally
         self._searches = searches
 
@@ -52,6 +54,8 @@ class Counts:
         if trial.measured.replicated is not None:
             self.replicated[trial.measured.replicated] += 1
         self.coverage.merge(trial.measured.coverage)
+        for fault in trial.faults:
+            self.faults[fault.name] += fault.bit > 0
         if self.tally is not None and trial.origin in self._searches:
             self.tally.count(trial, trial.measured)
         for each in trial.judgements:

@@ -167,7 +167,7 @@ class Explorer:
         return Summary(
             seen, counts.by_origin.total(), counts.events, dict(counts.by_origin), self.findings, self.totals,
             self.seconds_so_far(), counts.coverage, self._shrinking_s, self.budget.words, dict(counts.exercised),
-            counts.tally, counts.again, counts.replicated, dict(counts.refused),
+            counts.tally, counts.again, dict(counts.faults), counts.replicated, dict(counts.refused),
         )  # fmt: skip
 
     # Searches, each with its allowance.

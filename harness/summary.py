@@ -52,6 +52,8 @@ class Summary(NamedTuple):
     """What the searches did, where the profile has floors."""
     again: int = 0
     """Trials that the machine spoilt, and that were played again."""
+    faults: Mapping[str, int] = MappingProxyType({})
+    """By name of each fault that began: how often it took effect."""
     replicated: Counter[bool] = Counter()
     """Trials with a slave, by whether a slave held a record of the workload."""
     refused: Mapping[str, int] = MappingProxyType({})
@@ -106,10 +108,10 @@ class Summary(NamedTuple):
             if law.applies_with
         ]
 
-    def not_played(self) -> list[str]:
-        """How many drawn schedules were not played, and why: a line for each reason."""
+    def refusals(self) -> list[str]:
+        """How many schedules of the searches could not be played, and why: a line for each reason."""
         return [
-            f"{count:,} schedule{'' if count == 1 else 's'} of the searches not played: {why}"
+            f"{count:,} schedule{'' if count == 1 else 's'} of the searches refused: {why}"
             for why, count in sorted(self.refused.items(), key=lambda each: -each[1])
         ]
 

@@ -221,7 +221,7 @@ def _injected(faults: pa.Table) -> pa.Table:
     uses = pa.repeat(pa.scalar(1, pa.int64()), len(faults))
     sums = {"uses": uses, "bit": bit, "missed": pc.subtract(uses, bit)}
     places = pa.array([_place(args) for args in faults["args"].to_pylist()], pa.string())
-    return pa.table({"name": faults["name"], "lab": faults["lab"], "place": places, **sums})
+    return pa.table({**{name: faults[name] for name in ("run", "name", "lab")}, "place": places, **sums})
 
 
 @lru_cache(maxsize=4_096)
@@ -232,7 +232,7 @@ def _place(args: str | None) -> str:
 
 def _searched(trials: pa.Table) -> pa.Table:
     kept = pc.cast(trials["kept"], pa.int64())
-    columns = {name: trials[name] for name in ("target", "lab", "origin", "events", "virtual_ns")}
+    columns = {name: trials[name] for name in ("run", "target", "lab", "origin", "events", "virtual_ns")}
     return pa.table(columns | {"kept": kept, "trials": pa.repeat(pa.scalar(1, pa.int64()), len(trials))})
 
 

@@ -5,7 +5,7 @@ out. Only facts, findings and the footers of parts are read here; a damaged page
 which says so. Reading itself is :class:`~pairproof.harness.runs.reader.RunReader`'s business.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,6 +61,15 @@ def open_runs(folders: Iterable[Path]) -> tuple[list[RunInput], list[Corrupt]]:
         except CorruptRun as error:
             corrupt.append(Corrupt(str(folder), str(error)))
     return list(found.values()), corrupt
+
+
+def check_some(runs: Sequence[RunInput], corrupt: Sequence[Corrupt]) -> None:
+    """CorruptRun, in one line, if none of the folders can be read."""
+    if not runs:
+        first = corrupt[0].reason if corrupt else "no run folder was named"
+        more = len(corrupt) - 1
+        others = f"; nor can {more} other{'' if more == 1 else 's'} be read" if more > 0 else ""
+        raise CorruptRun(f"nothing to report: {first}{others}")
 
 
 def columns(table: str) -> list[schema.Column]:

@@ -10,7 +10,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from pairproof.harness.commands.json_schema import DRAFT, FLAG, NUMBER, TEXT, Schema, text
+from pairproof.harness.commands.json_schema import DRAFT, FLAG, NUMBER, TEXT, Schema, keys, text
+from pairproof.harness.evidence import Evidence
 from pairproof.harness.runs.schema import FACTS
 from pairproof.harness.verdict import Verdict
 from pairproof.reports import scenarios
@@ -27,7 +28,14 @@ TOLD = {"enum": list(scenarios.VERDICTS)}
 OBJECT = {"type": ["object", "null"]}
 
 BY_HAND: dict[str, Schema] = {
-    "runs": {"run": TEXT, "target": TEXT, "lab": TEXT, "folder": TEXT, "verdict": TOLD, "state": TEXT},
+    "runs": {
+        "run": TEXT, "target": TEXT, "lab": TEXT, "folder": TEXT, "verdict": TOLD, "state": TEXT, "untried": TEXT,
+        "evidence": keys(
+            {"trials": OPTIONAL, "corpus_trials": NUMBER, "not_played": TEXTS, "without_effect": TEXTS, "little": FLAG},
+            (*Evidence._fields, "little"),
+            others=True,
+        ),
+    },
     "scenarios": {"run": TEXT, "target": TEXT, "lab": TEXT, "name": TEXT, "verdict": TOLD, "reasons": TEXTS},
     "findings": {
         "number": NUMBER, "run": TEXT, "target": TEXT, "lab": TEXT, "law": TEXT, "text": TEXT, "cause": TEXT,
@@ -61,7 +69,7 @@ def made() -> Schema:
     rows["faults"] |= {"effect": OBJECT}
     rows |= BY_HAND
     fields = {name: _rows(rows[name]) for name in Report._fields if name in rows}
-    fields |= {"format": {"const": FORMAT}, "verdict": TOLD}
+    fields |= {"format": {"const": FORMAT}, "verdict": TOLD, "amber": FLAG}
     fields |= dict.fromkeys(("rejudged", "power", "compared"), OBJECT)
     fields |= dict.fromkeys(("made", "version", "headline"), TEXT)
     return {

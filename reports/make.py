@@ -4,7 +4,6 @@ The files are report.json, junit.xml and summary.md. What counts is an engine (:
 """
 
 import json
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ import pyarrow.parquet as pq
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.runs import atomic
-from pairproof.reports import comparing, counting, engines, inputs, junit, kept, model, power, summary
+from pairproof.reports import comparing, counting, engines, inputs, junit, kept, model, power, replacing, summary
 from pairproof.reports.events import events_of
 from pairproof.reports.inputs import Corrupt, RunInput
 from pairproof.reports.measures import SPARK
@@ -43,7 +42,7 @@ PAGES = (
 )
 
 OWN = (*(f"{page}.html" for page in PAGES), "report.json", "junit.xml", "summary.md", "findings", "trials", "tables")
-"""What a report consists of; an earlier report's are removed before a new one is written."""
+"""What a report consists of; an earlier report's are replaced once a new one is written."""
 
 Said = Callable[[str], None]
 
@@ -99,18 +98,22 @@ def make_report(
     :data:`~pairproof.reports.measures.ENGINES`; the pages are the same. ``master``: a Spark cluster's master instead of
     this machine; run folders must be readable under the same paths there. ``power_file``: a measurement of generic
     mutants to show in place of the one that comes with the package. ``said`` hears what is being done.
-    Raises UsageError for a folder that does not exist, SparkFailed if the job fails; damaged folders are left out and
-    named in the report.
+    Raises UsageError for a folder that does not exist, SparkFailed if the job fails, CorruptRun if no folder can be
+    read: nothing is written then. Other damaged folders are left out and named in the report.
     """
     # The templates are imported only where they are used.
     from pairproof.reports import pages
 
     strength = power.read(power_file)
-    said("reading run folders")
+    replacing.check(out)
+    folders = list(folders)
+    if len(folders) > 1:
+        said("reading run folders")
     runs, corrupt = inputs.open_runs(folders)
-    _clear(out)
+    inputs.check_some(runs, corrupt)
     counted = engines.count(engine, master, runs, rejudge, said)
     measured, runs, corrupt = counted.tables, counted.runs, [*corrupt, *counted.corrupt]
+    inputs.check_some(runs, corrupt)
     by_search, kept_rows, unreadable = (measured.pop(name) for name in ("by_search", "kept", counting.UNREADABLE))
     report = model.assemble(runs, corrupt, measured, rejudge)
     said("histories of findings")
@@ -125,17 +128,22 @@ def make_report(
         report = report._replace(compared=_compared(runs, corrupt, by_search, report.findings))
     said("writing pages")
     report = _completed(report, trials, strength, shown, measured["verdicts"].to_pylist())
-    _write_tables(measured, report, out / "tables")
-    _write_files(report, out)
-    index = pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), out, strength)
-    return Made(out, report, index, counted.without_spark)
+    with replacing.replaced(out, OWN) as new:
+        pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), new, strength)
+        _write_tables(measured, report, new / "tables")
+        told = _write_files(report, new)
+    summary.append(told)
+    return Made(out, report, out / "index.html", counted.without_spark)
 
 
 def assembled(folders: Iterable[Path]) -> Report:
     """What runs came to, counted in this process: nothing judged again, no pages."""
     runs, corrupt = inputs.open_runs(folders)
+    inputs.check_some(runs, corrupt)
     counted = engines.here(runs, False)
-    return model.assemble(counted.runs, [*corrupt, *counted.corrupt], counted.tables, judging=False)
+    corrupt += counted.corrupt
+    inputs.check_some(counted.runs, corrupt)
+    return model.assemble(counted.runs, corrupt, counted.tables, judging=False)
 
 
 def _compared(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], rows: pa.Table, findings: Sequence[Row]) -> Row:
@@ -156,20 +164,13 @@ def _completed(
     return report._replace(findings=findings, trials=told, power=power.summary(strength, report.search))
 
 
-def _clear(out: Path) -> None:
-    out.mkdir(parents=True, exist_ok=True)
-    for name in OWN:
-        path = out / name
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
-
-
-def _write_files(report: Report, out: Path) -> None:
+def _write_files(report: Report, out: Path) -> str:
+    """The summary, which is one of them."""
     atomic.write_text(out / "report.json", json.dumps(report.to_json(), indent=2) + "\n")
     junit.write(report, out / "junit.xml")
-    summary.write(report, out / "summary.md")
+    told = summary.text(report)
+    atomic.write_text(out / "summary.md", told)
+    return told
 
 
 def _write_tables(measured: Mapping[str, pa.Table], report: Report, folder: Path) -> None:

@@ -35,10 +35,12 @@ class Measure(NamedTuple):
 MEASURES = {
     "by_source": Measure("judged", ("run", "target", "lab", "law", "source"), COUNTS),
     "by_run": Measure("by_source", ("run", "target", "lab", "law"), COUNTS),
+    "faults_by_run": Measure("injected", ("run", "name"), ("uses", "bit")),
     "faults": Measure("injected", ("name", "lab"), ("uses", "bit", "missed")),
     "places": Measure("injected", ("place", "name", "lab"), ("uses", "bit", "missed")),
     "effects": Measure("effected", ("name", "lab", "effect"), ("amount",)),
     "contract": Measure("noted", ("law", "target", "lab", "note"), ("amount",)),
+    "search_by_run": Measure("searched", ("run", "origin"), ("trials",)),
     "search": Measure("searched", ("target", "lab", "origin"), ("trials", "events", "virtual_ns", "kept")),
     "skipped": Measure("unexecuted", ("target", "lab", "reason"), ("trials",)),
     "coverage": Measure("coverage", ("state", "event", "fault"), ("count",)),
@@ -47,7 +49,8 @@ MEASURES = {
 runs are never added up, whatever they tested. faults: ``bit`` uses did something, ``missed`` uses hit nothing. places:
 the same by the node or link that the fault was at. effects: what the faults did, summed by the effect's name. contract:
 what laws counted besides (losses that were permitted, ...). search: where trials came from. skipped: why operations
-were not executed. coverage: how often a state met an event under a fault."""
+were not executed. coverage: how often a state met an event under a fault. faults_by_run and search_by_run are what
+:mod:`pairproof.harness.evidence` counts."""
 
 BY_SEARCH = ("run", "law", "origin"), ("trials", "violated")
 """Keys and sums of what is compared: trials that a law could judge, and of them the violating ones."""

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from pairproof import __version__
-from pairproof.harness import floors, invocation, registry
+from pairproof.harness import evidence, floors, invocation, registry
+from pairproof.harness.evidence import FEW, Evidence
 from pairproof.harness.runs import places, replays
 from pairproof.harness.runs.schema import FACTS
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.verdict import Demands, Standing, Verdict, conclusion, standing
-from pairproof.reports import known_cases, objectives, rejudging, scenarios
+from pairproof.reports import examined, known_cases, objectives, rejudging, scenarios
 from pairproof.reports.inputs import Corrupt, RunInput
 from pairproof.reports.measures import SPREADS, VERDICTS
 
@@ -29,9 +30,6 @@ FORMAT = 2
 MAX_NAMED = 5
 MAX_PAGES = 100
 """Findings that get a page of their own; the others are listed only."""
-
-FEW = 20
-"""Trials that gave a law something to judge: fewer, of at least as many, are told: they hardly show rare faults."""
 
 AS_COUNTED = ("places", "contract", "search", "skipped", "coverage", "problems")
 """Tables whose rows are the report's."""
@@ -52,6 +50,8 @@ class Report(NamedTuple):
     version: str
     verdict: str
     headline: str
+    amber: bool
+    """Whether nothing is wrong, and a run had too few trials to be green: see :mod:`pairproof.harness.evidence`."""
     runs: list[Row]
     scenarios: list[Row]
     by_run: list[Row]
@@ -106,18 +106,24 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
     ``judging``: whether the tables tell what the histories' verdicts are when they are judged again.
     """
     standings = _standings(runs, tables["by_source"].to_pylist())
-    by_run = [_judged(row, standings[row["run"], row["law"]]) for row in tables["by_run"].to_pylist()]
+    basis = examined.by_run(runs, tables["search_by_run"].to_pylist(), tables["faults_by_run"].to_pylist())
+    by_run = [
+        _judged(row, standings[row["run"], row["law"]], basis[row["run"]]) for row in tables["by_run"].to_pylist()
+    ]
     histories = tables["histories"].to_pylist()
-    described = [_described(run, standings, histories) for run in runs]
+    described = [_described(run, standings, histories, basis[run.run]) for run in runs]
     played = [row for run in runs for row in run.scenarios]
     broken = tables["firsts"].to_pylist()
     firsts = list({(row["run"], row["law"], row["verdict"]): row for row in reversed(broken)}.values())[::-1]
     findings = _findings(runs, firsts)
+    verdict = overall(described)
+    said = evidence.headline(headline(described, by_run, played), verdict, basis)
     return Report(
         made=_now(),
         version=__version__,
-        verdict=overall(described),
-        headline=rejudging.headline(histories, headline(described, by_run, played)),
+        verdict=verdict,
+        headline=rejudging.headline(histories, said.text),
+        amber=said.amber,
         runs=described,
         scenarios=played,
         by_run=by_run,
@@ -160,15 +166,15 @@ def _standings(runs: Sequence[RunInput], by_source: Iterable[Row]) -> Standings:
     return {(run, law): standing(law, each, demands[run]) for (run, law), each in seen.items()}
 
 
-def _judged(row: Row, found: Standing) -> Row:
+def _judged(row: Row, found: Standing, basis: Evidence) -> Row:
     """A row of counts with its verdict. ``forbidden``: the run demands something to judge that the law was not given.
     ``few``: it holds on little evidence."""
-    few = found.verdict is Verdict.HOLDS and row["exercised"] < FEW <= row["trials"]
+    few = found.verdict is Verdict.HOLDS and row["exercised"] < FEW and basis.trials is not None
     told = {"verdict": found.verdict.value, "forbidden": bool(found.lacking), "remark": found.lacking or found.remark}
     return row | told | {"few": few}
 
 
-def _described(run: RunInput, standings: Standings, histories: Iterable[Row]) -> Row:
+def _described(run: RunInput, standings: Standings, histories: Iterable[Row], basis: Evidence) -> Row:
     facts = run.facts
     demanded = floors.of_facts(facts)
     missed = floors.missed(demanded)
@@ -181,6 +187,7 @@ def _described(run: RunInput, standings: Standings, histories: Iterable[Row]) ->
     # A run that was killed never came to write some of its facts; its scenarios are a table of their own.
     told = {name: value for name, value in {**dict.fromkeys(FACTS), **facts}.items() if name != "scenarios"}
     told |= {"floors": [each._asdict() for each in demanded], "floors_missed": missed}
+    told |= {"evidence": basis.to_json(), "untried": basis.untried}
     return {**told, "folder": str(run.folder), "verdict": said}
 
 
@@ -226,8 +233,6 @@ def _of_states(runs: Iterable[Row]) -> str:
 
 def _headline_of_laws(runs: Sequence[Row], rows: Sequence[Row]) -> str:
     counted = {verdict: len({row["law"] for row in rows if row["verdict"] == verdict}) for verdict in Verdict}
-    if not runs:
-        return "No run could be read."
     idle = sorted(str(run["run"]) for run in runs if not any(row["run"] == run["run"] for row in rows))
     rest = f" Nothing was judged in {', '.join(idle[:MAX_NAMED])}{', ...' if len(idle) > MAX_NAMED else ''}."
     return _about_laws(rows, counted) + (rest if idle and rows else "")
@@ -251,9 +256,11 @@ def _about_laws(rows: Sequence[Row], counted: Mapping[Verdict, int]) -> str:
     for row in rows:
         most[row["run"]] = max(most[row["run"]], row["trials"])
     trials = sum(most.values())
+    # Of fewer trials the first words say it.
+    few = _few(rows) if trials >= FEW else ""
     return (
         f"{held + known} of {_laws_of(rows)} {'was' if held + known == 1 else 'were'} put to the test in {trials:,} "
-        f"trial{'' if trials == 1 else 's'}, and every one holds{_but_for(known)}{_few(rows)}."
+        f"trial{'' if trials == 1 else 's'}, and every one holds{_but_for(known)}{few}."
     )
 
 
@@ -261,12 +268,11 @@ def _but_for(known: int) -> str:
     return f", but for known deviations from {known}" if known else ""
 
 
-def _few(rows: Iterable[Row]) -> str:
-    trials, exercised = Counter[str](), Counter[str]()
+def _few(rows: Sequence[Row]) -> str:
+    exercised = Counter[str]()
     for row in rows:
-        trials[row["law"]] += row["trials"]
         exercised[row["law"]] += row["exercised"]
-    few = sum(0 < number < FEW <= trials[law] for law, number in exercised.items())
+    few = sum(exercised[law] < FEW for law in {row["law"] for row in rows if row["few"]})
     return f"; {few} of them had something to judge in fewer than {FEW} trials" if few else ""
 
 

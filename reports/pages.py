@@ -11,6 +11,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from pairproof.harness.evidence import FEW
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.text import plain
 from pairproof.harness.law_groups import grouped
@@ -36,7 +37,7 @@ from pairproof.reports.events import words
 from pairproof.reports.figures import chance, number, percent, short, span, when
 from pairproof.reports.folding import Line, fold
 from pairproof.reports.measures import MAX_FIRSTS
-from pairproof.reports.model import FEW, MAX_PAGES, Report, Row, completeness, program_of
+from pairproof.reports.model import MAX_PAGES, Report, Row, completeness, program_of
 from pairproof.reports.scene import scene
 from pairproof.reports.timeline import draw
 
@@ -227,7 +228,7 @@ def _index(report: Report) -> dict[str, Any]:
         "unfinished": [row for row in report.runs if row["state"] != rejudging.COMPLETE],
         "cards": cards,
         "linked": _linked(report.findings),
-        "few": [row for row in report.by_run if row["few"]],
+        "few": [row for row in report.by_run if row["few"] and row["trials"] >= FEW],
         "completeness": [(row["run"], told) for row in report.runs if (told := completeness(row))],
         "trials": sum(row["trials"] for row in report.search),
         "events": sum(row["events"] for row in report.search),

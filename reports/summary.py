@@ -36,15 +36,18 @@ SIGNS: dict[str, str] = {
     scenarios.SKIPPED: "➖",
 }
 """By verdict, of a law or of a scenario."""
+AMBER = SIGNS[Verdict.DEVIATES]
 
 
 def write(report: Report, file: Path) -> None:
-    """Write ``file``, and append it to the build's own summary where there is one.
-
-    PairproofError in one line if that file cannot be written.
-    """
+    """Write ``file``, and :func:`append` it."""
     told = text(report)
     atomic.write_text(file, told)
+    append(told)
+
+
+def append(told: str) -> None:
+    """Append a summary to the build's own, where there is one. PairproofError in one line if that cannot be written."""
     if place := os.environ.get(STEP_SUMMARY):
         try:
             with Path(place).open("a", encoding="utf-8") as summary:
@@ -65,7 +68,8 @@ def text(report: Report) -> str:
 
 
 def _head(report: Report) -> Iterator[str]:
-    yield f"## {SIGNS[report.verdict]} pairproof: {report.verdict}. {escape(report.headline)}\n"
+    sign, said = (AMBER, "") if report.amber else (SIGNS[report.verdict], f" {report.verdict}.")
+    yield f"## {sign} pairproof:{said} {escape(report.headline)}\n"
     trials = sum(row["trials"] for row in report.search)
     yield (
         f"{len(report.runs)} run{'' if len(report.runs) == 1 else 's'}, {trials:,} trials, "
@@ -75,6 +79,8 @@ def _head(report: Report) -> Iterator[str]:
     if report.compared is not None:
         yield f"**Since {escape(report.compared['before'])}**: {escape(report.compared['told'])}\n"
     for run in report.runs:
+        if run["untried"]:
+            yield f"{escape(run['run'])}: {escape(run['untried'])}.\n"
         if told := completeness(run):
             yield f"Searched in {escape(run['run'])}: {escape(told)}.\n"
         for row in run.get("deviations") or ():

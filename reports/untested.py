@@ -4,6 +4,7 @@ judged, had no effect, or was skipped.
 
 from collections.abc import Iterator
 
+from pairproof.harness.evidence import FEW
 from pairproof.reports import effects, known_cases
 from pairproof.reports.markdown import escape
 from pairproof.reports.model import Report
@@ -44,8 +45,11 @@ def _demanded(report: Report) -> Iterator[str]:
 
 
 def _undecided(report: Report) -> Iterator[str]:
+    for run in report.runs:
+        if run["evidence"]["little"]:
+            yield f"{escape(run['run'])} has fewer than {FEW} trials: what holds there holds on little evidence"
     for row in report.by_run:
-        if row["few"]:
+        if row["few"] and row["trials"] >= FEW:
             yield (
                 f"{escape(row['law'])} holds in {escape(row['run'])}, but was given "
                 f"something to judge in {row['exercised']:,} of {row['trials']:,} trials only"

@@ -6,7 +6,6 @@ Violations are shrunk when all chunks are done, so the findings do not depend on
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +23,7 @@ from pairproof.harness.campaign.plan import Chunk, Plan, bench, chunks
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import CorruptRun, UsageError
 from pairproof.harness.explore import MAX_FINDINGS_PER_LAW
-from pairproof.harness.runs import places, schema, tables
+from pairproof.harness.runs import atomic, places, schema, tables
 from pairproof.harness.runs.parts import About
 from pairproof.harness.runs.reader import read_facts
 from pairproof.harness.runs.wholeness import part_name
@@ -128,7 +127,7 @@ class Campaign:
         found = self.summary()
         self.writer.close(
             state, reason=reason, seconds=round(self._seconds(), 3), searches=found.searches(),
-            floors=[each._asdict() for each in found.floors], not_played=found.not_played(),
+            floors=[each._asdict() for each in found.floors], refused=found.refusals(),
             unjudged=found.unjudged(),
         )  # fmt: skip
         if self._lock is not None:
@@ -141,11 +140,12 @@ class Campaign:
     def summary(self) -> Summary:
         """What it came to."""
         seen: dict[str, set[tuple[str, Verdict]]] = {law: set() for law in self.plan.laws}
-        exercised, by_origin, coverage = Counter[str](), Counter[str](), CoverageTable()
-        replicated, refused = Counter[bool](), Counter[str]()
+        exercised, by_origin, faults = Counter[str](), Counter[str](), Counter[str]()
+        replicated, refused, coverage = Counter[bool](), Counter[str](), CoverageTable()
         for told in self._done.values():
             by_origin[told.origin] += told.trials
             exercised.update(told.exercised)
+            faults.update(told.faults)
             replicated.update(dict(zip((False, True), told.replicated, strict=True)))
             refused.update(told.refused)
             for law, verdicts in told.verdicts.items():
@@ -157,7 +157,8 @@ class Campaign:
         return Summary(
             {law: frozenset(each) for law, each in seen.items()}, by_origin.total(), self._events, dict(by_origin),
             [each for each, _ in self.findings], self._totals(), self._seconds(), coverage,
-            bound="the number of trials", exercised=dict(exercised), replicated=replicated, refused=dict(refused),
+            bound="the number of trials", exercised=dict(exercised), faults=dict(faults), replicated=replicated,
+            refused=dict(refused),
         )  # fmt: skip
 
     def _tell(self, before: int) -> None:
@@ -282,16 +283,10 @@ def alone(folder: Path) -> int | None:
     """
     if places.is_remote(folder):
         return None
-    lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return atomic.lock(folder)
     except BlockingIOError:
-        os.close(lock)
         raise UsageError(f"another process leads the campaign in {folder}; wait for its end, or end it") from None
-    except OSError:
-        os.close(lock)
-        return None
-    return lock
 
 
 def _duration(seconds: float) -> str:

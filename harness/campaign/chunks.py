@@ -49,6 +49,8 @@ class Told(NamedTuple):
     """By law and verdict, trials."""
     exercised: dict[str, int]
     """By law, trials that gave it something to judge."""
+    faults: dict[str, int]
+    """By name of each fault that began, how often it took effect."""
     violating: int
     first: dict[str, dict[str, int]]
     """By law and by what a trial broke first, the first trial that violates the law so."""
@@ -76,9 +78,8 @@ def play_chunk(plan: Plan, folder: str, about: About, chunk: Chunk) -> Told:
     found = bench(plan)
     pending, coverage = [], CoverageTable()
     verdicts: dict[str, Counter[str]] = {law.id: Counter() for law in found.laws}
-    exercised: Counter[str] = Counter()
+    exercised, faults, refused = Counter[str](), Counter[str](), Counter[str]()
     replicated: Counter[bool | None] = Counter()
-    refused: Counter[str] = Counter()
     first: dict[str, dict[str, int]] = {}
     seen, events, kept_events, not_kept = deviations.Seen(), 0, 0, 0
     with rare_collection():
@@ -96,6 +97,8 @@ def play_chunk(plan: Plan, folder: str, about: About, chunk: Chunk) -> Told:
             coverage.merge(trial.measured.coverage)
             events += trial.measured.events
             seen.add(trial.judgements, trial.origin, trial.number)
+            for fault in trial.faults:
+                faults[fault.name] += fault.bit > 0
             for each in trial.judgements:
                 verdicts[each.law][each.verdict] += 1
                 exercised[each.law] += each.judged > 0
@@ -106,7 +109,7 @@ def play_chunk(plan: Plan, folder: str, about: About, chunk: Chunk) -> Told:
     rows = parts.write(place, about, chunk.part, pending, coverage.rows())
     told = Told(
         chunk.part, chunk.origin, len(pending), events, rows, {law: dict(each) for law, each in verdicts.items()},
-        dict(exercised), sum(bool(each.cause) for each in pending), first, not_kept, seen.counted(),
+        dict(exercised), dict(faults), sum(bool(each.cause) for each in pending), first, not_kept, seen.counted(),
         (replicated[False], replicated[True]), dict(refused),
     )  # fmt: skip
     atomic.write_text(told_path(place, chunk.part), json.dumps(told._asdict()))

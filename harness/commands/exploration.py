@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pairproof.harness import floors, registry, resolve
+from pairproof.harness import evidence, floors, registry, resolve
 from pairproof.harness import verdict as verdicts
+from pairproof.harness.abilities import Hosted
 from pairproof.harness.budget import Budget
 from pairproof.harness.commands import output, suite
 from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, LabError, interrupted
@@ -154,10 +155,7 @@ class Request:
         missed = floors.missed(floors.of_facts(writer.facts))
         if found.trials or ended.lab_failed is None:
             say_first(missed)
-            output.say_verdict(
-                self.target.name, self.lab, self.profile.name, self.seed, found, writer.folder, standings,
-                told.sentence(),
-            )  # fmt: skip
+            output.say_verdict(writer.facts, self.lab, found, writer.folder, standings, told.sentence())
             say_deviations(writer.known_deviations)
             self.worst.say()
             output.say_remarks(resolve.remarks(self.target))
@@ -185,7 +183,7 @@ class Request:
             return {name: [] for name in _DEMANDS}
         return {
             "floors": [each._asdict() for each in found.floors],
-            "not_played": found.not_played(),
+            "refused": found.refusals(),
             "unjudged": found.unjudged(),
         }
 
@@ -237,6 +235,7 @@ class Request:
             "seed": self.seed,
             "observes": sorted(self.lab.observes(self.target)),
             "laws": [law.id for law in self.laws],
+            "drawn": sorted(resolve.drawn(Hosted(self.lab, self.target))),
             **self._demands(),
             **({"cases": [each._asdict() for each in self.cases]} if self.cases else {}),
             **({"configuration_remarks": list(remarks)} if (remarks := resolve.remarks(self.target)) else {}),
@@ -260,9 +259,10 @@ class Request:
             "seconds": round(found.seconds, 3),
             "shrinking_seconds": round(found.shrinking_s, 3),
             **{name: {"done": found.by_origin.get(name, 0), "of": total} for name, total in found.totals.items()},
+            "evidence": evidence.of(self.facts(), found.by_origin, found.faults).to_json(),
             "coverage": {"counts": len(found.coverage.rows()), "gaps": _gaps(found.coverage, self.lab)},
             "floors": [each._asdict() for each in found.floors],
-            "not_played": found.not_played(),
+            "refused": found.refusals(),
             "unjudged": found.unjudged(),
             "faults": {name: each._asdict() for name, each in found.tally.faults().items()} if found.tally else {},
             "laws": {law: str(verdict) for law, verdict in sorted(found.verdicts.items())},

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
 import click
 
-from pairproof.harness import resolve
+from pairproof.harness import evidence, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.ports import Lab, Progress
 from pairproof.harness.runs import atomic
-from pairproof.harness.verdict import CORPUS
+from pairproof.harness.verdict import CORPUS, conclusion
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,6 +51,9 @@ COLOURS = {
     "vacuous": "yellow",
     "holds": "green",
 }
+
+AMBER = "yellow"
+"""Nothing is wrong, and too little was tried to call it green."""
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -185,7 +188,7 @@ def say(line: str, style: str = "") -> None:
 
 
 def say_verdict(
-    target: str, lab: Lab, profile: str, seed: str, found: Summary, folder: Path, standings: Mapping[str, Standing],
+    facts: Mapping[str, object], lab: Lab, found: Summary, folder: Path, standings: Mapping[str, Standing],
     findings: str = "",
 ) -> None:  # fmt: skip
     """Print a run's verdict per law, what it rests on, and where it is kept. ``findings``: them in a sentence."""
@@ -197,7 +200,12 @@ def say_verdict(
     counts = Counter(str(verdict) for verdict in found.verdicts.values())
     said = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))
     worst = next((each for each in COLOURS if each in counts), "")
-    say(f"{target} in {lab.name}: {said or 'no law was asked'}", COLOURS.get(worst, ""))
+    basis = evidence.of(facts, found.by_origin, found.faults)
+    said = f"{facts['target']} in {lab.name}: {said or 'no law was asked'}"
+    told = evidence.headline(said, conclusion(standings.values()), {folder.name: basis})
+    say(told.text, AMBER if told.amber else COLOURS.get(worst, ""))
+    if basis.untried:
+        say(basis.untried, AMBER)
     if findings:
         say(findings, COLOURS["violated"])
     searches = ", ".join(f"{name} {number:,}" for name, number in sorted(found.by_origin.items()) if name != CORPUS)
@@ -208,10 +216,10 @@ def say_verdict(
     say("; ".join(found.enumerated()) or "no search was enumerated")
     if found.coverage.counts:
         say(f"coverage: {found.coverage.summary(resolve.drawn(lab))}")
-    for line in (*found.unjudged(), *found.not_played()):
+    for line in (*found.unjudged(), *found.refusals()):
         say(line, "yellow")
     say(f"{found.events:,} events in {found.seconds:.1f} s, {found.rate()}")
-    say(f"profile {profile}, seed {seed}, recorded in {folder}")
+    say(f"profile {facts['profile']}, seed {facts['seed']}, recorded in {folder}")
 
 
 def say_remarks(remarks: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ a pipe or an open descriptor (below /dev or /proc) is opened and written as it i
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import secrets
@@ -71,6 +72,23 @@ def _is_special(path: Path) -> bool:
 def write_text(path: Path, text: str, option: str = PLACE_OPTION) -> Path:
     """Put ``text`` at ``path``."""
     return replace(path, lambda hidden: hidden.write_text(text, encoding="utf-8"), option)
+
+
+def lock(folder: Path) -> int | None:
+    """A descriptor whose lock keeps other processes away from a folder while it is open; None where there are no locks.
+
+    BlockingIOError if another process has it.
+    """
+    found = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(found)
+        raise
+    except OSError:
+        os.close(found)
+        return None
+    return found
 
 
 def write_json(path: Path, data: object) -> Path:

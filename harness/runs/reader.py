@@ -140,13 +140,13 @@ def find_runs(root: Path = Path("runs")) -> list[Path]:
     """The run folders in ``root``, readable or not, newest last."""
     if not root.is_dir():
         return []
-    found = [each for each in root.iterdir() if is_run(each)]
+    found = [each for each in root.iterdir() if is_run(each) and not each.name.startswith(".")]
     return sorted(found, key=lambda each: (_began(each), each.name))
 
 
 def is_run(folder: Path) -> bool:
-    """Whether it looks like a run folder, readable or not."""
-    return (folder / "run.json").exists() or (folder / "trials").is_dir()
+    """Whether it looks like a run folder, readable or not; a report may have trials, too."""
+    return (folder / "run.json").exists() or ((folder / "trials").is_dir() and not (folder / "report.json").exists())
 
 
 def resolve_runs(name: str, root: Path = Path("runs")) -> list[Path]:

@@ -189,7 +189,7 @@ def _told(campaign: Campaign, code: int | None, json_to: str | None) -> int:
     missed = floors.missed(found.floors)
     if found.trials or code is None:
         say_first(missed)
-        output.say_verdict(plan.target, request.lab, plan.profile, plan.seed, found, folder, standings, told.sentence())
+        output.say_verdict(facts, request.lab, found, folder, standings, told.sentence())
     deviations = campaign.writer.known_deviations
     say_deviations(deviations)
     if json_to is not None:

@@ -70,8 +70,8 @@ def command(
 
     Exit codes: 0 all holds; 1 a law is violated, by the runs or by their histories judged again, or a scenario's
     expectation was not met; 2 usage; 3 unknown, a verdict that differs when it is judged again, a history that is
-    missing or damaged, a run that is not complete, or a run folder that cannot be read and was left out; 4 the lab
-    failed in a run, or Spark failed.
+    missing or damaged, a run that is not complete, or a run folder that cannot be read and was left out (if none can
+    be read, nothing is written); 4 the lab failed in a run, or Spark failed.
     """
     from pairproof.harness.runs.reader import LATEST, resolve_runs
     from pairproof.reports.make import make_report

@@ -61,8 +61,11 @@ def command(
 def _say(report: Report) -> None:
     for run in report.runs:
         told = f"{run['target']} in {run['lab']}, {run['trials'] or 0:,} trials, {run['state']}"
-        output.say(f"{run['run']}: {run['verdict']} ({told})", output.COLOURS.get(run["verdict"], ""))
+        amber = run["evidence"]["little"] and run["verdict"] == "holds"
+        output.say(f"{run['run']}: {run['verdict']} ({told})", _colour(run["verdict"], amber))
         output.table("", ("law", "verdict", "violated", "judged in trials", ""), _rows(report, run["run"]))
+        if run["untried"]:
+            output.say(run["untried"], output.AMBER)
     if report.scenarios:
         rows = [(row["name"], row["verdict"], "; ".join(row["reasons"])) for row in report.scenarios]
         output.table("Scenarios", ("scenario", "verdict", "why"), rows)
@@ -71,7 +74,11 @@ def _say(report: Report) -> None:
         _say_finding(by_number[cause["first"]], cause["laws"][1:])
     if len(report.causes) > MAX_CAUSES:
         output.say(f"{len(report.causes) - MAX_CAUSES} more causes; pairproof report shows all")
-    output.say(report.headline, output.COLOURS.get(report.verdict, "bold"))
+    output.say(report.headline, _colour(report.verdict, report.amber))
+
+
+def _colour(verdict: str, amber: bool) -> str:
+    return output.AMBER if amber else output.COLOURS.get(verdict, "bold")
 
 
 def _rows(report: Report, run: str) -> list[tuple[Any, ...]]:

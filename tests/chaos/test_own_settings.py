@@ -81,10 +81,10 @@ def test_a_schedule_that_cannot_be_played_is_counted_and_named(capsys: Any, tmp_
     command = ["check", "--jobs", "1", "--seed", "a", "--trials", "5", "--runs", str(tmp_path), "--set", "lab.names=0"]
     assert main([*command, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert any("of the searches not played: join needs a name server" in line for line in told["not_played"])
+    assert any("of the searches refused: join needs a name server" in line for line in told["refused"])
     assert told["trials"] < 37 + 5
     (run,) = tmp_path.glob("*/run.json")
-    assert json.loads(run.read_text())["not_played"] == told["not_played"]
+    assert json.loads(run.read_text())["refused"] == told["refused"]
 
 
 def test_settings_that_no_schedule_can_have_are_wrong_usage(capsys: Any, tmp_path: Path) -> None:

@@ -204,6 +204,9 @@ def test_a_bar_begins_anew_with_each_thing_that_is_done() -> None:
     ]
 
 
+FACTS = {"target": "reference", "profile": "quick", "seed": "s1"}
+
+
 def summary(**verdicts: Verdict) -> Summary:
     seen = {law: frozenset({("sweep", each)}) for law, each in verdicts.items()}
     return Summary(seen, 10, 2_000, {"sweep": 6, "swarm": 4}, [], {"sweep": 8}, 1.5, CoverageTable())
@@ -212,12 +215,37 @@ def summary(**verdicts: Verdict) -> Summary:
 def test_the_verdict_names_what_it_rests_on(capsys: Any) -> None:
     found = summary(a=Verdict.HOLDS, b=Verdict.VACUOUS, c=Verdict.VACUOUS)
     demands = Demands(by_searches=frozenset("b"))
-    output.say_verdict("reference", resolve.lab("sim"), "quick", "s1", found, Path("runs/r"), found.standings(demands))
+    output.say_verdict(FACTS, resolve.lab("sim"), found, Path("runs/r"), found.standings(demands))
     said = capsys.readouterr().out
-    assert "reference in sim: 1 holds, 2 vacuous" in said
+    assert "10 trials only. reference in sim: 1 holds, 2 vacuous" in said
     assert said.count("the searches gave it nothing to judge") == 1
     assert "10 trials (swarm 4, sweep 6)\nsingle faults: 6 of 8, cut short by the clock\n" in said
     assert "profile quick, seed s1, recorded in runs/r" in said
+
+
+def headline_of(found: Summary, capsys: Any) -> list[str]:
+    output.say_verdict(
+        {**FACTS, "drawn": ["kill", "wipe", "stall"]}, resolve.lab("sim"), found, Path("r"), found.standings()
+    )
+    lines: list[str] = capsys.readouterr().out.splitlines()
+    return lines[next(at for at, line in enumerate(lines) if "reference in sim" in line) :]
+
+
+def test_terminal_says_first_how_few_trials_there_were_and_then_what_was_not_played(capsys: Any) -> None:
+    found = summary(a=Verdict.HOLDS)._replace(faults={"kill": 2, "stall": 0})
+    first, second, *_ = headline_of(found, capsys)
+    assert first == "10 trials only. reference in sim: 1 holds"
+    assert second == "not played: wipe; without effect: stall"
+
+
+def test_terminal_names_faults_never_played_in_many_trials_too(capsys: Any) -> None:
+    found = summary(a=Verdict.HOLDS)._replace(faults={"kill": 2}, by_origin={"sweep": 16, "swarm": 4})
+    first, second, *_ = headline_of(found, capsys)
+    assert (first, second) == ("reference in sim: 1 holds", "not played: stall, wipe")
+
+
+def test_violation_is_reported_without_a_word_about_few_trials(capsys: Any) -> None:
+    assert headline_of(summary(a=Verdict.VIOLATED), capsys)[0] == "reference in sim: 1 violated"
 
 
 class Terminal(io.StringIO):

@@ -104,7 +104,7 @@ def test_a_missed_floor_makes_the_run_unknown_and_is_told(write_run: Any, rows: 
     assert "The searches met less than the profile demands in poor" in text
     assert "floor missed in poor: faults that took effect: latency: 0 of 1" in text
     odd = told([write_run("odd", facts={"floors": [{"what": "x"}, 3]}, **held)])
-    assert odd.startswith("## ✅ pairproof: holds.") and "floor" not in odd
+    assert odd.startswith("## 🟡 pairproof: 1 trial only. ") and "floor" not in odd
 
 
 @pytest.fixture

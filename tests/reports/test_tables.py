@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from pairproof.harness.commands.main import main
+from pairproof.harness.evidence import FEW
 from pairproof.reports import arrow_traces, counting, engines, inputs, model
 from pairproof.reports.measures import Spread
 
@@ -52,16 +53,16 @@ def test_what_the_searches_must_judge_the_corpus_does_not_judge_for_them(write_r
 
 def test_a_run_without_a_trial_is_unknown_and_said_beside_one_that_holds(write_run: Any, rows: Any) -> None:
     empty = write_run("empty")
-    assert (report_of(empty).verdict, report_of(empty).headline) == ("unknown", "Nothing was judged.")
+    assert (report_of(empty).verdict, report_of(empty).headline) == ("unknown", "0 trials only. Nothing was judged.")
     full = write_run("full", verdicts=[rows.verdict(0, "contract", "holds")], trials=[rows.trial(0)])
     both = report_of(full, empty)
     assert both.verdict == "unknown" and both.headline.endswith("every one holds. Nothing was judged in empty.")
 
 
 def test_a_law_that_few_of_many_trials_put_to_the_test_does_not_look_like_the_others(write_run: Any, rows: Any) -> None:
-    verdicts = [rows.verdict(n, "contract", "holds", judged=2) for n in range(model.FEW)]
-    verdicts += [rows.verdict(n, "log-prefix", "vacuous" if n else "holds") for n in range(model.FEW)]
-    report = report_of(write_run("r", verdicts=verdicts, trials=[rows.trial(n) for n in range(model.FEW)]))
+    verdicts = [rows.verdict(n, "contract", "holds", judged=2) for n in range(FEW)]
+    verdicts += [rows.verdict(n, "log-prefix", "vacuous" if n else "holds") for n in range(FEW)]
+    report = report_of(write_run("r", verdicts=verdicts, trials=[rows.trial(n) for n in range(FEW)]))
     told = {row["law"]: (row["exercised"], row["judged"], row["few"]) for row in report.by_run}
     assert told == {"contract": (20, 40, False), "log-prefix": (1, 3, True)}
     assert report.headline == (
@@ -144,12 +145,6 @@ def test_coverage_is_summed_over_runs(two_runs: list[Path]) -> None:
     assert rows == [
         ("READY", "close", "none", 1), ("TRANSFER", "report", "kill", 5), ("TRANSFER", "report", "none", 40),
     ]  # fmt: skip
-
-
-def test_a_report_of_no_readable_run_does_not_claim_that_anything_holds() -> None:
-    report = model.assemble([], [inputs.Corrupt("runs/x", "damaged")], engines.here([]).tables)
-    assert report.verdict == "unknown"
-    assert report.headline == "No run could be read."
 
 
 def test_a_run_that_judged_nothing_is_unknown(write_run: Any, rows: Any) -> None:

@@ -1,0 +1,21 @@
+"""What each run of a report examined, from its counted tables: see :mod:`pairproof.harness.evidence`."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pairproof.harness import evidence
+from pairproof.harness.evidence import Evidence
+from pairproof.reports.inputs import RunInput
+
+Row = dict[str, Any]
+
+
+def by_run(runs: Sequence[RunInput], search: Iterable[Row], faults: Iterable[Row]) -> dict[str, Evidence]:
+    """``search`` and ``faults``: rows of the tables ``search_by_run`` and ``faults_by_run``."""
+    origins: dict[str, dict[str, int]] = {}
+    for row in search:
+        origins.setdefault(row["run"], {})[row["origin"]] = row["trials"]
+    began: dict[str, dict[str, int]] = {}
+    for row in faults:
+        began.setdefault(row["run"], {})[row["name"]] = row["bit"]
+    return {run.run: evidence.of(run.facts, origins.get(run.run, {}), began.get(run.run, {})) for run in runs}
