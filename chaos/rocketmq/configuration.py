@@ -21,6 +21,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
+from pairproof.chaos.rocketmq.hazards import hazards
 from pairproof.chaos.rocketmq.settings import OURS, RENAMED
 from pairproof.harness.errors import UsageError
 from pairproof.harness.rocketmq import places
@@ -129,8 +130,9 @@ def brought(files: Mapping[str, Path], typed: Sequence[str], runs: Callable[[str
     lab: dict[str, Scalar] = {}
     for each in typed:
         _type(each, own, lab, programs)
-    found = Given({**lab, **_together(own, bool(files))}, bool(files), tuple(remarks))
-    return found, [*remarks, *lines]
+    settings = {**lab, **_together(own, bool(files))}
+    remarks += hazards(settings)
+    return Given(settings, bool(files), tuple(remarks)), [*remarks, *lines]
 
 
 def check(files: Mapping[str, Path]) -> None:

@@ -163,6 +163,10 @@ def test_a_pair_that_never_replicates_is_not_green(capsys: Any, tmp_path: Path) 
     laws = ["--law", "log-prefix", "--law", "live-converges", "--law", "contract"]
     assert main([*command, *laws, "--master-conf", str(master), "--slave-conf", str(slave)]) == 3
     said = capsys.readouterr().out
+    assert said.splitlines()[0].startswith(
+        "this pair does not replicate: the master closes a connection that is silent for 3000 ms "
+        "(haHousekeepingInterval), and the slave sends every 5000 ms"
+    )
     verdicts = said[said.index("nothing was replicated") :]
     assert verdicts.startswith("nothing was replicated: no slave held a record of the workload in any trial")
     assert "log-prefix was judged in no trial (vacuous): it takes a slave that holds records" in verdicts
@@ -190,3 +194,21 @@ def test_a_campaign_of_a_pair_that_never_replicates_is_not_green(
     monkeypatch.setattr(type(SYSTEM), "replicated", lambda self, events: False)
     assert main([*command, "--runs", str(tmp_path / "bad")]) == 3
     assert "nothing was replicated" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        (["haHousekeepingInterval=3000"], ["the master closes", "the slave closes"]),
+        (["master.haHousekeepingInterval=5000"], ["the master closes"]),
+        (["slave.haHousekeepingInterval=5000", "master.haSendHeartbeatInterval=4999"], []),
+        (["slave.haSendHeartbeatInterval=60000"], ["the master closes"]),
+        (["slave.haSendHeartbeatInterval=60000", "lab.slaves=0"], []),
+        (["slave.messageDelayLevel=1s 2s"], ["messageDelayLevel differs"]),
+        (["messageDelayLevel=1s 2s"], []),
+        ([], []),
+    ],
+)
+def test_what_a_configuration_does_by_itself_is_remarked(typed: list[str], says: list[str]) -> None:
+    remarks = _under(*typed).brought.remarks
+    assert len(remarks) == len(says) and all(part in remark for part, remark in zip(says, remarks, strict=True))

@@ -1,0 +1,36 @@
+"""What a brought configuration does by itself, whatever the broker does: said before a run and beside its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.laws.derived_under import LEVELS
+from pairproof.harness.rocketmq.settings import DEFAULTS, HEARTBEAT, HOUSEKEEPING
+from pairproof.harness.schedule import Args
+from pairproof.reference.core.config import BrokerConfig
+
+MASTER, SLAVE = places.MASTER, places.SLAVES[0]
+
+
+def hazards(settings: Args) -> Iterator[str]:
+    """``settings``: of both sides plainly, of one side as ``slave.KEY``; those that are not there have the defaults."""
+
+    def of(node: str, key: str, default: object) -> object:
+        return settings.get(f"{node}.{key}", settings.get(key, default))
+
+    if not places.slaves(settings):
+        return
+    for node, peer in ((SLAVE, MASTER), (MASTER, SLAVE)):
+        every, silence = of(node, HEARTBEAT, DEFAULTS[HEARTBEAT]), of(peer, HOUSEKEEPING, DEFAULTS[HOUSEKEEPING])
+        if int(str(every)) >= int(str(silence)):
+            yield (
+                f"this pair does not replicate: the {peer} closes a connection that is silent for {silence} ms "
+                f"({HOUSEKEEPING}), and the {node} sends every {every} ms ({HEARTBEAT}); set the {node}'s below it"
+            )
+    levels = [of(node, LEVELS, BrokerConfig.messageDelayLevel) for node in (MASTER, SLAVE)]
+    if levels[0] != levels[1]:
+        yield (
+            f"{LEVELS} differs between master and slave: after a promotion delayed messages come at other times than "
+            f"before; set the same on both"
+        )
