@@ -103,7 +103,7 @@ def _reference_slave(folder: Path, history: CapturedHistory) -> Check:
         cuts = {number: history.cuts[each.name] for number, each in enumerate(heard) if each.name in history.cuts}
         settings = history.configs[node]
         real = read_log(open_log(folder / "store" / node))
-        reported = max((max(ReportTap().feed(each.stream("s2m")), default=0) for each in heard[max(cuts, default=0) :]))
+        reported = max(_reported(each) for each in heard[max(cuts, default=0) :])
         pieces = [segmentations(each) for each in streams]
         for name in pieces[0] if pieces else ():
             judged += 1
@@ -120,6 +120,11 @@ def _reference_slave(folder: Path, history: CapturedHistory) -> Check:
 def _first_report(connection: Connection) -> int:
     """How far a slave's log went when it connected; 0 if it did not say."""
     return next(iter(ReportTap().feed(connection.stream("s2m"))), 0)
+
+
+def _reported(connection: Connection) -> int:
+    """The most that a slave said of how far its log goes."""
+    return max(ReportTap().feed(connection.stream("s2m")), default=0)
 
 
 def _difference(replayed: Replayed, real: LogReading, sent: int, reported: int) -> str | None:

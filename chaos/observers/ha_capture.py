@@ -12,11 +12,11 @@ understood are named. After a pause ``heal`` and ``converged`` are marked where 
 saw both logs end alike. The stores after the run are audited as of the first broker's last clean end, if nothing moved
 after that. A broker starts no later than it connects, whenever its line says so.
 
-Not seen by anybody, hence not among the kinds: flushes, recoveries' cuts, refusals, and what a slave appended. A slave's
-log is taken to reach as far as the frames that went to it, or as far as its next first report says, if that is less:
-what it had not read yet is lost with its connection. A master's store that is not whole dates nothing: then neither
-``append`` nor ``source`` is given, and the audit says what is wrong. Sends are given where the producers' connection was
-captured; what of them is left out is counted.
+Not seen by anybody, hence not among the kinds: flushes, recoveries' cuts, refusals, and what a slave appended. Its log
+is taken to reach as far as the frames that went to it, or as far as its next first report says, if that is less: what
+it had not read yet is lost with its connection. A master's store that is not whole dates nothing: then neither
+``append`` nor ``source`` is given, and the audit says what is wrong. Sends are given where the producers' connection
+was captured; what of them is left out is counted.
 """
 
 import json
@@ -133,7 +133,8 @@ class _Reader:
             *ha,
             *self._marks(),
         ]
-        rows += [_client_row(each) for each in clients.operations]
+        early = {each.op for each in clients.operations if each.t < capture.unseen_until and each.phase == "invoke"}
+        rows += [_client_row(each) for each in clients.operations if each.op not in early]
         rows.append((max(capture.ended or 0, *(t for t, _, _ in rows)), "mark", {"f": "end"}))
         rows.sort(key=lambda each: each[0])
         audited = self._audit_time(rows)
@@ -150,6 +151,8 @@ class _Reader:
         if capture.stalls is not None:
             observes |= {"stall"}
         left_out = {what: count for what, count in clients.left_out.items() if count}
+        if early:
+            left_out["sends that began before the slave came through the tap"] = len(early)
         if clients.files and capture.unseen:
             left_out["HA connections were not recorded, so what producers were told is not judged"] = capture.unseen
         if missing := [node for node in configs if not (capture.folder / "store" / node).is_dir()]:

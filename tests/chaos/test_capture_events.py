@@ -24,7 +24,12 @@ BROKERS = ("master", "slave", "late-slave")
 
 
 def told(*lines: tuple[int, str], sent: dict[str, list[int]] | None = None) -> Told:
-    return read_events(((t * S, text) for t, text in lines), BROKERS, ("namesrv",), {node: Seen(each, []) for node, each in (sent or {}).items()})
+    return read_events(
+        ((t * S, text) for t, text in lines),
+        BROKERS,
+        ("namesrv",),
+        {node: Seen(each, []) for node, each in (sent or {}).items()},
+    )
 
 
 def whats(found: Told, node: str = "slave") -> list[tuple[int, str]]:

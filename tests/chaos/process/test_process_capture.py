@@ -21,7 +21,7 @@ from pairproof.chaos.capture_judging import JudgedCapture, judge_capture
 from pairproof.chaos.capturing import session
 from pairproof.chaos.capturing.bypass import Bypass
 from pairproof.chaos.capturing.recording import Recording
-from pairproof.chaos.capturing.session import Session, Way
+from pairproof.chaos.capturing.session import Change, Session, Way
 from pairproof.chaos.observers.capture_folder import open_capture
 from pairproof.chaos.plan import Address
 from pairproof.harness.commands.main import main
@@ -54,7 +54,7 @@ class Play:
         self.master, self.listen, self.client = (Address(HOST, free_port()) for _ in range(3))
         self.said: list[str] = []
         ways = Way(self.listen, self.master), [Way(self.client, self.master)]
-        self.session = Session(self.recording, *ways, self.said.append)
+        self.session = Session(self.recording, *ways, self.said.append, Change("haMasterAddress=x", "remove it"))
         self.masters: asyncio.Queue[Peer] = asyncio.Queue()
         self.writers: list[asyncio.StreamWriter] = []
         self.server: asyncio.Server | None = None
@@ -330,7 +330,7 @@ def test_a_capture_to_which_no_slave_came_says_what_to_do(
     assert main(arguments(tmp_path / "captured", confs, time="0.1s")) == 4
     out, err = capsys.readouterr()
     assert "set in the slave's configuration, and restart the slave: haMasterAddress=127.0.0.1:" in out
-    assert "is haMasterAddress set to it" in err and err.count("\n") == 1
+    assert "was the slave restarted with haMasterAddress=127.0.0.1:" in err and err.count("\n") == 1
 
 
 # A pair of processes.
