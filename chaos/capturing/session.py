@@ -85,6 +85,8 @@ class Session:
         self._absent_since: float | None = None
         self._is_lost = False
         self._named: str | None = ""
+        self._told: dict[Address, float] = {}
+        """By server that did not answer: when that may be said again."""
         self._refused = 0
         self._bypass = Bypass(ha.to)
         self._is_over = False
@@ -197,7 +199,7 @@ class Session:
             self.say(f"the name server says that the master's HA address is {real}; the slave is told {self.ha.listen}")
 
     def _no_names(self, to: Address, why: OSError) -> None:
-        self.say(f"no name server answers at {to} ({_reason(why)}). Going on.")
+        self._say_seldom(to, f"no name server answers at {to} ({_reason(why)}). Going on.")
 
     def _silent(self, to: Address, why: OSError) -> None:
         if not self._refused:
@@ -206,10 +208,18 @@ class Session:
         self._refused += 1
 
     def _nobody(self, to: Address, why: OSError) -> None:
-        self.say(
+        self._say_seldom(
+            to,
             f"nothing answers at {to} ({_reason(why)}): is the master running, and is this its port? "
-            "By default HA listens at listenPort + 1. Going on."
+            "By default HA listens at listenPort + 1. Going on.",
         )
+
+    def _say_seldom(self, to: Address, text: str) -> None:
+        """Clients try again and again, and a terminal that takes no more would hold the tap up."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._told.get(to, now):
+            self._told[to] = now + ABSENT_S
+            self.say(text)
 
     def _answers(self) -> None:
         if self._refused:

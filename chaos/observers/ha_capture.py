@@ -296,8 +296,12 @@ class _Reader:
 
     def _appends(self) -> Iterator[Dated]:
         fillers = {each.hi: each for each in self.log.fillers}
+        ended = NEVER if self.capture.ended is None else self.capture.ended
         for each in self.log.records if self.has_log else ():
             t = self.appended[each.lo]
+            if t > ended:
+                # Brokers go on when recording has ended, and nobody saw what became of it.
+                return
             filler = fillers.get(each.lo)
             if filler is not None:
                 yield t, "append", self._append(filler.lo, filler.hi, "filler", None)
