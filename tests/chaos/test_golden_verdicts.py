@@ -1,6 +1,6 @@
 """Captures of real brokers, judged with pinned verdicts: a law that reads one of them otherwise has changed.
 
-``verdicts.json`` beside a capture lists what each law says of it, but for laws that are not observable. Where a change is
+``verdicts.json`` beside a capture lists what each law says of it, but for laws that are not observable. If a change is
 meant, write the new verdicts there.
 """
 
