@@ -66,8 +66,8 @@ class Seen(NamedTuple):
 
     sent: list[int]
     """When it sent bytes, in order."""
-    stood: list[tuple[int, int | None]]
-    """When its connections opened and closed, by when they opened."""
+    stood: list[tuple[int, int | None, bool]]
+    """When its connections opened and closed, and whether it was the one that ended them, by when they opened."""
 
 
 NOTHING = Seen([], [])
@@ -192,7 +192,7 @@ class _Life:
             if self.is_up:
                 self.notes.append(f"{self.node} starts again at {_seconds(each.t)}, and no line says how it had ended")
                 self._resumed(each.t, says_when=False)
-                self.happenings.append(Happening(each.t, self.node, KILL, known=False))
+                self.happenings.append(Happening(self._ended_before(each.t), self.node, KILL, known=False))
             self.is_up = True
         elif each.what == PAUSE:
             if self.paused is not None or not self._was_up():
@@ -213,16 +213,22 @@ class _Life:
             self.is_up = True
         return True
 
+    def _ended_before(self, t: int) -> int:
+        """When a broker ended that starts at ``t``: when it last ended a connection, if that was in this life."""
+        since = self.happenings[-1].t if self.happenings else 0
+        closes = (end for _, end, itself in self.stood if itself and end is not None and since <= end <= t)
+        return max(closes, default=t)
+
     def _ends_with_connection(self, t: int) -> tuple[int | None, int | None]:
         """When the connection closed that stood at ``t``, and when the next one opened.
 
         It sends again after a line about its end: where no line says when it started, it had done so by then.
         """
-        closed = next((end for begin, end in self.stood if begin <= t and (end is None or end >= t - LATE_NS)), None)
+        closed = next((end for begin, end, _ in self.stood if begin <= t and (end is None or end >= t - LATE_NS)), None)
         if closed is None:
             return None, None
         ended = max(t, closed)
-        again = next((begin for begin, _ in self.stood if begin >= closed), None)
+        again = next((begin for begin, *_ in self.stood if begin >= closed), None)
         return (ended, None) if again is None else (min(ended, again), again)
 
     def end(self) -> None:

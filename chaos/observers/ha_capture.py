@@ -173,7 +173,7 @@ class _Reader:
         found: dict[str, Seen] = defaultdict(lambda: Seen([], []))
         for each in self.capture.connections:
             for node in (MASTER, each.node):
-                found[node].stood.append((each.opened, each.closed))
+                found[node].stood.append((each.opened, each.closed, each.closed_by == node))
             for t, direction, _ in each.segments:
                 found[MASTER if direction == "m2s" else each.node].sent.append(t)
         for seen in found.values():
@@ -354,6 +354,9 @@ class _Reader:
         if connection.closed is None:
             return
         closer = connection.closed_by or self._ended_soon_after(connection, connection.closed)
+        if not any(each.node == closer and each.known for each in self.told.happenings):
+            # Nobody looked after its process: it may have been killed, and a kill gives no reason.
+            closer = ""
         for side, node in (("m", MASTER), ("s", connection.node)):
             row = {"node": node, "link": self.links[connection.name], "side": side, "value": unfinished}
             yield connection.closed, "close", {**row, "f": "local" if node == closer else "peer"}

@@ -113,6 +113,12 @@ def test_a_kill_without_a_line_about_the_start_is_understood(copy: Path) -> None
     assert "no line says when slave started again" in " ".join(found.history.told.notes)
 
 
+def test_an_idle_broker_of_which_no_line_says_anything_is_not_accused_of_dropping_its_peer(copy: Path) -> None:
+    """Both slaves ended their connections after seconds of silence, when they were ended themselves."""
+    change_run(copy, lambda run: run.update(events=[each for each in run["events"] if "slave" not in each["event"]]))
+    assert "ha-housekeeping" not in wrong(judge_capture(copy, all_laws()))
+
+
 def test_an_append_that_precedes_its_send_ends_the_judgement(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As where producers used two ways to the master, one of which was not captured."""
 

@@ -202,6 +202,7 @@ def test_the_guide_to_captures_holds_on_a_running_pair(
             pair.answered()
             slave_killed = kill_in_the_middle(pair.slave, guide.folder / "ha" / "slave-0001.m2s.bin")
             pair.slave.start()
+            slave_started = time.time_ns()
             pair.answered()
             pair.master.kill()
             pair.master.start()
@@ -223,7 +224,7 @@ def test_the_guide_to_captures_holds_on_a_running_pair(
     kill, started = (json.loads(each) for each in blocks()[3].replace("},", "}").splitlines())
     guide.add({**kill, "at_ms": guide.since(slave_killed)})
     judged(guide, version, lines=1)
-    guide.add({**started, "at_ms": guide.since(slave_killed) + (started["at_ms"] - kill["at_ms"]) / 1_000})
+    guide.add({**started, "at_ms": guide.since(slave_started)})
     judged(guide, version, lines=2)
 
 
@@ -235,7 +236,7 @@ def judged(guide: Guide, version: str, lines: int) -> None:
     assert not told.unread and not told.unended and "unseen" not in str(found.history.left_out)
     verdicts = {each.law: each for each in found.laws}
     assert str(found.checks[1].verdict) == "holds"
-    assert str(verdicts["ha-contiguous"].verdict) == "holds" and verdicts["ack-replicated"].judged >= 90
+    assert str(verdicts["ha-contiguous"].verdict) == "holds" and verdicts["ack-replicated"].judged >= 60
     assert found.history.version.name == version
     ends = [(each.what, each.known) for each in told.happenings if each.node == "slave"]
     assert ("kill", True) in ends if lines else ("kill", True) not in ends
