@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pairproof.chaos.observers.capture_events import KILL
 from pairproof.chaos.observers.capture_folder import NOTHING, Connection
 from pairproof.chaos.observers.ha_capture import CapturedHistory, read_capture
-from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
+from pairproof.chaos.observers.ha_tap import ReportTap
 from pairproof.chaos.observers.store_folder import open_log
 from pairproof.chaos.observers.store_reader import LogReading, read_log
 from pairproof.chaos.replay_stream import Replayed, feed_reference_slave, segmentations
@@ -101,10 +100,10 @@ def _reference_slave(folder: Path, history: CapturedHistory) -> Check:
             # It had a log before the capture began, of which the streams do not tell.
             continue
         streams = [each.stream("m2s") for each in heard]
-        cuts = {number: cut for number, each in enumerate(heard) if (cut := history.cuts[each.name]) is not None}
+        cuts = {number: history.cuts[each.name] for number, each in enumerate(heard) if each.name in history.cuts}
         settings = history.configs[node]
         real = read_log(open_log(folder / "store" / node))
-        reported = _reported(heard[-1]) if history.told.last_of(node) == KILL else None
+        reported = max(_reported(each) for each in heard[max(cuts, default=0) :])
         pieces = [segmentations(each) for each in streams]
         for name in pieces[0] if pieces else ():
             judged += 1
@@ -112,18 +111,10 @@ def _reference_slave(folder: Path, history: CapturedHistory) -> Check:
                 replayed = feed_reference_slave((each[name] for each in pieces), settings, cuts)
             except BrokerError as wrong:
                 raise UsageError(f"{folder}: configuration of the {node}: {wrong}") from None
-            if reported is None:
-                wrong_at = _difference(replayed, real, _received(streams))
-            else:
-                wrong_at = _difference_of_killed(replayed, real, reported)
+            wrong_at = _difference(replayed, real, history.reach.get(node, 0), reported)
             if wrong_at is not None:
                 why.append(f"{node}, {name}: {wrong_at}")
     return _check("reference-slave", judged, why)
-
-
-def _received(streams: list[bytes]) -> int:
-    """Where the bytes end that whole frames carried."""
-    return max((lo + len(body) for each in streams for lo, body in FrameTap().feed(each)), default=0)
 
 
 def _first_report(connection: Connection) -> int:
@@ -132,37 +123,24 @@ def _first_report(connection: Connection) -> int:
 
 
 def _reported(connection: Connection) -> int:
-    """The last that a slave said of how far its log goes."""
+    """The most that a slave said of how far its log goes."""
     return max(ReportTap().feed(connection.stream("s2m")), default=0)
 
 
-def _difference(replayed: Replayed, real: LogReading, received: int) -> str | None:
-    """How the reference slave's log is not the real one's over what that received; None if it is the same."""
-    stored = real.read(replayed.start, replayed.end)
-    if why := _unlike(replayed, real, stored, replayed.data):
-        return why
-    if replayed.end != received or replayed.closed:
-        return f"the log ends at {replayed.end}, although frames reach {received}"
-    return None
+def _difference(replayed: Replayed, real: LogReading, sent: int, reported: int) -> str | None:
+    """How the reference slave's log is not the real one's; None if it is the same.
 
-
-def _difference_of_killed(replayed: Replayed, real: LogReading, reported: int) -> str | None:
-    """The same for a slave that was killed and did not start again: nobody knows how much of what came it had read.
-
-    Files are full of zeros behind what it had written. A kill loses nothing of what it had reported.
+    Nobody knows how much of what came last the real slave had read when it ended: it holds at least what it reported.
+    Files are full of zeros behind what was written.
     """
-    stored = real.read(replayed.start, replayed.end).rstrip(b"\0")
-    if why := _unlike(replayed, real, stored, replayed.data[: len(stored)]):
-        return why
-    if len(stored) < len(replayed.data[: max(0, reported - replayed.start)].rstrip(b"\0")):
-        return f"the log ends at {replayed.start + len(stored)}, although the real slave had reported {reported}"
-    return None
-
-
-def _unlike(replayed: Replayed, real: LogReading, stored: bytes, wanted: bytes) -> str | None:
     if replayed.start != real.start:
         return f"the log starts at {replayed.start}, the real slave's at {real.start}"
-    if stored != wanted:
-        at = next((n for n, (a, b) in enumerate(zip(stored, wanted, strict=False)) if a != b), len(stored))
+    stored = real.read(replayed.start, replayed.end).rstrip(b"\0")
+    if not replayed.data.startswith(stored):
+        at = next(n for n, (a, b) in enumerate(zip(stored, replayed.data, strict=False)) if a != b)
         return f"the log differs from the real slave's at {replayed.start + at}"
+    if replayed.end != sent or replayed.closed:
+        return f"the log ends at {replayed.end}, although frames reach {sent}"
+    if len(stored) < len(replayed.data[: max(0, reported - replayed.start)].rstrip(b"\0")):
+        return f"the log ends at {replayed.start + len(stored)}, although the real slave had reported {reported}"
     return None

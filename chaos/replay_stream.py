@@ -49,8 +49,8 @@ def feed_reference_slave(
     """Let an empty slave hear these connections one after the other, each as the pieces in which it arrives.
 
     ``settings``: RocketMQ's keys; those that the reference does not know are left out. ``cuts``: by the number of a
-    connection, from 0: before it the slave was killed, and its log ended there. When the slave closes a connection it
-    hears no more of it. ConfigError for values that no broker can have.
+    connection, from 0: before it the slave's log ended there, since it had read no more. When the slave closes a
+    connection it hears no more of it. ConfigError for values that no broker can have.
     """
     known = {each.name for each in fields(BrokerConfig)} - NOT_OF_SLAVES
     values = {key: value for key, value in settings.items() if key in known}
@@ -60,7 +60,7 @@ def feed_reference_slave(
     for number, pieces in enumerate(connections):
         if number in cuts:
             shell.disk.cut(cuts[number], config.mappedFileSizeCommitLog)
-            log, slave = _born(config, shell, clean=False)
+            log, slave = _born(config, shell, cuts[number])
         shell.open = number
         slave.on_connected(number)
         for piece in pieces:
@@ -73,9 +73,12 @@ def feed_reference_slave(
     return Replayed(log.start, _content(log), shell.reports, shell.closed)
 
 
-def _born(config: BrokerConfig, shell: _Shell, clean: bool = True) -> tuple[CommitLog, HaSlave]:
+def _born(config: BrokerConfig, shell: _Shell, end: int | None = None) -> tuple[CommitLog, HaSlave]:
     log = CommitLog(shell.disk, config.mappedFileSizeCommitLog)
-    log.recover(clean=clean)
+    log.recover(clean=end is None)
+    if end is not None and log.files.limit:
+        # A slave that only lost its connection goes on in the middle of a record.
+        log.files.end = end
     slave = HaSlave(config, log, shell, shell)
     slave.start()
     return log, slave

@@ -1,7 +1,8 @@
 """The one judge: feeds a history to laws in ``seq`` order and says what each law makes of it.
 
 The same class serves a finished list, a live recorder and Arrow batches in Spark, so laws are written once. A law that
-raises is unknown from there on and hears no more; the others never notice.
+raises is unknown from there on and hears no more; the others never notice. A history with an effect before its cause is
+refused (:mod:`pairproof.harness.precedence`).
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from pairproof.harness.history import Event, kinds
 from pairproof.harness.law import Law
 from pairproof.harness.ledger import Ledger
 from pairproof.harness.ports import Target
+from pairproof.harness.precedence import Precedence
 from pairproof.harness.verdict import Judgement, Verdict
 
 Handler = MethodType
-"""A law's, or a ledger's, method for one kind of event."""
+"""A law's, a ledger's or the check's method for one kind of event."""
 
 
 class Plan(NamedTuple):
@@ -106,6 +108,7 @@ class Judge:
         self.ledgers = [each(observes) for each in plan.ledgers]
         self._laws = [law(self.ledgers[asked]) for law, asked in zip(plan.seeing, plan.asks, strict=True)]
         self._owners: list[Law | Ledger] = [*self._laws, *self.ledgers]
+        self._precedence = Precedence()
         self._hearers = plan.hearers
         self._gone: set[int] = set()
         """Who hears no more, by id."""
@@ -155,6 +158,8 @@ class Judge:
         """Who hears of this kind, which has not occurred before."""
         heard = ((self._owners[index], name) for index, name in self._hearers.get(kind, ()))
         found = self._handlers[kind] = [getattr(each, name) for each, name in heard if id(each) not in self._gone]
+        if (check := self._precedence.handler(kind)) is not None:
+            found.insert(0, check)
         if kind == "start":
             # By the first start every node has been configured, and a law knows whether it applies.
             found.append(MethodType(Judge._excuse, self))
@@ -185,8 +190,10 @@ class Judge:
         self, handlers: Sequence[Handler], handler: Handler, event: Event, why: Exception
     ) -> Sequence[Handler]:
         """A handler raised: its law is unknown. The handlers that have not heard this event yet."""
-        left = handlers[handlers.index(handler) + 1 :]
         owner = handler.__self__
+        if owner is self._precedence:
+            raise why
+        left = handlers[handlers.index(handler) + 1 :]
         doubt = f"law crashed: {_crashed(why)}, at event {event.seq} ({event.kind})"
         if isinstance(owner, Law):
             self._retire(owner, doubt)

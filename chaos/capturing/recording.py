@@ -56,6 +56,8 @@ class Recording:
         """Connections that were not recorded, since there were too many."""
         self.gone_round = 0
         """Connections to the master's HA port that did not come through the tap."""
+        self.came_ms: float | None = None
+        """When the slave first came through the tap."""
         self.ha: dict[str, dict[str, Any]] = {}
         self.bytes = {"m2s": 0, "s2m": 0}
         self.frames = 0
@@ -128,7 +130,9 @@ class Recording:
             self.left_out += self.ended is None
             return None
         name = f"{SLAVE}-{len(self.ha) + 1:04d}"
-        self.ha[name] = {"opened_at_ms": self.now(), "closed_at_ms": None}
+        now = self.now()
+        self.came_ms = now if self.came_ms is None else self.came_ms
+        self.ha[name] = {"opened_at_ms": now, "closed_at_ms": None}
         # Before its files: a connection without files is passed over, files without a connection are an error.
         self.save()
         try:
@@ -165,7 +169,8 @@ class Recording:
         return {
             "format": FORMAT, **self._rocketmq, "t0_epoch_ms": self._clock[0][1], "complete": self.is_complete,
             "ended_at_ms": self._until, "slack_ms": SLACK_MS,
-            "unseen": self.left_out + self.gone_round, "stalls": self._stalls(), "events": self.events,
+            "unseen": self.left_out + self.gone_round, "unseen_until_ms": self.came_ms, "stalls": self._stalls(),
+            "events": self.events,
             "ha": self.ha, "clock": [{"at_ms": at, "epoch_ms": epoch} for at, epoch in self._clock[1:]],
         }  # fmt: skip
 

@@ -16,6 +16,7 @@ from functools import partial
 from typing import NamedTuple
 
 from pairproof.chaos.capturing.bypass import Bypass
+from pairproof.chaos.capturing.names import NamesDoor
 from pairproof.chaos.capturing.passages import ClientConnection, HaConnection
 from pairproof.chaos.capturing.recording import SLAVE, ClientFile, Recording
 from pairproof.chaos.labs.real.stalls import Watch, harness
@@ -27,6 +28,8 @@ from pairproof.reference.shell import reach
 
 SAVED_S = 1.0
 POLL_S = 0.02
+ABSENT_S = 30.0
+"""After this long without a slave the user is told: a restart takes less, and a minute is the promise."""
 
 Say = Callable[[str], None]
 
@@ -36,6 +39,22 @@ class Way(NamedTuple):
 
     listen: Address
     to: Address
+
+
+class Change(NamedTuple):
+    """What the user changes in the slave's configuration for the time of the capture, as the user is told it."""
+
+    setting: str
+    undo: str
+    without: str = ""
+    """Why the slave may not come in spite of it."""
+
+    def lost(self) -> str:
+        return (
+            f"no slave has been connected to its master for {ABSENT_S:g} s. A slave that was restarted with "
+            f"{self.setting} and does not come has lost its master and copies nothing{self.without}. To undo the "
+            f"change {self.undo}. Going on."
+        )
 
 
 async def resolved(way: Way, anywhere: bool) -> Way:
@@ -55,10 +74,19 @@ async def _resolved(address: Address, anywhere: bool) -> Address:
 class Session:
     """The taps of one capture."""
 
-    def __init__(self, recording: Recording, ha: Way, clients: Sequence[Way], say: Say) -> None:
+    def __init__(
+        self, recording: Recording, ha: Way, clients: Sequence[Way], say: Say, change: Change, names: Way | None = None
+    ) -> None:
+        """``names``: the slave's way to its name server, where it is told the HA tap's address."""
         self.recording = recording
         self.say = say
         self.ha = ha
+        self.change = change
+        self._absent_since: float | None = None
+        self._is_lost = False
+        self._named: str | None = ""
+        self._told: dict[Address, float] = {}
+        """By server that did not answer: when that may be said again."""
         self._refused = 0
         self._bypass = Bypass(ha.to)
         self._is_over = False
@@ -70,6 +98,8 @@ class Session:
         for file, way in zip(self._files, clients, strict=True):
             made, nobody = partial(ClientConnection, file), partial(self._nobody, way.to)
             self.doors.append(StraightDoor(*way, made, nobody, patience_s=None))
+        if names is not None:
+            self.doors.append(NamesDoor(*names, ha.listen, self._names, partial(self._no_names, names.to)))
 
     async def run(self, ready: Callable[[], None], seconds: float | None) -> str:
         """Forward and record until a signal or the time's end; which of them."""
@@ -113,8 +143,8 @@ class Session:
                 loop.remove_signal_handler(number)
 
     def _save(self, watch: Watch) -> None:
+        self._look_round()
         if self.recording.ended is None:
-            self._look_round()
             self.recording.stalls = watch.stalls.all()
             self.recording.save()
         elif not self._is_over:
@@ -140,13 +170,36 @@ class Session:
     # Whether somebody is there.
 
     def _look_round(self) -> None:
-        new = self._bypass.look()
+        new = self._bypass.look(counts=self.recording.came_ms is not None)
+        self._look_for_slave()
         if new and not self.recording.gone_round:
             self.say(
                 f"somebody is connected to {self.ha.to} and not through the tap, so what producers are told will "
                 "not be judged: stop other slaves, and capture again. Going on."
             )
         self.recording.gone_round += new
+
+    def _look_for_slave(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if self._absent_since is None or self._bypass.standing or self.door.standing():
+            self._absent_since, self._is_lost = now, False
+        elif not self._is_lost and now - self._absent_since >= ABSENT_S:
+            self._is_lost = True
+            self.say(self.change.lost())
+
+    def _names(self, real: str | None) -> None:
+        if real == self._named:
+            return
+        self._named = real
+        if real is None:
+            self.say(
+                "the name server's answer is not in JSON, so the slave is told its master's own address. Going on."
+            )
+        else:
+            self.say(f"the name server says that the master's HA address is {real}; the slave is told {self.ha.listen}")
+
+    def _no_names(self, to: Address, why: OSError) -> None:
+        self._say_seldom(to, f"no name server answers at {to} ({_reason(why)}). Going on.")
 
     def _silent(self, to: Address, why: OSError) -> None:
         if not self._refused:
@@ -155,10 +208,18 @@ class Session:
         self._refused += 1
 
     def _nobody(self, to: Address, why: OSError) -> None:
-        self.say(
+        self._say_seldom(
+            to,
             f"nothing answers at {to} ({_reason(why)}): is the master running, and is this its port? "
-            "By default HA listens at listenPort + 1. Going on."
+            "By default HA listens at listenPort + 1. Going on.",
         )
+
+    def _say_seldom(self, to: Address, text: str) -> None:
+        """Clients try again and again, and a terminal that takes no more would hold the tap up."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._told.get(to, now):
+            self._told[to] = now + ABSENT_S
+            self.say(text)
 
     def _answers(self) -> None:
         if self._refused:

@@ -16,7 +16,7 @@ from pairproof.harness.errors import LabError, UsageError
 
 if TYPE_CHECKING:
     from pairproof.chaos.capturing.recording import Recording
-    from pairproof.chaos.capturing.session import Way
+    from pairproof.chaos.capturing.session import Change, Way
     from pairproof.chaos.plan import Address
 
 SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -36,13 +36,17 @@ MAX_PORT = 65_535
     "--client", "clients", multiple=True, metavar="LISTEN=TO",
     help="A tap for producers: where they connect, and the master's listenPort. May be given more than once.",
 )  # fmt: skip
+@click.option(
+    "--namesrv", metavar="LISTEN=TO",
+    help="A tap for the slave's name server, which names the tap as the master's HA address. RocketMQ 5 needs it.",
+)  # fmt: skip
 @click.option("--rocketmq", metavar="VERSION", help="The brokers' version, such as 5.3.1; laws differ by it.")
 @click.option("--time", "time_text", help="When to end, such as 90s or 10m. Default: at Ctrl-C.")
 @click.option("--max-size", "size_text", default=MOST, show_default=True, help="Most bytes to record, such as 200M.")
 @click.option("--connect-anywhere", "anywhere", is_flag=True, help="Allow addresses that are not on loopback.")
 def command(
     listen: str, to: str, folder: Path, master_conf: Path, slave_conf: Path, clients: tuple[str, ...],
-    rocketmq: str | None, time_text: str | None, size_text: str, anywhere: bool,
+    namesrv: str | None, rocketmq: str | None, time_text: str | None, size_text: str, anywhere: bool,
 ) -> int:  # fmt: skip
     """Record what a running slave and its master say to each other.
 
@@ -58,36 +62,54 @@ def command(
     from pairproof.chaos.rocketmq import configuration
     from pairproof.harness.commands.options import seconds
 
-    if rocketmq is not None:
-        find_version(rocketmq, (), "--rocketmq")
+    version = None if rocketmq is None else find_version(rocketmq, (), "--rocketmq").name
     configuration.check({MASTER: master_conf, SLAVE: slave_conf})
     limit, duration = _bytes(size_text), seconds(time_text) if time_text is not None else None
-    ways = [Way(_address("--listen", listen), _address("--to", to)), *map(_client, clients)]
+    ways = [Way(_address("--listen", listen), _address("--to", to)), *(_way("--client", each) for each in clients)]
+    names = None if namesrv is None else _way("--namesrv", namesrv)
+    change = _change(ways[0], names, version)
 
     async def capture() -> Recording:
         ha, *others = [await resolved(each, anywhere) for each in ways]
+        to_names = None if names is None else await resolved(names, anywhere)
         recording = Recording(folder, {MASTER: master_conf, SLAVE: slave_conf}, rocketmq, limit)
-        await Session(recording, ha, others, click.echo).run(lambda: _tell(ha, others, folder), duration)
+        session = Session(recording, ha, others, click.echo, change, to_names)
+        await session.run(lambda: _tell(ha, others, change, folder), duration)
         return recording
 
-    return _conclude(asyncio.run(capture()), folder, listen)
+    return _conclude(asyncio.run(capture()), folder, listen, change)
 
 
-def _tell(ha: Way, clients: list[Way], folder: Path) -> None:
-    click.echo(f"set in the slave's configuration, and restart the slave: haMasterAddress={ha.listen}")
+def _change(ha: Way, names: Way | None, version: str | None) -> Change:
+    """What is to be set in the slave's configuration. UsageError where a slave of that version would not heed it."""
+    from pairproof.chaos.capturing.session import Change
+
+    if names is not None:
+        return Change(f"namesrvAddr={names.listen}", "set its namesrvAddr to what it was, and restart it")
+    needs = "RocketMQ 5 ignores haMasterAddress: it needs --namesrv LISTEN=TO"
+    if version is not None and version.startswith("5.") and ha.listen.port != ha.to.port:
+        raise UsageError(f"{needs}, such as 127.0.0.1:29876=127.0.0.1:9876, and namesrvAddr in the slave's file")
+    undo = "remove haMasterAddress from its configuration, and restart it"
+    return Change(f"haMasterAddress={ha.listen}", undo, f" ({needs})" if version is None else "")
+
+
+def _tell(ha: Way, clients: list[Way], change: Change, folder: Path) -> None:
+    click.echo(f"set in the slave's configuration, and restart the slave: {change.setting}")
     if ha.listen.port == ha.to.port:
         click.echo(f"or in the master's, and restart both: brokerIP2={ha.listen.host}")
     for each in clients:
         click.echo(f"let producers connect to {each.listen} in place of {each.to}")
-    click.echo(f"recording to {folder} until Ctrl-C or the time's end; the slave then needs its own setting again")
+    click.echo(f"recording to {folder} until Ctrl-C or the time's end; then the slave has no master: {change.undo}")
 
 
-def _conclude(recording: Recording, folder: Path, listen: str) -> int:
+def _conclude(recording: Recording, folder: Path, listen: str, change: Change) -> int:
     if not recording.ha:
         raise LabError(
-            f"no slave reached its master through {listen}, so nothing was recorded: is haMasterAddress set to it, was "
-            f"the slave restarted, and does its master run? Remove {folder} before the next try"
+            f"no slave reached its master through {listen}, so nothing was recorded: was the slave restarted with "
+            f"{change.setting}, and does its master run{change.without}? To undo the change {change.undo}. Remove "
+            f"{folder} before the next try"
         )
+    click.echo(f"the slave has no master now: {change.undo}")
     if not recording.is_complete:
         raise LabError(f"recording ended early: {recording.ended}; judge what there is: {_judge(folder)}")
     clients = f", {recording.frames:,} frames of clients" if recording.frames else ""
@@ -105,13 +127,13 @@ def _judge(folder: Path) -> str:
     return f"pairproof judge --ha-capture {quote(str(folder))}"
 
 
-def _client(text: str) -> Way:
+def _way(option: str, text: str) -> Way:
     from pairproof.chaos.capturing.session import Way
 
     listen, equals, to = text.partition("=")
     if not equals:
-        raise UsageError(f"--client wants LISTEN=TO, such as 127.0.0.1:20911=127.0.0.1:10911, not {text!r}")
-    return Way(_address("--client", listen), _address("--client", to))
+        raise UsageError(f"{option} wants LISTEN=TO, such as 127.0.0.1:20911=127.0.0.1:10911, not {text!r}")
+    return Way(_address(option, listen), _address(option, to))
 
 
 def _address(option: str, text: str) -> Address:

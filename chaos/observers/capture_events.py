@@ -61,6 +61,18 @@ class Happening(NamedTuple):
     line: str = ""
 
 
+class Seen(NamedTuple):
+    """What the connections of one broker show of it, ns after t0."""
+
+    sent: list[int]
+    """When it sent bytes, in order."""
+    stood: list[tuple[int, int | None, bool]]
+    """When its connections opened and closed, and whether it was the one that ended them, by when they opened."""
+
+
+NOTHING = Seen([], [])
+
+
 class Told(NamedTuple):
     """What the lines say, in order of time."""
 
@@ -79,10 +91,10 @@ class Told(NamedTuple):
 
 def read_events(
     events: Iterable[tuple[int, str]], brokers: Collection[str], others: Collection[str],
-    sent: Mapping[str, Sequence[int]],
+    seen: Mapping[str, Seen],
 ) -> Told:  # fmt: skip
-    """Read the lines, as (ns, text). ``others``: processes that are no brokers; ``sent``: when each broker sent."""
-    reader = _Reader(brokers, others, sent)
+    """Read the lines, as (ns, text). ``others``: processes that are no brokers; ``seen``: what connections show."""
+    reader = _Reader(brokers, others, seen)
     for t, text in sorted(events, key=lambda each: each[0]):
         reader.line(t, text)
     return reader.end()
@@ -106,10 +118,10 @@ def meaning(text: str) -> str | None:
 
 
 class _Reader:
-    def __init__(self, brokers: Collection[str], others: Collection[str], sent: Mapping[str, Sequence[int]]) -> None:
+    def __init__(self, brokers: Collection[str], others: Collection[str], seen: Mapping[str, Seen]) -> None:
         self.brokers = {each.lower(): each for each in brokers}
         self.others = {each.lower() for each in others}
-        self.sent = sent
+        self.seen = seen
         self.told: list[Happening] = []
         self.in_sync: list[int] = []
         self.unread: list[tuple[int, str]] = []
@@ -134,7 +146,7 @@ class _Reader:
         unended: list[str] = []
         notes: list[str] = []
         for node in self.brokers.values():
-            life = _Life(node, self.sent.get(node, ()))
+            life = _Life(node, self.seen.get(node, NOTHING))
             for each, restarted in _with_next_start([one for one in self.told if one.node == node]):
                 if not life.take(each, restarted):
                     self.unread.append((each.t, f"{each.line} ({each.what} of {node}? what else is known contradicts)"))
@@ -149,9 +161,9 @@ class _Reader:
 class _Life:
     """One broker's: what can follow what."""
 
-    def __init__(self, node: str, sent: Sequence[int]) -> None:
+    def __init__(self, node: str, seen: Seen) -> None:
         self.node = node
-        self.sent = sent
+        self.sent, self.stood = seen
         self.happenings: list[Happening] = []
         self.unended: list[str] = []
         self.notes: list[str] = []
@@ -161,19 +173,26 @@ class _Life:
 
     def take(self, each: Happening, restarted: int | None) -> bool:
         """Let this happen; False if it cannot be. ``restarted``: when it starts next."""
+        again = None
         if each.what in (STOP, KILL):
             # Bytes are seen a little later than a line is written, and the line may come first.
             # The last that it sent before it started again.
             number = bisect_left(self.sent, restarted) if restarted is not None else len(self.sent)
             last = self.sent[number - 1] if number else each.t
-            if last > each.t + LATE_NS or not self._was_up():
+            if last > each.t + LATE_NS:
+                ended, again = self._ends_with_connection(each.t)
+                if ended is None:
+                    return False
+                each = each._replace(t=ended)
+            elif last > each.t:
+                each = each._replace(t=last + 1)
+            if not self._was_up():
                 return False
-            each = each._replace(t=last + 1 if last > each.t else each.t)
         if each.what == START:
             if self.is_up:
                 self.notes.append(f"{self.node} starts again at {_seconds(each.t)}, and no line says how it had ended")
                 self._resumed(each.t, says_when=False)
-                self.happenings.append(Happening(each.t, self.node, KILL, known=False))
+                self.happenings.append(Happening(self._ended_before(each.t), self.node, KILL, known=False))
             self.is_up = True
         elif each.what == PAUSE:
             if self.paused is not None or not self._was_up():
@@ -188,7 +207,29 @@ class _Life:
             self._resumed(each.t, says_when=each.what == KILL)
             self.is_up = False
         self.happenings.append(each)
+        if again is not None:
+            self.notes.append(f"no line says when {self.node} started again: taken to be {_seconds(again)}")
+            self.happenings.append(Happening(again, self.node, START))
+            self.is_up = True
         return True
+
+    def _ended_before(self, t: int) -> int:
+        """When a broker ended that starts at ``t``: when it last ended a connection, if that was in this life."""
+        since = self.happenings[-1].t if self.happenings else 0
+        closes = (end for _, end, itself in self.stood if itself and end is not None and since <= end <= t)
+        return max(closes, default=t)
+
+    def _ends_with_connection(self, t: int) -> tuple[int | None, int | None]:
+        """When the connection closed that stood at ``t``, and when the next one opened.
+
+        It sends again after a line about its end: where no line says when it started, it had done so by then.
+        """
+        closed = next((end for begin, end, _ in self.stood if begin <= t and (end is None or end >= t - LATE_NS)), None)
+        if closed is None:
+            return None, None
+        ended = max(t, closed)
+        again = next((begin for begin, *_ in self.stood if begin >= closed), None)
+        return (ended, None) if again is None else (min(ended, again), again)
 
     def end(self) -> None:
         if not self.happenings and self.sent:

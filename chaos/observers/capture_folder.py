@@ -121,6 +121,8 @@ class Capture(NamedTuple):
     """Whether recording ended in an orderly way: otherwise the last line of a file may be half a line."""
     unseen: int = 0
     """Connections to the master's HA port that were not recorded: what it acknowledged may rest on them."""
+    unseen_until: int = 0
+    """Until then such connections were not looked for: what producers sent before is not judged."""
 
 
 def open_capture(folder: Path, brought: Mapping[str, Path] = NOTHING) -> Capture:
@@ -150,7 +152,7 @@ def open_capture(folder: Path, brought: Mapping[str, Path] = NOTHING) -> Capture
     return Capture(
         folder, clock, configs, events, connections, log, others, run.get("rocketmq"), _optional_ns(run, "ended_at_ms"),
         _optional_ns(run, "slack_ms"), stalls if "stalls" in run else None, is_complete(run),
-        run.get("unseen", 0),
+        run.get("unseen", 0), _optional_ns(run, "unseen_until_ms") or 0,
     )  # fmt: skip
 
 
@@ -210,7 +212,8 @@ def _run(path: Path) -> dict[str, Any]:
             ns(each["at_ms"]), ns(each["epoch_ms"])
         for each in run.get("stalls", ()):
             ns(each["at_ms"]), ns(each["lasted_ms"]), each["how"]
-        _optional_ns(run, "ended_at_ms"), _optional_ns(run, "slack_ms")
+        for key in ("ended_at_ms", "slack_ms", "unseen_until_ms"):
+            _optional_ns(run, key)
         known, version = run.get("format", FORMAT), run.get("rocketmq")
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as why:
         raise UsageError(f"{path}: not a capture's facts: {type(why).__name__} at {why}") from None

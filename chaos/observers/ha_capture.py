@@ -12,15 +12,14 @@ understood are named. After a pause ``heal`` and ``converged`` are marked where 
 saw both logs end alike. The stores after the run are audited as of the first broker's last clean end, if nothing moved
 after that. A broker starts no later than it connects, whenever its line says so.
 
-Not seen by anybody, hence not among the kinds: flushes, recoveries' cuts, refusals, and what a slave appended; a
-restarted slave's log is taken to reach as far as the frames that it had received before, after a kill only as far as
-its next first report says: what it had not read yet is lost with its process. A master's store that is not
-whole dates nothing: then neither ``append`` nor ``source`` is given, and the audit says what is wrong. Sends are given
-where the producers' connection was captured; what of them is left out is counted.
+Not seen by anybody, hence not among the kinds: flushes, recoveries' cuts, refusals, and what a slave appended. Its log
+is taken to reach as far as the frames that went to it, or as far as its next first report says, if that is less: what
+it had not read yet is lost with its connection. A master's store that is not whole dates nothing: then neither
+``append`` nor ``source`` is given, and the audit says what is wrong. Sends are given where the producers' connection
+was captured; what of them is left out is counted.
 """
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,12 +33,14 @@ from pairproof.chaos.observers.capture_events import (
     START,
     STOP,
     Happening,
+    Seen,
     Told,
     read_events,
 )
 from pairproof.chaos.observers.capture_folder import MASTER, NOTHING, Capture, Connection, open_capture
 from pairproof.chaos.observers.capture_version import Version, find_version, settings
 from pairproof.chaos.observers.client_capture import ClientCapture, Operation
+from pairproof.chaos.observers.effects import NEVER, dated
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
 from pairproof.chaos.observers.store_folder import open_log
 from pairproof.chaos.observers.store_reader import LogReading, audit, read_log
@@ -83,8 +84,10 @@ class CapturedHistory(NamedTuple):
     """The link's name in the history, by the connection's."""
     broken: list[str]
     left_out: dict[str, int]
-    cuts: dict[str, int | None]
-    """By connection: where its slave's log was cut before it, by a kill; None where it was not."""
+    cuts: dict[str, int]
+    """By connection before which its slave had less than it had been sent: where its log ended."""
+    reach: dict[str, int]
+    """By slave: where its log ends if it read all that it was sent last."""
     told: Told
     """What the run's lines say, and which ones say nothing that was understood."""
     version: Version
@@ -110,8 +113,9 @@ class _Reader:
         self.appended: dict[int, int] = {}
         """When, by where a record of the master begins."""
         self.broken: list[str] = []
-        self.told = read_events(capture.events, capture.configs, capture.others, self._sent())
-        self.cuts: dict[str, int | None] = {each.name: None for each in capture.connections}
+        self.told = read_events(capture.events, capture.configs, capture.others, self._seen())
+        self.cuts: dict[str, int] = {}
+        self.reach: dict[str, int] = {}
 
     def history(self) -> CapturedHistory:
         capture = self.capture
@@ -129,7 +133,8 @@ class _Reader:
             *ha,
             *self._marks(),
         ]
-        rows += [_client_row(each) for each in clients.operations]
+        early = {each.op for each in clients.operations if each.t < capture.unseen_until and each.phase == "invoke"}
+        rows += [_client_row(each) for each in clients.operations if each.op not in early]
         rows.append((max(capture.ended or 0, *(t for t, _, _ in rows)), "mark", {"f": "end"}))
         rows.sort(key=lambda each: each[0])
         audited = self._audit_time(rows)
@@ -146,13 +151,15 @@ class _Reader:
         if capture.stalls is not None:
             observes |= {"stall"}
         left_out = {what: count for what, count in clients.left_out.items() if count}
+        if early:
+            left_out["sends that began before the slave came through the tap"] = len(early)
         if clients.files and capture.unseen:
             left_out["HA connections were not recorded, so what producers were told is not judged"] = capture.unseen
         if missing := [node for node in configs if not (capture.folder / "store" / node).is_dir()]:
             left_out[f"stores, since they are not there ({', '.join(missing)})"] = len(missing)
         return CapturedHistory(
             recorder.events, observes, configs, capture.connections, self.links, self.broken, left_out,
-            self.cuts, self.told, version,
+            self.cuts, self.reach, self.told, version,
         )  # fmt: skip
 
     def _stalls(self) -> Iterator[Dated]:
@@ -161,13 +168,17 @@ class _Reader:
 
     # Nodes: what the run's events say of them.
 
-    def _sent(self) -> dict[str, list[int]]:
-        """When each broker sent bytes of HA connections."""
-        found: dict[str, list[int]] = defaultdict(list)
+    def _seen(self) -> dict[str, Seen]:
+        """When each broker sent bytes of HA connections, and when these stood."""
+        found: dict[str, Seen] = defaultdict(lambda: Seen([], []))
         for each in self.capture.connections:
+            for node in (MASTER, each.node):
+                found[node].stood.append((each.opened, each.closed, each.closed_by == node))
             for t, direction, _ in each.segments:
-                found[MASTER if direction == "m2s" else each.node].append(t)
-        return {node: sorted(times) for node, times in found.items()}
+                found[MASTER if direction == "m2s" else each.node].sent.append(t)
+        for seen in found.values():
+            seen.sent.sort()
+        return found
 
     def _nodes(self) -> Iterator[Dated]:
         lives: dict[str, int] = {}
@@ -196,8 +207,6 @@ class _Reader:
         if not each.known or (node == MASTER and not self.has_log):
             return t, "start", who
         lo, hi = self._held(node, t)
-        if ended is not None and ended.what == KILL and node != MASTER:
-            lo, hi = self._cut(node, t, lo, hi)
         f = "empty" if hi == 0 else "normal" if ended is not None and ended.what == STOP else "abnormal"
         return t, "start", {**who, "f": f, "lo": lo, "hi": hi}
 
@@ -207,17 +216,20 @@ class _Reader:
             held = [each for each in self.log.records if self.appended[each.lo] < t]
             return (self.log.start, held[-1].hi) if held else (0, 0)
         ranges = [(lo, hi) for at, slave, lo, hi in self.received if slave == node and at < t]
-        return (ranges[0][0], ranges[-1][1]) if ranges else (0, 0)
+        if not ranges:
+            return 0, 0
+        following = next((each.name for each in self.capture.connections if each.node == node and each.opened >= t), "")
+        lo, hi = ranges[0][0], self.cuts.get(following, ranges[-1][1])
+        return (lo, hi) if hi > lo else (0, 0)
 
-    def _cut(self, node: str, t: int, lo: int, hi: int) -> tuple[int, int]:
-        """The same of a slave that was killed: it begins where its next first report says, if that is less."""
-        following = next((each for each in self.capture.connections if each.node == node and each.opened >= t), None)
-        reports = ReportTap().feed(following.stream("s2m")) if following is not None else []
-        first = next(iter(reports), None)
-        if following is None or first is None or not 0 <= first < hi:
-            return lo, hi
-        self.cuts[following.name] = first
-        return (lo, first) if first > lo else (0, 0)
+    def _cut(self, connection: Connection) -> None:
+        """Bytes on the wire are not bytes received: a slave's next first report says what it had read of them.
+
+        How it ended does not matter: what it had not read is lost with its connection.
+        """
+        first = next(iter(ReportTap().feed(connection.stream("s2m"))), None)
+        if first is not None and 0 <= first < self.reach.get(connection.node, 0):
+            self.cuts[connection.name] = self.reach[connection.node] = first
 
     def _marks(self) -> Iterator[Dated]:
         """A pause is a fault that ends; the next time that both logs were seen equal is its convergence."""
@@ -249,7 +261,7 @@ class _Reader:
                 continue
             # What was pushed says how far the logs must reach; a log alone would end where it is damaged.
             was_killed = self.told.last_of(node) == KILL
-            received = max((hi for _, slave, _, hi in self.received if slave == node and not was_killed), default=None)
+            received = None if was_killed else self.reach.get(node)
             master = self.log if self.log.whole else read_log(self.capture.log, received)
             readings = {MASTER: master, node: read_log(open_log(store), received)}
             lo = max(each.start for each in readings.values())
@@ -270,22 +282,26 @@ class _Reader:
         for each in operations:
             sent.setdefault(each.message, each.t)
             answered.setdefault((each.lo, each.message), each.t)
-        shown, until, before = sorted(self.shown), math.inf, {}
+        shown, until, before = sorted(self.shown), NEVER, {}
         for record in reversed(self.log.records):
             while shown and shown[-1][0] >= record.hi:
                 until = min(until, shown.pop()[1])
             until = min(until, answered.get((record.lo, record.unique_key), until))
             before[record.lo] = until
-        latest = -math.inf
+        latest = 0
         for record in self.log.records:
-            stored = max(self.capture.clock.at(record.store_ms), sent.get(record.unique_key, -math.inf))
-            latest = max(latest, min(stored, before[record.lo]))
-            self.appended[record.lo] = int(latest)
+            stored, cause = self.capture.clock.at(record.store_ms), sent.get(record.unique_key, -1)
+            latest = max(latest, dated(stored, cause, before[record.lo]))
+            self.appended[record.lo] = latest
 
     def _appends(self) -> Iterator[Dated]:
         fillers = {each.hi: each for each in self.log.fillers}
+        ended = NEVER if self.capture.ended is None else self.capture.ended
         for each in self.log.records if self.has_log else ():
-            t = max(self.appended[each.lo], 0)
+            t = self.appended[each.lo]
+            if t > ended:
+                # Brokers go on when recording has ended, and nobody saw what became of it.
+                return
             filler = fillers.get(each.lo)
             if filler is not None:
                 yield t, "append", self._append(filler.lo, filler.hi, "filler", None)
@@ -298,6 +314,7 @@ class _Reader:
     # The HA connections.
 
     def _connection(self, connection: Connection) -> Iterator[Dated]:
+        self._cut(connection)
         link, slave = self.links[connection.name], connection.node
         frames, reports = FrameTap(), ReportTap()
         for side in "ms":
@@ -325,6 +342,7 @@ class _Reader:
         yield t, "frame", {**row, "node": MASTER, "side": "m"}
         if body:
             self.received.append((t, slave, lo, hi))
+            self.reach[slave] = max(hi, self.reach.get(slave, 0))
         if body and self.has_log:
             stored = digest(self.log.read(lo, hi))
             if stored == row["digest"]:
@@ -336,6 +354,9 @@ class _Reader:
         if connection.closed is None:
             return
         closer = connection.closed_by or self._ended_soon_after(connection, connection.closed)
+        if not any(each.node == closer and each.known for each in self.told.happenings):
+            # Nobody looked after its process: it may have been killed, and a kill gives no reason.
+            closer = ""
         for side, node in (("m", MASTER), ("s", connection.node)):
             row = {"node": node, "link": self.links[connection.name], "side": side, "value": unfinished}
             yield connection.closed, "close", {**row, "f": "local" if node == closer else "peer"}

@@ -82,6 +82,7 @@ class Ok(Call):
     """It happened."""
 
     __slots__ = ()
+    caused_by = "op"
     status: str
     queue_offset: int | None
     """Of a send its place; of a pull or select where to go on; of a query none where the broker knows none."""
@@ -112,6 +113,7 @@ class Fail(Call):
     """It did not happen."""
 
     __slots__ = ()
+    caused_by = "op"
     status: str
     """The response code's name."""
 
@@ -123,6 +125,7 @@ class Info(Call):
     """Whether it happened is unknown."""
 
     __slots__ = ()
+    caused_by = "op"
     status: str
     """timeout, disconnected; unreadable answer: one came, and ``detail`` says what is wrong with it."""
 
@@ -157,6 +160,7 @@ class Deliver(Event):
     """One message of a pull's answer."""
 
     __slots__ = ()
+    caused_by = "op"
     process: int
     op: int
     f: Literal["pull", "select"]

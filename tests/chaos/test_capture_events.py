@@ -13,6 +13,7 @@ from pairproof.chaos.observers.capture_events import (
     RESUME,
     START,
     STOP,
+    Seen,
     Told,
     meaning,
     read_events,
@@ -23,7 +24,12 @@ BROKERS = ("master", "slave", "late-slave")
 
 
 def told(*lines: tuple[int, str], sent: dict[str, list[int]] | None = None) -> Told:
-    return read_events(((t * S, text) for t, text in lines), BROKERS, ("namesrv",), sent or {})
+    return read_events(
+        ((t * S, text) for t, text in lines),
+        BROKERS,
+        ("namesrv",),
+        {node: Seen(each, []) for node, each in (sent or {}).items()},
+    )
 
 
 def whats(found: Told, node: str = "slave") -> list[tuple[int, str]]:
@@ -96,6 +102,26 @@ def test_what_no_line_says_is_concluded_and_said() -> None:
     assert whats(running)[0] == (0, START) and whats(running, "master") == [(0, START)]
     assert running.notes == [f"no line says when {node} started: taken to run from the beginning"
                              for node in ("master", "slave")]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", ["kill -9 slave", "kill -15 slave"])
+def test_an_end_without_a_start_takes_effect_when_the_connection_closes(line: str) -> None:
+    stood = [(2 * S, 6 * S, True), (9 * S, None, False)]
+    lines = [(0, "slave up"), (5 * S, line)]
+    found = read_events(lines, BROKERS, (), {"slave": Seen([2 * S, 6 * S, 9 * S, 20 * S], stood)})
+    what = STOP if "15" in line else KILL
+    assert whats(found) == [(0, START), (6, what), (9, START)] and not found.unread
+    assert found.notes == ["no line says when slave started again: taken to be 9.000 s"]
+    # One that never closed was not ended by it.
+    goes_on = read_events(lines, BROKERS, (), {"slave": Seen([2 * S, 20 * S], [(2 * S, None, False)])})
+    assert whats(goes_on) == [(0, START)] and len(goes_on.unread) == 1
+
+
+def test_a_broker_that_starts_again_ended_when_it_ended_its_connection() -> None:
+    lines = [(0, "master up"), (60 * S, "master started: its HA port answers")]
+    for itself, ended in ((True, 6), (False, 60)):
+        found = read_events(lines, BROKERS, (), {"master": Seen([5 * S], [(2 * S, 6 * S, itself)])})
+        assert whats(found, "master") == [(0, START), (ended, KILL), (60, START)]
 
 
 WORDS = st.sampled_from(["slave", "master", "up", "SIGSTOP", "SIGCONT", "kill -9", "ended cleanly", "naps", "(start 3"])

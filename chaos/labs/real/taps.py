@@ -244,6 +244,10 @@ class StraightDoor(Door):
         passage.wires.append(near)
         return near
 
+    def far(self, said: Callable[[bytes], None]) -> Wire:
+        """The server's side of a connection."""
+        return Wire(said, patience_s=self.patience_s)
+
     async def _reach(self, passage: Passage) -> None:
         if len(self.passages) >= MAX_WAITING:
             passage.reset()
@@ -254,7 +258,7 @@ class StraightDoor(Door):
             passage.server_said(data)
             passage.client_hears(data)
 
-        near, far = passage.wires[0], Wire(said, patience_s=self.patience_s)
+        near, far = passage.wires[0], self.far(said)
         far.other, near.other = near, far
         far.ended = lambda how: self.over(passage, SERVERS, how)
         passage.wires.append(far)

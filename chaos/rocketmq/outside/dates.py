@@ -31,12 +31,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from pairproof.chaos.observers import effects
+from pairproof.chaos.observers.effects import NEVER
 from pairproof.chaos.rocketmq.outside.syncs import settled
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import UNKNOWN
 
 MASTERS_SIDE, SLAVES_SIDE = "m", "s"
-AT_END = 1 << 63
 Life = tuple[str, int]
 Times = list[tuple[int, int]]
 """Offsets, rising, and when each was reached first, ns."""
@@ -108,7 +109,7 @@ def _seen(events: Iterable[Event], born: Mapping[Life, int], lives: Iterable[Lif
         begun.setdefault(node, []).append((since, incarnation))
     for each in sorted(events, key=lambda event: event.t):
         lived = begun.get(each.node or "", [])
-        number = bisect_right(lived, (each.t, AT_END))
+        number = bisect_right(lived, (each.t, NEVER))
         if number:
             seen = found.get((each.node or "", lived[number - 1][1]))
             if seen is not None:
@@ -146,15 +147,15 @@ def _reach(times: Times, offset: int, t: int) -> None:
 
 def _placed(rows: list[Event], seen: _Seen, invoked: Mapping[str, int]) -> list[Event]:
     """One life's appends, in the log's order, with the times that they may have."""
-    bounds = [(_earliest(each, seen, invoked), _latest(each, seen)) for each in rows]
-    latest, ends = AT_END, []
+    bounds = [(_caused(each, seen, invoked), _latest(each, seen)) for each in rows]
+    latest, ends = NEVER, []
     for _, upper in reversed(bounds):
         latest = min(latest, upper)
         ends.append(latest)
     found: list[Event] = []
     t = 0
-    for each, (lower, _), upper in zip(rows, bounds, reversed(ends), strict=True):
-        t = max(t, min(max(each.t, lower), upper))
+    for each, (cause, _), upper in zip(rows, bounds, reversed(ends), strict=True):
+        t = max(t, effects.dated(each.t, cause, upper))
         found.append(each._replace(t=t))
     return found
 
@@ -168,20 +169,21 @@ def _derived(rows: Iterable[Event], appends: Iterable[Event]) -> Iterator[Event]
         yield each._replace(t=t)
 
 
-def _earliest(append: Event, seen: _Seen, invoked: Mapping[str, int]) -> int:
+def _caused(append: Event, seen: _Seen, invoked: Mapping[str, int]) -> int:
+    """When the frame arrived, or the send began, that caused this."""
     if append.f == "replicate":
-        return _first(seen.frames, bisect_left(seen.frames, (append.hi or 0, -1)), 0) + 1
-    return invoked.get(append.message or "", -1) + 1
+        return _first(seen.frames, bisect_left(seen.frames, (append.hi or 0, -1)), 0)
+    return invoked.get(append.message or "", -1)
 
 
 def _latest(append: Event, seen: _Seen) -> int:
     lo, hi = append.lo or 0, append.hi or 0
     if append.f == "replicate":
-        told = _first(seen.reports, bisect_left(seen.reports, (hi, -1)), AT_END)
+        told = _first(seen.reports, bisect_left(seen.reports, (hi, -1)), NEVER)
     else:
-        told = _first(seen.frames, bisect_right(seen.frames, (lo, AT_END)), AT_END)
-    flushed = _first(seen.flushes, bisect_left(seen.flushes, (hi, -1)), AT_END)
-    return min(told, flushed, seen.shown.get(lo, AT_END))
+        told = _first(seen.frames, bisect_right(seen.frames, (lo, NEVER)), NEVER)
+    flushed = _first(seen.flushes, bisect_left(seen.flushes, (hi, -1)), NEVER)
+    return min(told, flushed, seen.shown.get(lo, NEVER))
 
 
 def _first(times: Times, at: int, otherwise: int) -> int:

@@ -34,6 +34,7 @@ class Append(OfNode):
     """Bytes entered a node's log."""
 
     __slots__ = ()
+    caused_by = "message"
     lo: int
     hi: int
     digest: int

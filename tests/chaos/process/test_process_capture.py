@@ -20,8 +20,9 @@ from real_brokers import BrokerProcess, Caller, caller, die_with_parent, free_po
 from pairproof.chaos.capture_judging import JudgedCapture, judge_capture
 from pairproof.chaos.capturing import session
 from pairproof.chaos.capturing.bypass import Bypass
+from pairproof.chaos.capturing.names import Answers
 from pairproof.chaos.capturing.recording import Recording
-from pairproof.chaos.capturing.session import Session, Way
+from pairproof.chaos.capturing.session import Change, Session, Way
 from pairproof.chaos.observers.capture_folder import open_capture
 from pairproof.chaos.plan import Address
 from pairproof.harness.commands.main import main
@@ -54,7 +55,7 @@ class Play:
         self.master, self.listen, self.client = (Address(HOST, free_port()) for _ in range(3))
         self.said: list[str] = []
         ways = Way(self.listen, self.master), [Way(self.client, self.master)]
-        self.session = Session(self.recording, *ways, self.said.append)
+        self.session = Session(self.recording, *ways, self.said.append, Change("haMasterAddress=x", "remove it"))
         self.masters: asyncio.Queue[Peer] = asyncio.Queue()
         self.writers: list[asyncio.StreamWriter] = []
         self.server: asyncio.Server | None = None
@@ -330,7 +331,82 @@ def test_a_capture_to_which_no_slave_came_says_what_to_do(
     assert main(arguments(tmp_path / "captured", confs, time="0.1s")) == 4
     out, err = capsys.readouterr()
     assert "set in the slave's configuration, and restart the slave: haMasterAddress=127.0.0.1:" in out
-    assert "is haMasterAddress set to it" in err and err.count("\n") == 1
+    assert "was the slave restarted with haMasterAddress=127.0.0.1:" in err and err.count("\n") == 1
+
+
+REGISTERED = {"code": 0, "flag": 1, "opaque": 7, "extFields": {"haServerAddr": "10.0.0.5:10912", "masterAddr": "m:1"}}
+
+
+def answer(header: dict[str, Any], body: bytes = b"body", form: int = 0) -> bytes:
+    head = json.dumps(header).encode()
+    return (4 + len(head) + len(body)).to_bytes(4, "big") + (form << 24 | len(head)).to_bytes(4, "big") + head + body
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_a_name_servers_answer_names_the_tap_and_all_else_passes_unchanged(size: int) -> None:
+    told: list[str | None] = []
+    answers = Answers("127.0.0.1:20912", told.append)
+    other = answer({**REGISTERED, "extFields": {"haServerAddr": "", "brokerName": "haServerAddr"}})
+    plain, binary = answer({"code": 0, "flag": 1, "opaque": 8}), answer(REGISTERED, form=1)
+    stream = plain + answer(REGISTERED) + other + binary + b"\xff\xff\xff\xff TLS" + plain
+    heard = b"".join(answers.feed(stream[at : at + size]) for at in range(0, len(stream), size))
+    header = {**REGISTERED, "extFields": {"haServerAddr": "127.0.0.1:20912", "masterAddr": "m:1"}}
+    assert heard.startswith(plain) and heard.endswith(other + binary + b"\xff\xff\xff\xff TLS" + plain)
+    changed = heard[len(plain) : len(heard) - len(other + binary + b"\xff\xff\xff\xff TLS" + plain)]
+    size, length = int.from_bytes(changed[:4], "big"), int.from_bytes(changed[4:8], "big")
+    assert size == len(changed) - 4 and changed[8 + length :] == b"body"
+    assert json.loads(changed[8 : 8 + length]) == header
+    assert told == ["10.0.0.5:10912", None]
+
+
+def test_a_slave_that_is_still_connected_directly_is_no_stranger_until_it_has_come_through_the_tap(
+    tmp_path: Path, confs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "SAVED_S", 0.05)
+    monkeypatch.setattr(session, "ABSENT_S", 0.4)
+    command = [sys.executable, "-c", GOES_ROUND]
+
+    async def scene(made: Play) -> None:
+        await made.serve()
+        to = made.master
+        with subprocess.Popen(
+            [*command, to.host, str(to.port)], stdin=subprocess.PIPE, preexec_fn=die_with_parent
+        ) as own:
+            async with asyncio.timeout(ENDED_S):
+                await made.masters.get()
+                # Time in which it would be taken for a stranger, and for one that is lost.
+                await asyncio.sleep(1)
+                assert made.session._bypass.standing == 1 and not made.said
+                own.communicate()
+                while not made.said:
+                    await asyncio.sleep(0.01)
+        slave, master = await made.pair(made.listen)
+        slave.writer.write(REPORT)
+        await heard(master, REPORT)
+        await asyncio.sleep(0.5)
+
+    made = play(scene, tmp_path / "captured", confs)
+    assert (
+        len(made.said) == 1
+        and "has lost its master" in made.said[0]
+        and "To undo the change remove it." in made.said[0]
+    )
+    run = json.loads((tmp_path / "captured" / "run.json").read_bytes())
+    assert run["unseen"] == 0 and run["unseen_until_ms"] == run["ha"]["slave-0001"]["opened_at_ms"] > 1_000
+
+
+def test_a_slave_of_5_x_needs_its_name_server_tapped(
+    tmp_path: Path, confs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments(tmp_path / "captured", confs, rocketmq="5.5.0")) == 2
+    said = capsys.readouterr().err
+    assert "RocketMQ 5 ignores haMasterAddress: it needs --namesrv" in said and said.count("\n") == 1
+    assert not (tmp_path / "captured").exists()
+    tap = f"{HOST}:{free_port()}"
+    ways = arguments(tmp_path / "captured", confs, rocketmq="5.5.0", time="0.1s", namesrv=f"{tap}={HOST}:{free_port()}")
+    assert main(ways) == 4
+    out, err = capsys.readouterr()
+    assert f"restart the slave: namesrvAddr={tap}" in out and "set its namesrvAddr to what it was" in err
 
 
 # A pair of processes.

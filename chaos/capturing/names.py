@@ -1,0 +1,97 @@
+"""A tap between the slave and its name server, which names the HA tap as the master's HA address.
+
+A slave of RocketMQ 5 ignores ``haMasterAddress`` and takes the address from the answers to its registrations; a slave
+of RocketMQ 4 does so where that key is not set. Everything else passes unchanged, also what is no frame of RocketMQ
+(TLS), and nothing is recorded. Source: RegisterBrokerResponseHeader, BrokerController.handleRegisterBrokerResult.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from pairproof.chaos.capturing.passages import LENGTH, MAX_FRAME
+from pairproof.chaos.labs.real.taps import StraightDoor
+from pairproof.chaos.labs.real.wires import Passage, Wire
+from pairproof.chaos.plan import Address
+
+KEY = "haServerAddr"
+JSON_HEADER = 0
+SIZE_BITS = 24
+"""Of a header's length; the byte above it says how the header is written."""
+
+Told = Callable[[str | None], None]
+"""Told the address that the name server gave; None where its answer cannot be changed."""
+
+
+class NamesDoor(StraightDoor):
+    """The name server ``to``, where ``address`` is reached in its place and the master's HA address is ``ha``."""
+
+    def __init__(self, address: Address, to: Address, ha: Address, told: Told, unreached: Callable[[OSError], None]):
+        super().__init__(address, to, Passage, unreached, patience_s=None)
+        self.ha = ha
+        self.told = told
+
+    def far(self, said: Callable[[bytes], None]) -> Wire:
+        return NamesWire(said, Answers(str(self.ha), self.told))
+
+
+class NamesWire(Wire):
+    """The name server's side."""
+
+    def __init__(self, said: Callable[[bytes], None], answers: Answers) -> None:
+        super().__init__(said, patience_s=None)
+        self.answers = answers
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(self.answers.feed(data))
+
+
+class Answers:
+    """Bytes of a name server, as the slave is to hear them. Holds at most one frame between feeds."""
+
+    def __init__(self, address: str, told: Told) -> None:
+        self.address = address
+        self.told = told
+        self._held = bytearray()
+        self._is_read = True
+
+    def feed(self, data: bytes) -> bytes:
+        held, heard = self._held, bytearray()
+        held += data
+        while self._is_read and len(held) >= LENGTH:
+            end = LENGTH + int.from_bytes(held[:LENGTH], "big")
+            if not 2 * LENGTH <= end <= MAX_FRAME:
+                self._is_read = False
+            elif len(held) < end:
+                return bytes(heard)
+            else:
+                heard += self._frame(bytes(held[LENGTH:end]))
+                del held[:end]
+        if not self._is_read:
+            heard += held
+            held.clear()
+        return bytes(heard)
+
+    def _frame(self, frame: bytes) -> bytes:
+        mixed = int.from_bytes(frame[:LENGTH], "big")
+        end = LENGTH + (mixed & (1 << SIZE_BITS) - 1)
+        head, body = frame[LENGTH:end], frame[end:]
+        if KEY.encode() in head:
+            head = self._named(head, mixed >> SIZE_BITS)
+        length = (LENGTH + len(head) + len(body)).to_bytes(LENGTH, "big")
+        return length + (mixed >> SIZE_BITS << SIZE_BITS | len(head)).to_bytes(LENGTH, "big") + head + body
+
+    def _named(self, head: bytes, form: int) -> bytes:
+        try:
+            header: Any = json.loads(head) if form == JSON_HEADER else None
+            real = header["extFields"][KEY]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            self.told(None)
+            return head
+        if not real:
+            return head
+        self.told(str(real))
+        header["extFields"][KEY] = self.address
+        return json.dumps(header, separators=(",", ":")).encode()
