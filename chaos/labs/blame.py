@@ -11,6 +11,7 @@ import sys
 import traceback
 
 from pairproof.harness.errors import PairproofError
+from pairproof.harness.quoting import quoted
 from pairproof.reference.errors import BrokerError
 
 OWN = (
@@ -44,11 +45,11 @@ def is_the_labs(why: BaseException) -> bool:
 
 def described(why: BaseException) -> str:
     """An exception and where it was raised, in one line that is the same on every machine and in every process."""
-    words = _ADDRESS.sub("0x...", " ".join(str(why).split()))
+    words = _ADDRESS.sub("0x...", " ".join((str(why) if isinstance(why, Stuck) else quoted(why)).split()))
     words = words if len(words) <= MAX_WORDS else words[:MAX_WORDS] + "..."
     if isinstance(why, Stuck):
         return words
-    return f"{type(why).__name__}: {words} ({_place(why, own=True)})"
+    return f"{words} ({_place(why, own=True)})"
 
 
 def _place(why: BaseException, *, own: bool) -> str:

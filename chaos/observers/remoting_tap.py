@@ -13,6 +13,8 @@ from struct import Struct
 from struct import error as StructError
 from typing import NamedTuple
 
+from pairproof.harness.quoting import own_words
+
 RESPONSE = 1
 MAX_FRAME = 16 * 1024 * 1024
 """Bytes, NettyDecoder's limit."""
@@ -63,7 +65,7 @@ class RemotingTap:
                 found.append(_header(bytes(buffer[at:end])))
                 at = end
         except (ValueError, StructError, KeyError, RecursionError) as why:
-            self.broken = str(why)
+            self.broken = own_words(why) or "a header that cannot be read"
             buffer.clear()
         else:
             del buffer[:at]

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pairproof.harness.history import LONG
+from pairproof.harness.quoting import own_words
 
 BODIES = {
     "topics": "topicConfigTable", "groups": "subscriptionGroupTable", "offsets": "offsetTable", "delays": "offsetTable",
@@ -69,7 +70,7 @@ def record(
     try:
         table = reading()
     except ValueError as why:
-        add(now(), "garbled", node, op=audit, f=f, detail=str(why))
+        add(now(), "garbled", node, op=audit, f=f, detail=own_words(why) or "no table")
         return
     add(
         now(), "table", node, op=audit, f=f, lo=table.timestamp, value=table.counter, hi=asked, detail=table.detail

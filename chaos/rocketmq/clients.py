@@ -16,6 +16,7 @@ from pairproof.chaos.rocketmq.stage import Stage
 from pairproof.harness.content import content
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import LONG, MS, UNREADABLE
+from pairproof.harness.quoting import quoted
 from pairproof.harness.rocketmq import places
 from pairproof.harness.schedule import Args
 from pairproof.reference.client import admin
@@ -244,8 +245,7 @@ class Clients:
 
     def unreadable(self, call: Call, why: Exception) -> None:
         """The broker answered, and nobody can say what it did."""
-        words = " ".join(str(why).split())[:MAX_WORDS]
-        self.ended(call, Outcome("info", UNREADABLE, None), remark=f"{type(why).__name__}: {words}")
+        self.ended(call, Outcome("info", UNREADABLE, None), remark=" ".join(quoted(why).split())[:MAX_WORDS])
 
     def ended(
         self, call: Call, outcome: Outcome, queue_offset: int | None = None, lo: int | None = None,

@@ -18,6 +18,7 @@ from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.rocketmq.defaults import DEFAULTS
 from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.harness.history import UNREADABLE, Event
+from pairproof.harness.quoting import quoted
 
 MOST = 3
 """Of ten and more: a trial takes ten milliseconds, and a question up to a tenth of one."""
@@ -141,7 +142,7 @@ def record(
         if answered.status == "PUT_OK":
             found |= _read(f, answered, figures)
     except (ValueError, KeyError, TypeError, AttributeError) as why:
-        found = {"status": UNREADABLE, "detail": f"{type(why).__name__}: {why}"}
+        found = {"status": UNREADABLE, "detail": quoted(why)}
     add(now, "answer", node, incarnation, op=audit, f=f, **question.columns, **found)
 
 

@@ -1,27 +1,35 @@
 """A connection to a simulated node that is no connection: bytes go in by a call, and come back by one.
 
 Half of the callers take what comes at once. The others are slow: their requests come in pieces, what changes nothing is
-asked several at a time, and of the answers they take a few bytes at a time. A node must serve both alike.
+asked several at a time, and of the answers they take a few bytes at a time. A node must serve both alike. It may answer
+several requests in any order, and later: as long as an answer is missing the node goes on, alone, for a while. Nothing
+else in the trial moves then, so what others have is still what their audits found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
+from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.observers.remoting_codes import STATUSES, Request
 from pairproof.chaos.observers.remoting_tap import RESPONSE, RemotingTap
 from pairproof.chaos.rocketmq.questions import CLOSED, ENDED, Answered
-from pairproof.harness.history import UNREADABLE
+from pairproof.harness.history import MS, UNREADABLE
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
 
 OPAQUE = 1_000_003
 """Under which the first answer is awaited; each further one under the next number."""
 UNANSWERED = "UNANSWERED"
-"""Nothing came back, although time stands still: nothing can come any more."""
+"""No answer came in time."""
+ANSWER_MS = 3_000
+"""How long a node may take for an answer: sendMsgTimeout, the shortest timeout of RocketMQ's clients by default."""
+GONE = ("crash", "abort")
+"""What stays in the history of what a node does while its answer is awaited. Connections close as time passes."""
 SLOW = 0.5
 """How many of the callers are slow."""
 MOST_TOGETHER = 4
@@ -38,6 +46,8 @@ class Frame(NamedTuple):
     """Its bytes, or what makes them of the number under which it is to be answered and of the answers before."""
     is_read: bool = False
     """Whether it changes nothing, and follows from no answer: such requests may come together."""
+    may_wait: bool = False
+    """Whether a correct node may answer it only after a slave, or a disk, has: nobody waits for that."""
 
 
 class Caller:
@@ -51,10 +61,22 @@ class Caller:
         self._tap = RemotingTap()
         self._dice = dice
         self._room = 0
+        self._came: dict[int, Answered] = {}
+        """By the number of the request."""
+        self._given_up: set[int] = set()
+        self.asked = 0
+        """Requests so far."""
         self.owed = False
         """Whether the node has bytes left that it was not asked for yet."""
-        self.answered: list[Answered] = []
         self.closed = False
+
+    @property
+    def answered(self) -> list[Answered]:
+        """What came for the first requests, up to one that is still without an answer."""
+        return [self._came[number] for number in range(self._next())]
+
+    def lacks(self, number: int) -> bool:
+        return number not in self._came
 
     def send(self, conn: object, data: bytes) -> int:
         if conn is not self:
@@ -66,12 +88,14 @@ class Caller:
             if told.code == Request.NOTIFY_CONSUMER_IDS_CHANGED and not told.flag & RESPONSE:
                 # A group that the caller is in has changed; nobody answers that.
                 continue
-            status = STATUSES.get(told.code, f"code {told.code}")
-            if not told.flag & RESPONSE or told.opaque != OPAQUE + len(self.answered):
-                status = UNREADABLE
-            self.answered.append(Answered(status, told.fields, told.body, told.remark))
+            number, status = told.opaque - OPAQUE, STATUSES.get(told.code, f"code {told.code}")
+            if told.flag & RESPONSE and number in self._given_up:
+                continue
+            if not told.flag & RESPONSE or number not in range(self.asked) or number in self._came:
+                number, status = self._next(), UNREADABLE
+            self._came[number] = Answered(status, told.fields, told.body, told.remark)
         if self._tap.broken is not None:
-            self.answered.append(Answered(UNREADABLE, {}, b"", self._tap.broken))
+            self.ends(UNREADABLE, self._tap.broken)
         return len(data)
 
     def close(self, conn: object) -> None:
@@ -79,10 +103,22 @@ class Caller:
             self._io.close(conn)
             return
         self.closed = True
-        self.answered.append(Answered(CLOSED, {}, b""))
+        self.ends(CLOSED)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._io, name)
+
+    def ends(self, status: str, why: str | None = None) -> None:
+        """This came instead of the next answer."""
+        self._came[self._next()] = Answered(status, {}, b"", why)
+
+    def give_up(self, number: int) -> None:
+        """Wait no longer for this answer; if it comes nevertheless, it counts for nothing."""
+        self._came[number] = Answered(UNANSWERED, {}, b"")
+        self._given_up.add(number)
+
+    def _next(self) -> int:
+        return next(number for number in range(len(self._came) + 1) if number not in self._came)
 
     def together(self, frames: Sequence[Frame]) -> Sequence[Frame]:
         """Those that are asked next."""
@@ -107,20 +143,49 @@ class Caller:
         return owed
 
 
-def answers(host: Host, frames: Sequence[Frame], dice: Random) -> list[Answered]:
-    """One answer to each of the frames, which come over one connection; fewer if that, or the node, ends."""
+def answers(evidence: Evidence, host: Host, frames: Sequence[Frame], dice: Random, began: int) -> list[Answered]:
+    """One answer to each of the frames, which come over one connection; fewer if that, or the node, ends.
+
+    ``began``: the history's present time. The node's own is later afterwards if it took some for its answers.
+    """
     node = host.node
     if not isinstance(node, Broker | NameServer):
         return []
     peers, caller = node.peers, Caller(host, dice if dice.random() < SLOW else None)
+    since = len(evidence.recorder.events)
     peers.io = caller
     # The node's own code: what it raises is its crash.
-    host.call(_ask, node, caller, frames)
+    host.call(_ask, node, caller, frames, partial(_await, host, caller))
     peers.io = host
+    if host.kernel.now > began:
+        unseen(evidence, since, GONE, began)
     return caller.answered
 
 
-def _ask(node: Broker | NameServer, caller: Caller, frames: Sequence[Frame]) -> None:
+def unseen(evidence: Evidence, since: int, kept: Sequence[str], t: int) -> None:
+    """Take back what was recorded since there were so many events; only such ones stay, as of ``t``."""
+    events = evidence.recorder.events
+    stays = [each for each in events[since:] if each.kind in kept]
+    del events[since:]
+    for each in stays:
+        evidence.add(t, *each[2:])
+
+
+def _await(host: Host, caller: Caller, awaited: Sequence[int]) -> bool:
+    """Let the node go on alone until these answers have come, or its time for them is over; whether it still runs."""
+    node, until = host.node, host.kernel.now + ANSWER_MS * MS
+    assert node is not None
+    while any(map(caller.lacks, awaited)) and not caller.closed and host.kernel.step_of(host, until):
+        while host.node is node and caller.takes_more():
+            host.call(node.on_writable, caller)
+        if host.node is not node:
+            return False
+    return True
+
+
+def _ask(
+    node: Broker | NameServer, caller: Caller, frames: Sequence[Frame], still_runs: Callable[[Sequence[int]], bool]
+) -> None:
     node.on_accepted(caller, "main")
     at = 0
     while at < len(frames) and not caller.closed:
@@ -130,14 +195,20 @@ def _ask(node: Broker | NameServer, caller: Caller, frames: Sequence[Frame]) -> 
         except (LookupError, ValueError):
             # It follows from an answer that was none.
             break
+        caller.asked = at + len(asked)
         try:
             _hear(node, caller, data)
         except Exception:
-            caller.answered.append(Answered(ENDED, {}, b""))
+            caller.ends(ENDED)
             raise
-        at += len(asked)
-        if not caller.closed:
-            caller.answered += [Answered(UNANSWERED, {}, b"")] * (at - len(caller.answered))
+        numbers = range(at, caller.asked)
+        if not still_runs([each for each in numbers if caller.lacks(each) and not frames[each].may_wait]):
+            caller.ends(ENDED)
+            return
+        at = caller.asked
+        for number in numbers if not caller.closed else ():
+            if caller.lacks(number):
+                caller.give_up(number)
     if not caller.closed:
         node.on_closed(caller)
 

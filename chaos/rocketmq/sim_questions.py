@@ -1,4 +1,4 @@
-"""Puts questions to simulated nodes. No virtual time passes: what one answers is of the moment of its audit.
+"""Puts questions to simulated nodes. What one answers is of the moment of its audit: no time passes but its own.
 
 A request goes to the node as bytes over a connection of its own, its header in one of three forms; only the network is
 left out. What asks and what reads shares no code with the node: a number that both took for the right one would be seen
@@ -16,13 +16,14 @@ from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.rocketmq import invalid_requests, questions, visits
 from pairproof.chaos.rocketmq.frames import FORMS, Form
 from pairproof.chaos.rocketmq.invalid_requests import OF_BROKERS, OF_NAMES
-from pairproof.chaos.rocketmq.questions import OF_REFERENCE
-from pairproof.chaos.rocketmq.sim_caller import OPAQUE, Frame, answers
+from pairproof.chaos.rocketmq.questions import OF_REFERENCE, Answered
+from pairproof.chaos.rocketmq.sim_caller import OPAQUE, Frame, answers, unseen
 from pairproof.chaos.rocketmq.visits import Step
 from pairproof.chaos.rocketmq.visits_of_borders import OF_MASTERS as AT_BORDERS
 from pairproof.chaos.rocketmq.visits_of_masters import LEAST_QUEUES, OF_FEW_QUEUES, OF_MASTERS
 from pairproof.chaos.rocketmq.visits_of_names import OF_NAMES as OF_NAME_SERVERS
 from pairproof.chaos.rocketmq.visits_of_slaves import OF_SLAVES
+from pairproof.harness.rocketmq.visits import may_be_silent
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
 
@@ -42,40 +43,37 @@ ENDS = ("crash", "abort", "close")
 
 def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str], is_visited: bool) -> None:
     """Ask one node, if it is a broker or a name server that runs; what is invalid, and visits, where it is visited."""
-    node = host.node
+    node, began = host.node, evidence.now()
     form = FORMS[Random(f"{seed}/form/{host.name}").randrange(len(FORMS))]
     dice = Random(f"{seed}/manner/{host.name}")
+
+    def ask(frames: Sequence[Frame]) -> Sequence[Answered]:
+        return answers(evidence, host, frames, dice, began)
+
     if isinstance(node, Broker):
         audit, records = questions.audited(evidence.recorder.events, host.name)
         for each in questions.chosen(seed, host.name, records, groups, OF_REFERENCE.kinds):
-            for answered in answers(host, [Frame(form(each.code, OPAQUE, each.fields, b""))], dice):
+            for answered in ask([Frame(form(each.code, OPAQUE, each.fields, b""))]):
                 questions.record(
-                    evidence.add, evidence.now(), host.name, host.incarnation, audit, each, answered,
-                    OF_REFERENCE.figures,
-                )  # fmt: skip
+                    evidence.add, began, host.name, host.incarnation, audit, each, answered, OF_REFERENCE.figures
+                )
     if isinstance(node, Broker | NameServer) and is_visited:
         is_broker = isinstance(node, Broker)
         for sent in invalid_requests.chosen(seed, host.name, OF_BROKERS if is_broker else OF_NAMES):
             data = sent.frame or form(sent.code, OPAQUE, sent.fields, sent.body)
-            for answered in answers(host, [Frame(data)], dice):
+            for answered in ask([Frame(data)]):
                 invalid_requests.record(
-                    evidence.add, evidence.now(), host.name, host.incarnation, sent, answered.status, answered.remark
+                    evidence.add, began, host.name, host.incarnation, sent, answered.status, answered.remark
                 )
-        _visit(evidence, host, seed, form, dice)
-
-
-def _visit(evidence: Evidence, host: Host, seed: str, form: Form, dice: Random) -> None:
-    steps = visits.chosen(seed, host.name, _visits_of(host.node))
-    events = evidence.recorder.events
-    before = len(events)
-    told = answers(host, [_frame(form, step) for step in steps], dice)
-    # What a visitor sends comes after the last audit: nobody could compare it with anything.
-    ends = [each for each in events[before:] if each.kind in ENDS]
-    del events[before:]
-    for each in ends:
-        evidence.add(*each[1:])
-    for number, (step, answered) in enumerate(zip(steps, told, strict=False)):
-        visits.record(evidence.add, evidence.now(), host.name, host.incarnation, step, answered, told[:number])
+        steps = visits.chosen(seed, host.name, _visits_of(host.node))
+        since = len(evidence.recorder.events)
+        told = ask([_frame(form, step) for step in steps])
+        # What a visitor sends comes after the last audit: nobody could compare it with anything.
+        unseen(evidence, since, ENDS, began)
+        for number, (step, answered) in enumerate(zip(steps, told, strict=False)):
+            visits.record(evidence.add, began, host.name, host.incarnation, step, answered, told[:number])
+    # The time that it took for its answers was its own.
+    evidence.kernel.now = began
 
 
 def _visits_of(node: object) -> Sequence[Sequence[Step]]:
@@ -92,4 +90,5 @@ def _frame(form: Form, step: Step) -> Frame:
     return Frame(
         lambda number, before: own(step.code, number, step.asked(before), step.body),
         step.code in READS and not callable(step.fields),
+        may_be_silent(step.name),
     )

@@ -19,10 +19,11 @@ from pairproof.chaos.observers.remoting_tap import RESPONSE, Header, RemotingTap
 from pairproof.chaos.rocketmq import visits, visits_in_time
 from pairproof.chaos.rocketmq.frames import FORMS, Form
 from pairproof.chaos.rocketmq.questions import CLOSED, ENDED, Answered
-from pairproof.chaos.rocketmq.sim_caller import OPAQUE, UNANSWERED
+from pairproof.chaos.rocketmq.sim_caller import ANSWER_MS, GONE, OPAQUE, UNANSWERED, unseen
 from pairproof.chaos.rocketmq.visits import CLOSES, HEARS, POSTS, Step
 from pairproof.harness.history import MS, UNREADABLE
 from pairproof.harness.rocketmq.served import NOTHING, TOLD
+from pairproof.harness.rocketmq.visits import may_be_silent
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
 
@@ -30,8 +31,6 @@ SHARE = 1 / 5
 """How many of the trials with visits have such a one."""
 LONG_MS = 25_000
 """A visit that waits longer is half as likely as another one."""
-ENDS = ("crash", "abort")
-"""What stays in the history of what happens meanwhile. Connections close as time passes, by themselves."""
 
 
 class Line:
@@ -56,8 +55,15 @@ class Line:
         self.is_stray |= self.tap.broken is not None
 
     def has(self, opaque: int) -> bool:
-        """Whether the answer to what was asked under that number has come."""
-        return any(is_answer(each, opaque) for each in self.came)
+        """Whether the answer to what was asked under that number has come, or something that is no answer."""
+        return self.is_stray or any(is_answer(each, opaque) for each in self.came)
+
+    def has_heard(self, code: int) -> bool:
+        """Whether something has come that :meth:`heard` looks for."""
+        return self.is_stray or any(self._is_heard(each, code) for each in self.came)
+
+    def _is_heard(self, told: Header, code: int) -> bool:
+        return (self.posted.get(told.opaque) if told.flag & RESPONSE else told.code) == code
 
     def answer(self, opaque: int) -> Answered:
         """To what was asked under that number."""
@@ -75,10 +81,11 @@ class Line:
         if self.is_stray:
             return Answered(UNREADABLE, {}, b"", self.tap.broken)
         for each in came:
-            if each.flag & RESPONSE and self.posted.pop(each.opaque, None) == code:
-                return answered(each)
-            if not each.flag & RESPONSE and each.code == code:
-                return Answered(TOLD, each.fields, each.body, each.remark)
+            is_heard = self._is_heard(each, code)
+            if each.flag & RESPONSE:
+                self.posted.pop(each.opaque, None)
+            if is_heard:
+                return answered(each) if each.flag & RESPONSE else Answered(TOLD, each.fields, each.body, each.remark)
         return Answered(CLOSED if self.is_closed else NOTHING, {}, b"")
 
 
@@ -101,6 +108,8 @@ class Visitor:
         self.told: list[Answered] = []
         """By step."""
         self.asked: int | None = None
+        self._since = world.kernel.now
+        """When the last step was done: from then on the next one waits, whenever that is answered."""
 
     # What the node's connections do.
 
@@ -126,7 +135,8 @@ class Visitor:
         self.node.peers.io = self
         for number, step in enumerate(steps):
             if step.wait_ms:
-                self.world.run_until(lambda: self.host.node is not self.node, step.wait_ms * MS)
+                self._run(lambda: False, self._since + step.wait_ms * MS - self.world.kernel.now)
+            self._since = self.world.kernel.now
             if self.host.node is not self.node or not self._does(number, step):
                 break
         if self.host.node is self.node:
@@ -141,8 +151,10 @@ class Visitor:
             line = self.lines[step.conn] = Line()
             self.host.call(self.node.on_accepted, line, "main")
         if step.does == HEARS:
+            if not may_be_silent(step.name):
+                self._run(lambda: line.is_closed or line.has_heard(step.code), ANSWER_MS * MS)
             self.told.append(line.heard(step.code))
-            return True
+            return self.host.node is self.node
         if step.does == CLOSES:
             self._close(line)
             self.told.append(Answered(CLOSED, {}, b""))
@@ -158,6 +170,8 @@ class Visitor:
         self.asked = opaque
         if not line.is_closed:
             self.host.call(self.node.on_bytes, line, data)
+            if step.does != POSTS and not may_be_silent(step.name):
+                self._run(lambda: line.is_closed or line.has(opaque), ANSWER_MS * MS)
         self.asked = None
         if self.host.node is not self.node:
             self.told.append(Answered(ENDED, {}, b""))
@@ -167,6 +181,10 @@ class Visitor:
             # Not yet: it waits for a slave, or a disk.
             line.posted[opaque] = step.code
         return not line.is_closed
+
+    def _run(self, reached: Callable[[], bool], ns: int) -> None:
+        """Let time pass until then, or until the node ends, or for so long."""
+        self.world.run_until(lambda: self.host.node is not self.node or reached(), ns)
 
     def _close(self, line: Line) -> None:
         if not line.is_closed:
@@ -201,18 +219,15 @@ def put(world: World, names: Sequence[str], seed: str) -> None:
     if drawn is None:
         return
     host, evidence, kernel = world.hosts[drawn[0]], world.evidence, world.kernel
-    node, incarnation, events = host.node, host.incarnation, world.recorder.events
+    node, incarnation = host.node, host.incarnation
     assert isinstance(node, Broker | NameServer)
     form = FORMS[Random(f"{seed}/form/{host.name}").randrange(len(FORMS))]
-    began, before = kernel.now, len(events)
+    began, before = kernel.now, len(world.recorder.events)
     visitor = Visitor(world, host, node, form)
     visitor.pay(drawn[1])
-    ends = [each for each in events[before:] if each.kind in ENDS]
-    del events[before:]
     # Nothing runs any more: the trial ends when the visit began.
+    unseen(evidence, before, GONE, began)
     kernel.now = began
-    for each in ends:
-        evidence.add(began, *each[2:])
     for number, (step, answered_) in enumerate(zip(drawn[1], visitor.told, strict=False)):
         if step.does not in (POSTS, CLOSES):
             visits.record(evidence.add, began, host.name, incarnation, step, answered_, visitor.told[:number])

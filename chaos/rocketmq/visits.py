@@ -22,6 +22,7 @@ from pairproof.chaos.rocketmq.frames import Form, sized
 from pairproof.chaos.rocketmq.provision import GROUP
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.harness.history import UNREADABLE
+from pairproof.harness.quoting import quoted
 from pairproof.harness.rocketmq.served import (
     BROKER,
     ELSEWHERE,
@@ -344,5 +345,5 @@ def record(
             elif step.read is not None:
                 detail = step.read(answered)
         except (ValueError, LookupError, TypeError, AttributeError) as why:
-            status, detail = UNREADABLE, f"{type(why).__name__}: {why}"
+            status, detail = UNREADABLE, quoted(why)
     add(now, "visit", node, incarnation, f=step.name, status=status, detail=detail)

@@ -38,7 +38,7 @@ from pairproof.chaos.rocketmq.steps_of_masters import (
     shown_topic,
 )
 from pairproof.chaos.rocketmq.visits import Fields, Step, as_json, leaves
-from pairproof.chaos.rocketmq.visits_of_masters import Visit, deleted, made
+from pairproof.chaos.rocketmq.visits_of_masters import MADE, Visit, deleted, made
 from pairproof.harness.rocketmq.served import VISITOR, said
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
@@ -375,4 +375,4 @@ BORDERS: Sequence[Callable[[str], Visit]] = (
     _any_queue, _long_names, _limits, _tried_again, _suggests, _progress, _spelled, _locks,
 )  # fmt: skip
 """As ``pairproof.chaos.rocketmq.visits_of_masters.VISITS``."""
-OF_MASTERS = tuple(each("visited") for each in BORDERS)
+OF_MASTERS = tuple(each(MADE) for each in BORDERS)

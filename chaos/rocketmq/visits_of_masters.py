@@ -46,6 +46,9 @@ from pairproof.chaos.rocketmq.steps_of_masters import (
 from pairproof.chaos.rocketmq.visits import Step, comes, leaves
 
 Visit = Sequence[Step]
+MADE = "visitor"
+"""The topic that visitors make at a master. Visitors of a name server register another one, which the master does not
+have: where time passes in a visit the master may register its own."""
 
 
 def made(topic: str) -> Visit:
@@ -273,8 +276,8 @@ VISITS: Sequence[Callable[[str], Visit]] = (
     _messages, _transactions, _sent_back, _progress, _tables, _settings, _empty, _subscribed, _by_keys, _permitted,
 )  # fmt: skip
 """Each is given the topic that it makes; its group is named after that. Neither may be there before."""
-OF_MASTERS = tuple(each("visited") for each in VISITS)
+OF_MASTERS = tuple(each(MADE) for each in VISITS)
 LEAST_QUEUES = 4
 """A topic that a send makes has no more queues than TBW102, whose number is the master's defaultTopicQueueNums."""
-OF_FEW_QUEUES = tuple(each("visited") for each in VISITS if each is not _permitted)
+OF_FEW_QUEUES = tuple(each(MADE) for each in VISITS if each is not _permitted)
 """The visits to a master with fewer."""

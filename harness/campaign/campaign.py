@@ -21,7 +21,7 @@ from pairproof.harness.campaign import chunks as playing
 from pairproof.harness.campaign.chunks import Told, Violating
 from pairproof.harness.campaign.plan import Chunk, Plan, bench, chunks
 from pairproof.harness.coverage_table import CoverageTable
-from pairproof.harness.errors import CorruptRun, UsageError
+from pairproof.harness.errors import CorruptRun, UsageError, interrupted
 from pairproof.harness.explore import MAX_FINDINGS_PER_LAW
 from pairproof.harness.runs import atomic, places, schema, tables
 from pairproof.harness.runs.parts import About
@@ -119,8 +119,19 @@ class Campaign:
             if task in answers:
                 self._take(*answers[task])
 
+    def __enter__(self) -> Campaign:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            self.close("interrupted", interrupted(error))
+        elif error is not None:
+            self.close("failed", f"{type(error).__name__}: {error}")
+
     def close(self, state: str = "complete", reason: str = "") -> None:
-        """Write the last facts."""
+        """Write the last facts; nothing if that is done."""
+        if self.writer.facts["state"] != "running":
+            return
         self._adopt()
         if self._small:
             self.writer.coverage(self._coverage.rows())

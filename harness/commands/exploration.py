@@ -122,9 +122,9 @@ class Request:
         from pairproof.harness.keeps import Keeps
         from pairproof.harness.runs.writer import RunWriter, run_folder
 
-        writer = RunWriter(run_folder(self.runs, self.lab.name, self.target.name), self.facts())
-        ended, told = Ended("failed", "the harness failed"), Findings(resolve.system_of(self.target))
-        try:
+        told = Findings(resolve.system_of(self.target))
+        # Whatever ends this block, in the middle of a line even, closes the run.
+        with RunWriter(run_folder(self.runs, self.lab.name, self.target.name), self.facts()) as writer:
             with output.progress() as progress:
                 explorer = Explorer(
                     self.lab,
@@ -141,16 +141,8 @@ class Request:
                     progress=progress,
                 )
                 ended = self._explored(explorer, writer)
-        except BaseException as why:
-            ended = Ended("failed", str(why) or type(why).__name__)
-            raise
-        finally:
             found = explorer.summary()
-            writer.coverage(found.coverage.rows())
-            writer.close(
-                ended.state, reason=ended.reason, seconds=round(found.seconds, 3), trials=found.trials,
-                events=found.events, searches=found.searches(), **self._met(found),
-            )  # fmt: skip
+            self._close(writer, found, ended)
         standings = found.standings(Demands.of_facts(writer.facts))
         missed = floors.missed(floors.of_facts(writer.facts))
         if found.trials or ended.lab_failed is None:
@@ -174,7 +166,17 @@ class Request:
         except LabError as why:
             self._keep(writer, why)
             return Ended("failed", str(why) or type(why).__name__, why)
+        except BaseException as why:
+            self._close(writer, explorer.summary(), Ended("failed", str(why) or type(why).__name__))
+            raise
         return Ended("failed", str(self.failures[0])) if self.failures else Ended("complete", "")
+
+    def _close(self, writer: Any, found: Summary, ended: Ended) -> None:
+        writer.coverage(found.coverage.rows())
+        writer.close(
+            ended.state, reason=ended.reason, seconds=round(found.seconds, 3), trials=found.trials,
+            events=found.events, searches=found.searches(), **self._met(found),
+        )  # fmt: skip
 
     def _met(self, found: Summary) -> dict[str, object]:
         """The facts of what the run demanded that are known at its end."""

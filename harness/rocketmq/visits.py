@@ -18,6 +18,7 @@ from pairproof.harness.rocketmq.served import (
     FILTER,
     HA,
     MASTER,
+    NOTHING,
     SECOND,
     SLAVE,
     VISITOR,
@@ -261,3 +262,9 @@ BY_KEY = frozenset({
 })  # fmt: skip
 """What a broker without an index does not find."""
 NOT_FOUND = Served(frozenset({"QUERY_NOT_FOUND"}))
+
+
+def may_be_silent(step: str) -> bool:
+    """Whether a correct node may leave this step without an answer for now, or sends nothing by then."""
+    served = SERVED.get(step)
+    return served is not None and not served.statuses.isdisjoint(("UNANSWERED", NOTHING))

@@ -124,7 +124,11 @@ class RunWriter:
         self.deviations = deviations.Seen()
         self._rows: dict[str, dict[str, int]] = {}
         """By table, the names of its parts with their rows."""
-        self._make_folders()
+        try:
+            self._make_folders()
+        except KeyboardInterrupt as why:
+            self.close("interrupted", reason=interrupted(why))
+            raise
 
     def trial(self, trial: Trial, keep: bool | None = None) -> None:
         """Record a trial; ``keep`` overrides the sample's choice about its history, if it was not measured."""

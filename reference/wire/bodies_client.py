@@ -160,7 +160,7 @@ def encode_batch(items: Iterable[BatchItem]) -> bytes:
             size = _ITEM_SIZE + len(body) + len(properties)
             parts += [_ITEM_HEAD.pack(size, 0, 0, flag, len(body)), body, _SHORT.pack(len(properties)), properties]
     except StructError as why:
-        raise CodecError(f"message of a batch cannot be written: {why}") from why
+        raise CodecError("message of a batch does not fit: its flag, or the length of a part") from why
     return b"".join(parts)
 
 

@@ -143,7 +143,7 @@ def _inflate(body: bytes) -> bytes:
     try:
         data = stream.decompress(body, MAX_FRAME)
     except zlib.error as why:
-        raise CodecError(f"registration cannot be decompressed: {why}") from why
+        raise CodecError("registration is not a zlib stream") from why
     if not stream.eof or stream.unused_data:
         raise CodecError(f"registration is not a whole zlib stream of at most {MAX_FRAME} bytes")
     return data

@@ -22,7 +22,7 @@ def decode(text: bytes) -> dict[str, str]:
     try:
         lines = re.split(r"\r\n|\r|\n", text.decode())
     except UnicodeDecodeError as why:
-        raise CodecError(f"configuration is not UTF-8: {why}") from why
+        raise CodecError(f"configuration is not UTF-8 at byte {why.start}") from why
     found: dict[str, str] = {}
     parts: list[str] = []
     for line in lines:

@@ -40,7 +40,7 @@ def loads(text: str | bytes) -> Any:
     try:
         source = text if isinstance(text, str) else text.decode()
     except UnicodeDecodeError as why:
-        raise CodecError(f"body is not UTF-8: {why}") from why
+        raise CodecError(f"body is not UTF-8 at byte {why.start}") from why
     value, at = _value(source, _skip(source, 0), 0)
     at = _skip(source, at)
     if at != len(source):
@@ -97,7 +97,7 @@ def _text(text: str, at: int) -> tuple[str, int]:
         inner = _to_double_quoted.sub(lambda part: {"\\'": "'", '"': '\\"'}.get(part[0], part[0]), found[1])
         return _scan_text(f'{inner}"', 0, False)[0], found.end()
     except ValueError as why:
-        raise CodecError(f"body at {at}: a text that cannot be read: {why}") from why
+        raise CodecError(f"body at {at}: a text that cannot be read") from why
 
 
 def _list(text: str, at: int, depth: int) -> tuple[list[Any], int]:

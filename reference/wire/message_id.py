@@ -21,7 +21,7 @@ def encode(host: tuple[bytes, int], offset: int) -> str:
     try:
         return (address + _TAIL.pack(port, offset)).hex().upper()
     except StructError as why:
-        raise CodecError(f"no message id for port {port} and offset {offset}: {why}") from why
+        raise CodecError(f"no message id for port {port} and offset {offset}") from why
 
 
 def decode(text: str) -> tuple[tuple[bytes, int], int]:

@@ -39,7 +39,7 @@ def properties_to(properties: Mapping[str, str]) -> bytes:
     try:
         return BETWEEN.join(f"{name}{NAME_VALUE}{value}" for name, value in properties.items()).encode()
     except UnicodeEncodeError as why:
-        raise CodecError(f"properties cannot be written as UTF-8: {why}") from why
+        raise CodecError("properties cannot be written as UTF-8") from why
 
 
 @lru_cache(maxsize=1024)

@@ -139,8 +139,10 @@ def encode(message: Message, queue_offset: int, physical_offset: int, store_ms: 
             *(size, magic, crc32(body) & _CRC_MASK, queue_id, flag, queue_offset, physical_offset, sys_flag),
             *(born_ms, *born, store_ms, *store, reconsumed, prepared, len(body)),
         )
-    except (StructError, UnicodeEncodeError) as why:
-        raise CodecError(f"message for topic {topic_text!r} cannot be stored: {why}") from why
+    except StructError as why:
+        raise CodecError(f"message for topic {topic_text!r} cannot be stored: a number does not fit its field") from why
+    except UnicodeEncodeError as why:
+        raise CodecError(f"message for topic {topic_text!r} cannot be stored: a text is not UTF-8") from why
     topic_size = _SHORT.pack(len(topic)) if wide else bytes((len(topic),))
     return b"".join((start, body, topic_size, topic, _SHORT.pack(len(properties)), properties))
 

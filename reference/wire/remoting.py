@@ -238,7 +238,7 @@ def _decode(header: bytes, body: bytes, kind: int) -> Command:
         if end != len(text):
             values = _decoder.decode(text)
     except (ValueError, RecursionError) as why:
-        raise CodecError(f"header is not JSON: {why}") from why
+        raise CodecError("header is not JSON") from why
     if type(values) is not dict:
         raise CodecError("header is JSON, but not an object")
     take: Any = values.get

@@ -35,7 +35,7 @@ def encode(
             entries += _SHORT.pack(len(raw_name)) + raw_name + _INT.pack(len(raw_value)) + raw_value
         start = _FIXED.pack(code, LANGUAGES.index(known), version, opaque, flag)
     except StructError as why:
-        raise CodecError(f"command {code} does not fit a binary header: {why}") from why
+        raise CodecError(f"command {code} does not fit a binary header") from why
     return b"".join((start, _INT.pack(len(note)), note, _INT.pack(len(entries)), entries))
 
 
@@ -52,8 +52,10 @@ def decode(header: bytes) -> tuple[int, str, int, int, int, str | None, dict[str
         while at < len(header):
             name, at = _text(header, at, _SHORT)
             fields[name], at = _text(header, at, _INT)
-    except (StructError, UnicodeDecodeError) as why:
-        raise CodecError(f"binary header cannot be read: {why}") from why
+    except StructError as why:
+        raise CodecError(f"binary header of {len(header)} bytes ends within a number") from why
+    except UnicodeDecodeError as why:
+        raise CodecError("binary header has a text that is not UTF-8") from why
     name = LANGUAGES[language] if 0 <= language < len(LANGUAGES) else "OTHER"
     return code, name, version, opaque, flag, remark or None, fields
 

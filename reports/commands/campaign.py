@@ -85,7 +85,7 @@ def command(
         if given:
             raise UsageError(f"--resume goes on with what was begun; leave out what differs: {', '.join(given)}")
     campaign = _begun(**asked) if resume is None else _taken_up(resume)
-    with output.progress() as progress:
+    with campaign, output.progress() as progress:
         campaign.said = Now(progress)
         code = _led(campaign, engine, master, jobs)
     code = _told(campaign, code, json_to)
@@ -156,9 +156,6 @@ def _led(campaign: Campaign, engine: str, master: str | None, jobs: int | None) 
         campaign.close("failed", str(why))
         output.say(f"the campaign failed: {why}; {how}", "red")
         return EXIT_LAB
-    except BaseException as why:
-        campaign.close("failed", f"{type(why).__name__}: {why}")
-        raise
     campaign.close()
     return None
 

@@ -61,6 +61,23 @@ class Kernel:
             self.now = until
         return False
 
+    def step_of(self, owner: object, until: int) -> bool:
+        """Run the next event of this object's own that is due no later than ``until``, ahead of all others.
+
+        False, and the clock as it was, if there is none. Whoever calls this sets the clock back in the end.
+        """
+        due = (each for each in self._heap if each[0] <= until and getattr(each[2], "__self__", None) is owner)
+        entry = min(due, default=None)
+        if entry is None:
+            return False
+        at, _, function, arguments = entry
+        # It is still in the heap.
+        entry[2] = None
+        self.now = max(self.now, at)
+        self.steps += 1
+        function(*arguments)
+        return True
+
     def next_at(self) -> float:
         """When the next event is due, ns; infinity if there is none."""
         heap = self._heap
