@@ -216,11 +216,14 @@ def headline(runs: Sequence[Row], by_run: Iterable[Row], played: Sequence[Row] =
     first = amiss and not any(row["verdict"] == Verdict.VIOLATED for row in rows)
     known = known_cases.sentence(runs)
     said = (told, laws) if first else (laws, told)
-    return " ".join(filter(None, (known, *said) if any(known_cases.amiss(runs)) else (*said, known)))
+    told = " ".join(filter(None, (known, *said) if any(known_cases.amiss(runs)) else (*said, known)))
+    idle = [str(run["run"]) for run in runs if floors.NOTHING_REPLICATED in (run.get("floors_missed") or ())]
+    what = floors.NOTHING_REPLICATED.capitalize()
+    return f"{what} of {', '.join(idle[:MAX_NAMED])}. {told}" if idle else told
 
 
 def _of_floors(runs: Iterable[Row]) -> str:
-    poor = [str(run["run"]) for run in runs if run.get("floors_missed")]
+    poor = [str(run["run"]) for run in runs if set(run.get("floors_missed") or ()) - {floors.NOTHING_REPLICATED}]
     return f" The searches met less than the profile demands in {', '.join(poor[:MAX_NAMED])}." if poor else ""
 
 
