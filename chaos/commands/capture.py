@@ -85,7 +85,8 @@ def _change(ha: Way, names: Way | None, version: str | None) -> Change:
     from pairproof.chaos.capturing.session import Change
 
     if names is not None:
-        return Change(f"namesrvAddr={names.listen}", "set its namesrvAddr to what it was, and restart it")
+        undo = "set its namesrvAddr to what it was, and restart it"
+        return Change(f"namesrvAddr={names.listen}", undo, " (haMasterAddress must not be set)")
     needs = "RocketMQ 5 ignores haMasterAddress: it needs --namesrv LISTEN=TO"
     if version is not None and version.startswith("5.") and ha.listen.port != ha.to.port:
         raise UsageError(f"{needs}, such as 127.0.0.1:29876=127.0.0.1:9876, and namesrvAddr in the slave's file")

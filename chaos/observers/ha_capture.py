@@ -21,7 +21,7 @@ was captured; what of them is left out is counted.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,8 +39,9 @@ from pairproof.chaos.observers.capture_events import (
 )
 from pairproof.chaos.observers.capture_folder import MASTER, NOTHING, Capture, Connection, open_capture
 from pairproof.chaos.observers.capture_version import Version, find_version, settings
+from pairproof.chaos.observers.captured_dates import date_records
 from pairproof.chaos.observers.client_capture import ClientCapture, Operation
-from pairproof.chaos.observers.effects import NEVER, dated
+from pairproof.chaos.observers.effects import NEVER
 from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
 from pairproof.chaos.observers.store_folder import open_log
 from pairproof.chaos.observers.store_reader import LogReading, audit, read_log
@@ -123,7 +124,7 @@ class _Reader:
         version = find_version(capture.rocketmq, clients.versions, str(capture.folder / "run.json"))
         configs = {node: settings(each, version) for node, each in capture.configs.items()}
         ha = [row for each in capture.connections for row in self._connection(each)]
-        self._date(clients.operations)
+        self.appended = date_records(self.log.records, capture.clock, clients.operations, self.shown)
         rows = [
             _lab(capture.slack),
             *self._stalls(),
@@ -270,29 +271,6 @@ class _Reader:
                 audit(recorder, t, number, "final", name, incarnations.get(name), reading, lo, hi, records=False)
 
     # The master's log.
-
-    def _date(self, operations: Sequence[Operation]) -> None:
-        """Date the master's records: by their store timestamps, within what the tap saw.
-
-        Where the machine's clock is set, or slewed, the timestamps move. But what a frame carried, or an answer names,
-        was appended before, and no message before its send. Appends are in the log's order.
-        """
-        sent: dict[str | None, int] = {}
-        answered: dict[tuple[int | None, str | None], int] = {}
-        for each in operations:
-            sent.setdefault(each.message, each.t)
-            answered.setdefault((each.lo, each.message), each.t)
-        shown, until, before = sorted(self.shown), NEVER, {}
-        for record in reversed(self.log.records):
-            while shown and shown[-1][0] >= record.hi:
-                until = min(until, shown.pop()[1])
-            until = min(until, answered.get((record.lo, record.unique_key), until))
-            before[record.lo] = until
-        latest = 0
-        for record in self.log.records:
-            stored, cause = self.capture.clock.at(record.store_ms), sent.get(record.unique_key, -1)
-            latest = max(latest, dated(stored, cause, before[record.lo]))
-            self.appended[record.lo] = latest
 
     def _appends(self) -> Iterator[Dated]:
         fillers = {each.hi: each for each in self.log.fillers}

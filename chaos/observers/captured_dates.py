@@ -1,0 +1,36 @@
+"""When a captured master stored its records: by their store timestamps, within what the tap saw.
+
+Where the machine's clock is set, or slewed, the timestamps move. But what a frame carried, or an answer names, was
+appended before, and no message before its send. Appends are in the log's order.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from pairproof.chaos.observers.capture_folder import Clock
+from pairproof.chaos.observers.client_capture import Operation
+from pairproof.chaos.observers.effects import NEVER, dated
+from pairproof.chaos.observers.stored_record import LogRecord
+
+
+def date_records(
+    records: Sequence[LogRecord], clock: Clock, operations: Iterable[Operation], shown: Iterable[tuple[int, int]]
+) -> dict[int, int]:
+    """By where a record begins, ns. ``shown``: where frames ended that carried the log's bytes, and when they left."""
+    sent: dict[str | None, int] = {}
+    answered: dict[tuple[int | None, str | None], int] = {}
+    for each in operations:
+        sent.setdefault(each.message, each.t)
+        answered.setdefault((each.lo, each.message), each.t)
+    left, until, before = sorted(shown), NEVER, {}
+    for record in reversed(records):
+        while left and left[-1][0] >= record.hi:
+            until = min(until, left.pop()[1])
+        until = min(until, answered.get((record.lo, record.unique_key), until))
+        before[record.lo] = until
+    found: dict[int, int] = {}
+    latest = 0
+    for record in records:
+        stored, cause = clock.at(record.store_ms), sent.get(record.unique_key, -1)
+        latest = max(latest, dated(stored, cause, before[record.lo]))
+        found[record.lo] = latest
+    return found
