@@ -140,19 +140,25 @@ _new = tuple.__new__
 _REST = [(None,) * (len(Event._fields) - 3 - given) for given in range(len(Event._fields) - 2)]
 
 
+STOPPED = "stopped"
+"""The last mark of a trial that was stopped, for it grew without bound."""
+
+
 class Recorder:
     """Appends events in order and gives each its ``seq``.
 
     ``t`` is given by the caller (ns), since only the lab knows its clock. ``limit`` bounds the events of one trial;
-    what comes later is counted in ``dropped``, never silently lost.
+    what comes later is counted in ``dropped``, never silently lost. ``operations``: how many the trial has done.
     """
 
-    __slots__ = ("_kinds", "dropped", "events", "limit")
+    __slots__ = ("_kinds", "dropped", "events", "is_stopped", "limit", "operations")
 
     def __init__(self, limit: int = 2_000_000) -> None:
         self.events: list[Event] = []
         self.limit = limit
         self.dropped = 0
+        self.operations = 0
+        self.is_stopped = False
         self._kinds = kinds()
 
     def add(self, t: int, kind: str, *columns: object, **named: object) -> None:
@@ -160,10 +166,15 @@ class Recorder:
         events = self.events
         seq = len(events)
         if seq >= self.limit:
-            self.dropped += 1
+            self.dropped += not self.is_stopped
             return
         if named:
             events.append(self._kinds[kind](seq, t, kind, *columns, **named))  # type: ignore[arg-type]
         else:
             # tuple.__new__ with the defaults spelled out: half the cost of the named tuple's own constructor.
             events.append(_new(self._kinds[kind], (seq, t, kind, *columns, *_REST[len(columns)])))
+
+    def stop(self, t: int) -> None:
+        """The trial is stopped: this is its last event. What still happens says nothing."""
+        self.add(t, "mark", f=STOPPED)
+        self.is_stopped, self.limit = True, len(self.events)

@@ -59,6 +59,7 @@ class Interpreter:
 
     def do(self, op: Op) -> None:
         """Execute one operation. One that this lab or this machine cannot do is skipped."""
+        self.session.recorder.operations += 1
         operation = self._operations[op.do]
         if operation.carries_fault:
             # Whether it begins depends on the fault, which is checked first.

@@ -15,7 +15,8 @@ from types import MethodType
 from typing import NamedTuple
 
 from pairproof.harness import registry
-from pairproof.harness.history import Event, kinds
+from pairproof.harness.history import STOPPED, Event, kinds
+from pairproof.harness.kinds.machine import Mark
 from pairproof.harness.law import Law
 from pairproof.harness.ledger import Ledger
 from pairproof.harness.ports import Target
@@ -144,8 +145,10 @@ class Judge:
     def finish(self) -> list[Judgement]:
         """The verdicts: laws that could be judged in the order given, then those that were not observable."""
         found: list[Judgement] = []
+        # A trial that was stopped is judged so far: what a law still waits for will not come.
+        is_stopped = isinstance(self._last, Mark) and self._last.f == STOPPED
         for law in self._laws:
-            if self._last is not None and law not in self._crashed:
+            if self._last is not None and law not in self._crashed and not is_stopped:
                 try:
                     law.end(self._last)
                 except Exception as why:

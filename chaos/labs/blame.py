@@ -29,6 +29,10 @@ class Stuck(BaseException):
     """Raised within a step that does not end. Not an Exception: a node that survives those would go on for ever."""
 
 
+class Overgrown(Stuck):
+    """Raised within a step of a node that takes more room than what its clients sent can need."""
+
+
 ENDS = (SystemExit, Stuck)
 """What ends a node though it is no Exception. A KeyboardInterrupt is its user's wish."""
 

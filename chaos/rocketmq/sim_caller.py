@@ -165,6 +165,9 @@ def answers(evidence: Evidence, host: Host, frames: Sequence[Frame], dice: Rando
 def unseen(evidence: Evidence, since: int, kept: Sequence[str], t: int) -> None:
     """Take back what was recorded since there were so many events; only such ones stay, as of ``t``."""
     events = evidence.recorder.events
+    if evidence.recorder.is_stopped:
+        # Nothing comes behind it.
+        return
     stays = [each for each in events[since:] if each.kind in kept]
     del events[since:]
     for each in stays:

@@ -89,6 +89,8 @@ class Watcher:
 class SimReadings(Readings, Stage):
     """Records what the laws may want to see of the brokers of one simulated trial, and is its clients' stage."""
 
+    by_time = ("partial",)
+
     def __init__(self, evidence: Evidence, hosts: Mapping[str, Host], configs: Mapping[str, BrokerConfig]) -> None:
         self.evidence = evidence
         self.hosts = hosts

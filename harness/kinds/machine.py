@@ -113,7 +113,7 @@ class Mark(Event):
     """A milestone of the trial."""
 
     __slots__ = ()
-    f: Literal["warm", "heal", "converged", "unsettled", "end", "probe"]
+    f: Literal["warm", "heal", "converged", "unsettled", "end", "probe", "stopped"]
     """probe: ``op`` is a send that must show that the pair is alive."""
     op: int | None
 
@@ -127,5 +127,6 @@ _MARKS = {
     "converged": "both logs end alike",
     "unsettled": "the logs did not come to agree in time",
     "end": "the trial ends",
+    "stopped": "the trial is stopped, and judged so far",
     "probe": "a send that shows whether the pair is alive",
 }

@@ -16,15 +16,19 @@ size from the start, take every write. It may be *read-only*, as ext4
 becomes after an error: nothing can be created, renamed or removed, every flush fails, and what is written to files that
 are there stays in the page cache.
 
+It has a size: a store that needs more ends its process (:class:`Overgrown`), and the trial.
+
 Left out: a drive's own cache, which one honest flush would empty for all files; errors of a single write; bit rot; the
 signal that ends a process which writes to a clean page of a read-only file.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
+from pairproof.chaos.labs.blame import Overgrown
 from pairproof.chaos.labs.sim.trouble import Trouble, count
 from pairproof.reference.errors import StoreError, StoreFull, StoreRefused
 
@@ -42,6 +46,10 @@ Part = tuple[str, int, int]
 
 class ReadOnly(StoreError):
     """The disk takes no writes: whoever tried can not go on."""
+
+
+STORE_BYTES = 64 * 1024 * 1024
+"""As large as the stores of the other labs."""
 
 
 class Loss(NamedTuple):
@@ -115,6 +123,10 @@ class SimDisk:
         self.lies: list[Trouble] = []
         self.full: list[Trouble] = []
         self.read_only: list[Trouble] = []
+        self.room: Callable[[], int] = lambda: STORE_BYTES
+        """How many bytes it may hold."""
+        self._made = 0
+        """Bytes of files since it was known how many it holds, and those: what it holds at most."""
 
     # What a node may do.
 
@@ -137,6 +149,7 @@ class SimDisk:
             if self.full and size:
                 count(self.full, "files_refused")
                 raise StoreFull(f"no room for the {size} bytes of {name}")
+            self._take_room(size)
             file = self.files[name] = SimFile(size, self.full if name.startswith(SPARSE) else None)
         elif file.size != size:
             raise StoreRefused(f"{name} has {file.size} bytes, not the configured {size}")
@@ -154,6 +167,7 @@ class SimDisk:
         if self.full and data:
             count(self.full, "files_refused")
             raise StoreFull(f"no room for the {len(data)} bytes of {name}")
+        self._take_room(len(data))
         file = self.files[name] = SimFile(len(data))
         file.write(0, data)
 
@@ -177,6 +191,13 @@ class SimDisk:
         if self.read_only:
             count(self.read_only, "writes_refused")
             raise ReadOnly(f"{what}: read-only file system")
+
+    def _take_room(self, size: int) -> None:
+        self._made += size
+        if self._made > STORE_BYTES:
+            self._made = self.used() + size
+            if self._made > (room := self.room()):
+                raise Overgrown(f"it grows without bound: its store needs more than {room:,} bytes")
 
     # What its operator does.
 

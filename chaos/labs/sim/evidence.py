@@ -7,10 +7,10 @@ from outside.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from pairproof.chaos.labs.blame import Stuck, described
+from pairproof.chaos.labs.blame import Overgrown, Stuck, described
 from pairproof.chaos.labs.sim.host import Host, Observer
 from pairproof.chaos.labs.sim.kernel import Kernel
 from pairproof.chaos.labs.sim.network import End
@@ -21,6 +21,9 @@ from pairproof.reference.errors import StoreError, StoreRefused
 
 class Readings:
     """What a target makes of what is seen of its nodes. This one makes nothing of it."""
+
+    by_time: Collection[str] = ()
+    """Kinds of events that waiting alone makes, so that their number says nothing about nodes."""
 
     def watcher(self, host: Host) -> Any:
         """What a new node tells of itself to."""
@@ -98,6 +101,8 @@ class Evidence(Observer):
         """A node ends by itself, for want of its disk perhaps."""
         status = "disk" if _is_for_its_disk(host, why) else "stuck" if isinstance(why, Stuck) else "own"
         self.crashed(host, "process", 0, status, described(why))
+        if isinstance(why, Overgrown):
+            self.recorder.stop(self.kernel.now)
 
     def aborted(self, host: Host, why: BaseException) -> None:
         f = "refused" if isinstance(why, StoreRefused) else "stuck" if isinstance(why, Stuck) else "ended"
@@ -105,6 +110,8 @@ class Evidence(Observer):
         self.add(self.kernel.now, "abort", host.name, host.incarnation, f=f, status=status, detail=described(why))
         if f == "refused":
             self.readings.refused(host)
+        if isinstance(why, Overgrown):
+            self.recorder.stop(self.kernel.now)
 
     def stopped(self, host: Host) -> None:
         self.add(self.kernel.now, "stop", host.name, host.incarnation)

@@ -115,7 +115,10 @@ class Host:
         if self.armed:
             self.observer.point(self.name, "send")
         self.acts += 1
-        return self.network.send(conn, data)
+        taken = self.network.send(conn, data)
+        if not self.tested:
+            self.network.asked += taken
+        return taken
 
     def peer(self, conn: End) -> str:
         return conn.peer.host.name

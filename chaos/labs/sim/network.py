@@ -100,6 +100,8 @@ class Network:
         self.kernel = kernel
         self.buffer = buffer
         self.gather = gather
+        self.asked = 0
+        """Bytes that clients have sent."""
         self.links: dict[str, Link] = {}
 
     # What a host does.

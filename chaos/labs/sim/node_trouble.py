@@ -52,7 +52,7 @@ class NodeTrouble:
 
     def restart(self, node: str) -> None:
         host = self.world.node_host(node)
-        if host.node is None:
+        if host.node is None and not self.world.recorder.is_stopped:
             self.world.boot(node)
             if not host.disk.read_only:
                 self.driver.audit("recovery", node)

@@ -60,6 +60,8 @@ class SimSession:
         # Not past the last event: the clock stays where the events end, so that what follows overlaps them.
         while done < events and self.kernel.next_at() <= until and self.kernel.step(until):
             done += 1
+            if self.recorder.is_stopped:
+                break
         return done
 
     def wait_for(self, happens: Callable[[Event], bool], count: int, ms: int) -> int:
@@ -77,7 +79,8 @@ class SimSession:
         script.warm_up(self)
 
     def settle(self) -> None:
-        script.settle(self)
+        if not self.recorder.is_stopped:
+            script.settle(self)
 
     def idle(self, ns: int) -> None:
         self.world.run_until(_never, ns)

@@ -6,13 +6,14 @@ environment or an unordered set.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from random import Random
 
 from pairproof.chaos.driver import Driver
 from pairproof.chaos.labs.blame import ENDS, is_the_labs
 from pairproof.chaos.labs.sim import topology
-from pairproof.chaos.labs.sim.disk import SimDisk
+from pairproof.chaos.labs.sim.disk import STORE_BYTES, SimDisk
 from pairproof.chaos.labs.sim.evidence import Evidence
 from pairproof.chaos.labs.sim.host import WATCHDOG, Crashed, Host, uneven
 from pairproof.chaos.labs.sim.kernel import MOST_IN_A_MS, Kernel
@@ -29,6 +30,12 @@ MAX_EVENTS = 2_000_000
 # A phase with fewer events than this in a virtual millisecond is long, not stuck. A proxy that passes on a byte every
 # 100 µs makes some twenty for each connection whose buffer is full.
 FEW_IN_A_MS = 500
+# Events of a trial whose nodes do what they are asked to: ten times what the longest of thousands of trials had, and
+# twenty times what an operation, six times what a second of an idle cluster came to.
+MOST_RECORDED, RECORDED_AN_OP, RECORDED_A_S = 150_000, 1_000, 100
+# A store has this many bytes for each that clients have sent, if they sent so many that it is more than a disk's size.
+STORED_A_BYTE = 4
+LATELY = 10_000
 
 
 class World:
@@ -58,6 +65,10 @@ class World:
         if self.spread > 1:
             self._make_uneven()
         self.processes = tuple(each.name for each in plan.nodes)
+        for name in self.processes:
+            self.hosts[name].disk.room = lambda: max(STORE_BYTES, STORED_A_BYTE * self.network.asked)
+        self._next_look = MOST_RECORDED
+        """How many events there will be when the next look is due at whether they are too many."""
         self.evidence.addresses = found.addresses
 
     def start(self, driver: Driver) -> None:
@@ -113,10 +124,17 @@ class World:
 
     def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
         until = self.kernel.now + limit_ns
+        recorder = self.recorder
         while True:
             self._count_anew()
             began = self.kernel.now
             for _ in range(MAX_EVENTS):
+                if recorder.is_stopped or len(recorder.events) >= self._next_look:
+                    self._look()
+                    if recorder.is_stopped:
+                        # Nothing happens any more, and time passes.
+                        self.kernel.now = max(self.kernel.now, until)
+                        return False
                 if reached():
                     return True
                 if not self.kernel.step(until):
@@ -129,6 +147,19 @@ class World:
                 raise LabError(
                     f"the simulation did not come to rest in {MAX_EVENTS} events; please report this schedule"
                 )
+
+    def _look(self) -> None:
+        """Stop the trial if it has more events than what was asked of its nodes can explain."""
+        events, apart = self.recorder.events, self.evidence.readings.by_time
+        found = sum(each.kind not in apart for each in events)
+        asked = RECORDED_AN_OP * self.recorder.operations + RECORDED_A_S * self.kernel.now // (1_000 * MS)
+        self._next_look = len(events) + max(1, MOST_RECORDED + asked - found)
+        if found > MOST_RECORDED + asked and not self.recorder.is_stopped:
+            lately = Counter(each.node for each in events[-LATELY:])
+            host = max((self.hosts[name] for name in self.processes), key=lambda host: lately[host.name])
+            self.evidence.crashed(host, "process", 0, "stuck", f"it grows without bound: {found:,} events")
+            host.kill()
+            self.recorder.stop(self.kernel.now)
 
     def _crowded(self) -> None:
         self._end_busiest(f"{MOST_IN_A_MS:,} events within a virtual millisecond", MOST_IN_A_MS // 10)

@@ -14,6 +14,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Consumer, Deliver, Ok
 from pairproof.harness.kinds.machine import Clock, Fault, Mark, Pause, Resume
 from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.rocketmq.kinds.groups import Back
 from pairproof.harness.rocketmq.laws.sent_back import RETRY, Asked, SentBack
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -38,6 +39,8 @@ class DeliverSentBack(SentBack):
         super().begin()
         self.came: dict[Again, int] = {}
         """When it came again first, ns."""
+        self.to_come: dict[Again, list[Asked]] = {}
+        """What was asked for, by what it is when it comes again."""
         self.members: dict[int, Consumer] = {}
         self.disturbed = 0
         """When something happened to the world last, ns."""
@@ -55,12 +58,18 @@ class DeliverSentBack(SentBack):
         else:
             self.members.pop(event.process, None)
 
+    def on_back(self, event: Back) -> None:
+        super().on_back(event)
+        if event.f == "asked":
+            asked = self.asked[event.op]
+            self.to_come.setdefault(_again(asked), []).append(asked)
+
     def on_deliver(self, event: Deliver) -> None:
         if event.group is None or not event.queue.startswith(RETRY) or self.excused:
             return
         again = (event.group, event.message, event.times or 0)
         self.came.setdefault(again, event.t)
-        asked = [back for back in self.asked.values() if _again(back) == again and self.level_of(back, back.times)]
+        asked = [back for back in self.to_come.get(again, ()) if self.level_of(back, back.times)]
         self.judged += 1
         what = f"{event.message} came to {event.group} from {event.queue}, sent back {again[2]} times"
         if not asked:
