@@ -23,6 +23,7 @@ from pairproof.chaos.labs.real.addresses import LinkPorts
 from pairproof.chaos.labs.real.bench import Bench
 from pairproof.chaos.labs.real.evidence import OBSERVER, Evidence
 from pairproof.chaos.labs.real.keeper import Keeper
+from pairproof.chaos.labs.real.last_words import last_words
 from pairproof.chaos.labs.real.leases import Leases
 from pairproof.chaos.labs.real.links import LinkTap
 from pairproof.chaos.labs.real.nodes import RealNode
@@ -241,6 +242,6 @@ class DockerBench(Bench):
 
 
 def _last(container: Container) -> str:
-    """The last line that a container has said."""
-    said = container.logs().strip().splitlines()
-    return f"and said last: {said[-1]}" if said else "and said nothing"
+    """What a container has said last."""
+    said = last_words(container.logs())
+    return f"and said last: {said}" if said else "and said nothing"

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pairproof.chaos.labs.real.last_words import last_words
 from pairproof.chaos.plan import MAIN, OWN, Address, Cause, Command, Fork, Net, NodePlan, Program, Status, View
 from pairproof.harness.errors import LabError, UsageError
 
@@ -203,8 +204,7 @@ class RealNode:
 
     def log_tail(self, lines: int = 1) -> str:
         """The last lines that its process wrote, in one."""
-        said = self.lives_said().strip().splitlines()[-lines:]
-        return " | ".join(said) or "it said nothing"
+        return last_words(self.lives_said(), lines) or "it said nothing"
 
     def provide(self) -> None:
         """Put into a fresh store what an operator does before a node's first start; durable."""
