@@ -120,11 +120,17 @@ SEARCH = [
 ]
 
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=["set", "files"])
+def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The first finding of a search under settings that searches draw, too."""
     runs = tmp_path_factory.mktemp("runs")
-    assert main([*SEARCH, "--runs", str(runs), *SETTINGS]) == 1
+    brought = SETTINGS
+    if request.param == "files":
+        master, slave = runs / "master.conf", runs / "slave.conf"
+        master.write_text("flushDiskType=SYNC_FLUSH\nhaTransferBatchSize=512\n")
+        slave.write_text("brokerRole=SLAVE\nbrokerId=1\nflushDiskType=SYNC_FLUSH\n")
+        brought = ["--master-conf", str(master), "--slave-conf", str(slave), *SETTINGS[2:]]
+    assert main([*SEARCH, "--runs", str(runs), *brought]) == 1
     return next(runs.glob("*/findings/0001.json"))
 
 
