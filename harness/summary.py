@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pairproof.harness import floors
+from pairproof.harness import floors, registry
 from pairproof.harness import judge as judging
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.floors import Floor
@@ -102,9 +102,10 @@ class Summary(NamedTuple):
         """The promises that every user counts on and that no trial judged, each with what it takes to judge it."""
         verdicts = self.verdicts if self.trials else {}
         idle = [law for law in sorted(verdicts) if verdicts[law] in (Verdict.VACUOUS, Verdict.NOT_APPLICABLE)]
+        known = registry.names("laws")
         return [
             f"{law.id} was judged in no trial ({verdicts[law.id]}): it takes {law.applies_with}"
-            for law in judging.laws(idle)
+            for law in judging.laws(each for each in idle if each in known)
             if law.applies_with
         ]
 

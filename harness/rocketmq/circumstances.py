@@ -87,6 +87,14 @@ def just_started(events: Sequence[Event], violation: Violation) -> bool:
     return bool(starts) and violation.t - starts[-1] < JUST_NS
 
 
+def lost_power(events: Sequence[Event], violation: Violation) -> bool:
+    """The broker concerned had lost its machine's power, and was not up since."""
+    node = next((each.node for each in events if each.seq == violation.seq), None)
+    lives = [each for each in events if each.node == node and each.kind in ("start", "crash")]
+    before = [each.f for each in lives if each.seq < violation.seq]
+    return before[-1:] == ["machine"]
+
+
 def _has(events: Sequence[Event], violation: Violation, which: tuple[str, ...]) -> bool:
     link = next((each.link for each in events if each.seq == violation.seq), None)
     return any(odd in which and link in (None, each.link) for each, odd in _reports(events, violation.seq))
@@ -134,4 +142,5 @@ CIRCUMSTANCES = {
     "file-sizes-differ": file_sizes_differ,
     "slave-changed": slave_changed,
     "just-started": just_started,
+    "lost-power": lost_power,
 }

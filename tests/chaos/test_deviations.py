@@ -123,6 +123,7 @@ def test_versions_differ_in_what_is_known_of_them() -> None:
     assert real == old
     assert old - new == {
         "bare-connection-counts", "failed-flush-acknowledged", "first-report-believed", "silent-master-kept",
+        "torn-backup-refused",
     }  # fmt: skip
     assert new - old == {
         "delete-topic-fails",

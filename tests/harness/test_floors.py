@@ -102,7 +102,11 @@ def test_floors_survive_in_facts_and_odd_facts_are_no_floors() -> None:
 
 def test_floors_are_demanded_of_a_profile_s_own_counts_only() -> None:
     def explored(**bounds: Any) -> list[Floor]:
-        return Explorer(SIM, REFERENCE, PROFILES[PROOF]._replace(counts={"machine": 1}), "s", (), **bounds).run().floors
+        found = (
+            Explorer(SIM, REFERENCE, PROFILES[PROOF]._replace(counts={"machine": 1}), "s", (), **bounds).run().floors
+        )
+        assert found[0].what == floors.REPLICATED
+        return found[1:]
 
     assert explored() and explored(trials=1) == [] == explored(seconds=0)
 

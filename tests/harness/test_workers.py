@@ -222,18 +222,27 @@ def test_a_violation_is_told_before_a_lab_that_failed(
     assert main([*CHECK, "--jobs", "2", "--trials", "12", "--target", "reference+rounds_start"]) == 1
 
 
-@pytest.mark.parametrize(("wrong", "code"), [("cannot", 2), ("fail", 4)])
-def test_check_ends_where_nobody_can_go_on(
-    wrong: str, code: int, held: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+def test_check_goes_on_where_one_schedule_is_refused(
+    held: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (held / wrong).touch()
+    (held / "cannot").touch()
+    assert main([*CHECK, "--jobs", "2", "--trials", "6"]) == 0
+    assert "1 schedule of the searches refused: that cannot be done here" in capsys.readouterr().out
+    assert only_run(tmp_path).facts["refused"] == ["1 schedule of the searches refused: that cannot be done here"]
+
+
+def test_check_ends_where_nobody_can_go_on(
+    held: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (held / "fail").touch()
     # The process that is not asked for a trial any more is closed, too.
     import pairproof.harness.commands.options  # noqa: F401 - the range of --jobs is read when this is imported
 
     monkeypatch.setattr("pairproof.harness.workers.MAX_JOBS", 1)
-    assert main([*CHECK, "--jobs", "2", "--trials", "6"]) == code
-    assert capsys.readouterr().err.splitlines()[-1].endswith(("the lab burns", "that cannot be done here"))
+    assert main([*CHECK, "--jobs", "2", "--trials", "6"]) == 4
+    assert capsys.readouterr().err.splitlines()[-1].endswith("the lab burns")
     assert only_run(tmp_path).facts["state"] == "failed"
     assert held_lab.pids(held, "closed") == held_lab.pids(held, "opened")
 

@@ -123,8 +123,8 @@ class SimDisk:
         self.lies: list[Trouble] = []
         self.full: list[Trouble] = []
         self.read_only: list[Trouble] = []
-        self.room: Callable[[], int] = lambda: STORE_BYTES
-        """How many bytes it may hold."""
+        self.capacity: Callable[[], int] | None = None
+        """How many bytes it may hold; None: as many as it is given."""
         self._made = 0
         """Bytes of files since it was known how many it holds, and those: what it holds at most."""
 
@@ -194,10 +194,10 @@ class SimDisk:
 
     def _take_room(self, size: int) -> None:
         self._made += size
-        if self._made > STORE_BYTES:
+        if self._made > STORE_BYTES and self.capacity is not None:
             self._made = self.used() + size
-            if self._made > (room := self.room()):
-                raise Overgrown(f"it grows without bound: its store needs more than {room:,} bytes")
+            if self._made > (most := self.capacity()):
+                raise Overgrown(f"it grows without bound: its store needs more than {most:,} bytes")
 
     # What its operator does.
 

@@ -66,7 +66,7 @@ class World:
             self._make_uneven()
         self.processes = tuple(each.name for each in plan.nodes)
         for name in self.processes:
-            self.hosts[name].disk.room = lambda: max(STORE_BYTES, STORED_A_BYTE * self.network.asked)
+            self.hosts[name].disk.capacity = lambda: max(STORE_BYTES, STORED_A_BYTE * self.network.asked)
         self._next_look = MOST_RECORDED
         """How many events there will be when the next look is due at whether they are too many."""
         self.evidence.addresses = found.addresses

@@ -24,6 +24,7 @@ class HaFileSize(Law):
     promise = "A slave whose files have another size than its master's stops copying and stores nothing unreadable."
     source = "MappedFileQueue; HAService.HAClient stores whatever comes"
     needs = frozenset({"config", "start", "connect", "close", "audit"})
+    timed = True
 
     def begin(self) -> None:
         self.stopped: dict[str, str] = {}
@@ -47,6 +48,7 @@ class HaFileSize(Law):
                 event,
                 f"{slave} connects again after it closed {self.stopped[slave]}: its {SETTING} is "
                 f"{self.ledger.setting(slave, SETTING)}, the master's {self.ledger.setting(MASTER, SETTING)}",
+                since=None,
             )
 
     def on_close(self, event: Close) -> None:
@@ -68,7 +70,7 @@ class HaFileSize(Law):
         self.judged += 1
         # The end of a log in the middle of a record is no matter of files.
         if event.status == "broken" and event.whole_to is not None and event.whole_to + self._largest() < event.hi:
-            self.violate(event, f"{node}'s log stops being whole at {event.whole_to}: {event.detail}")
+            self.violate(event, f"{node}'s log stops being whole at {event.whole_to}: {event.detail}", since=None)
 
     def _largest(self) -> int:
         """No record is larger than a file of the master's."""

@@ -17,7 +17,7 @@ from pairproof.chaos.labs.real import session
 from pairproof.chaos.rocketmq.install import JARS
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.reference import TARGET
-from pairproof.harness import judge, resolve
+from pairproof.harness import deviations, judge, resolve
 from pairproof.harness.ports import Target
 from pairproof.harness.schedule import Op
 from pairproof.harness.trial import Trial
@@ -148,6 +148,31 @@ def test_what_nobody_can_do_to_a_real_broker_is_skipped_with_the_reason(lab: Pro
     assert not violated(trial) and not trial.faults
     assert len(trial.skipped) == len(names)
     assert trial.skipped[0] == "disk_stall: master has no seam for its flushes: it does not obey the lab there"
+
+
+def test_a_table_and_a_backup_that_a_power_loss_tore_keep_4_9_7_from_starting_which_is_known(lab: ProcessLab) -> None:
+    """What honest ext4 leaves now and then: an empty table, and a backup of zeros."""
+    made = lab.open(rocketmq.V4, rocketmq.V4.settings({"brokerRole": "ASYNC_MASTER"}), "torn")
+    made.warm_up()
+    made.on_nodes.crash_machine("master", "all")
+    store = made.nodes["master"].store
+    assert store is not None
+    table = store.path / "config" / "consumerOffset.json"
+    backup = table.with_name(f"{table.name}.bak")
+    table.write_bytes(b"")
+    backup.write_bytes(bytes(21))
+    made.on_nodes.restart("master")
+    backup.unlink()
+    made.settle()
+    events = made.recorder.events
+    (abort,) = [event for event in events if event.kind == "abort"]
+    words = "Failed | com.alibaba.fastjson.JSONException: syntax error, expect {, actual EOF, pos 21"
+    assert str(abort.detail).startswith("exited 253, and said last: ") and words in str(abort.detail)
+    judged = judge.judge(events, judge.laws(["node-lives"]), lab.observes(rocketmq.V4))
+    (lives,) = deviations.sorted_out(judged, events, deviations.of(rocketmq.V4))
+    assert lives.verdict is not Verdict.VIOLATED and set(lives.deviations) == {"torn-backup-refused"}
+    # Without the backup it starts, with an empty table.
+    assert [event.f for event in events if event.kind == "mark"][-2:] == ["converged", "end"]
 
 
 def test_a_broker_that_does_not_load_its_own_store_is_a_finding_and_its_words_are_kept(lab: ProcessLab) -> None:
