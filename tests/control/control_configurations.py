@@ -102,9 +102,9 @@ def drawn(seed: str, number: int) -> tuple[dict[str, dict[str, object]], list[st
     return files, typed
 
 
-def brought(files: dict[str, dict[str, object]], typed: list[str]) -> Any:
-    """The reference under them, as the commands read them."""
-    target: Any = resolve.target("reference")
+def brought(name: str, files: dict[str, dict[str, object]], typed: list[str]) -> Any:
+    """The target of that name under them, as the commands read them."""
+    target: Any = resolve.target(name)
     with TemporaryDirectory() as folder:
         paths = {side: Path(folder) / f"{side}.conf" for side in files}
         for side, path in paths.items():
@@ -131,10 +131,10 @@ def schedules(seed: str, number: int, trials: int) -> list[tuple[str, Schedule]]
     return found
 
 
-def play(folder: Path, seed: str, number: int, trials: int) -> dict[str, Any]:
+def play(folder: Path, name: str, seed: str, number: int, trials: int) -> dict[str, Any]:
     """One configuration; its file's contents."""
     files, typed = drawn(seed, number)
-    target = brought(files, typed)
+    target = brought(name, files, typed)
     alarms, true, refused = Counter[str](), Counter[str](), Counter[str]()
     replicated, played = Counter[bool | None](), 0
     for place, (origin, schedule) in enumerate(schedules(seed, number, trials)):
@@ -146,7 +146,7 @@ def play(folder: Path, seed: str, number: int, trials: int) -> dict[str, Any]:
             continue
         except Exception as why:
             trial = Trial(place, origin, schedule, [], [])
-            _keep(folder, number, alarms, trial, "raised", repr(why), traceback=traceback.format_exc())
+            _keep(folder, name, number, alarms, trial, "raised", repr(why), traceback=traceback.format_exc())
             continue
         played += 1
         replicated[SYSTEM.replicated(trial.events)] += 1
@@ -154,19 +154,21 @@ def play(folder: Path, seed: str, number: int, trials: int) -> dict[str, Any]:
             if each.violations[0].text.startswith(LEVELS):
                 true[each.law] += 1
                 continue
-            _keep(folder, number, alarms, trial, each.law, each.violations[0].text)
+            _keep(folder, name, number, alarms, trial, each.law, each.violations[0].text)
     return {
         "master": files["master"], "slave": files["slave"], "set": typed, "trials": played, "refused": dict(refused),
         "replicated": replicated[True], "alarms": dict(alarms), "true of it": dict(true),
     }  # fmt: skip
 
 
-def _keep(folder: Path, number: int, alarms: Counter[str], trial: Trial, law: str, text: str, **more: str) -> None:
+def _keep(
+    folder: Path, name: str, number: int, alarms: Counter[str], trial: Trial, law: str, text: str, **more: str
+) -> None:
     alarms[law] += 1
     if alarms[law] > 1:
         return
     path = folder / f"{number:04d}-{law}.json"
-    found = Finding(law, text, "reference", LAB.name, trial.number, trial.number, trial.schedule,
+    found = Finding(law, text, name, LAB.name, trial.number, trial.number, trial.schedule,
                     len(trial.schedule.ops))  # fmt: skip
     atomic.write_json(path, {**finding_json(found, path), **more})
     print(f"ALARM {path}: {law}: {text}", flush=True)
@@ -180,6 +182,7 @@ def main() -> int:
     options.add_argument("--seed", required=True, help="Decides all: take a fresh one for a fresh sample.")
     options.add_argument("--out", type=Path, required=True, help="Folder for results and alarms.")
     options.add_argument("--part", type=Part.parse, default=Part(0, 1), help="i/k: every k-th, from the i-th.")
+    options.add_argument("--target", default="reference", help="Another target: reference+MUTANT raises alarms.")
     given = options.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     found = []
@@ -187,7 +190,7 @@ def main() -> int:
         for number in given.part.numbers(given.configurations, 0):
             path = given.out / f"{number:04d}.json"
             if not path.exists():
-                atomic.write_json(path, play(given.out, given.seed, number, given.trials))
+                atomic.write_json(path, play(given.out, given.target, given.seed, number, given.trials))
             found.append(json.loads(path.read_text(encoding="utf-8")))
     alarms = Counter(law for each in found for law in each["alarms"])
     trials, refused = sum(each["trials"] for each in found), sum(sum(each["refused"].values()) for each in found)
