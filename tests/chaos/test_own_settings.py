@@ -18,7 +18,7 @@ from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.schedule import Args, Schedule
 from pairproof.harness.search import shrink
 
-DRAWN = 400
+DRAWN = 120
 CONFIGURATIONS: list[list[str]] = [
     *(["rocketmqVersion=" + version] for version in ("4.4.0", "4.9.2", "4.9.7", "5.5.0")),
     ["slave.rocketmqVersion=4.4.0", "master.rocketmqVersion=4.9.7"],
@@ -71,7 +71,7 @@ def test_operations_are_for_the_slaves_that_the_trial_has() -> None:
     assert "slave" in names and not names & {"slave2", "slave3", "ha2", "ha3"}
 
 
-@pytest.mark.parametrize("typed", [["rocketmqVersion=4.4.0"], ["lab.slaves=2"], ["lab.slaves=0"]], ids=" ".join)
+@pytest.mark.parametrize("typed", [["rocketmqVersion=4.4.0"], ["lab.slaves=0"]], ids=" ".join)
 def test_a_documented_setting_lets_every_search_come_to_its_end(typed: list[str]) -> None:
     found = Explorer(resolve.lab("sim"), _under(*typed), profile("broad"), "a", (), trials=40).run()
     assert found.trials >= 40 and found.by_origin.keys() >= {"sweep", "pairs", "corpus"}
