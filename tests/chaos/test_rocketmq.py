@@ -14,7 +14,6 @@ from pairproof.chaos.rocketmq import configuration, install
 from pairproof.chaos.rocketmq.install import JARS, V4
 from pairproof.chaos.rocketmq.programs import JavaProgram, NameServerProgram, ReferenceProgram
 from pairproof.chaos.targets import rocketmq
-from pairproof.chaos.targets.reference import TARGET
 from pairproof.chaos.targets.rocketmq import RocketMQTarget
 from pairproof.harness import deviations, registry, resolve
 from pairproof.harness.abilities import Hosted, lacking
