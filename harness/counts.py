@@ -14,6 +14,11 @@ MAX_REASONS, OTHER_REASONS = 20, "other reasons"
 """Reasons of refused schedules that are counted apart."""
 
 
+def refuse(refused: Counter[str], why: str) -> None:
+    """Count a schedule that was not played. ``refused``: by the reason."""
+    refused[why if why in refused or len(refused) < MAX_REASONS else OTHER_REASONS] += 1
+
+
 class Counts:
     """Bounded by laws, searches, states and kinds of fault. ``tally`` counts the trials of ``searches`` only."""
 
@@ -40,10 +45,6 @@ class Counts:
     def searched(self) -> int:
         """Trials of the searches: without those of the corpus and of shrinking."""
         return sum(self.by_origin[each] for each in self._searches)
-
-    def refuse(self, trial: Trial) -> None:
-        """Count a schedule that was not played."""
-        self.refused[trial.refused if len(self.refused) < MAX_REASONS else OTHER_REASONS] += 1
 
     def count(self, trial: Trial) -> None:
         """Add a trial that was measured."""

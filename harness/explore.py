@@ -23,7 +23,7 @@ from pairproof.harness import judge as judging
 from pairproof.harness import resolve, slices
 from pairproof.harness.budget import Allowance, Budget
 from pairproof.harness.cause import violated
-from pairproof.harness.counts import Counts
+from pairproof.harness.counts import Counts, refuse
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.finding import Small, findings_of, smallest
 from pairproof.harness.interpreter import Laws, run_trial
@@ -213,7 +213,7 @@ class Explorer:
         for trial in self._played(parts):
             origin = trial.origin
             if trial.refused:
-                self._counts.refuse(trial)
+                refuse(self._counts.refused, trial.refused)
                 self._check_played(REFUSED)
                 continue
             self._take(trial._replace(number=next(self._numbers)))

@@ -154,12 +154,7 @@ def scheduled(target: Target, schedule: Schedule) -> Schedule:
     """A schedule of a search under what was brought: its settings are :func:`fitted`, and its operations are for the
     nodes and links that the trial then has."""
     settings = fitted(target, schedule.settings)
-    if settings is schedule.settings:
-        return schedule
-    within = system_of(target).within
-    return schedule._replace(
-        settings=settings, ops=tuple(op._replace(args=within(op.args, settings)) for op in schedule.ops)
-    )
+    return schedule if settings is schedule.settings else system_of(target).under(schedule, settings)
 
 
 def brought(target: Target) -> Brought | None:

@@ -137,6 +137,11 @@ class System:
         """``args`` with a similar place in place of each that a trial with these settings does not have."""
         return {key: _first(value) if key in PLACED else value for key, value in args.items()}
 
+    def under(self, schedule: Schedule, settings: Args) -> Schedule:
+        """The schedule under other settings; what it does to a slave that is no more, it does to the first one."""
+        ops = tuple(op._replace(args=self.within(op.args, settings)) for op in schedule.ops)
+        return schedule._replace(settings=settings, ops=ops)
+
     def is_whole(self, settings: Args) -> bool:
         """Whether a trial with these settings has what operations of cluster trials need (``Drawn.whole``)."""
         return False

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pairproof.harness import deviations, resolve
 from pairproof.harness.campaign.plan import Bench, Chunk, Plan, bench
 from pairproof.harness.cause import violated
+from pairproof.harness.counts import refuse
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import CorruptRun
 from pairproof.harness.finding import Small, findings_of, smallest
@@ -85,7 +86,7 @@ def play_chunk(plan: Plan, folder: str, about: About, chunk: Chunk) -> Told:
     with rare_collection():
         for trial in _trials(found, plan, chunk):
             if trial.refused:
-                refused[trial.refused] += 1
+                refuse(refused, trial.refused)
                 continue
             assert trial.measured is not None
             replicated[trial.measured.replicated] += 1

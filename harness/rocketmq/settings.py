@@ -140,6 +140,13 @@ def keeps_connections(master: Settings, slave: Settings) -> bool:
     return longest < min(int(each.get(HOUSEKEEPING, DEFAULTS[HOUSEKEEPING])) for each in (master, slave))
 
 
+def can_replicate(master: Settings, slave: Settings) -> bool:
+    """Whether such a pair replicates where nothing is wrong: its connections last, and its files have one size."""
+    size = "mappedFileSizeCommitLog"
+    alike = int(master.get(size, DEFAULTS[size])) == int(slave.get(size, DEFAULTS[size]))
+    return alike and keeps_connections(master, slave)
+
+
 def memory(settings: Settings) -> int | None:
     """How far behind the end of its log a node takes messages to be in memory, bytes; None where nobody knows."""
     ratio, total = int(settings.get("accessMessageInMemoryMaxRatio", RATIO)), settings.get("totalMemory")

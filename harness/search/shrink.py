@@ -94,13 +94,13 @@ def _without(schedule: Schedule, at: int) -> Iterator[Schedule]:
 def _simpler(system: System, schedule: Schedule, fails: StillFails, own: Collection[str]) -> Schedule:
     defaults = {name: value for name, value in _defaults(system).items() if name not in own}
     for settings in _fewer(schedule.settings, defaults):
-        candidate = _under(system, schedule, system.fit(settings, own))
+        candidate = system.under(schedule, system.fit(settings, own))
         if len(candidate.settings) < len(schedule.settings) and fails(candidate):
             schedule = candidate
     drawn = [name for name, value in schedule.settings.items() if _is_drawn(system, defaults, name, value)]
     for name in (each for each in drawn if each not in own):
         for settings in _simpler_settings(schedule.settings, name, defaults):
-            candidate = _under(system, schedule, system.fit(settings, own))
+            candidate = system.under(schedule, system.fit(settings, own))
             shorter = len(candidate.settings) <= len(schedule.settings) and candidate.settings != schedule.settings
             if shorter and fails(candidate):
                 schedule = candidate
@@ -113,13 +113,6 @@ def _simpler(system: System, schedule: Schedule, fails: StillFails, own: Collect
                 schedule = candidate
                 break
     return schedule
-
-
-def _under(system: System, schedule: Schedule, settings: Args) -> Schedule:
-    """The schedule under other settings; what it does to a slave that is no more, it does to the first one."""
-    return schedule._replace(
-        settings=settings, ops=tuple(op._replace(args=system.within(op.args, settings)) for op in schedule.ops)
-    )
 
 
 def _defaults(system: System) -> Args:

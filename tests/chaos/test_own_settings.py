@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from pairproof.harness import resolve
 from pairproof.harness.commands.main import main
+from pairproof.harness.counts import MAX_REASONS, OTHER_REASONS, refuse
 from pairproof.harness.explore import Explorer
 from pairproof.harness.profiles import profile
 from pairproof.harness.rocketmq import swarm, whole
@@ -218,3 +220,10 @@ def test_a_campaign_of_a_pair_that_never_replicates_is_not_green(
 def test_what_a_configuration_does_by_itself_is_remarked(typed: list[str], says: list[str]) -> None:
     remarks = _under(*typed).brought.remarks
     assert len(remarks) == len(says) and all(part in remark for part, remark in zip(says, remarks, strict=True))
+
+
+def test_reasons_of_refusals_are_bounded_and_a_known_one_counts_on() -> None:
+    refused = Counter[str]()
+    for why in [*map(str, range(MAX_REASONS + 5)), "0"]:
+        refuse(refused, why)
+    assert refused["0"] == 2 and refused[OTHER_REASONS] == 5 and len(refused) == MAX_REASONS + 1

@@ -20,7 +20,7 @@ from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 from pairproof.harness.rocketmq.laws.live_newcomers import is_crowd
 from pairproof.harness.rocketmq.places import HA_LINKS, MASTER, SLAVES
-from pairproof.harness.rocketmq.settings import keeps_connections
+from pairproof.harness.rocketmq.settings import can_replicate
 
 RECONNECT_MS = 5_000
 SLACK_MS = 1_000
@@ -114,11 +114,8 @@ class HaAdmitsSlave(Law):
 
     def _is_told(self, slave: str) -> bool:
         """Whether its settings alone lead it to the master, and let it replicate."""
-        config, size = self.ledger.config, "mappedFileSizeCommitLog"
-        own, master = config.get(slave, {}), config.get(MASTER, {})
-        if not own.get("haMasterAddress") or not keeps_connections(master, own):
-            return False
-        return self.ledger.setting(slave, size) == self.ledger.setting(MASTER, size)
+        own, master = self.ledger.config.get(slave, {}), self.ledger.config.get(MASTER, {})
+        return bool(own.get("haMasterAddress")) and can_replicate(master, own)
 
     def _finds_master(self, slave: str) -> bool:
         """Whether its last connect did not lead it to somebody else in the master's place."""

@@ -33,7 +33,7 @@ from pairproof.harness.rocketmq.kinds.log import Append, Audit
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.ledger import HOSTILE
 from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import Settings, creates_topics, keeps_connections
+from pairproof.harness.rocketmq.settings import Settings, can_replicate, creates_topics
 
 POLL_MS = 1_000
 """One select of an HA thread."""
@@ -204,11 +204,8 @@ class LiveConverges(Law):
 
         And whether their files have one size: if not, the slave must not copy (``ha-file-size``).
         """
-        setting = self.ledger.setting
-        if setting(slave, "mappedFileSizeCommitLog") != setting(MASTER, "mappedFileSizeCommitLog"):
-            return False
         config = self.ledger.config
-        return keeps_connections(config.get(MASTER, {}), config.get(slave, {}))
+        return can_replicate(config.get(MASTER, {}), config.get(slave, {}))
 
     def _judge_missing(self, slaves: list[str], settled: Event, since: int) -> None:
         took = (settled.t - since) / MS
