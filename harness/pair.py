@@ -216,10 +216,9 @@ class Pair:
         if others := [each for each in laws if each != finding.law]:
             told.append(f"the same program violates: {', '.join(others)}")
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            atomic.write_json(path, finding_json(finding, path))
-        except (OSError, PairproofError) as why:
-            reason = why.strerror if isinstance(why, OSError) else str(why).partition("; ")[0]
+            atomic.put_json(self.folder, path.name, finding_json(finding, path))
+        except PairproofError as why:
+            reason = str(why).partition("; ")[0]
             return Broken("\n".join([*told, f"it could not be kept: {reason}"]), finding, path)
         if finding.law in self.own:
             told.append("run the test again to replay it: only this test knows the law")

@@ -156,7 +156,7 @@ def read(runs: Sequence[RunInput], table: str) -> pa.Table:
     ]
     for run in runs:
         for part in run.parts[table]:
-            rows = read_rows(part).select(names)
+            rows = read_rows(part, run.run).select(names)
             for fact in ("target", "lab"):
                 rows = rows.append_column(fact, pa.repeat(run.facts[fact], len(rows)))
             pieces.append(rows)
@@ -179,7 +179,7 @@ def of_trials(
     for run in runs:
         for part in run.parts[table] if run.run in by_run else ():
             if (run.run, part.name) not in without:
-                rows = read_rows(part, by_run[run.run]).select(names)
+                rows = read_rows(part, run.run, by_run[run.run]).select(names)
                 pieces.append(rows if at_most is None else rows.filter(pc.less(rows["seq"], at_most)))
     return pa.concat_tables(pieces).sort_by([(key, "ascending") for key in ("run", "trial", "seq") if key in names])
 

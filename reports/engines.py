@@ -14,7 +14,7 @@ from pairproof.harness.errors import CorruptRun
 from pairproof.reports import counting, java
 from pairproof.reports.counting import Tables
 from pairproof.reports.errors import NoJava
-from pairproof.reports.inputs import Corrupt, RunInput
+from pairproof.reports.inputs import Corrupt, RunInput, unreadable
 from pairproof.reports.measures import SPARK
 
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ def _piece(piece: RunInput, judging: bool) -> Answer:
         return counting.counted(piece, judging), {}
     except CorruptRun as why:
         return {}, {piece.run: str(why)}
+    except (ArithmeticError, LookupError, TypeError, ValueError) as why:
+        return {}, {piece.run: unreadable(why)}
 
 
 def _counted(task: tuple[list[RunInput], bool]) -> tuple[dict[str, bytes], dict[str, str]]:

@@ -5,16 +5,19 @@ out. Only facts, findings and the footers of parts are read here; a damaged page
 which says so. Reading itself is :class:`~pairproof.harness.runs.reader.RunReader`'s business.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from pairproof.harness.errors import CorruptRun
+from pairproof.harness.errors import CorruptRun, PairproofError
 from pairproof.harness.runs import schema
 from pairproof.harness.runs.reader import RunReader
 from pairproof.reports import scenarios
 
+MAX_REASON = 120
+
 Facts = dict[str, Any]
+Done = TypeVar("Done")
 
 
 class RunInput(NamedTuple):
@@ -60,7 +63,47 @@ def open_runs(folders: Iterable[Path]) -> tuple[list[RunInput], list[Corrupt]]:
             found[run.run] = run
         except CorruptRun as error:
             corrupt.append(Corrupt(str(folder), str(error)))
+        except PairproofError:
+            raise
+        except Exception as error:
+            corrupt.append(Corrupt(str(folder), unreadable(error)))
     return list(found.values()), corrupt
+
+
+def unreadable(error: Exception) -> str:
+    """Why a run is left out whose files are not what a run writes, as far as an unforeseen error tells."""
+    told = " ".join(str(error).split())[:MAX_REASON]
+    return f"it holds what no run writes ({type(error).__name__}: {told}); record the run again"
+
+
+def without_spoilt(
+    runs: Sequence[RunInput], corrupt: Sequence[Corrupt], do: Callable[[Sequence[RunInput], Sequence[Corrupt]], Done],
+    alone: Callable[[RunInput], object],
+) -> Done:  # fmt: skip
+    """What ``do`` makes of the runs. Where an unforeseen error ends it, each run that has one ``alone`` is left out,
+    and it is done again: one run must not spoil the others."""
+    try:
+        return do(runs, corrupt)
+    except (PairproofError, OSError, MemoryError):
+        raise
+    except Exception:
+        spoilt = {run.run: why for run in runs if (why := _spoils(run, alone))}
+        if not spoilt:
+            raise
+    left = [run for run in runs if run.run not in spoilt]
+    known = [*corrupt, *(Corrupt(str(run.folder), spoilt[run.run]) for run in runs if run.run in spoilt)]
+    check_some(left, known)
+    return do(left, known)
+
+
+def _spoils(run: RunInput, alone: Callable[[RunInput], object]) -> str:
+    try:
+        alone(run)
+    except CorruptRun as why:
+        return str(why)
+    except Exception as why:
+        return unreadable(why)
+    return ""
 
 
 def check_some(runs: Sequence[RunInput], corrupt: Sequence[Corrupt]) -> None:

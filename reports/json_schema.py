@@ -46,8 +46,8 @@ BY_HAND: dict[str, Schema] = {
     "laws": {"id": TEXT, "promise": TEXT, "source": TEXT, "needs": TEXTS},
     "corrupt": {"folder": TEXT, "reason": TEXT},
     "trials": {
-        "run": TEXT, "trial": NUMBER, "origin": TEXT, "seed": TEXT, "events": NUMBER, "scenario": TEXT,
-        "judged": NUMBER, "violated": TEXTS, "unknown": TEXTS, "schedule": OBJECT,
+        "number": NUMBER, "run": TEXT, "trial": NUMBER, "origin": TEXT, "seed": TEXT, "events": NUMBER,
+        "scenario": TEXT, "judged": NUMBER, "violated": TEXTS, "unknown": TEXTS, "schedule": OBJECT,
     },
 }  # fmt: skip
 """Rows that no table declares."""

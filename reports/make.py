@@ -5,7 +5,9 @@ The files are report.json, junit.xml and summary.md. What counts is an engine (:
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -45,6 +47,15 @@ OWN = (*(f"{page}.html" for page in PAGES), "report.json", "junit.xml", "summary
 """What a report consists of; an earlier report's are replaced once a new one is written."""
 
 Said = Callable[[str], None]
+
+
+class Asked(NamedTuple):
+    """What a report is to tell, see :func:`make_report`."""
+
+    rejudge: bool
+    compare: bool
+    strength: Row
+    said: Said
 
 
 class Made(NamedTuple):
@@ -101,21 +112,39 @@ def make_report(
     Raises UsageError for a folder that does not exist, SparkFailed if the job fails, CorruptRun if no folder can be
     read: nothing is written then. Other damaged folders are left out and named in the report.
     """
-    # The templates are imported only where they are used.
-    from pairproof.reports import pages
-
-    strength = power.read(power_file)
+    asked = Asked(rejudge, compare, power.read(power_file), said)
     replacing.check(out)
     folders = list(folders)
     if len(folders) > 1:
         said("reading run folders")
+
+    def made(runs: Sequence[RunInput], corrupt: Sequence[Corrupt]) -> Made:
+        counted = engines.count(engine, master, runs, rejudge, said)
+        with replacing.replaced(out, OWN) as new:
+            report = _written(counted, corrupt, asked, new)
+        return Made(out, report, out / "index.html", counted.without_spark)
+
+    def alone(run: RunInput) -> None:
+        with TemporaryDirectory(prefix="pairproof-report-") as new:
+            _written(engines.here([run], rejudge), (), asked._replace(compare=False), Path(new))
+
     runs, corrupt = inputs.open_runs(folders)
     inputs.check_some(runs, corrupt)
-    counted = engines.count(engine, master, runs, rejudge, said)
-    measured, runs, corrupt = counted.tables, counted.runs, [*corrupt, *counted.corrupt]
+    found = inputs.without_spoilt(runs, corrupt, made, alone)
+    summary.append(summary.text(found.report))
+    return found
+
+
+def _written(counted: engines.Counted, corrupt: Sequence[Corrupt], asked: Asked, new: Path) -> Report:
+    """The report of what was counted, and of the folders that were left out; its files are in the folder ``new``."""
+    # The templates are imported only where they are used.
+    from pairproof.reports import pages
+
+    said = asked.said
+    measured, runs, corrupt = dict(counted.tables), counted.runs, [*corrupt, *counted.corrupt]
     inputs.check_some(runs, corrupt)
     by_search, kept_rows, unreadable = (measured.pop(name) for name in ("by_search", "kept", counting.UNREADABLE))
-    report = model.assemble(runs, corrupt, measured, rejudge)
+    report = model.assemble(runs, corrupt, measured, asked.rejudge)
     said("histories of findings")
     of_findings = model.wanted_trials(report.findings)
     shown = kept.chosen(kept_rows.to_pylist(), report.scenarios, set(of_findings), MAX_EVENTS)
@@ -124,26 +153,28 @@ def make_report(
     measured["timelines"] = counting.of_trials(runs, "history", wanted, MAX_EVENTS, left_out)
     measured["verdicts"] = counting.of_trials(runs, "verdicts", wanted)
     trials = counting.of_trials(runs, "trials", wanted)
-    if compare:
+    if asked.compare:
         report = report._replace(compared=_compared(runs, corrupt, by_search, report.findings))
     said("writing pages")
-    report = _completed(report, trials, strength, shown, measured["verdicts"].to_pylist())
-    with replacing.replaced(out, OWN) as new:
-        pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), new, strength)
-        _write_tables(measured, report, new / "tables")
-        told = _write_files(report, new)
-    summary.append(told)
-    return Made(out, report, out / "index.html", counted.without_spark)
+    report = _completed(report, trials, asked.strength, shown, measured["verdicts"].to_pylist())
+    pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), new, asked.strength)
+    _write_tables(measured, report, new)
+    _write_files(report, new)
+    return report
 
 
 def assembled(folders: Iterable[Path]) -> Report:
-    """What runs came to, counted in this process: nothing judged again, no pages."""
+    """What runs came to, counted in this process: nothing judged again, no pages. It is what ``show``, ``campaign`` and
+    ``judge`` say and end with."""
+
+    def told(runs: Sequence[RunInput], corrupt: Sequence[Corrupt]) -> Report:
+        counted = engines.here(runs, False)
+        inputs.check_some(counted.runs, known := [*corrupt, *counted.corrupt])
+        return model.assemble(counted.runs, known, counted.tables, judging=False)
+
     runs, corrupt = inputs.open_runs(folders)
     inputs.check_some(runs, corrupt)
-    counted = engines.here(runs, False)
-    corrupt += counted.corrupt
-    inputs.check_some(counted.runs, corrupt)
-    return model.assemble(counted.runs, corrupt, counted.tables, judging=False)
+    return inputs.without_spoilt(runs, corrupt, told, lambda run: told([run], ()))
 
 
 def _compared(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], rows: pa.Table, findings: Sequence[Row]) -> Row:
@@ -160,25 +191,21 @@ def _completed(
 ) -> Report:
     findings = model.with_schedules(report.findings, trials)
     schedules = {(row["run"], row["trial"]): json.loads(row["schedule"]) for row in trials.to_pylist()}
-    told = [kept.described(row, verdicts, schedules) for row in shown]
+    told = [kept.described(row, verdicts, schedules) | {"number": number} for number, row in enumerate(shown, 1)]
     return report._replace(findings=findings, trials=told, power=power.summary(strength, report.search))
 
 
-def _write_files(report: Report, out: Path) -> str:
-    """The summary, which is one of them."""
-    atomic.write_text(out / "report.json", json.dumps(report.to_json(), indent=2) + "\n")
-    junit.write(report, out / "junit.xml")
-    told = summary.text(report)
-    atomic.write_text(out / "summary.md", told)
-    return told
+def _write_files(report: Report, out: Path) -> None:
+    atomic.put_json(out, "report.json", report.to_json())
+    atomic.put(out, "junit.xml", lambda hidden: junit.write(report, hidden))
+    atomic.put_text(out, "summary.md", summary.text(report))
 
 
-def _write_tables(measured: Mapping[str, pa.Table], report: Report, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def _write_tables(measured: Mapping[str, pa.Table], report: Report, out: Path) -> None:
     verdicts = pa.array([row["verdict"] for row in report.by_run], pa.string())
     merged = {**measured, "by_run": measured["by_run"].append_column("verdict", verdicts)}
     for name, table in merged.items():
-        pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
+        atomic.put(out, f"tables/{name}.parquet", partial(pq.write_table, table, compression="zstd"))
 
 
 def histories_of(timelines: pa.Table) -> dict[tuple[str, int], list[Event]]:

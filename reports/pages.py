@@ -16,6 +16,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.kinds.text import plain
 from pairproof.harness.law_groups import grouped
 from pairproof.harness.rocketmq.autopsy import autopsy, message_of
+from pairproof.harness.runs import atomic
 from pairproof.harness.verdict import Verdict
 from pairproof.reports import (
     comparing,
@@ -86,7 +87,6 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
     """
     pages = _environment(report)
     folders = {row["run"]: Path(row["folder"]) for row in report.runs}
-    (out / "findings").mkdir(parents=True, exist_ok=True)
     laws_too = _laws_too(report)
     for finding in report.findings[:MAX_PAGES]:
         key = (finding["run"], finding["shrunk_trial"])
@@ -94,13 +94,12 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
         shown = {"others": alike} | _finding(finding, histories.get(key, ()), seen.get((*key, finding["law"])))
         shown["said"] = logs.of_trial(folders[finding["run"]], finding["shrunk_trial"])
         html = pages.get_template("finding.html").render(root="../", here="findings", **shown)
-        (out / "findings" / page_name(finding)).write_text(html, encoding="utf-8")
+        atomic.put_text(out, f"findings/{page_name(finding)}", html)
     for row in report.trials:
         html = pages.get_template("trial.html").render(
             root="../", here="trials", **_trial(row, histories.get((row["run"], row["trial"]), ()))
         )
-        (out / "trials").mkdir(exist_ok=True)
-        (out / "trials" / trial_name(row)).write_text(html, encoding="utf-8")
+        atomic.put_text(out, f"trials/{page_name(row)}", html)
     shown_by: dict[str, dict[str, Any]] = {
         "faults": _faults(report), "runs": _runs(report), "index": _index(report),
         "laws": {"groups": grouped(law["id"] for law in report.laws)},
@@ -118,18 +117,13 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
         shown_by["power"] = power.shown(strength)
     for name, shown in shown_by.items():
         html = pages.get_template(f"{name}.html").render(root="", here=name, **shown)
-        (out / f"{name}.html").write_text(html, encoding="utf-8")
+        atomic.put_text(out, f"{name}.html", html)
     return out / "index.html"
 
 
-def page_name(finding: Row) -> str:
-    """The file of a finding's page, within ``findings/``."""
-    return f"{finding['number']:03}.html"
-
-
-def trial_name(row: Row) -> str:
-    """The file of a kept trial's page, within ``trials/``."""
-    return f"{row['run']}-{row['trial']:06}.html"
+def page_name(row: Row) -> str:
+    """The file of a finding's page, within ``findings/``, or of a kept trial's, within ``trials/``."""
+    return f"{row['number']:03}.html"
 
 
 def environment() -> Environment:
@@ -147,7 +141,6 @@ def _environment(report: Report) -> Environment:
     made = environment()
     made.filters |= {"number": number, "short": short, "span": span, "when": when, "page": page_name}
     made.filters["searched"] = completeness
-    made.filters["trial_page"] = trial_name
     made.filters |= {"percent": percent, "chance": chance}
     made.filters["plain"] = lambda text: text.replace("_", " ")
     made.globals |= {

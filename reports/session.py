@@ -16,10 +16,10 @@ import warnings
 import zipfile
 from collections.abc import Iterator
 from importlib import metadata, resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pairproof.harness.campaign.code import files
 from pairproof.harness.errors import UsageError
 from pairproof.reports import java
 from pairproof.reports.errors import SparkFailed
@@ -128,18 +128,9 @@ def archive(path: Path) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
         made.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: pairproof\nVersion: {found.version}\n")
         made.writestr(f"{about}/entry_points.txt", points)
-        for name, file in _files(resources.files("pairproof"), "pairproof"):
+        for name, file in files(resources.files("pairproof"), "pairproof"):
             made.writestr(name, file.read_bytes())
     return path
-
-
-def _files(folder: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
-    for each in sorted(folder.iterdir(), key=lambda each: each.name):
-        if each.is_dir():
-            if each.name != "__pycache__":
-                yield from _files(each, f"{name}/{each.name}")
-        elif not each.name.endswith(".pyc"):
-            yield f"{name}/{each.name}", each
 
 
 @contextlib.contextmanager

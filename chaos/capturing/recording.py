@@ -100,7 +100,7 @@ class Recording:
             self._until = self.now()
             self._compare_clocks()
         try:
-            atomic.write_text(self.folder / "run.json", json.dumps(self._facts(), indent=1) + "\n", OPTION)
+            atomic.put_json(self.folder, "run.json", self._facts(), OPTION)
         except PairproofError as why:
             self._break(str(why))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pairproof.harness.commands import options, output
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import UsageError, joined
 
 if TYPE_CHECKING:
     from pairproof.chaos.capture_judging import JudgedCapture
@@ -134,12 +134,14 @@ def _table(title: str, rows: list[tuple[str, str, int, int]], texts: list[str]) 
 
 def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None) -> int:
     from pairproof.chaos.rejudging import judge_run
+    from pairproof.harness.commands.check import recorded
     from pairproof.harness.commands.findings import say_deviations
     from pairproof.harness.runs.reader import RunReader, resolve_run
     from pairproof.harness.verdict import Standing, exit_code
 
     laws = _laws(law_ids)
-    found = [judge_run(RunReader(resolve_run(name)), laws) for name in names]
+    readers = [RunReader(resolve_run(name)) for name in names]
+    found = [judge_run(reader, laws) for reader in readers]
     if json_to is not None:
         output.write_json([each.to_json() for each in found], json_to)
     if json_to != output.STDOUT:
@@ -150,4 +152,6 @@ def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None)
             if not any(each.judged.values()):
                 click.echo(f"{each.run} says nothing: {'no law found anything to judge' if each.trials else NOTHING}")
     codes = [exit_code(map(Standing, each.verdicts.values())) for each in found]
-    return max(codes, key=(0, 3, 1).index)
+    # What a run's own tables and findings say counts as much, unless one law was asked for.
+    codes += [recorded(reader.folder) for reader in readers] if not law_ids else []
+    return joined(*codes)

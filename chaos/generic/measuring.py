@@ -97,7 +97,7 @@ def _claim(folder: Path, plan: dict[str, Any]) -> None:
     except FileNotFoundError:
         if any(folder.iterdir()):
             raise UsageError(f"--out {folder} holds something else; name a new folder") from None
-        atomic.write_json(folder / PLAN, plan)
+        atomic.put_json(folder, PLAN, plan, "--out")
         return
     except (OSError, ValueError) as why:
         raise UsageError(f"--out {folder} cannot be used ({why}); name another folder") from None
@@ -149,10 +149,10 @@ def _keep(folder: Path, question: Question, places: Sequence[Place], answer: Ans
             picked[identity] += chosen(others, question.trials - len(picked[identity]))
             reached[identity] += others
     schedules = "".join(json.dumps({"number": each["number"], "schedule": each["schedule"]}) + "\n" for each in played)
-    atomic.write_text(folder / TRIALS, schedules, "--out")
+    atomic.put_text(folder, TRIALS, schedules, "--out")
     if len(quiet) < len(played):
         loud = [{name: each[name] for name in ("number", "alarms", "schedule")} for each in played if each["alarms"]]
-        atomic.write_text(folder / ALARMS, "".join(json.dumps(each) + "\n" for each in loud), "--out")
+        atomic.put_text(folder, ALARMS, "".join(json.dumps(each) + "\n" for each in loud), "--out")
     document = {
         "origins": [each["origin"] for each in played],
         "reaching": [len(reached[each]) for each in range(len(places))],
@@ -160,7 +160,7 @@ def _keep(folder: Path, question: Question, places: Sequence[Place], answer: Ans
         "cpu_s": answer.cpu_s,
         "alarms": dict(Counter(law for each in played for law in each["alarms"])),
     }
-    atomic.write_text(folder / REACHING, json.dumps(document), "--out")
+    atomic.put_text(folder, REACHING, json.dumps(document), "--out")
 
 
 def _brief(line: dict[str, Any]) -> tuple[int, str, int]:

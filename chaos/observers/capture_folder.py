@@ -26,6 +26,7 @@ from pairproof.chaos.observers.store_folder import open_log
 from pairproof.chaos.observers.store_reader import LogFile
 from pairproof.chaos.properties import parsed
 from pairproof.harness.errors import UsageError
+from pairproof.harness.runs import places
 
 MASTER, SLAVE = "master", "slave"
 SLAVE_ROLE = "SLAVE"
@@ -171,11 +172,11 @@ def ns(ms: float) -> int:
 
 
 def read_bytes(path: Path) -> bytes:
-    """A captured file; UsageError if it is missing or too large to be one."""
+    """A captured file; UsageError if it is missing, or too large to be one."""
     try:
-        if path.stat().st_size > MAX_STREAM:
-            raise UsageError(f"{path}: larger than {MAX_STREAM} bytes, too large for a capture")
-        return path.read_bytes()
+        return places.read_bytes(path, MAX_STREAM)
+    except ValueError as why:
+        raise UsageError(f"{path}: {why}, which no captured file is") from None
     except FileNotFoundError:
         raise UsageError(f"{path}: missing") from None
     except OSError as why:

@@ -6,16 +6,15 @@ Violations are shrunk when all chunks are done, so the findings do not depend on
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
-from pairproof import __version__
 from pairproof.harness import invocation
 from pairproof.harness.campaign import chunks as playing
 from pairproof.harness.campaign.chunks import Told, Violating
@@ -25,12 +24,15 @@ from pairproof.harness.errors import CorruptRun, UsageError, interrupted
 from pairproof.harness.explore import MAX_FINDINGS_PER_LAW
 from pairproof.harness.runs import atomic, places, schema, tables
 from pairproof.harness.runs.parts import About
-from pairproof.harness.runs.reader import read_facts
+from pairproof.harness.runs.reader import RunReader, read_facts
 from pairproof.harness.runs.wholeness import part_name
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.summary import Summary
 from pairproof.harness.trial import Finding, Trial
 from pairproof.harness.verdict import CORPUS, Verdict
+
+OURS = (".parquet", ".json", ".tmp")
+"""Endings of the files that a campaign writes into its folders."""
 
 
 class Engine(Protocol):
@@ -66,6 +68,8 @@ class Campaign:
         self.findings: list[tuple[Finding, Path]] = []
         """Each with its file."""
         self.said: Callable[[Progress], None] = lambda _: None
+        self.damaged: Callable[[str], None] = lambda _: None
+        """Hears what was committed and is damaged now, a line each."""
         self._about = About(str(writer.facts["run"]), plan.target, plan.lab, str(writer.facts.get("commit", "")))
         self._done: dict[int, Told] = {}
         self._chunks: list[Chunk] = []
@@ -81,18 +85,23 @@ class Campaign:
 
     @classmethod
     def taken_up(cls, folder: Path) -> Campaign:
-        """One that was begun. UsageError if the folder holds none, one that is complete, another version's, or one that
-        another process leads."""
+        """One that was begun, or one that is complete and damaged. UsageError if the folder holds none, one that is
+        whole, one that other code plays, or one that another process leads; CorruptRun if its plan was changed."""
         facts = read_facts(folder)
         plan = Plan.of_facts(facts)
         if plan is None:
             raise UsageError(f"{folder} is not a campaign's run; begin one with pairproof campaign")
-        if facts["state"] == "complete":
+        if facts["campaign"].get("plan") != plan.digest:
+            raise CorruptRun(
+                f"{folder / 'run.json'} was changed: its target, seed, profile, laws, trials or sample are not those "
+                "that the campaign was begun with; put them back, or begin another one"
+            )
+        if bench(plan).code != plan.code:
+            raise UsageError(f"{folder} was begun by another state of the code; go on with that one, or begin another")
+        if facts["state"] == "complete" and _is_whole(folder):
             raise UsageError(f"{folder} is complete; make its report with {invocation.line('report', folder)}")
-        if (version := facts.get("versions", {}).get("pairproof")) != __version__:
-            raise UsageError(f"{folder} was begun with pairproof {version}, this is {__version__}; go on with that one")
         lock = alone(folder)
-        before_s = float(facts.get("seconds") or facts["campaign"].get("seconds", 0))
+        before_s = _seconds(facts.get("seconds") or facts["campaign"].get("seconds"))
         facts["campaign"] = {**facts["campaign"], "seconds": before_s}
         return cls(RunWriter(folder, facts, again=True), plan, before_s, lock)
 
@@ -100,8 +109,8 @@ class Campaign:
         """Play what is left, then make violating trials small; what stands in the folder counts whatever happens."""
         self._began = monotonic()
         self._chunks = chunks(self.plan)
-        (self.writer.folder / playing.FOLDER).mkdir(exist_ok=True)
-        self._done = dict(self._found())
+        self._find()
+        self._forget()
         before = len(self._done)
         # Players may have another working directory.
         folder = str(self.writer.folder.absolute())
@@ -178,20 +187,16 @@ class Campaign:
         now = sum(each.trials for number, each in enumerate(done) if number >= before)
         self.said(Progress(trials, of, sum(each.violating for each in done), monotonic() - self._began, now))
 
-    def _found(self) -> Iterator[tuple[int, Told]]:
-        """What earlier leaders' players have committed; hidden files, which nobody will rename, are removed."""
-        for hidden in self.writer.folder.glob("*/.*.tmp"):
-            with suppress(OSError):
-                hidden.unlink()
+    def _find(self) -> None:
+        """Find what players have committed, of which nobody may have heard, and say what is damaged: it is played
+        again."""
+        folder = self.writer.folder
         for each in self._chunks:
-            path = playing.told_path(self.writer.folder, each.part)
-            if path.exists():
-                told = playing.read_told(path)
-                if (told.part, told.origin, told.trials + sum(told.refused.values())) != (
-                    each.part, each.origin, each.trials
-                ):  # fmt: skip
-                    raise CorruptRun(f"{path} is not of this campaign; delete it: its chunk is played again")
-                yield each.part, told
+            if each.part not in self._done and (folder / playing.told_name(each.part)).exists():
+                try:
+                    self._done[each.part] = playing.read_told(folder, self.plan, each)
+                except CorruptRun as why:
+                    self.damaged(f"{str(why).partition('; ')[0]}; its chunk is played again")
 
     def _adopt(self) -> None:
         """Have the writer go on behind the chunks, once."""
@@ -199,27 +204,25 @@ class Campaign:
             return
         self._adopted = True
         if len(self._done) < len(self._chunks):
-            # Chunks may have been committed of which nobody heard.
-            self._done = dict(self._found())
+            self._find()
             self._forget()
-        rows: dict[str, dict[str, int]] = {}
-        for told in self._in_order():
-            for table, count in told.rows.items():
-                rows.setdefault(table, {})[part_name(told.part)] = count
         done = self._done.values()
         self._events = sum(each.events for each in done)
         trials, not_kept = (sum(getattr(each, name) for each in done) for name in ("trials", "not_kept"))
-        self.writer.adopt(rows, len(self._chunks), trials, self._events, not_kept)
+        written = {told.part: told.written for told in done}
+        self.writer.adopt(written, len(self._chunks), trials, self._events, not_kept)
         for told in self._in_order():
             self.writer.deviations.merge(told.deviations)
 
     def _forget(self) -> None:
-        """Remove what stands of chunks that were not committed: they are played again, and until then the run is whole
-        without them."""
-        for chunk in self._chunks:
-            if chunk.part not in self._done:
-                for table in schema.TABLES:
-                    (self.writer.folder / table / part_name(chunk.part)).unlink(missing_ok=True)
+        """Remove what is not a committed chunk's: chunks are played again, findings are made again, and until then the
+        run is whole without them."""
+        committed = {f"{table}/{part_name(told.part)}" for told in self._done.values() for table in told.tables}
+        committed |= {playing.told_name(part) for part in self._done}
+        for name in (*schema.TABLES, "findings", playing.FOLDER):
+            for each in atomic.inside(self.writer.folder, name).glob("*"):
+                if each.suffix in OURS and f"{name}/{each.name}" not in committed:
+                    each.unlink(missing_ok=True)
 
     def _in_order(self) -> list[Told]:
         return [self._done[part] for part in sorted(self._done)]
@@ -277,7 +280,7 @@ class Campaign:
         """Of all chunks; asked when they are known, and read once."""
         found = CoverageTable()
         for told in self._in_order():
-            if told.rows.get("coverage"):
+            if "coverage" in told.tables:
                 part = tables.read_part(self.writer.folder / "coverage" / part_name(told.part))
                 for _, state, event, fault, count in tables.rows(part):
                     found.counts.setdefault(fault, Counter())[state, event] += count
@@ -298,6 +301,18 @@ def alone(folder: Path) -> int | None:
         return atomic.lock(folder)
     except BlockingIOError:
         raise UsageError(f"another process leads the campaign in {folder}; wait for its end, or end it") from None
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        RunReader(folder).check()
+    except CorruptRun:
+        return False
+    return True
+
+
+def _seconds(told: object) -> float:
+    return float(told) if isinstance(told, (int, float)) and 0 <= told < math.inf else 0.0
 
 
 def _duration(seconds: float) -> str:

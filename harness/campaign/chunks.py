@@ -1,7 +1,7 @@
 """Plays a chunk of a campaign and writes its part of every table; makes the program of a violating trial small.
 
 Both are functions of the plan alone: whoever plays a chunk a second time writes the same files. What a chunk came to
-(:class:`Told`) is written last, as ``chunks/NNNNN.json``, and commits it.
+(:class:`Told`) is written last, as ``chunks/NNNNN.json``, when the parts are synced to the disk, and commits it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from pairproof.harness.campaign.plan import Bench, Chunk, Plan, bench
 from pairproof.harness.cause import violated
 from pairproof.harness.counts import refuse
 from pairproof.harness.coverage_table import CoverageTable
-from pairproof.harness.errors import CorruptRun
+from pairproof.harness.errors import CorruptRun, PairproofError
 from pairproof.harness.finding import Small, findings_of, smallest
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.keeps import Keeps, measured
 from pairproof.harness.runs import atomic, parts, places
-from pairproof.harness.runs.parts import About, Pending
+from pairproof.harness.runs.part_size import MAX_FILE_BYTES
+from pairproof.harness.runs.parts import About, Pending, Written
+from pairproof.harness.runs.reader import folder_name, read
 from pairproof.harness.runs.sampling import sampling
+from pairproof.harness.runs.wholeness import check_digests, digest, part_name
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import machine
 from pairproof.harness.slices import MACHINE, SLICE, Slice, play, rare_collection
@@ -40,12 +43,14 @@ NOT_NUMBERED = -1
 class Told(NamedTuple):
     """What a chunk came to. Plain values, since it is a file."""
 
+    plan: str
+    """Digest of what was to be played, and by which code: :attr:`pairproof.harness.campaign.plan.Plan.digest`."""
     part: int
     origin: str
     trials: int
     events: int
-    rows: dict[str, int]
-    """By table."""
+    tables: dict[str, tuple[int, str]]
+    """By table, the rows of its part and its digest."""
     verdicts: dict[str, dict[str, int]]
     """By law and verdict, trials."""
     exercised: dict[str, int]
@@ -59,10 +64,19 @@ class Told(NamedTuple):
     """Histories that were to be kept, and were too much."""
     deviations: list[list[Any]]
     """Of known deviations: id, trials by law, trials, and the first one."""
-    replicated: tuple[int, int] = (0, 0)
+    replicated: tuple[int, int]
     """Trials with a slave in which none held a record of the workload, and in which one did."""
-    refused: dict[str, int] = {}
+    refused: dict[str, int]
     """Drawn schedules that were not played, by the reason."""
+
+    @property
+    def written(self) -> dict[str, Written]:
+        return {table: Written(*each) for table, each in self.tables.items()}
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Of its parts, by their names in the run's folder."""
+        return {f"{table}/{part_name(self.part)}": each.digest for table, each in self.written.items()}
 
 
 class Violating(NamedTuple):
@@ -75,8 +89,11 @@ class Violating(NamedTuple):
 
 
 def play_chunk(plan: Plan, folder: str, about: About, chunk: Chunk) -> Told:
-    """Play a chunk and write its part in ``folder``. PairproofError if it cannot be written."""
+    """Play a chunk and write its part in ``folder``. PairproofError if it cannot be written, or if this process has
+    other code than its leader."""
     found = bench(plan)
+    if found.code != plan.code:
+        raise PairproofError("a player's code is not the leader's; install the same on all machines, and go on")
     pending, coverage = [], CoverageTable()
     verdicts: dict[str, Counter[str]] = {law.id: Counter() for law in found.laws}
     exercised, faults, refused = Counter[str](), Counter[str](), Counter[str]()
@@ -107,29 +124,59 @@ def play_chunk(plan: Plan, folder: str, about: About, chunk: Chunk) -> Told:
                 for each in violated(trial):
                     first.setdefault(each.law, {}).setdefault(why, trial.number)
     place = places.place(folder)
-    rows = parts.write(place, about, chunk.part, pending, coverage.rows())
+    written = parts.write(place, about, chunk.part, pending, coverage.rows())
+    tables = {table: (each.rows, each.digest) for table, each in written.items()}
     told = Told(
-        chunk.part, chunk.origin, len(pending), events, rows, {law: dict(each) for law, each in verdicts.items()},
-        dict(exercised), dict(faults), sum(bool(each.cause) for each in pending), first, not_kept, seen.counted(),
+        plan.digest, chunk.part, chunk.origin, len(pending), events, tables,
+        {law: dict(each) for law, each in verdicts.items()}, dict(exercised), dict(faults),
+        sum(bool(each.cause) for each in pending), first, not_kept, seen.counted(),
         (replicated[False], replicated[True]), dict(refused),
     )  # fmt: skip
-    atomic.write_text(told_path(place, chunk.part), json.dumps(told._asdict()))
+    atomic.sync(place / name for name in told.digests)
+    text = json.dumps(told._asdict())
+    atomic.put_text(
+        place, told_name(chunk.part), f'{{"digest": "{digest(text.encode())}", "told":\n{text}\n}}', keep=True
+    )
     return told
 
 
-def told_path(folder: Path, part: int) -> Path:
-    """Where a chunk's is."""
-    return folder / FOLDER / f"{part:05d}.json"
+def told_name(part: int) -> str:
+    """Of a chunk's file, in the run's folder."""
+    return f"{FOLDER}/{part:05d}.json"
 
 
-def read_told(path: Path) -> Told:
-    """What a chunk came to; CorruptRun if that is not what the file holds."""
+def read_told(folder: Path, plan: Plan, chunk: Chunk) -> Told:
+    """What a chunk came to; CorruptRun if its file, or one of its parts, is not what this plan's chunk writes."""
+    path = folder / told_name(chunk.part)
     try:
-        return Told(**json.loads(path.read_bytes()))
-    except (OSError, ValueError, TypeError, RecursionError) as why:
-        raise CorruptRun(
-            f"{path} cannot be read ({' '.join(str(why).split())[:120]}); delete it: its chunk is played again"
-        ) from None
+        data = places.read_bytes(path, MAX_FILE_BYTES)
+        # The second line is what the digest is of.
+        _, text, _ = data.split(b"\n")
+        if json.loads(data)["digest"] != digest(text):
+            raise ValueError("it was changed")
+        told = Told(**json.loads(text))
+        digests = told.digests
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as why:
+        raise CorruptRun(f"{path} cannot be read ({' '.join(str(why).split())[:120]})") from None
+    if told.plan != plan.digest or (told.part, told.origin, told.trials + sum(told.refused.values())) != (
+        chunk.part, chunk.origin, chunk.trials
+    ):  # fmt: skip
+        raise CorruptRun(f"{path} is not of this campaign")
+    check_digests(folder, digests)
+    if _verdicts(folder, told) != {
+        (law, each): count for law, of in told.verdicts.items() for each, count in of.items()
+    }:
+        raise CorruptRun(f"{path} says other verdicts than its table")
+    return told
+
+
+def _verdicts(folder: Path, told: Told) -> dict[tuple[str, str], int]:
+    """Trials by law and verdict, as the table of verdicts has them."""
+    if "verdicts" not in told.tables:
+        return {}
+    found = read(folder / "verdicts" / part_name(told.part), folder_name(folder))
+    counted = found.group_by(["law", "verdict"]).aggregate([([], "count_all")])
+    return {(row["law"], row["verdict"]): row["count_all"] for row in counted.to_pylist()}
 
 
 def play_small(plan: Plan, task: Violating) -> tuple[Violating, Trial, list[Finding]]:
@@ -137,7 +184,7 @@ def play_small(plan: Plan, task: Violating) -> tuple[Violating, Trial, list[Find
 
     Bounded by :data:`pairproof.harness.search.shrink.MAX_RUNS` executions.
     """
-    lab, target, laws, _ = bench(plan)
+    lab, target, laws, *_ = bench(plan)
     schedule = from_json(json.loads(task.schedule))
     trial = run_trial(lab, target, schedule, number=task.trial, origin=task.origin, laws=laws)
     made = smallest(lab, target, schedule, task.law)

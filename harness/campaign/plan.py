@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -9,11 +10,13 @@ from typing import Any, NamedTuple
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.budget import Budget
+from pairproof.harness.campaign import code
 from pairproof.harness.errors import UsageError
 from pairproof.harness.interpreter import Laws
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.profiles import profile
 from pairproof.harness.runs.sampling import sampling
+from pairproof.harness.runs.wholeness import digest
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import machine
 from pairproof.harness.slices import MACHINE, enumerated, seeded
@@ -36,6 +39,8 @@ class Plan(NamedTuple):
     trials: int
     laws: tuple[str, ...]
     keep: str
+    code: str
+    """Digest of what plays it: :func:`pairproof.harness.campaign.code.of`."""
 
     @classmethod
     def of_facts(cls, facts: dict[str, Any]) -> Plan | None:
@@ -45,7 +50,17 @@ class Plan(NamedTuple):
             return None
         target, lab, chosen, seed = (str(facts.get(name, "")) for name in ("target", "lab", "profile", "seed"))
         laws = tuple(map(str, facts.get("laws") or ()))
-        return cls(target, lab, chosen, seed, told["trials"], laws, str(facts.get("keep")))
+        return cls(target, lab, chosen, seed, told["trials"], laws, str(facts.get("keep")), str(told.get("code")))
+
+    @property
+    def fact(self) -> dict[str, object]:
+        """The fact ``campaign``."""
+        return {"trials": self.trials, "code": self.code, "plan": self.digest}
+
+    @property
+    def digest(self) -> str:
+        """The same for campaigns that play the same trials with the same code, and for no others."""
+        return digest(json.dumps(self).encode())
 
 
 class Chunk(NamedTuple):
@@ -67,6 +82,8 @@ class Bench(NamedTuple):
     laws: Laws
     listed: dict[str, Sequence[Schedule]]
     """By origin, the schedules of what is enumerated."""
+    code: str
+    """Digest of what this process plays with."""
 
 
 @lru_cache(maxsize=2)
@@ -81,7 +98,8 @@ def bench(plan: Plan) -> Bench:
     sampling(plan.keep, plan.seed)
     system = resolve.system_of(target)
     listed = {name: listing(lab, target, plan.seed) for name, listing in enumerated(system).items()}
-    return Bench(lab, target, judging.laws(plan.laws), {CORPUS: system.corpus(), **listed})
+    laws = judging.laws(plan.laws)
+    return Bench(lab, target, laws, {CORPUS: system.corpus(), **listed}, code.of(lab, target, laws))
 
 
 def chunks(plan: Plan) -> list[Chunk]:

@@ -14,6 +14,7 @@ from pairproof.harness.commands.output import say
 from pairproof.harness.errors import UsageError
 from pairproof.harness.runs.places import Place
 
+FOLDER_OPTION = "--folder"
 FOLDER = Path("cases")
 OF_RUNS = ("path", "replay", "trial", "shrunk_trial", "cause")
 """What a finding says of its run only; numbers must be there, and are -1."""
@@ -27,7 +28,7 @@ def command() -> None:
 @command.command("add")
 @click.argument("findings", nargs=-1, required=True, type=Place(), metavar="FINDING.json...")
 @click.option(
-    "--folder", type=click.Path(file_okay=False, path_type=Path), default=FOLDER, show_default=True, help="Where to."
+    FOLDER_OPTION, type=click.Path(file_okay=False, path_type=Path), default=FOLDER, show_default=True, help="Where to."
 )
 def add(findings: tuple[Path, ...], folder: Path) -> None:
     """Copy findings into a folder of cases, each under its law and a digest of its program.
@@ -48,11 +49,10 @@ def add(findings: tuple[Path, ...], folder: Path) -> None:
             raise UsageError(
                 f"{path} is about {found['law']!r}, which only the test knows that found it; that test is the case"
             )
-    folder.mkdir(parents=True, exist_ok=True)
     for _, found in told:
         case = {name: each for name, each in found.items() if name not in OF_RUNS} | {"trial": -1, "shrunk_trial": -1}
-        place = folder / case_name(found["target"], found["lab"], found["law"], found["schedule"])
-        if place.exists():
-            say(f"there already: {place}")
+        name = case_name(found["target"], found["lab"], found["law"], found["schedule"])
+        if (folder / name).exists():
+            say(f"there already: {folder / name}")
         else:
-            say(f"added: {atomic.write_json(place, case)}")
+            say(f"added: {atomic.put_json(folder, name, case, FOLDER_OPTION)}")

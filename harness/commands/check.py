@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,11 @@ def _request(
 def make_report(folder: Path, json_to: str | None, engine: str) -> int:
     """Make the report of a run that has just ended; its exit code."""
     return _made("report", folder, json_to, "--engine", engine)
+
+
+def recorded(folder: Path) -> int:
+    """What a run came to, as an exit code: that of ``show``, which says nothing here."""
+    return _made("show", folder, None, "--json", os.devnull)
 
 
 def _played(cases: Path, target: str, lab: str) -> list[suite.Told]:

@@ -187,6 +187,11 @@ def say(line: str, style: str = "") -> None:
     console().print(line, style=style or None, soft_wrap=True)
 
 
+def colour(verdict: str, amber: bool) -> str:
+    """The style of a verdict; ``amber``: nothing is wrong, and it rests on little."""
+    return AMBER if amber else COLOURS.get(verdict, "bold")
+
+
 def say_verdict(
     facts: Mapping[str, object], lab: Lab, found: Summary, folder: Path, standings: Mapping[str, Standing],
     findings: str = "",

@@ -1,10 +1,11 @@
 """Files that appear whole or not at all: written beside their place under a hidden name, then renamed over it.
 
-Holds against the end of the process at any instruction. A machine that loses power may still lose the newest files:
-nothing is synced to the disk, since a recorded run is cheaper to repeat than an fsync per part is to pay for.
+:func:`put` writes below a folder that may come from a stranger (a run, a report, cases, logs) and never leaves that
+folder: see :func:`inside`. :func:`replace` writes to a place that the user named: a symbolic link stays and what it
+points to is replaced; a device, a pipe or an open descriptor (below /dev or /proc) is opened and written as it is.
 
-Nothing but a regular file is ever renamed over: a symbolic link stays and what it points to is replaced, and a device,
-a pipe or an open descriptor (below /dev or /proc) is opened and written as it is.
+Both hold against the end of the process at any instruction. A loss of power may take the newest files, unless they were
+synced (:func:`sync`): a campaign does that before it commits a chunk. Another run is cheaper to repeat.
 """
 
 from __future__ import annotations
@@ -15,14 +16,72 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from pairproof.harness.errors import PairproofError
+from pairproof.harness.errors import CorruptRun, PairproofError
 from pairproof.harness.runs import places
 
 PLACE_OPTION = "--runs"
 """Where run folders go: the option that an error names unless it is told another one."""
+
+
+def inside(folder: Path, name: str) -> Path:
+    """The path of ``name`` below ``folder``: plain components with ``/`` between them.
+
+    CorruptRun for a name that leads elsewhere: with an empty component, ``..`` or another separator, or by way of a
+    symbolic link. ``folder`` itself may be a link: the user named it.
+    """
+    path = folder
+    for each in name.split("/"):
+        if each in ("", ".", "..") or "\\" in each or "\0" in each:
+            raise CorruptRun(f"{name!r} does not name a file below {folder}; nothing is written there")
+        path = path / each
+        if not places.is_remote(path) and path.is_symlink():
+            raise CorruptRun(f"{path} is a symbolic link, and nothing is written through one; remove it")
+    return path
+
+
+def put(
+    folder: Path, name: str, write: Callable[[Path], object], option: str = PLACE_OPTION, keep: bool = False
+) -> Path:
+    """Let ``write`` fill a hidden file, then give it its name :func:`inside` ``folder``; where it is.
+
+    ``keep``: also sync it, and the folders that name it. Raises as :func:`inside` and :func:`replace`.
+    """
+    path = inside(folder, name)
+    with _told(path, option), places.reached(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _put(path, write, keep)
+        if keep:
+            sync([path])
+    return path
+
+
+def put_text(folder: Path, name: str, text: str, option: str = PLACE_OPTION, keep: bool = False) -> Path:
+    """:func:`put` with ``text``."""
+    return put(folder, name, lambda hidden: hidden.write_text(text, encoding="utf-8"), option, keep)
+
+
+def put_json(folder: Path, name: str, data: object, option: str = PLACE_OPTION, keep: bool = False) -> Path:
+    """:func:`put` with ``data`` as indented JSON."""
+    return put_text(folder, name, json.dumps(data, indent=2) + "\n", option, keep)
+
+
+def sync(paths: Iterable[Path]) -> None:
+    """Return when these files are on the disk, and their names in the two folders above them. Nothing at a URL."""
+    local = [each for each in paths if not places.is_remote(each)]
+    above = {folder for each in local for folder in (each.parent, each.parent.parent)}
+    for each in (*local, *sorted(above)):
+        _sync(each)
+
+
+def _sync(path: Path) -> None:
+    found = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(found)
+    finally:
+        os.close(found)
 
 
 def replace(path: Path, write: Callable[[Path], object], option: str = PLACE_OPTION) -> Path:
@@ -31,26 +90,34 @@ def replace(path: Path, write: Callable[[Path], object], option: str = PLACE_OPT
     Raises PairproofError in one line, which names ``option``, if the file cannot be written; what ``path`` held before
     is still there then.
     """
+    with _told(path, option), places.reached(path):
+        if places.is_remote(path):
+            _put(path, write)
+        elif _is_special(path):
+            write(path)
+        else:
+            _put(Path(os.path.realpath(path)), write)
+    return path
+
+
+@contextlib.contextmanager
+def _told(path: Path, option: str) -> Iterator[None]:
     try:
-        with places.reached(path):
-            if places.is_remote(path):
-                _put(path, write)
-            elif _is_special(path):
-                write(path)
-            else:
-                _put(Path(os.path.realpath(path)), write)
+        yield
     except OSError as why:
         raise PairproofError(
             f"cannot write {path}: {why.strerror or why}; make room or name another place with {option}"
         ) from None
-    return path
 
 
-def _put(place: Path, write: Callable[[Path], object]) -> None:
+def _put(place: Path, write: Callable[[Path], object], keep: bool = False) -> None:
     # Its own, since two processes may write the same: a task that was given up, and its second attempt.
     hidden = place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
     try:
         write(hidden)
+        if keep and not places.is_remote(hidden):
+            # Before it has its name: else the name might be on the disk, and nothing under it.
+            _sync(hidden)
         places.move(hidden, place)
     except Exception:
         with contextlib.suppress(Exception):
@@ -70,7 +137,7 @@ def _is_special(path: Path) -> bool:
 
 
 def write_text(path: Path, text: str, option: str = PLACE_OPTION) -> Path:
-    """Put ``text`` at ``path``."""
+    """:func:`replace` what is at ``path`` by ``text``."""
     return replace(path, lambda hidden: hidden.write_text(text, encoding="utf-8"), option)
 
 
@@ -89,8 +156,3 @@ def lock(folder: Path) -> int | None:
         os.close(found)
         return None
     return found
-
-
-def write_json(path: Path, data: object) -> Path:
-    """Put ``data`` at ``path`` as indented JSON."""
-    return write_text(path, json.dumps(data, indent=2) + "\n")

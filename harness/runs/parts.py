@@ -16,7 +16,7 @@ from pairproof import __version__
 from pairproof.harness.cause import cause
 from pairproof.harness.history import Event
 from pairproof.harness.runs import atomic, tables
-from pairproof.harness.runs.wholeness import part_name
+from pairproof.harness.runs.wholeness import digest, part_name
 from pairproof.harness.schedule import Args, Schedule
 from pairproof.harness.trial import FaultOutcome, Measured, Trial
 from pairproof.harness.verdict import Judgement
@@ -59,10 +59,18 @@ class Pending(NamedTuple):
         )  # fmt: skip
 
 
+class Written(NamedTuple):
+    """A part of one table."""
+
+    rows: int
+    digest: str
+    """Of its file: see :func:`pairproof.harness.runs.wholeness.digest`."""
+
+
 def write(
     folder: Path, about: About, number: int, trials: Sequence[Pending], coverage: Mapping[Covered, int] | None = None
-) -> dict[str, int]:
-    """Write a part of the run in ``folder``; rows by table. PairproofError if it cannot be written.
+) -> dict[str, Written]:
+    """Write a part of the run in ``folder``, by table. PairproofError if it cannot be written.
 
     ``coverage``: what these trials covered, where each part tells it.
     """
@@ -79,15 +87,15 @@ def write(
     return rows
 
 
-def write_rows(folder: Path, run: str, table: str, number: int, count: int, columns: Sequence[object]) -> int:
-    """Write one table of a part: ``columns`` but for ``run``. How many rows it has."""
-    arrow = tables.from_columns(table, count, [run, *columns])
-    atomic.replace(folder / table / part_name(number), lambda hidden: tables.write_part(arrow, hidden))
-    return count
+def write_rows(folder: Path, run: str, table: str, number: int, count: int, columns: Sequence[object]) -> Written:
+    """Write one table of a part: ``columns`` but for ``run``."""
+    data = tables.part_bytes(tables.from_columns(table, count, [run, *columns]))
+    atomic.put(folder, f"{table}/{part_name(number)}", lambda hidden: hidden.write_bytes(data))
+    return Written(count, digest(data))
 
 
-def write_coverage(folder: Path, run: str, number: int, coverage: Mapping[Covered, int]) -> int:
-    """Write what was covered, by state, event and fault. How many rows it has."""
+def write_coverage(folder: Path, run: str, number: int, coverage: Mapping[Covered, int]) -> Written:
+    """Write what was covered, by state, event and fault."""
     rows = [(*key, count) for key, count in sorted(coverage.items())]
     return write_rows(folder, run, "coverage", number, len(rows), [list(each) for each in zip(*rows, strict=True)])
 

@@ -7,10 +7,12 @@ gs, abfs, hdfs, ...). The user installs the package that it needs (s3fs, gcsfs, 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import click
 
@@ -47,6 +49,29 @@ def place(text: str) -> Path:
 def is_remote(path: Path) -> bool:
     """Whether it is not one of this machine's files."""
     return not isinstance(path, Path)
+
+
+def read_bytes(path: Path, at_most: int) -> bytes:
+    """All bytes of a file that may come from a stranger. ValueError if there are more, or if it is a device or a pipe,
+    which may have no end; OSError if it cannot be read."""
+    if is_remote(path):
+        with reached(path), path.open("rb") as file:
+            found = file.read(at_most + 1)
+    else:
+        with regular(path) as file:
+            found = file.read(at_most + 1)
+    if len(found) > at_most:
+        raise ValueError(f"more than {at_most:,} bytes")
+    return found
+
+
+@contextlib.contextmanager
+def regular(path: Path) -> Iterator[BinaryIO]:
+    """A file of this machine, opened to be read; ValueError if it is a device or a pipe. No pipe is waited for."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("not a file")
+        yield file
 
 
 def move(path: Path, over: Path) -> None:

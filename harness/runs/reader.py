@@ -8,6 +8,7 @@ A folder that lost files is refused as well: see :mod:`pairproof.harness.runs.wh
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -20,15 +21,20 @@ from pairproof.harness.errors import CorruptRun, UsageError
 from pairproof.harness.history import Event, kinds
 from pairproof.harness.runs import places, tables
 from pairproof.harness.runs.places import place, reached
-from pairproof.harness.runs.schema import ADDED, READS, TABLES
+from pairproof.harness.runs.schema import ADDED, FACT_KINDS, MAX_NUMBER, READS, STATES, TABLES
 from pairproof.harness.runs.wholeness import REMEDY, Contents
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.trial import Finding
+from pairproof.harness.verdict import Verdict
 
 LATEST = "latest"
+VIOLATED = Verdict.VIOLATED.value
 AT_ONCE = 16
 """Files far away of which something is asked at the same time."""
-MAX_JSON_BYTES = 64 * 1024 * 1024
+MAX_JSON_BYTES = 12 * 1024 * 1024
+"""Of facts or a finding; Python's objects may take thirty times as much."""
+RUN = re.compile(r"\w[\w.-]{0,250}")
+"""A run's id, which is its folder's name."""
 FINDING_FIELDS: dict[str, type] = {
     "law": str, "text": str, "target": str, "lab": str, "trial": int, "shrunk_trial": int, "original_ops": int,
 }  # fmt: skip
@@ -38,11 +44,12 @@ Row = dict[str, Any]
 
 
 class RunReader:
-    """One run folder. Rows are dicts with the columns of ``schema.TABLES``; every method may raise CorruptRun."""
+    """One run folder. Rows are dicts with the columns of ``tables.READ``; every method may raise CorruptRun."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.facts = read_facts(folder)
+        self._read: list[Row] = []
 
     @property
     def run(self) -> str:
@@ -59,7 +66,7 @@ class RunReader:
         whole, paths = self._whole, self._of(table)
         found = dict(zip(paths, _each(_check_columns, paths), strict=True))
         for path, rows in found.items():
-            whole.check_rows(path, rows)
+            whole.check_part(path, rows)
         return found
 
     def _of(self, table: str) -> list[Path]:
@@ -72,8 +79,8 @@ class RunReader:
         found.check_files()
         try:
             # Findings first: of a run that is still going on both may have become more meanwhile.
-            findings = self._findings()
-            found.check_trials(self._of("trials"), findings)
+            self._read = self._findings()
+            found.check_trials(self._of("trials"), self._read)
         except tables.UNREADABLE as why:
             raise _damaged(self.folder / "trials", why) from None
         return found
@@ -87,7 +94,7 @@ class RunReader:
     def table(self, name: str) -> Iterator[Any]:
         """The parts of a table as Arrow tables."""
         for path in self.parts(name):
-            yield read(path)
+            yield read(path, self.run)
 
     def verdicts(self) -> Iterator[Row]:
         return self._rows("verdicts")
@@ -99,14 +106,23 @@ class RunReader:
         return self._rows("faults")
 
     def _rows(self, name: str) -> Iterator[Row]:
-        columns = [column for column, _ in TABLES[name]]
+        columns = tables.READ[name].names
         for part in self.table(name):
             for row in tables.rows(part):
                 yield dict(zip(columns, row, strict=True))
 
     def findings(self) -> list[Row]:
-        """The findings as they were written, and ``path``, where each lies."""
-        return self._findings() if self._whole else []
+        """The findings as they were written, and ``path``, where each lies. The tables call violated what they do."""
+        self._whole.check_others()
+        wanted = {(each["shrunk_trial"], each["law"]): each["path"] for each in self._read}
+        trials = {trial for trial, _ in wanted}
+        for part in self.parts("verdicts") if trials else ():
+            for row in read(part, self.run, trials).select(["trial", "law", "verdict"]).to_pylist():
+                if row["verdict"] == VIOLATED:
+                    wanted.pop((row["trial"], row["law"]), None)
+        for (trial, law), path in wanted.items():
+            raise CorruptRun(f"{path} says that trial {trial} violates {law}, and the tables do not; {REMEDY}")
+        return self._read
 
     def _findings(self) -> list[Row]:
         paths = sorted((self.folder / "findings").glob("[0-9]*.json"))
@@ -120,7 +136,7 @@ class RunReader:
         if trials is not None and not trials:
             return
         for path in self.parts("history"):
-            yield from _histories(read(path, trials))
+            yield from _histories(read(path, self.run, trials))
 
 
 def _histories(part: Any) -> Iterator[tuple[int, list[Event]]]:
@@ -225,14 +241,34 @@ def read_facts(folder: Path) -> Row:
     for name in ("run", "state"):
         if not isinstance(facts.get(name), str):
             raise CorruptRun(f"{path} has no {name}; {REPEAT}")
+    odd = [name for name, kind in FACT_KINDS.items() if facts.get(name) is not None and not _is(facts[name], kind)]
+    if odd or facts["state"] not in STATES:
+        raise CorruptRun(f"{path} has facts that no run writes ({', '.join(odd) or 'state'}); {REPEAT}")
+    if not RUN.fullmatch(facts["run"]):
+        raise CorruptRun(f"{path} calls its run {facts['run'][:100]!r}, which cannot name a run; {REPEAT}")
+    if facts["run"] != (name := folder_name(folder)):
+        raise CorruptRun(f"{path} is of run {facts['run']}, and its folder is called {name}; give it the run's name")
     return facts
+
+
+def _is(value: Any, kind: Any) -> bool:
+    if isinstance(kind, list):
+        return isinstance(value, list) and all(_is(each, kind[0]) for each in value)
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, (int, float)) and not abs(value) < MAX_NUMBER:
+        return False
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
+def folder_name(folder: Path) -> str:
+    """The name of a run's folder, whatever the path that leads to it is."""
+    return folder.name if places.is_remote(folder) else folder.resolve().name
 
 
 def _json_object(path: Path, remedy: str) -> Row:
     try:
-        if path.stat().st_size > MAX_JSON_BYTES:
-            raise ValueError(f"more than {MAX_JSON_BYTES} bytes")
-        data = json.loads(path.read_bytes())
+        data = json.loads(places.read_bytes(path, MAX_JSON_BYTES))
     except (OSError, ValueError, RecursionError) as why:
         raise CorruptRun(f"{path} cannot be read ({why}); {remedy}") from None
     if not isinstance(data, dict):
@@ -284,12 +320,16 @@ def _odd(schema: Any, wanted: Any, added: Collection[str]) -> list[str]:
     ]
 
 
-def read(path: Path, trials: Collection[int] | None = None) -> Any:
-    """A part's rows as :func:`pairproof.harness.runs.tables.read_part` gives them; CorruptRun if it is damaged."""
+def read(path: Path, run: str, trials: Collection[int] | None = None) -> Any:
+    """A part's rows as :func:`pairproof.harness.runs.tables.read_part` gives them; CorruptRun if it is damaged, or is
+    not of this run."""
     try:
-        return tables.read_part(path, trials)
+        found = tables.read_part(path, trials)
     except tables.UNREADABLE as why:
         raise _damaged(path, why) from None
+    if others := set(found["run"].unique().to_pylist()) - {run}:
+        raise CorruptRun(f"{path} holds rows of run {str(others.pop())[:100]!r}; {REMEDY}")
+    return found
 
 
 def _damaged(path: Path, why: Exception) -> CorruptRun:
@@ -299,7 +339,7 @@ def _damaged(path: Path, why: Exception) -> CorruptRun:
 
 def _began(folder: Path) -> str:
     try:
-        began = json.loads((folder / "run.json").read_bytes())["began"]
+        began = _json_object(folder / "run.json", REPEAT)["began"]
         return datetime.fromisoformat(began).astimezone(UTC).isoformat()
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (CorruptRun, ValueError, KeyError, TypeError, OverflowError):
         return datetime.fromtimestamp(folder.stat().st_mtime, UTC).isoformat()

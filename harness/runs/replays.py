@@ -13,9 +13,10 @@ from typing import Any
 
 from pairproof import __version__
 from pairproof.harness.errors import PairproofError
-from pairproof.harness.runs import atomic
+from pairproof.harness.runs import atomic, places
 
 MAX_ENTRIES = 1_000
+MAX_BYTES = 1_000_000
 FIELDS: dict[str, type] = {"at": str, "lab": str, "target": str, "pairproof": str, "executed": int, "showed": int}
 
 Row = dict[str, Any]
@@ -38,16 +39,15 @@ def add(finding: Path, lab: str, target: str, executed: int, showed: int) -> Pat
     values = (now, lab, target, __version__, executed, showed)
     entries = [*read(path), dict(zip(FIELDS, values, strict=True))]
     try:
-        path.parent.mkdir(exist_ok=True)
-        return atomic.write_json(path, entries[-MAX_ENTRIES:])
-    except (OSError, PairproofError):
+        return atomic.put_json(path.parent.parent, f"{path.parent.name}/{path.name}", entries[-MAX_ENTRIES:])
+    except PairproofError:
         return None
 
 
 def read(path: Path) -> list[Row]:
     """The entries of a file; none where there is none, or none that can be read."""
     try:
-        told = json.loads(path.read_bytes())
+        told = json.loads(places.read_bytes(path, MAX_BYTES))
     except (OSError, ValueError, RecursionError):
         return []
     entries = told if isinstance(told, list) else []

@@ -103,6 +103,20 @@ ADDED: dict[str, tuple[str, ...]] = {
 }
 """Columns that a part may lack: those that came after format 1, and of histories all that an event need not have."""
 
+STATES = ("running", "complete", "interrupted", "failed")
+
+FACT_KINDS: dict[str, object] = {
+    "format": int, "run": str, "command": [str], "state": str, "lab": str, "target": str, "system": str, "profile": str,
+    "seed": str, "observes": [str], "laws": [str], "drawn": [str], "corpus_must_judge": [str],
+    "must_not_be_vacuous": [str], "cases": [dict], "floors": [dict], "refused": [str], "unjudged": [str],
+    "configuration_remarks": [str], "began": str, "seconds": float, "trials": int, "events": int, "again": int,
+    "searches": [dict], "known_bugs": str, "deviations": [dict], "keep": (str, int), "scenarios": [dict],
+    "left_out": [dict], "versions": dict, "commit": str, "contents": dict, "campaign": dict, "reason": str,
+}  # fmt: skip
+"""What each fact is: a type, several, or a list of values of one; a number is also a float. Where it is not known, it
+is null."""
+MAX_NUMBER = 1 << 63
+
 FACTS: dict[str, str] = {
     "format": "version of this layout",
     "run": "the run's id, also its folder's name",

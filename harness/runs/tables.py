@@ -5,15 +5,17 @@ The only module of the harness that imports pyarrow; whoever needs no table shou
 
 from __future__ import annotations
 
-import contextlib
+import io
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pairproof.harness.runs import places
+from pairproof.harness.runs import part_size, places
 from pairproof.harness.runs.schema import TABLES
 
 ARROW = {int: pa.int64(), str: pa.string(), bool: pa.bool_(), dict: pa.map_(pa.string(), pa.string())}
@@ -21,6 +23,19 @@ ARROW = {int: pa.int64(), str: pa.string(), bool: pa.bool_(), dict: pa.map_(pa.s
 SCHEMAS: dict[str, Any] = {
     table: pa.schema([(name, ARROW[kind]) for name, kind in columns]) for table, columns in TABLES.items()
 }
+
+UNREAD = (dict,)
+"""Kinds of column that are for others' queries: nothing here reads them."""
+READ: dict[str, Any] = {
+    table: pa.schema([(name, ARROW[kind]) for name, kind in columns if kind not in UNREAD])
+    for table, columns in TABLES.items()
+}
+
+BATCH_ROWS = 20_000
+"""Rows that are unpacked at once."""
+TAIL = 8
+"""Bytes after a footer: its size, and a mark."""
+MAX_FOOTER_BYTES = 1 << 20
 
 UNREADABLE: tuple[type[Exception], ...] = (pa.ArrowException, OSError, EOFError, ValueError)
 """What reading a damaged part may raise."""
@@ -49,44 +64,83 @@ def _encodable(value: object) -> object:
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
+def part_bytes(table: Any) -> bytes:
+    """A part as it is written; its pages carry checksums, so that a damaged one is noticed."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
+    return bytes(sink.getvalue())
+
+
 def write_part(table: Any, path: Path) -> None:
-    """Write one part; its pages carry checksums, so that a damaged one is noticed."""
-    with open_part(path, "wb") as sink:
-        pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
-
-
-@contextlib.contextmanager
-def open_part(path: Path, mode: str = "rb") -> Iterator[Any]:
-    """What Arrow takes for a part that is read or written."""
-    if places.is_remote(path):
-        with places.reached(path, UNREADABLE), path.open(mode) as file:
-            yield file
-    else:
-        yield path
+    """Write one part."""
+    path.write_bytes(part_bytes(table))
 
 
 def read_footer(path: Path) -> Any:
     """What a part's footer says of it; raises one of :data:`UNREADABLE`."""
-    with open_part(path) as file:
-        return pq.read_metadata(file)
+    if not places.is_remote(path):
+        with places.regular(path) as file:
+            return _footer(file)
+    with places.reached(path, UNREADABLE), path.open("rb") as file:
+        return _footer(file)
+
+
+def _footer(file: Any) -> Any:
+    if file.seek(0, os.SEEK_END) < TAIL:
+        raise ValueError("it has no footer")
+    file.seek(-TAIL, os.SEEK_END)
+    size = int.from_bytes(file.read(4), "little")
+    if size > MAX_FOOTER_BYTES:
+        raise ValueError(f"its footer has {size:,} bytes")
+    return pq.read_metadata(file)
+
+
+def batches(path: Path, trials: Iterable[int] | None = None) -> Iterator[Any]:
+    """A part's rows as record batches of at most :data:`BATCH_ROWS`, of these trials only if they are given.
+
+    With the columns of the table whose folder it is in: without those that are not known here and those of
+    :data:`UNREAD`, with nulls for those that it lacks. Raises one of :data:`UNREADABLE`, also for a part that would
+    take more memory than one that a run writes (:mod:`pairproof.harness.runs.part_size`).
+    """
+    wanted = None if trials is None else pa.array(sorted(trials), pa.int64())
+    data = places.read_bytes(path, part_size.MAX_FILE_BYTES)
+    footer = _footer(io.BytesIO(data))
+    part_size.check(data, footer)
+    schema = READ[path.parent.name]
+    there = set(footer.schema.to_arrow_schema().names)
+    texts = [field.name for field in schema if field.type == pa.string() and field.name in there]
+    known = [name for name in schema.names if name in there]
+    # As dictionaries values are there once, however many rows have them: what all would take is known before.
+    file = pq.ParquetFile(io.BytesIO(data), read_dictionary=texts, page_checksum_verification=True)
+    left = part_size.Budget()
+    for batch in file.iter_batches(BATCH_ROWS, _groups(footer, wanted), known):
+        if wanted is not None:
+            batch = batch.filter(pc.is_in(batch["trial"], wanted))
+        for name in texts:
+            left.spend(batch[name])
+        columns = [
+            batch[name].cast(kind) if name in there else pa.nulls(len(batch), kind)
+            for name, kind in zip(schema.names, schema.types, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _groups(footer: Any, wanted: Any) -> list[int]:
+    """The row groups that may hold some of the wanted trials."""
+    groups = range(footer.num_row_groups)
+    if wanted is None:
+        return list(groups)
+    at = footer.schema.names.index("trial")
+    said = {each: footer.row_group(each).column(at).statistics for each in groups}
+    return [
+        each for each, told in said.items()
+        if told is None or not told.has_min_max or any(told.min <= number.as_py() <= told.max for number in wanted)
+    ]  # fmt: skip
 
 
 def read_part(path: Path, trials: Iterable[int] | None = None) -> Any:
-    """A part's rows, of these trials only if they are given; raises one of :data:`UNREADABLE`.
-
-    With the columns of the table whose folder it is in: without those that are not known here, and with nulls for those
-    that it lacks.
-    """
-    schema = SCHEMAS[path.parent.name]
-    filters = None if trials is None else [("trial", "in", sorted(trials))]
-    with open_part(path) as file:
-        there = set(pq.read_schema(file).names)
-        known = [name for name in schema.names if name in there]
-        found = pq.read_table(file, columns=known, filters=filters, page_checksum_verification=True, partitioning=None)
-    lacking = [field for field in schema if field.name not in there]
-    for field in lacking:
-        found = found.append_column(field, pa.nulls(len(found), field.type))
-    return found.select(schema.names) if lacking else found
+    """All that :func:`batches` gives, as one table."""
+    return pa.Table.from_batches(batches(path, trials), READ[path.parent.name])
 
 
 def rows(table: Any, first: int = 0) -> Iterator[tuple[Any, ...]]:

@@ -1,29 +1,37 @@
-"""Whether a run folder still holds all that its run wrote: an upload that lost files must not read as a pass.
+"""Whether a run folder still holds all that its run wrote, as it was written.
 
-When a run ends, its facts list every part with its number of rows, and every finding, failure and log
-(:func:`contents`). They are replaced at once, so a run that has ended has the list of just what it wrote. A run that
-was killed has no list. What it committed can be read, and still a part is known to be missing where the numbers of the
-parts have a gap, where a part has no verdicts, or where a finding names a trial that no part holds. Runs recorded
-before there were lists say how many trials they have.
+An upload that lost files, or a table that somebody changed, must not read as a pass. When a run ends, its facts list
+every part with its number of rows, every finding, failure, log and chunk of a campaign, and the digest of each of these
+files (:func:`contents`). They are replaced at once, so a run that has ended has the list of just what it wrote. Digests
+are compared where files are near; pages of those far away, which would be fetched twice, have checksums.
+
+A run that was killed has no list. What it committed can be read, and still a part is known to be missing where the
+numbers of the parts have a gap, where a part has no verdicts, or where a finding names a trial that no part holds. Runs
+recorded before there were lists say how many trials they have.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pairproof.harness.errors import CorruptRun
-from pairproof.harness.runs import tables
+from pairproof.harness.runs import places, tables
+from pairproof.harness.runs.part_size import MAX_FILE_BYTES
 from pairproof.harness.runs.schema import TABLES
 
-FILES = {"findings": "[0-9]*.json", "failures": "[0-9]*.json", "logs": "*.log"}
+FILES = {"findings": "[0-9]*.json", "failures": "[0-9]*.json", "logs": "*.log", "chunks": "[0-9]*.json"}
 """Folders of files that are no parts, and the names of what is theirs."""
 REMEDY = "copy the whole folder again from where it was recorded, or record the run again"
 RESUME = "take the campaign up again with pairproof campaign --resume, or delete the folder"
 
+
 _PART = re.compile(r"part-(\d+)\.parquet")
+_FILE = re.compile(r"\w+/\w[\w.-]*")
+"""A table or a folder of :data:`FILES`, and a name in it."""
 
 
 def part_name(number: int) -> str:
@@ -31,10 +39,32 @@ def part_name(number: int) -> str:
     return f"part-{number:05d}.parquet"
 
 
-def contents(folder: Path, parts: Mapping[str, Mapping[str, int]]) -> dict[str, object]:
-    """The fact ``contents``. ``parts``: by table, the names of its parts with their rows."""
+def digest(data: bytes) -> str:
+    """Of a file."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def contents(folder: Path, parts: Mapping[str, Mapping[str, int]], digests: Mapping[str, str]) -> dict[str, object]:
+    """The fact ``contents``. ``parts``: by table, the names of its parts with their rows. ``digests``: of each."""
     files = {name: sorted(each.name for each in (folder / name).glob(glob)) for name, glob in FILES.items()}
-    return {"parts": {table: dict(parts.get(table, {})) for table in TABLES}, "files": files}
+    of_files = {
+        f"{name}/{each}": digest(places.read_bytes(folder / name / each, MAX_FILE_BYTES))
+        for name, listed in files.items() for each in listed
+    }  # fmt: skip
+    rows = {table: dict(parts.get(table, {})) for table in TABLES}
+    return {"parts": rows, "files": files, "digests": {**digests, **of_files}}
+
+
+def check_digests(folder: Path, digests: Mapping[str, str]) -> None:
+    """That files are as they were written, by their names in the folder; CorruptRun names the first that is not."""
+    for name, wanted in digests.items():
+        path = folder / name
+        try:
+            found = digest(places.read_bytes(path, MAX_FILE_BYTES))
+        except (OSError, ValueError) as why:
+            raise CorruptRun(f"{path} cannot be read ({getattr(why, 'strerror', None) or why}); {REMEDY}") from None
+        if found != wanted:
+            raise CorruptRun(f"{path} is not as it was written; {REMEDY}")
 
 
 class Contents:
@@ -48,6 +78,8 @@ class Contents:
             raise CorruptRun(f"{folder / 'run.json'} has no list of contents; {REMEDY}")
         self.parts: Mapping[str, Mapping[str, int]] | None = None if told is None else told["parts"]
         self.files: Mapping[str, list[str]] = {} if told is None else told["files"]
+        # Older runs have none.
+        self.digests: Mapping[str, str] = {} if told is None else told.get("digests", {})
         self._listed: dict[str, frozenset[str]] = {}
 
     def check_files(self) -> None:
@@ -65,11 +97,20 @@ class Contents:
             if path.name not in self.parts.get("trials", {}):
                 raise CorruptRun(f"{path} is not one of this run's parts; {REMEDY}")
 
-    def check_rows(self, path: Path, rows: int) -> None:
-        """That a part has as many rows as were written."""
+    def check_others(self) -> None:
+        """That the files that are no parts are as they were written."""
+        if not places.is_remote(self.folder):
+            check_digests(self.folder, {name: each for name, each in self.digests.items() if _folder(name) in FILES})
+
+    def check_part(self, path: Path, rows: int) -> None:
+        """That a part has as many rows as were written, and is as it was written."""
         wanted = rows if self.parts is None else self.parts.get(path.parent.name, {}).get(path.name)
         if rows != wanted:
             raise CorruptRun(f"{path} has {rows} rows, and {wanted or 'none'} were written; {REMEDY}")
+        name = f"{path.parent.name}/{path.name}"
+        # A damaged history costs itself only: it is judged again, and a report says what is wrong with it.
+        if name in self.digests and path.parent.name != "history" and not places.is_remote(path):
+            check_digests(self.folder, {name: self.digests[name]})
 
     def check_trials(self, parts: list[Path], findings: list[dict[str, Any]]) -> None:
         """Of a run without a list: that its trials are as many as it says, or, if it was killed, that they hold those
@@ -110,11 +151,17 @@ class Contents:
             raise CorruptRun(f"{path} is missing; {RESUME if resumed else REMEDY}")
 
 
+def _folder(name: str) -> str:
+    return name.partition("/")[0]
+
+
 def _is_list(told: object) -> bool:
     if not isinstance(told, dict):
         return False
-    parts, files = told.get("parts"), told.get("files")
-    if not isinstance(parts, dict) or not isinstance(files, dict):
+    parts, files, digests = told.get("parts"), told.get("files"), told.get("digests", {})
+    if not isinstance(parts, dict) or not isinstance(files, dict) or not isinstance(digests, dict):
+        return False
+    if not all(map(_FILE.fullmatch, digests)):
         return False
     return all(isinstance(each, dict) for each in parts.values()) and all(
         isinstance(each, list) and all(isinstance(name, str) for name in each) for each in files.values()

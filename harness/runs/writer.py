@@ -5,7 +5,8 @@ table is written under the same number, ``trials`` last: its rename commits the 
 a number that ``trials`` lacks does not count. What is not yet written after a kill is at most the pending part, bounded
 in trials, events and seconds.
 
-Leaves out: judging, choosing what to explore, and syncing to the disk. The layout is ``harness/runs/schema.py``'s.
+A campaign's files are also synced to the disk, and read again before it is called complete. Leaves out: judging, and
+choosing what to explore. The layout is ``harness/runs/schema.py``'s.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from pairproof.harness import deviations, invocation, resolve
 from pairproof.harness.errors import LabError, UsageError, interrupted
 from pairproof.harness.keeps import measured as measured_of
 from pairproof.harness.runs import atomic, parts, places
-from pairproof.harness.runs.parts import About, Pending
+from pairproof.harness.runs.parts import About, Pending, Written
 from pairproof.harness.runs.sampling import sampling
-from pairproof.harness.runs.schema import FORMAT, TABLES
-from pairproof.harness.runs.wholeness import contents, part_name
+from pairproof.harness.runs.schema import FORMAT, STATES, TABLES
+from pairproof.harness.runs.wholeness import check_digests, contents, part_name
 from pairproof.harness.trial import Finding, Trial
 
 PART_TRIALS = 4_096
@@ -56,7 +57,6 @@ MAX_NAME_CHARS = 120
 
 ENDING = ("seconds", "trials", "events", "again", "searches", "contents", "deviations", "reason")
 """Facts that are known when a run ends."""
-STATES = ("complete", "interrupted", "failed")
 
 
 def run_folder(runs: Path, lab: str, target: str, *more: str) -> Path:
@@ -124,6 +124,10 @@ class RunWriter:
         self.deviations = deviations.Seen()
         self._rows: dict[str, dict[str, int]] = {}
         """By table, the names of its parts with their rows."""
+        self._digests: dict[str, str] = {}
+        """Of parts, by their names in the folder."""
+        self._lasting = "campaign" in self.facts
+        """Whether what is written is synced: a campaign can be gone on with after a loss of power."""
         try:
             self._make_folders()
         except KeyboardInterrupt as why:
@@ -147,10 +151,8 @@ class RunWriter:
         self._again += trial.again
         self.not_kept += wanted and not kept
         if kept:
-            if trial.logs:
-                (self.folder / "logs").mkdir(exist_ok=True)
             for node, said in trial.logs.items():
-                atomic.write_text(self.folder / "logs" / f"{trial.number:06d}-{node}.log", said)
+                atomic.put_text(self.folder, f"logs/{trial.number:06d}-{node}.log", said)
             self.kept_events += len(events)
             part.kept_events += len(events)
         if len(part.trials) >= PART_TRIALS or part.kept_events >= PART_EVENTS or self._is_late(part):
@@ -160,19 +162,26 @@ class RunWriter:
         now = monotonic()
         return now - part.began >= max(PART_S, (now - self._began) / PARTS_PER_DOUBLING)
 
-    def adopt(self, rows: Mapping[str, Mapping[str, int]], parts: int, trials: int, events: int, not_kept: int) -> None:
-        """Go on behind ``parts`` parts that others have written: ``rows`` by table and name, so many trials and events,
-        so many histories that were too much."""
-        self._rows = {table: dict(each) for table, each in rows.items()}
+    def adopt(
+        self, written: Mapping[int, Mapping[str, Written]], parts: int, trials: int, events: int, not_kept: int
+    ) -> None:
+        """Go on behind ``parts`` parts that others have written: by number and table, so many trials and events, so
+        many histories that were too much."""
+        for number, tables in written.items():
+            self._wrote(number, tables)
         self._part, self.not_kept = Part(parts, trials, events), not_kept
 
     def flush(self) -> None:
         """Write what is pending. Interrupted and called again, it writes the same part again."""
         part = self._part
         if part.trials:
-            for table, count in parts.write(self.folder, self._about, part.number, part.trials).items():
-                self._rows.setdefault(table, {})[part_name(part.number)] = count
+            self._wrote(part.number, parts.write(self.folder, self._about, part.number, part.trials))
             self._part = part.next()
+
+    def _wrote(self, number: int, written: Mapping[str, Written]) -> None:
+        for table, each in written.items():
+            self._rows.setdefault(table, {})[part_name(number)] = each.rows
+            self._digests[f"{table}/{part_name(number)}"] = each.digest
 
     def finding(self, finding: Finding) -> Path:
         """Write a finding, and first what is pending, so that its trials can be looked up. Where it is."""
@@ -180,21 +189,21 @@ class RunWriter:
         number = next(self._findings)
         if number > MAX_FINDINGS:
             raise UsageError(f"a run holds at most {MAX_FINDINGS} findings; explore fewer laws at a time")
-        path = self.folder / "findings" / f"{number:04d}.json"
-        return atomic.write_json(path, finding_json(finding, path))
+        name = f"findings/{number:04d}.json"
+        return atomic.put_json(self.folder, name, finding_json(finding, self.folder / name), keep=self._lasting)
 
     def failure(self, target: str, lab: str, why: LabError) -> Path | None:
         """Write the trial in which a lab failed, as far as it came; where it is, or None if it had not begun."""
         trial = why.trial
         if trial is None or (number := next(self._failures)) > MAX_FAILURES:
             return None
-        path = self.folder / "failures" / f"{number:04d}.json"
-        path.parent.mkdir(exist_ok=True)
+        name = f"failures/{number:04d}.json"
         found = Finding("", str(why), target, lab, -1, -1, trial.schedule, len(trial.schedule.ops))
         # What led to it is what came last.
         last = trial.events[-MAX_FAILED_EVENTS:]
         history = [{name: value for name, value in each._asdict().items() if value is not None} for each in last]
-        return atomic.write_json(path, {**finding_json(found, path), "logs": dict(trial.logs), "history": history})
+        told = finding_json(found, self.folder / name)
+        return atomic.put_json(self.folder, name, {**told, "logs": dict(trial.logs), "history": history})
 
     @property
     def known_deviations(self) -> list[dict[str, Any]]:
@@ -207,7 +216,7 @@ class RunWriter:
 
     def close(self, state: str = "complete", **facts: object) -> None:
         """Write what is pending and the last facts (trials and events are counted here); nothing if closed already."""
-        assert state in STATES, f"state {state!r} is not one of {STATES}"
+        assert state in STATES[1:], f"state {state!r} is not one of {STATES[1:]}"
         if self.facts["state"] != "running":
             return
         self.flush()
@@ -218,7 +227,11 @@ class RunWriter:
             facts["reason"] = "; ".join(filter(None, (str(facts.get("reason") or ""), limit)))
         # What the tables hold is what counts, whatever the caller counted up to an interrupt.
         counted = {"trials": self._part.trials_before, "events": self._part.events_before, "again": self._again}
-        listed = {"contents": contents(self.folder, self._rows), "deviations": self.known_deviations}
+        listed = {"contents": contents(self.folder, self._rows, self._digests), "deviations": self.known_deviations}
+        if self._lasting:
+            atomic.sync(self.folder / name for name in self._digests)
+        if self._lasting and state == "complete":
+            check_digests(self.folder, self._digests)
         self.facts |= {**facts, **counted, **listed, "state": state}
         self._write_facts()
 
@@ -245,14 +258,15 @@ class RunWriter:
             ) from None
 
     def _write_facts(self) -> None:
-        atomic.write_json(self.folder / "run.json", self.facts)
+        atomic.put_json(self.folder, "run.json", self.facts, keep=self._lasting)
 
     def _write_coverage(self) -> None:
         # Under the last part's number, which ``trials`` has committed; without a trial nothing was covered.
         if self._coverage and self._part.number:
             number = self._part.number - 1
-            count = parts.write_coverage(self.folder, self._about.run, number, self._coverage)
-            self._rows.setdefault("coverage", {})[part_name(number)] = count
+            self._wrote(
+                number, {"coverage": parts.write_coverage(self.folder, self._about.run, number, self._coverage)}
+            )
 
 
 def finding_json(finding: Finding, path: Path) -> dict[str, object]:

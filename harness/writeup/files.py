@@ -34,25 +34,20 @@ def write(done: Executed, folder: Path) -> list[Path]:
     """Write it; where the files are."""
     whole = write_up(done)
     files = [cast(Writer, registry.find("writers", name))(whole) for name in registry.names("writers")]
-    found = [atomic.replace(folder / name, _writes(text), OPTION) for name, text in files]
-    return [*found, atomic.write_json(folder / PROGRAM, program(done.finding))]
-
-
-def _writes(text: str) -> Callable[[Path], object]:
-    return lambda path: path.write_text(text, encoding="utf-8")
+    found = [atomic.put_text(folder, name, text, OPTION) for name, text in files]
+    return [*found, atomic.put_json(folder, PROGRAM, program(done.finding), OPTION)]
 
 
 def keep_logs(folder: Path, trials: Iterable[Trial]) -> list[Path]:
     """Write what each process said, an execution's number before its name; those of an earlier replay are replaced.
 
-    UsageError if the folder cannot be written."""
+    UsageError if the folder cannot be written, CorruptRun if it is a symbolic link, or one of its logs is."""
     said = [(f"{number}-{node}.log", text) for number, each in enumerate(trials, 1) for node, text in each.logs.items()]
     if not said:
         return []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for old in folder.glob("*-*.log"):
+        for old in atomic.inside(folder.parent, folder.name).glob("*-*.log"):
             old.unlink()
-        return [atomic.write_text(folder / name, text) for name, text in said]
+        return [atomic.put_text(folder.parent, f"{folder.name}/{name}", text, OPTION) for name, text in said]
     except OSError as why:
         raise UsageError(f"cannot keep logs in {folder}: {why.strerror}; name another place with {OPTION}") from None

@@ -15,10 +15,19 @@ from pairproof.harness import judge as judging
 from pairproof.harness.commands import options, output
 from pairproof.harness.commands.check import MAX_TRIALS, make_report
 from pairproof.harness.commands.exploration import Bounds, Request, say_first
-from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, PairproofError, UsageError, interrupted, joined
+from pairproof.harness.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_LAB,
+    EXIT_UNKNOWN,
+    CorruptRun,
+    PairproofError,
+    UsageError,
+    interrupted,
+    joined,
+)
 from pairproof.harness.profiles import PROFILES, profile
 from pairproof.harness.runs.places import Place
-from pairproof.harness.verdict import Demands, exit_code
+from pairproof.harness.verdict import Demands
 from pairproof.reports.measures import LOCAL, SPARK
 
 if TYPE_CHECKING:
@@ -87,6 +96,7 @@ def command(
     campaign = _begun(**asked) if resume is None else _taken_up(resume)
     with campaign, output.progress() as progress:
         campaign.said = Now(progress)
+        campaign.damaged = lambda line: output.say(line, "yellow")
         code = _led(campaign, engine, master, jobs)
     code = _told(campaign, code, json_to)
     if report:
@@ -111,6 +121,7 @@ def _begun(
     target_name: str, lab_name: str, profile_name: str, trials: int, seed: str | None, law_ids: tuple[str, ...],
     runs_folder: Path,
 ) -> Campaign:  # fmt: skip
+    from pairproof.harness.campaign import code
     from pairproof.harness.campaign.campaign import Campaign
     from pairproof.harness.campaign.plan import Plan, bench
     from pairproof.harness.runs.writer import RunWriter, run_folder
@@ -120,11 +131,11 @@ def _begun(
     chosen = profile(profile_name)
     plan = Plan(
         target.name, lab.name, chosen.name, options.seed_of(seed), trials, tuple(law.id for law in laws),
-        str(chosen.keep_one_in),
+        str(chosen.keep_one_in), code.of(lab, target, laws),
     )  # fmt: skip
     # Before there is a folder: what cannot be played is refused.
     bench(plan)
-    facts = {**_request(plan).facts(), "keep": chosen.keep_one_in, "campaign": {"trials": trials}}
+    facts = {**_request(plan).facts(), "keep": chosen.keep_one_in, "campaign": plan.fact}
     return Campaign(RunWriter(run_folder(runs_folder, lab.name, target.name), facts), plan)
 
 
@@ -148,6 +159,7 @@ def _led(campaign: Campaign, engine: str, master: str | None, jobs: int | None) 
     try:
         with _engine(campaign, engine, master, jobs) as players:
             campaign.lead(players)
+        campaign.close()
     except KeyboardInterrupt as why:
         campaign.close("interrupted", interrupted(why))
         output.say(f"interrupted; {how}", "yellow")
@@ -155,8 +167,7 @@ def _led(campaign: Campaign, engine: str, master: str | None, jobs: int | None) 
     except PairproofError as why:
         campaign.close("failed", str(why))
         output.say(f"the campaign failed: {why}; {how}", "red")
-        return EXIT_LAB
-    campaign.close()
+        return EXIT_UNKNOWN if isinstance(why, CorruptRun) else EXIT_LAB
     return None
 
 
@@ -174,8 +185,9 @@ def _engine(campaign: Campaign, engine: str, master: str | None, jobs: int | Non
 
 
 def _told(campaign: Campaign, code: int | None, json_to: str | None) -> int:
-    """Say what came of it, on the terminal and as JSON; the exit code."""
+    """Say what came of it, on the terminal and as JSON; the exit code, which is that of its folder."""
     from pairproof.harness.commands.findings import Findings, say_deviations
+    from pairproof.reports.make import assembled
 
     plan, facts, folder = campaign.plan, campaign.writer.facts, campaign.writer.folder
     request, found = _request(plan), campaign.summary()
@@ -189,7 +201,9 @@ def _told(campaign: Campaign, code: int | None, json_to: str | None) -> int:
         output.say_verdict(facts, request.lab, found, folder, standings, told.sentence())
     deviations = campaign.writer.known_deviations
     say_deviations(deviations)
+    recorded = assembled([folder])
+    output.say(recorded.headline, output.colour(recorded.verdict, recorded.amber))
     if json_to is not None:
         summary = request.told(found, folder, str(facts["state"]), standings)
         output.write_json({**summary, "deviations": deviations}, json_to)
-    return joined(code or 0, exit_code(standings.values(), missed))
+    return joined(code or 0, recorded.exit_code)

@@ -62,7 +62,7 @@ def _say(report: Report) -> None:
     for run in report.runs:
         told = f"{run['target']} in {run['lab']}, {run['trials'] or 0:,} trials, {run['state']}"
         amber = run["evidence"]["little"] and run["verdict"] == "holds"
-        output.say(f"{run['run']}: {run['verdict']} ({told})", _colour(run["verdict"], amber))
+        output.say(f"{run['run']}: {run['verdict']} ({told})", output.colour(run["verdict"], amber))
         output.table("", ("law", "verdict", "violated", "judged in trials", ""), _rows(report, run["run"]))
         if run["untried"]:
             output.say(run["untried"], output.AMBER)
@@ -74,11 +74,7 @@ def _say(report: Report) -> None:
         _say_finding(by_number[cause["first"]], cause["laws"][1:])
     if len(report.causes) > MAX_CAUSES:
         output.say(f"{len(report.causes) - MAX_CAUSES} more causes; pairproof report shows all")
-    output.say(report.headline, _colour(report.verdict, report.amber))
-
-
-def _colour(verdict: str, amber: bool) -> str:
-    return output.AMBER if amber else output.COLOURS.get(verdict, "bold")
+    output.say(report.headline, output.colour(report.verdict, report.amber))
 
 
 def _rows(report: Report, run: str) -> list[tuple[Any, ...]]:

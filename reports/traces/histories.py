@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pairproof.harness.history import Event
 from pairproof.harness.runs import tables
@@ -23,9 +22,6 @@ from pairproof.reports.events import events_of
 from pairproof.reports.inputs import RunInput
 from pairproof.reports.traces.bench import Bench, trials_of, verdict_rows
 from pairproof.reports.traces.measured import TABLES, Difference, Rows, columns, measure
-
-BATCH_ROWS = 20_000
-"""Events that are read at once."""
 
 MAX_REASON = 200
 """Characters of what is wrong with a history."""
@@ -157,17 +153,16 @@ def _histories(part: Numbered) -> Iterator[tuple[tuple[str, int], list[Event]]]:
         return
     key: tuple[str, int] | None = None
     gathered: list[Event] = []
-    with tables.open_part(part.history) as there, pq.ParquetFile(there, page_checksum_verification=True) as file:
-        for batch in file.iter_batches(BATCH_ROWS):
-            events = list(events_of(batch))
-            at = 0
-            for found, count in trials_of(batch):
-                if key is not None and found != key:
-                    yield key, gathered
-                    gathered = []
-                key = found
-                gathered += events[at : at + count]
-                at += count
+    for batch in tables.batches(part.history):
+        events = list(events_of(batch))
+        at = 0
+        for found, count in trials_of(batch):
+            if key is not None and found != key:
+                yield key, gathered
+                gathered = []
+            key = found
+            gathered += events[at : at + count]
+            at += count
     if key is not None:
         yield key, gathered
 

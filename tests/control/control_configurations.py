@@ -170,7 +170,7 @@ def _keep(
     path = folder / f"{number:04d}-{law}.json"
     found = Finding(law, text, name, LAB.name, trial.number, trial.number, trial.schedule,
                     len(trial.schedule.ops))  # fmt: skip
-    atomic.write_json(path, {**finding_json(found, path), **more})
+    atomic.put_json(path.parent, path.name, {**finding_json(found, path), **more})
     print(f"ALARM {path}: {law}: {text}", flush=True)
 
 
@@ -190,7 +190,7 @@ def main() -> int:
         for number in given.part.numbers(given.configurations, 0):
             path = given.out / f"{number:04d}.json"
             if not path.exists():
-                atomic.write_json(path, play(given.out, given.target, given.seed, number, given.trials))
+                atomic.put_json(path.parent, path.name, play(given.out, given.target, given.seed, number, given.trials))
             found.append(json.loads(path.read_text(encoding="utf-8")))
     alarms = Counter(law for each in found for law in each["alarms"])
     trials, refused = sum(each["trials"] for each in found), sum(sum(each["refused"].values()) for each in found)

@@ -68,7 +68,7 @@ def once(kept: Path, play: Callable[[], dict[str, object]], *said: str) -> dict[
     """What a part found: played if that is not kept yet, which is then said of it by these names."""
     if not kept.exists():
         found = play()
-        atomic.write_json(kept, found)
+        atomic.put_json(kept.parent, kept.name, found)
         print(f"{kept.parent.name} {kept.stem}: {', '.join(f'{each} {found[each]}' for each in said)}", flush=True)
     told: dict[str, Any] = json.loads(kept.read_text())
     return told

@@ -96,7 +96,11 @@ class Counts:
             self._saved += elapsed
             self.seconds += elapsed
             tables = {name: dict(sorted(getattr(self, name).items())) for name in ("alarms", "unknown", "judged")}
-            atomic.write_json(self.path, {**self.about, "done": self.done, "seconds": round(self.seconds, 1), **tables})
+            atomic.put_json(
+                self.path.parent,
+                self.path.name,
+                {**self.about, "done": self.done, "seconds": round(self.seconds, 1), **tables},
+            )
 
     def __str__(self) -> str:
         done = ", ".join(f"{amount:,} {kind}" for kind, amount in self.done.items())
@@ -121,7 +125,7 @@ def keep(folder: Path, kind: str, trial: Trial, target: str, law: str, text: str
     """Write an alarm as a finding."""
     path = folder / f"alarm-{kind}-{trial.number}-{law}.json"
     found = Finding(law, text, target, LAB.name, trial.number, trial.number, trial.schedule, len(trial.schedule.ops))
-    atomic.write_json(path, {**finding_json(found, path), **more})
+    atomic.put_json(path.parent, path.name, {**finding_json(found, path), **more})
     print(f"ALARM {path}: {law}: {text}", flush=True)
 
 

@@ -7,17 +7,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
+from campaigns import Counting, facts_of, planned
 from run_digest import digest_of, numbers
 
 from pairproof.harness.campaign import chunks as playing
 from pairproof.harness.campaign.campaign import Campaign, Progress
 from pairproof.harness.campaign.local import Local
-from pairproof.harness.campaign.plan import Plan, chunks
+from pairproof.harness.campaign.plan import chunks
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import CorruptRun, UsageError
 from pairproof.harness.runs.reader import RunReader
@@ -25,27 +24,8 @@ from pairproof.harness.runs.writer import RunWriter
 
 TARGET = "reference+answers_before_flush"
 LAWS = ("ack-flushed", "log-flushed-survives")
-PLAN = Plan(TARGET, "sim", "deep", "s", 200, LAWS, "50")
-FACTS = {
-    "target": TARGET, "lab": "sim", "system": "rocketmq", "profile": "deep", "seed": "s", "laws": list(LAWS),
-    "keep": 50, "campaign": {"trials": 200},
-}  # fmt: skip
-
-
-class Counting:
-    """One process, which counts what it plays, and gives up after so many tasks."""
-
-    def __init__(self, give_up: int | None = None) -> None:
-        self.played: list[int] = []
-        self.give_up = give_up
-
-    def play(self, do: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
-        for task in reversed(tasks):
-            if len(self.played) == self.give_up:
-                raise KeyboardInterrupt
-            if do is playing.play_chunk:
-                self.played.append(task[-1].part)
-            yield do(*task)
+PLAN = planned(TARGET, 200, LAWS)
+FACTS = facts_of(PLAN)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +61,7 @@ def test_whoever_plays_writes_the_same_rows(played: Path, tmp_path: Path) -> Non
 
 def test_another_seed_gives_other_rows(played: Path, tmp_path: Path) -> None:
     plan = PLAN._replace(seed="t", trials=20)
-    campaign = Campaign(RunWriter(tmp_path / "r", {**FACTS, "seed": "t"}), plan)
+    campaign = Campaign(RunWriter(tmp_path / "r", facts_of(plan)), plan)
     campaign.lead(Local(plan, 1))
     campaign.close()
     assert digest_of(tmp_path / "r") != digest_of(played)
@@ -97,7 +77,7 @@ def test_what_was_played_is_not_played_again(played: Path, tmp_path: Path) -> No
     unheard, torn = chunks(PLAN)[:2]
     playing.play_chunk(PLAN, str(folder), campaign._about, unheard)
     playing.play_chunk(PLAN, str(folder), campaign._about, torn)
-    playing.told_path(folder, torn.part).unlink()
+    (folder / playing.told_name(torn.part)).unlink()
     before = (folder / "run.json").read_text()
     with pytest.raises(UsageError, match=f"another process leads the campaign in {folder}; wait for its end, or end"):
         Campaign.taken_up(folder)
@@ -162,14 +142,6 @@ def test_a_campaign_plays_what_check_plays(tmp_path: Path, monkeypatch: pytest.M
     assert [told[0][name] for name in same] == [told[1][name] for name in same]
 
 
-def test_a_chunk_that_cannot_be_read_is_named(played: Path, tmp_path: Path) -> None:
-    path = tmp_path / "00001.json"
-    for damaged in ("{", "[]", '{"part": 1}'):
-        path.write_text(damaged)
-        with pytest.raises(CorruptRun, match=r"cannot be read .*; delete it: its chunk is played again"):
-            playing.read_told(path)
-
-
 REFUSED = {
     "real lab": (["--lab", "process"], "a campaign is for labs that are deterministic, not for process"),
     "unknown law": (["--law", "nosuch"], "unknown law"),
@@ -197,7 +169,7 @@ def test_what_cannot_be_taken_up_is_refused(played: Path, tmp_path: Path) -> Non
         pass
     with pytest.raises(UsageError, match="is not a campaign's run"):
         Campaign.taken_up(tmp_path / "plain")
-    writer = RunWriter(tmp_path / "old", {**FACTS, "versions": {"pairproof": "0.0.1"}})
+    writer = RunWriter(tmp_path / "old", facts_of(PLAN._replace(code="0" * 32)))
     writer.close("interrupted")
-    with pytest.raises(UsageError, match=r"begun with pairproof 0\.0\.1, this is"):
+    with pytest.raises(UsageError, match="begun by another state of the code; go on with that one"):
         Campaign.taken_up(tmp_path / "old")

@@ -25,7 +25,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(recorded: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(recorded, tmp_path / "run"))
+    return Path(shutil.copytree(recorded, tmp_path / recorded.name))
 
 
 def entries(folder: Path) -> list[dict[str, Any]]:
@@ -75,7 +75,7 @@ def test_what_cannot_be_recorded_ends_nothing(folder: Path, tmp_path: Path) -> N
     alone = tmp_path / "mine.json"
     shutil.copy(folder / "findings" / "0001.json", alone)
     assert main(["replay", str(alone)]) == 1
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["mine.json", "run"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted(["mine.json", folder.name])
 
 
 def test_entries_are_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,11 +37,14 @@ def run(tmp_path: Path) -> Path:
         happened = [Event(n, n, "append", "master", lo=n, hi=n + 1, digest=n) for n in range(500)]
         happened.append(Event(500, 500, "stop", "master"))
         fault = FaultOutcome(0, "down", {}, 1, 2, 1, {})
-        writer.trial(Trial(0, "sweep", SCHEDULE, happened, [Judgement("log-prefix", Verdict.HOLDS, 1, 0)], (fault,)))
+        writer.trial(Trial(0, "sweep", SCHEDULE, happened, [BROKEN], (fault,)))
         writer.finding(Finding("log-prefix", "differs", "reference", "sim", 0, 0, SCHEDULE, 1))
         writer.coverage({("READY", "report", "down"): 1})
     RunReader(folder).check()
     return folder
+
+
+BROKEN = Judgement("log-prefix", Verdict.VIOLATED, 1, 1, (Violation(0, 0, "differs"),))
 
 
 def read_all(folder: Path) -> None:
@@ -52,11 +55,18 @@ def read_all(folder: Path) -> None:
             pass
 
 
-OLD = Path(__file__).with_name("run-format-1")
+OLD = Path(__file__).with_name("run-format-1") / "20261126T175358-sim-reference"
+
+
+def unseal(folder: Path) -> None:
+    """Take away the digests of its files, which runs of before did not have."""
+    contents = json.loads((folder / "run.json").read_bytes())["contents"]
+    del contents["digests"]
+    edit_json(folder / "run.json", contents=contents)
 
 
 def edit_json(path: Path, **changes: object) -> None:
-    atomic.write_json(path, {**json.loads(path.read_text()), **changes})
+    atomic.put_json(path.parent, path.name, {**json.loads(path.read_text()), **changes})
 
 
 DAMAGES: dict[str, tuple[str, Callable[[Path], object], str]] = {
@@ -131,6 +141,7 @@ def test_columns_that_are_not_known_are_ignored_and_those_that_lack_are_null(run
         .append_column("z", pa.array([1.5] * pq.read_metadata(part).num_rows))
     )
     pq.write_table(later, part)
+    unseal(run)
     after = list(RunReader(run).histories())
     assert after == [(trial, [each._replace(group=None, broker=None) for each in events]) for trial, events in before]
 
@@ -203,7 +214,7 @@ def test_whatever_file_a_finished_run_has_lost_is_noticed_and_named(tmp_path: Pa
     names = files(tmp_path / "whole")
     assert {each.split("/")[0] for each in names} >= {*schema.TABLES, "findings", "failures", "logs", "run.json"}
     for number, name in enumerate(names):
-        copy = tmp_path / str(number)
+        copy = tmp_path / str(number) / "whole"
         shutil.copytree(tmp_path / "whole", copy)
         (copy / name).unlink()
         with pytest.raises(CorruptRun, match=f"{name} is missing") as raised:
@@ -258,10 +269,10 @@ def test_what_a_killed_run_committed_is_read_and_a_gap_in_it_is_noticed(tmp_path
     reader = RunReader(tmp_path / "r")
     assert reader.facts["state"] == "running" and [row["trial"] for row in reader.trials()] == [0, 1, 2]
     for name in ("trials/part-00000", "trials/part-00001", "verdicts/part-00001"):
-        shutil.copytree(tmp_path / "r", tmp_path / name)
-        (tmp_path / name / f"{name}.parquet").unlink()
+        copy = shutil.copytree(tmp_path / "r", tmp_path / name / "r")
+        (copy / f"{name}.parquet").unlink()
         with pytest.raises(CorruptRun, match=f"{name}.parquet is missing"):
-            read_all(tmp_path / name)
+            read_all(copy)
     # The last part may be one that was never committed, but for its finding.
     (tmp_path / "r" / "trials" / "part-00002.parquet").unlink()
     with pytest.raises(CorruptRun, match="has a finding of trial 2, and not that trial"):
@@ -273,15 +284,15 @@ def test_what_a_killed_run_committed_is_read_and_a_gap_in_it_is_noticed(tmp_path
 def test_a_run_that_goes_on_while_it_is_read_is_not_taken_for_one_that_lost_a_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record(tmp_path / "all", ended=False)
-    begun = shutil.copytree(tmp_path / "all", tmp_path / "r")
+    record(tmp_path / "all" / "r", ended=False)
+    begun = shutil.copytree(tmp_path / "all" / "r", tmp_path / "r")
     for last in ("trials/part-00002.parquet", "findings/0003.json"):
         (begun / last).unlink()
     read = RunReader._findings
 
     def meanwhile(reader: RunReader) -> list[dict[str, Any]]:
         # The next trial and its finding come right before findings are listed.
-        shutil.copytree(tmp_path / "all", begun, dirs_exist_ok=True)
+        shutil.copytree(tmp_path / "all" / "r", begun, dirs_exist_ok=True)
         return read(reader)
 
     monkeypatch.setattr(RunReader, "_findings", meanwhile)
@@ -308,7 +319,7 @@ NO_LISTS: list[object] = [
 @pytest.mark.parametrize("told", NO_LISTS)
 def test_a_list_that_is_none_is_refused(run: Path, told: object) -> None:
     edit_json(run / "run.json", contents=told)
-    with pytest.raises(CorruptRun, match="has no list of contents"):
+    with pytest.raises(CorruptRun, match=r"has no list of contents|has facts that no run writes .contents."):
         read_all(run)
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from pairproof import __version__
@@ -17,7 +18,7 @@ from pairproof.harness import invocation
 from pairproof.harness.errors import PairproofError, UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.law import Violation
-from pairproof.harness.runs import atomic, parts, schema, tables
+from pairproof.harness.runs import atomic, parts, places, schema
 from pairproof.harness.runs import writer as writing
 from pairproof.harness.runs.reader import RunReader, read_finding, to_finding
 from pairproof.harness.runs.sampling import sampling
@@ -207,15 +208,15 @@ def test_a_part_without_its_trials_does_not_count(tmp_path: Path) -> None:
 def test_an_interrupt_while_a_part_is_written_loses_and_doubles_nothing(
     tmp_path: Path, monkeypatch: Any, table: str
 ) -> None:
-    real = tables.write_part
+    real = places.move
     calls = iter(["interrupt"])
 
-    def write_part(arrow: Any, path: Path) -> None:
-        real(arrow, path)
-        if path.parent.name == table and next(calls, None):
+    def move(path: Path, over: Path) -> None:
+        if over.parent.name == table and next(calls, None):
             raise KeyboardInterrupt
+        real(path, over)
 
-    monkeypatch.setattr(tables, "write_part", write_part)
+    monkeypatch.setattr(places, "move", move)
     with pytest.raises(KeyboardInterrupt), RunWriter(tmp_path / "r", keep("all")) as writer:
         writer.trial(trial(0))
         writer.trial(trial(1))
@@ -248,7 +249,8 @@ def test_a_trial_says_what_played_it_and_what_it_broke(tmp_path: Path, monkeypat
     assert [row["cause"] for row in rows] == ["", "log-prefix, append at master"]
     about = {(row["target"], row["lab"], row["commit"], row["pairproof"]) for row in rows}
     assert about == {(FACTS["target"], FACTS["lab"], "abc123", __version__)}
-    assert {tuple(row["settings"]) for row in rows} == {(("a", "1"), ("b", "x"), ("c", "true"))}
+    settings = pq.read_table(tmp_path / "r" / "trials", partitioning=None)["settings"].to_pylist()
+    assert {tuple(row) for row in settings} == {(("a", "1"), ("b", "x"), ("c", "true"))}
 
 
 def test_the_first_close_is_the_last_word(tmp_path: Path) -> None:
@@ -286,6 +288,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one_and_one_line(tmp_path:
 def test_a_finding_is_read_back_and_names_its_replay_line(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     with RunWriter(Path("runs") / "r", FACTS) as writer:
+        writer.trial(trial(FINDING.shrunk_trial, BROKEN))
         path = writer.finding(FINDING)
         assert writer.finding(FINDING).name == "0002.json"
     (first, second) = RunReader(Path("runs") / "r").findings()

@@ -84,6 +84,12 @@ def write_run_folder(
 ) -> Path:
     folder = root / run
     folder.mkdir(parents=True)
+    # A finding's trial violates what the finding says, in the tables too.
+    told = {(row["trial"], row["law"]) for row in tables.get("verdicts", ())}
+    shown = {(each["shrunk_trial"], each["law"]): each for each in findings}
+    lacking = [verdict(*key, "violated", seq=1, text=each["text"]) for key, each in shown.items() if key not in told]
+    if lacking:
+        tables = {**tables, "verdicts": [*tables.get("verdicts", ()), *lacking]}
     for table, rows in tables.items():
         write_part(folder, table, run, rows)
     told: Row = {

@@ -14,15 +14,12 @@ from pathlib import Path
 
 import pyspark
 import pytest
+from campaigns import planned, play
 from run_digest import digest_of, numbers
 from spark_cluster import Cluster, bare_python, cluster
 
 import pairproof
-from pairproof.harness.campaign.campaign import Campaign
-from pairproof.harness.campaign.local import Local
-from pairproof.harness.campaign.plan import Plan
 from pairproof.harness.runs.reader import RunReader
-from pairproof.harness.runs.writer import RunWriter
 from pairproof.reports import java
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark cluster")]
@@ -30,7 +27,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark cluster")]
 TARGET = "reference+answers_before_flush"
 LAWS = ("ack-flushed", "log-prefix")
 TRIALS = 600
-PLAN = Plan(TARGET, "sim", "deep", "s", TRIALS, LAWS, "20000")
+PLAN = planned(TARGET, TRIALS, LAWS, keep="20000")
 ASKED = ["--target", TARGET, "--trials", str(TRIALS), "--seed", "s", *(word for law in LAWS for word in ("--law", law))]
 PATIENCE_S = 240
 
@@ -38,15 +35,7 @@ PATIENCE_S = 240
 @pytest.fixture(scope="module")
 def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Of what one process plays."""
-    folder = tmp_path_factory.mktemp("runs") / "one"
-    facts = {
-        "target": TARGET, "lab": "sim", "system": "rocketmq", "profile": "deep", "seed": "s", "laws": list(LAWS),
-        "keep": 20_000, "campaign": {"trials": TRIALS},
-    }  # fmt: skip
-    campaign = Campaign(RunWriter(folder, facts), PLAN)
-    campaign.lead(Local(PLAN, 1))
-    campaign.close()
-    return digest_of(folder)
+    return digest_of(play(tmp_path_factory.mktemp("runs") / "one", PLAN))
 
 
 @pytest.fixture

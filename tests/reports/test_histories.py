@@ -17,6 +17,7 @@ from pairproof.harness import judge, resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.runs import tables as run_tables
 from pairproof.harness.runs import writer as writing
+from pairproof.harness.runs.wholeness import digest
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.reports import counting, engines, inputs, junit, model, summary
@@ -72,6 +73,7 @@ def change(folder: Path, table: str, to: Callable[[Table], Table]) -> None:
     run_tables.write_part(changed, part)
     facts = json.loads((folder / "run.json").read_text())
     facts["contents"]["parts"][table][part.name] = len(changed)
+    facts["contents"]["digests"][f"{table}/{part.name}"] = digest(part.read_bytes())
     (folder / "run.json").write_text(json.dumps(facts))
 
 
@@ -311,7 +313,7 @@ def test_a_trial_may_span_batches(run_folder: Path, monkeypatch: pytest.MonkeyPa
         return pa.Table.from_batches(histories.batches(histories.numbered([run]), {"r": bench(run)})).to_pylist()
 
     whole = rows()
-    monkeypatch.setattr(histories, "BATCH_ROWS", 17)
+    monkeypatch.setattr(run_tables, "BATCH_ROWS", 17)
     assert rows() == whole and len(whole) == 3
 
 

@@ -90,7 +90,7 @@ def test_a_damaged_run_is_named_in_one_line_and_the_others_stay(good: Path, bad:
 
 
 def test_a_copy_of_a_run_is_not_counted_twice(good: Path) -> None:
-    copy = good.parent / "copy"
+    copy = good.parent / "copied" / good.name
     shutil.copytree(good, copy)
     runs, corrupt = inputs.open_runs([good, copy, good])
     assert len(runs) == 1

@@ -23,7 +23,7 @@ def test_the_published_schema_is_current() -> None:
 
 @pytest.fixture
 def report(two_runs: list[Path]) -> Any:
-    old = ROOT / "tests" / "harness" / "run-format-1"
+    old = ROOT / "tests" / "harness" / "run-format-1" / "20261126T175358-sim-reference"
     made = make_report([*two_runs, old], two_runs[0].parent / "out", engine="local")
     return json.loads((made.out / "report.json").read_text())
 

@@ -158,10 +158,10 @@ def test_report_of_a_link_is_refused_and_what_it_leads_to_stays(
 def test_link_within_a_report_is_replaced_and_what_it_leads_to_stays(run: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "001.html").write_text("mine")
-    (run / "report" / "findings").rmdir()
-    (run / "report" / "findings").symlink_to(tmp_path / "mine")
+    (run / "report" / "tables").rename(tmp_path / "tables")
+    (run / "report" / "tables").symlink_to(tmp_path / "mine")
     assert report(run) == 0
-    assert not (run / "report" / "findings").is_symlink() and (tmp_path / "mine" / "001.html").read_text() == "mine"
+    assert not (run / "report" / "tables").is_symlink() and (tmp_path / "mine" / "001.html").read_text() == "mine"
 
 
 def test_run_s_own_folder_and_a_file_take_no_report(run: Path) -> None:

@@ -40,7 +40,7 @@ def test_without_java_the_report_is_counted_here_and_a_line_says_so(two_runs: li
 
 def test_both_engines_write_the_same_bytes(two_runs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
-    old = Path(__file__).parent.parent / "harness" / "run-format-1"
+    old = Path(__file__).parent.parent / "harness" / "run-format-1" / "20261126T175358-sim-reference"
     made = {}
     for engine in ("spark", "local"):
         out = two_runs[0].parent / engine
@@ -52,7 +52,7 @@ def test_both_engines_write_the_same_bytes(two_runs: list[Path], monkeypatch: py
         }
     assert made["spark"].keys() == made["local"].keys() and "index.html" in made["local"]
     assert [name for name, told in made["spark"].items() if told != made["local"][name]] == []
-    assert b"2001-09-09" in made["local"]["index.html"] and b"run-format-1" in made["local"]["runs.html"]
+    assert b"2001-09-09" in made["local"]["index.html"] and b"20261126T175358" in made["local"]["runs.html"]
 
 
 def test_a_master_is_for_spark(two_runs: list[Path]) -> None:

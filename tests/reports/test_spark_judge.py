@@ -108,7 +108,7 @@ def test_parts_and_a_live_recorder_give_the_verdicts_of_a_finished_list(
 ) -> None:
     with TemporaryDirectory() as root, pytest.MonkeyPatch.context() as patch:
         # Cut without regard to trials: most trials span batches, and some batches hold several.
-        patch.setattr(traced, "BATCH_ROWS", cut)
+        patch.setattr(tables, "BATCH_ROWS", cut)
         runs, _ = inputs.open_runs([folder_of(write_folder, Path(root), trials)])
         rows = arrow_traces.views(runs, True)["traces"].to_pylist()
     assert [(row["trial"], row["events"], row["problem"]) for row in rows] == [

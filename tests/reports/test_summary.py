@@ -93,7 +93,7 @@ def test_how_far_the_searches_came_is_told(write_run: Any, rows: Any) -> None:
     text = told([write_run("r", facts={"searches": [done, whole]}, trials=[rows.trial(0)])])
     assert "Searched in r: single faults at every event: 1,200 of 13,704, cut short; cut points: 7 of 7." in text
     assert "Searched" not in told([write_run("older", trials=[rows.trial(0)])])
-    assert "Searched" not in told([write_run("odd", facts={"searches": [{"done": "x"}, 3]}, trials=[rows.trial(0)])])
+    assert "Searched" not in told([write_run("odd", facts={"searches": [{"done": "x"}]}, trials=[rows.trial(0)])])
 
 
 def test_a_missed_floor_makes_the_run_unknown_and_is_told(write_run: Any, rows: Any) -> None:
@@ -103,7 +103,7 @@ def test_a_missed_floor_makes_the_run_unknown_and_is_told(write_run: Any, rows: 
     assert text.startswith("## ❓ pairproof: unknown.")
     assert "The searches met less than the profile demands in poor" in text
     assert "floor missed in poor: faults that took effect: latency: 0 of 1" in text
-    odd = told([write_run("odd", facts={"floors": [{"what": "x"}, 3]}, **held)])
+    odd = told([write_run("odd", facts={"floors": [{"what": "x"}]}, **held)])
     assert odd.startswith("## 🟡 pairproof: 1 trial only. ") and "floor" not in odd
 
 

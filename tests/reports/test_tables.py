@@ -174,7 +174,7 @@ def test_runs_in_any_pieces_are_counted_alike(
 ) -> None:
     asked = ["--target", "reference+answers_before_flush", "--trials", "100", "--seed", "s", "--law", "ack-flushed"]
     assert main(["campaign", *asked, "--engine", "local", "--jobs", "1", "--runs", str(tmp_path / "many")]) == 1
-    old = Path(__file__).parent.parent / "harness" / "run-format-1"
+    old = Path(__file__).parent.parent / "harness" / "run-format-1" / "20261126T175358-sim-reference"
     runs, _ = inputs.open_runs([*two_runs, old, *(tmp_path / "many").iterdir()])
     whole = engines.here(runs).tables
     monkeypatch.setattr(counting, "PIECE_ROWS", 1)
