@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pairproof.harness.errors import CorruptRun
+from pairproof.harness.plain import without_secrets
 from pairproof.harness.runs import schema
 from pairproof.harness.runs.reader import RunReader
 from pairproof.reports import scenarios
@@ -59,7 +60,7 @@ def open_runs(folders: Iterable[Path]) -> tuple[list[RunInput], list[Corrupt]]:
                 raise CorruptRun(f"it says that it is run {run.run}, as {found[run.run].folder} does; leave one out")
             found[run.run] = run
         except CorruptRun as error:
-            corrupt.append(Corrupt(str(folder), str(error)))
+            corrupt.append(Corrupt(without_secrets(str(folder)), without_secrets(str(error))))
     return list(found.values()), corrupt
 
 

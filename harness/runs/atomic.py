@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pairproof.harness.errors import PairproofError
+from pairproof.harness.plain import without_secrets
 from pairproof.harness.runs import places
 
 PLACE_OPTION = "--runs"
@@ -70,8 +71,8 @@ def _is_special(path: Path) -> bool:
 
 
 def write_text(path: Path, text: str, option: str = PLACE_OPTION) -> Path:
-    """Put ``text`` at ``path``."""
-    return replace(path, lambda hidden: hidden.write_text(text, encoding="utf-8"), option)
+    """Put ``text`` at ``path``, without the passwords of URLs in it."""
+    return replace(path, lambda hidden: hidden.write_text(without_secrets(text), encoding="utf-8"), option)
 
 
 def lock(folder: Path) -> int | None:
