@@ -162,7 +162,7 @@ def check_setting(key: str, value: Scalar) -> None:
     if isinstance(value, str) and (not value.isprintable() or value.endswith("\\")):
         raise UsageError(f"{plain(key, MAX_SHOWN)} must be one line of printable text, not {quoted(value)}")
     own = key.partition(".")[2]
-    if is_of_a_side(key) and own not in FIELDS and REPLACED.fullmatch(own):
+    if own and own not in FIELDS and is_of_a_side(key) and REPLACED.fullmatch(own):
         raise UsageError(f"{key}: the lab sets that itself; leave it out")
 
 

@@ -82,7 +82,7 @@ def _first(take: Callable[[Path], Path]) -> Path:
 def _there(path: Path) -> Path:
     """The absolute path of a file; :class:`Unusable` if it is none."""
     if not path.is_file():
-        raise Unusable(f"{path} is no file")
+        raise Unusable(f"{path} is not a file")
     return path.absolute()
 
 

@@ -30,6 +30,7 @@ from pairproof.harness.verdict import CORPUS, conclusion
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.segment import Segment
+    from rich.text import Text
 
     from pairproof.harness.summary import Summary
     from pairproof.harness.verdict import Standing
@@ -144,6 +145,10 @@ def console(file: TextIO | None = None) -> Console:
         def on_broken_pipe(self) -> NoReturn:
             # Rich would end the process with 1, which says "violated" here.
             raise BrokenPipeError
+
+        def render_str(self, text: str, **kwargs: Any) -> Text:
+            # Rich drops some control characters in silence.
+            return super().render_str(plain(text), **kwargs)
 
         def render(self, *args: Any, **kwargs: Any) -> Iterator[Segment]:
             for each in super().render(*args, **kwargs):

@@ -175,7 +175,7 @@ def test_what_is_not_the_right_one_is_named_with_the_remedy(
 
 
 def test_a_missing_file_is_named(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for path, said in ((folders / "none", "is no file"), (folders, "is no file")):
+    for path, said in ((folders / "none", "is not a file"), (folders, "is not a file")):
         monkeypatch.setenv("PAIRPROOF_TOXIPROXY", str(path))
         with pytest.raises(LabError, match=f"{path} {said}"):
             TOOL.find()
