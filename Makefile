@@ -56,8 +56,8 @@ nightly: $(VENV)/.nightly jdk $(VENV)/.java browser ## two hours: what tests hav
 
 lock: $(VENV)/.base ## resolve requirements/*.in to new exact versions
 	@$(PIP) install uv
-	@cd requirements && for each in build run dev nightly jre; do \
-	  ../$(UV) --upgrade $$( case $$each in dev) echo '--constraint run.txt' ;; nightly) echo '--constraint dev.txt' ;; esac ) $$each.in -o $$each.txt || exit 1; done
+	@cd requirements && for each in build run base dev nightly jre; do \
+	  ../$(UV) --upgrade $$( case $$each in base|dev) echo '--constraint run.txt' ;; nightly) echo '--constraint dev.txt' ;; esac ) $$each.in -o $$each.txt || exit 1; done
 
 update: ## new versions of all dependencies, with the tests as judge; git diff requirements says what changed
 	@$(MAKE) lock && $(MAKE) check test

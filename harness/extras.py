@@ -1,4 +1,4 @@
-"""Packages that only some uses need, and that come with an extra of the package: ``pip install 'pairproof[spark]'``."""
+"""Packages that only some uses need, and that come with an extra of pairproof: docker, spark, pytest."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from importlib.util import find_spec
 
 from pairproof.harness.errors import LabError
 
-EXTRAS = {"docker": "docker", "pyspark": "spark", "py4j": "spark", "pytest": "pytest"}
-"""By module, the extra that brings it."""
+PACKAGES = {"docker": "docker", "pyspark": "pyspark", "py4j": "pyspark", "pytest": "pytest"}
+"""By module, the package that brings it."""
 MODULES = ("docker", "pyspark", "pytest")
 
 
@@ -20,9 +20,9 @@ class Lacking(LabError):
 def lacking(error: ModuleNotFoundError) -> Lacking | None:
     """What to tell of a module that is not there; None where no extra would bring it."""
     module = (error.name or "").partition(".")[0]
-    if module not in EXTRAS:
+    if module not in PACKAGES:
         return None
-    return Lacking(f"the package {module} is not installed: run pip install 'pairproof[{EXTRAS[module]}]'")
+    return Lacking(f"the package {module} is not installed: run pip install {PACKAGES[module]}")
 
 
 @contextlib.contextmanager

@@ -7,6 +7,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from pairproof.harness.plain import without_secrets
+
 NAME = "pairproof"
 
 
@@ -31,7 +33,7 @@ def shown(path: Path) -> str:
     """A path as a shell takes it; relative where it is below the current folder."""
     if not isinstance(path, Path):
         # A URL, see pairproof.harness.runs.places.
-        return shlex.quote(str(path))
+        return shlex.quote(without_secrets(str(path)))
     absolute = path.absolute()
     near = absolute.is_relative_to(Path.cwd())
     return shlex.quote(str(absolute.relative_to(Path.cwd()) if near else absolute))

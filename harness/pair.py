@@ -23,7 +23,7 @@ from pairproof.harness.interpreter import run_trial
 from pairproof.harness.law import Law, Violation
 from pairproof.harness.ports import Target
 from pairproof.harness.runs import atomic
-from pairproof.harness.runs.writer import case_name, finding_json
+from pairproof.harness.runs.writer import case_name, finding_json, replay_line
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.schedule_json import from_json
 from pairproof.harness.summary import Summary
@@ -223,7 +223,7 @@ class Pair:
         if finding.law in self.own:
             told.append("run the test again to replay it: only this test knows the law")
         else:
-            told.append(f"replay: {invocation.line('replay', path)}")
+            told.append(f"replay: {replay_line(path, finding.target)}")
             told.append(f"keep it as a case: {invocation.line('cases add', path)}")
         return Broken("\n".join(told), finding, path)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
 from pairproof.harness import abilities, extras, registry
-from pairproof.harness.errors import UsageError
+from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.operation import Operation
 from pairproof.harness.ports import Fault, Lab, Target
 from pairproof.harness.ports.nodes import SCARCE
@@ -59,7 +59,8 @@ class Family(Protocol):
     """Targets and tools that differ by version, more than can be registered: ``family@which``."""
 
     def target(self, which: str) -> Target:
-        """UsageError, with what is valid, for what it does not know."""
+        """UsageError, with what is valid, for what it does not know. Runs nothing; a ``which`` that leads to files of
+        this machine has a slash, see :func:`check_named_by_file`."""
 
     def tool(self, which: str) -> object:
         """What ``pairproof labs install`` makes ready; UsageError likewise."""
@@ -168,6 +169,13 @@ def remarks(target: Target) -> tuple[str, ...]:
     return () if found is None else found.remarks
 
 
+def digests(target: Target) -> dict[str, dict[str, str]]:
+    """The fact ``digests``, for a target that has such a property; nothing where nobody knows them yet."""
+    with suppress(LabError):
+        return {"digests": dict(found)} if (found := getattr(target, "digests", None)) else {}
+    return {}
+
+
 def configured(name: str, brought: Brought | None) -> Target:
     """A target by name, under what :meth:`TakesConfiguration.bring` made; None: as it is."""
     found = target(name)
@@ -185,6 +193,18 @@ def target(name: str) -> Target:
     if not isinstance(found, CanMutate):
         raise UsageError(f"target {base!r} has no mutants")
     return found.mutant(mutant)
+
+
+def leads_to_files(name: str) -> bool:
+    """Whether a target's programs are whatever lies at a path of this machine, not registered, built or released."""
+    return "/" in name or "\\" in name
+
+
+def check_named_by_file(name: str, remedy: str) -> None:
+    """UsageError for a target that a finding, a case or a run names and a command is about to run, if it
+    :func:`leads_to_files`: which programs run is the user's choice, never that of a file (SECURITY.md)."""
+    if leads_to_files(name):
+        raise UsageError(f"the file names the target {name}, which runs programs from a path; {remedy}")
 
 
 def family(name: str, group: str) -> Family | None:

@@ -14,7 +14,7 @@ from pairproof.harness.errors import CorruptRun
 from pairproof.reports import counting, java
 from pairproof.reports.counting import Tables
 from pairproof.reports.errors import NoJava
-from pairproof.reports.inputs import Corrupt, RunInput, unreadable
+from pairproof.reports.inputs import Corrupt, RunInput, left_out, unreadable
 from pairproof.reports.measures import SPARK
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _whole(runs: Sequence[RunInput], counts: Count) -> Counted:
         tables = counting.told(_undamaged(counts(runs), damaged))
         if not damaged:
             return Counted(tables, list(runs), corrupt)
-        corrupt += [Corrupt(str(run.folder), damaged[run.run]) for run in runs if run.run in damaged]
+        corrupt += [left_out(run.folder, damaged[run.run]) for run in runs if run.run in damaged]
         runs = [run for run in runs if run.run not in damaged]
 
 

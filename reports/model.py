@@ -16,6 +16,7 @@ import pyarrow as pa
 from pairproof import __version__
 from pairproof.harness import evidence, floors, invocation, registry
 from pairproof.harness.evidence import FEW, Evidence
+from pairproof.harness.plain import without_secrets
 from pairproof.harness.runs import places, replays
 from pairproof.harness.runs.schema import FACTS
 from pairproof.harness.schedule_json import from_json
@@ -188,7 +189,7 @@ def _described(run: RunInput, standings: Standings, histories: Iterable[Row], ba
     told = {name: value for name, value in {**dict.fromkeys(FACTS), **facts}.items() if name != "scenarios"}
     told |= {"floors": [each._asdict() for each in demanded], "floors_missed": missed}
     told |= {"evidence": basis.to_json(), "untried": basis.untried}
-    return {**told, "folder": str(run.folder), "verdict": said}
+    return {**told, "folder": without_secrets(str(run.folder)), "verdict": said}
 
 
 def completeness(run: Row) -> str:

@@ -87,6 +87,18 @@ def test_a_build_is_green_or_red_and_says_why(python: Path, tmp_path: Path) -> N
     assert code == 1 and "1 REPRODUCED" in told["said"]
 
 
+def test_arguments_are_no_patterns_and_the_artifact_has_a_name_that_an_upload_takes(tmp_path: Path) -> None:
+    fake = tmp_path / "bin" / "pairproof"
+    fake.parent.mkdir()
+    fake.write_text('#!/bin/sh\nfor each; do echo "<$each>"; done\nexit 3\n')
+    fake.chmod(0o755)
+    code, told = execute("check", tmp_path, fake.parent / "python", seed="a/b: c\n*", arguments="--law * --first")
+    assert (code, told["exit-code"], told["artifact"]) == (3, "3", "pairproof-a-b--c--")
+    assert told["said"].endswith("<--law>\n<*>\n<--first>\n") and "<a/b: c\n*>" in told["said"]
+    uploaded = ACTION["runs"]["steps"][-1]["with"]["name"]
+    assert uploaded == "${{ steps.check.outputs.artifact || 'pairproof' }}"
+
+
 def test_what_the_action_uploads_is_what_it_writes() -> None:
     run, upload = shell("check")["run"], ACTION["runs"]["steps"][-1]["with"]["path"]
     for name in upload.split():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pairproof.harness.commands import output
 from pairproof.harness.errors import LabError, UsageError
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def command(
         ha, *others = [await resolved(each, anywhere) for each in ways]
         to_names = None if names is None else await resolved(names, anywhere)
         recording = Recording(folder, {MASTER: master_conf, SLAVE: slave_conf}, rocketmq, limit)
-        session = Session(recording, ha, others, click.echo, change, to_names)
+        session = Session(recording, ha, others, output.echo, change, to_names)
         await session.run(lambda: _tell(ha, others, change, folder), duration)
         return recording
 
@@ -95,12 +96,12 @@ def _change(ha: Way, names: Way | None, version: str | None) -> Change:
 
 
 def _tell(ha: Way, clients: list[Way], change: Change, folder: Path) -> None:
-    click.echo(f"set in the slave's configuration, and restart the slave: {change.setting}")
+    output.echo(f"set in the slave's configuration, and restart the slave: {change.setting}")
     if ha.listen.port == ha.to.port:
-        click.echo(f"or in the master's, and restart both: brokerIP2={ha.listen.host}")
+        output.echo(f"or in the master's, and restart both: brokerIP2={ha.listen.host}")
     for each in clients:
-        click.echo(f"let producers connect to {each.listen} in place of {each.to}")
-    click.echo(f"recording to {folder} until Ctrl-C or the time's end; then the slave has no master: {change.undo}")
+        output.echo(f"let producers connect to {each.listen} in place of {each.to}")
+    output.echo(f"recording to {folder} until Ctrl-C or the time's end; then the slave has no master: {change.undo}")
 
 
 def _conclude(recording: Recording, folder: Path, listen: str, change: Change) -> int:
@@ -110,12 +111,12 @@ def _conclude(recording: Recording, folder: Path, listen: str, change: Change) -
             f"{change.setting}, and does its master run{change.without}? To undo the change {change.undo}. Remove "
             f"{folder} before the next try"
         )
-    click.echo(f"the slave has no master now: {change.undo}")
+    output.echo(f"the slave has no master now: {change.undo}")
     if not recording.is_complete:
         raise LabError(f"recording ended early: {recording.ended}; judge what there is: {_judge(folder)}")
     clients = f", {recording.frames:,} frames of clients" if recording.frames else ""
     left_out = f", {recording.left_out:,} connections left out" if recording.left_out else ""
-    click.echo(
+    output.echo(
         f"recorded {len(recording.ha):,} connections of the slave, {recording.bytes['m2s']:,} bytes from the master, "
         f"{recording.bytes['s2m']:,} from the slave{clients}{left_out} ({recording.ended}); judge it: {_judge(folder)}"
     )

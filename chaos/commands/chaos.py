@@ -388,7 +388,7 @@ def _say(recording: Any, plan: Any) -> None:
             output.say(f"{each.scenario.name}: {line}")
     for laws, path in _by_trial(recording.findings):
         output.say(f"violated in one trial: {', '.join(laws)}")
-        say_commands(resolve.system_of(resolve.target(plan.target)), path)
+        say_commands(resolve.system_of(resolve.target(plan.target)), path, plan.target)
     say_deviations(recording.writer.known_deviations)
     _say_left_out("this lab", recording.left_out)
     green = sum(each.verdict == HOLDS for each in results)

@@ -100,10 +100,10 @@ def _show(store: Path, found: Iterable[Line]) -> None:
     output.table(str(store), ("offset", "size", "topic/queue", "queue offset", "keys", "tags"), rows)
     messages = queues.total()
     if messages > MAX_ROWS:
-        click.echo(f"... and {messages - MAX_ROWS} more: --json shows all")
+        output.echo(f"... and {messages - MAX_ROWS} more: --json shows all")
     output.table("", ("topic/queue", "messages"), sorted(queues.items()))
     if last["kind"] == "broken":
         state = f"broken at {last['physicalOffset']} in file {last['file']}: {last['why']}"
     else:
         state = f"whole up to its end at {last['physicalOffset']}"
-    click.echo(f"{messages} messages, {blanks} fillers; {state}")
+    output.echo(f"{messages} messages, {blanks} fillers; {state}")

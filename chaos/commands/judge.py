@@ -106,10 +106,10 @@ def _show(folder: Path, found: JudgedCapture) -> None:
     left_out = ", ".join(f"{count} {what}" for what, count in sorted(found.history.left_out.items()))
     _table(f"{folder}: {len(found.history.events)} events", rows, texts)
     if left_out:
-        click.echo(f"not judged: {left_out}")
+        output.echo(f"not judged: {left_out}")
     say_deviations(found.deviations)
     version, told = found.history.version, found.history.told
-    click.echo(f"judged as RocketMQ {version.name}: {version.source}")
+    output.echo(f"judged as RocketMQ {version.name}: {version.source}")
     _listed("concluded", told.notes)
     _listed("never ended, so nothing is known to hold", told.unended)
     _listed("not understood in run.json's events, and left out", told.unread)
@@ -117,19 +117,19 @@ def _show(folder: Path, found: JudgedCapture) -> None:
 
 def _listed(what: str, lines: list[str]) -> None:
     if lines:
-        click.echo(f"{what}:")
+        output.echo(f"{what}:")
     for line in lines[:MAX_LINES]:
-        click.echo(f"  {line}")
+        output.echo(f"  {line}")
     if len(lines) > MAX_LINES:
-        click.echo(f"  ... and {len(lines) - MAX_LINES} more: --json has them")
+        output.echo(f"  ... and {len(lines) - MAX_LINES} more: --json has them")
 
 
 def _table(title: str, rows: list[tuple[str, str, int, int]], texts: list[str]) -> None:
     output.table(title, ("law", "verdict", "judged", "violations"), rows)
     for text in texts[:MAX_LINES]:
-        click.echo(text)
+        output.echo(text)
     if len(texts) > MAX_LINES:
-        click.echo(f"... and {len(texts) - MAX_LINES} more: --json has them")
+        output.echo(f"... and {len(texts) - MAX_LINES} more: --json has them")
 
 
 def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None) -> int:
@@ -150,7 +150,7 @@ def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None)
             _table(f"{each.run}: {each.trials} kept histories, {each.events} events", each.rows(), texts)
             say_deviations(each.deviations)
             if not any(each.judged.values()):
-                click.echo(f"{each.run} says nothing: {'no law found anything to judge' if each.trials else NOTHING}")
+                output.echo(f"{each.run} says nothing: {'no law found anything to judge' if each.trials else NOTHING}")
     codes = [exit_code(map(Standing, each.verdicts.values())) for each in found]
     # What a run's own tables and findings say counts as much, unless one law was asked for.
     codes += [recorded(reader.folder) for reader in readers] if not law_ids else []

@@ -20,6 +20,7 @@ from pairproof.chaos.generic.measuring import ALARMS, Measured, Question, measur
 from pairproof.chaos.generic.score import CRASH, KILLED, NOT_REACHED, SURVIVED
 from pairproof.harness import resolve
 from pairproof.harness.commands import output
+from pairproof.harness.commands.file import Typed
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
 from pairproof.harness.ports import Lab
 
@@ -67,7 +68,9 @@ def options(command: Decorated) -> Decorated:
         ),
         click.option("--sample", type=click.IntRange(1), help=f"Generic mutants to play. [default: {SAMPLE}]"),
         click.option("--target", help=f"The target whose code is changed. [default: {REFERENCE}]"),
-        click.option("--package", "packages", multiple=True, help="Python package of the target's code; repeatable."),
+        click.option(
+            "--package", "packages", cls=Typed, multiple=True, help="Python package of the target's code; repeatable."
+        ),
         click.option("--generic", is_flag=True, help="Sample small changes of the target's code instead."),
     ):
         called = option(called)

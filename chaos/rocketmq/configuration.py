@@ -39,7 +39,7 @@ FIELDS: Args = asdict(BrokerConfig())
 """What the reference knows, with RocketMQ's defaults."""
 REPLACED = re.compile(
     r"brokerIP[12]|bindAddress|listenPort|haListenPort|haMasterAddress|namesrvAddr|brokerName|brokerClusterName|brokerId"
-    r"|rocketmqHome|storePath\w*|mappedFileSize\w*|max(HashSlotNum|IndexNum)|enableControllerMode|enableDLegerCommitLog"
+    r"|rocketmqHome|storePath\w*|\w+Paths?|mappedFileSize\w*|max(HashSlotNum|IndexNum)|enableControllerMode|enableDLegerCommitLog"
 )
 """What the lab sets itself: addresses, ports, names, paths, the files' sizes, and that this is a pair."""
 REPLICAS = "it decides how many brokers hold a message before PUT_OK"
@@ -154,6 +154,16 @@ def side_of(node: str) -> str:
 def is_of_a_side(key: str) -> bool:
     """Whether a setting is one side's."""
     return key.startswith(tuple(f"{side}." for side in SIDES))
+
+
+def check_setting(key: str, value: Scalar) -> None:
+    """UsageError for a schedule's setting that is not to be written to a broker's properties file: schedules also come
+    from strangers' files."""
+    if isinstance(value, str) and (not value.isprintable() or value.endswith("\\")):
+        raise UsageError(f"{plain(key, MAX_SHOWN)} must be one line of printable text, not {quoted(value)}")
+    own = key.partition(".")[2]
+    if own and own not in FIELDS and is_of_a_side(key) and REPLACED.fullmatch(own):
+        raise UsageError(f"{key}: the lab sets that itself; leave it out")
 
 
 def _read(path: Path, program: Program) -> dict[str, Entry]:

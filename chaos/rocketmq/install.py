@@ -1,8 +1,9 @@
 """Finds a RocketMQ's jars, those of a release or of a folder, and has Maven fetch a release's where they are missing.
 
-They lie in the folder for tools (``PAIRPROOF_TOOLS``, otherwise as :mod:`pairproof.chaos.toxiproxy.install` says), a
-folder for each version, which gets its name when it is whole. Maven checks what it fetches against the repository's
-checksums. RocketMQ (Apache-2.0) is used where it is to be tested and never shipped.
+They lie in the folder for tools (:mod:`pairproof.chaos.tools`), a folder for each version, which gets its name when it
+is whole. Maven checks what it fetches against the repository's checksums. Those of the measured versions must also have
+the digest below, each time that they are used; others count as every tool does, and a run's facts name their digests.
+RocketMQ (Apache-2.0) is used where it is to be tested and never shipped.
 
 A folder (``ROCKETMQ_HOME``: an unpacked distribution, or what a build of one's own made) brings its jars in ``lib``.
 
@@ -20,12 +21,16 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from pairproof.chaos import programs
-from pairproof.chaos.toxiproxy.install import place, tool_folders
+from pairproof.chaos import programs, tools
 from pairproof.harness.errors import LabError, UsageError
 
 VERSIONS = ("4.9.7", "5.5.0")
 """Those whose conduct was measured. They are fetched with what RocketMQ's own clients need, for tests."""
+DIGESTS = {
+    "4.9.7": "7485dc4f62609a1e2c2285aa743dd8d0580cce28c22b520baf84c9e65cbbf222",
+    "5.5.0": "13371e2c629731e9b6fda207646f555af3500f8b44d41bb187c257b937d837ee",
+}
+"""Of their jars, see :func:`pairproof.chaos.tools.digest`; as Maven's central repository has them, 2026-11-27."""
 VERSION = re.compile(r"\d{1,3}(\.\d{1,3}){1,2}[-\w.]{0,40}", re.ASCII)
 """A release's name; it becomes a part of a folder's."""
 BROKER_JAR = "rocketmq-broker-"
@@ -46,18 +51,24 @@ class Fetched:
     """The file or folder that it becomes there."""
 
     def find(self) -> Path:
-        """Where it is. LabError, with the remedy, if it is nowhere."""
-        for each in tool_folders():
-            if (each / self._placed).exists():
-                return each / self._placed
-        raise LabError(f"there is no {self.what}: run: pairproof labs install {self.name} ({NEEDS})")
+        """Where it is. LabError, with the remedy, if it is nowhere, or is not what was installed."""
+        wrong = []
+        for each in tools.there(self._placed):
+            if self._is_right(each):
+                return each
+            wrong.append(f"{each} is not what was installed")
+        why = f" ({'; '.join(wrong)})" if wrong else ""
+        raise LabError(f"there is no {self.what}{why}: run: pairproof labs install {self.name} ({NEEDS})")
 
     def install(self) -> Path:
         """Make it, unless it is there; where it is. LabError, with the remedy, if that fails."""
         try:
             return self.find()
         except LabError:
-            return place(self._placed, self._make)
+            return tools.place(self._placed, self._make, self._is_right)
+
+    def _is_right(self, path: Path) -> bool:
+        return tools.is_users(path)
 
     def _make(self, unfinished: Path) -> Path:
         """Make it in an empty folder; where it is there."""
@@ -85,7 +96,16 @@ class RocketMQ(Fetched):
         with resources.as_file(POM) as pom:
             arguments = [*profile, "--file", str(pom), f"-Drocketmq.version={self.version}", *goal]
             maven(arguments, f"fetch RocketMQ {self.version}", FETCH_S, missing)
+        if not self._is_right(to):
+            raise LabError(
+                f"Maven fetched other jars than those of RocketMQ {self.version} that were measured (digest "
+                f"{tools.digest(to)}, not {DIGESTS[self.version]}); which repository does it ask? See its settings.xml"
+            )
         return to
+
+    def _is_right(self, path: Path) -> bool:
+        known = DIGESTS.get(self.version)
+        return tools.digest(path) == known if known else super()._is_right(path)
 
 
 class Home:

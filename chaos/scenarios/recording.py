@@ -51,6 +51,7 @@ class Recording:
                 "command": ["pairproof", *sys.argv[1:]],
                 "lab": lab.name,
                 "target": target.name,
+                **resolve.digests(target),
                 "system": self._system.name,
                 "profile": PROFILE,
                 "seed": plan.seed,

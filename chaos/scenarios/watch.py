@@ -21,6 +21,7 @@ from pairproof.chaos.scenarios.scenario import Scenario
 from pairproof.harness import resolve
 from pairproof.harness.commands import output
 from pairproof.harness.history import Event
+from pairproof.harness.plain import plain
 from pairproof.harness.ports import Session
 from pairproof.harness.ports.links import CanCutLink
 from pairproof.harness.rocketmq import places
@@ -114,7 +115,7 @@ class Lines:
     def ended(self, scenario: Scenario, played: Played) -> None:
         # Nobody may be left to hear it; the work goes on.
         with contextlib.suppress(OSError):
-            print(line(scenario, played), file=sys.stderr, flush=True)
+            print(plain(line(scenario, played)), file=sys.stderr, flush=True)
 
 
 class Live:

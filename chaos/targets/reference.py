@@ -146,6 +146,8 @@ class ReferenceTarget(NamedTuple):
         for key, value in merged.items():
             if key.startswith(LAB_PREFIX):
                 _check_lab_setting(key, value)
+            else:
+                configuration.check_setting(key, value)
         if places.has_other(merged) and not places.has_names(merged):
             raise UsageError("lab.others needs a name server, where clients learn of it: set lab.names=1, too")
         _check_users_choice(merged)

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from pairproof.chaos import tools
 from pairproof.chaos.plan import Image, Plan
 from pairproof.chaos.rocketmq import configuration, describing, jvm, planning, questions, setters
 from pairproof.chaos.rocketmq.agent import tool as agent
@@ -26,7 +27,6 @@ from pairproof.chaos.rocketmq.install import VERSIONS, Home, RocketMQ, source
 from pairproof.chaos.rocketmq.programs import JavaProgram
 from pairproof.chaos.rocketmq.settings import OURS
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget, for_version
-from pairproof.chaos.toxiproxy.install import tool_folders
 from pairproof.harness import registry, versions
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import own_kinds
@@ -160,7 +160,7 @@ class RocketMQTarget(NamedTuple):
     def _forms(self, node: str, program: str, settings: Args) -> tuple[object, ...]:
         if node == places.NAMES or program == TARGET.name:
             return TARGET.forms(node, _as(program, settings))
-        mounted = [*tool_folders(), *([source(program).find()] if program.startswith("/") else [])]
+        mounted = [*tools.tool_folders(), *([source(program).find()] if program.startswith("/") else [])]
         more = {key: value for key, value in of_side(side_of(node), settings).items() if key not in FIELDS}
         java = JavaProgram(program, TARGET.config(node, _as(program, settings)), more, self.has_agent)
         return java, Image(JRE, tuple(mounted), MEMORY_MB, self.images)
@@ -204,6 +204,12 @@ class RocketMQTarget(NamedTuple):
             for own in (self._program(node),)
         }
         return {**told, "Java": jvm.version()}
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """Of the jars of its Java brokers, by release or folder. LabError if they are not there."""
+        own = (each for role in (places.MASTER, places.SLAVES[0]) for each in self._programs(role))
+        return {each: tools.digest(source(each).find()) for each in own if each != TARGET.name}
 
     def defaults(self, node: str, settings: Args) -> Mapping[str, str]:
         program = self._program(node)

@@ -1,9 +1,8 @@
 """Finds toxiproxy-server, and builds it where it is missing.
 
-Looked for in this order: the file that ``PAIRPROOF_TOXIPROXY`` names (then nowhere else), the folders for tools, PATH.
-The folder for tools is ``PAIRPROOF_TOOLS``, otherwise ``.tools`` of the project that we are in (the nearest folder with
-a pyproject.toml) and the user's cache folder. Only one version will do, because the simulated toxics mean what that one
-does (decision 15).
+Looked for in this order: the file that ``PAIRPROOF_TOXIPROXY`` names (then nowhere else), the folders for tools
+(:mod:`pairproof.chaos.tools`: one in a checkout counts only if this user has installed it), PATH. Only one version will
+do, because the simulated toxics mean what that one does (decision 15); a server is asked for it when it is to be used.
 
 Built from its source by Go, whose checksum database vouches for it: its releases are files of 12 MB for each kind of
 machine. Left out: other versions, and removal (``make clean``, or delete the file).
@@ -12,18 +11,16 @@ machine. Left out: other versions, and removal (``make clean``, or delete the fi
 import os
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-from pairproof.chaos import programs
+from pairproof.chaos import programs, tools
 from pairproof.harness.errors import LabError
 
 VERSION = "2.12.0"
 PROGRAM = "toxiproxy-server"
 MODULE = "github.com/Shopify/toxiproxy/v2"
 PATH_VARIABLE = "PAIRPROOF_TOXIPROXY"
-TOOLS_VARIABLE = "PAIRPROOF_TOOLS"
 ASK_LIMIT_S = 20
 BUILD_LIMIT_S = 400
 REMEDY = f"run: pairproof labs install toxiproxy (needs Go), or set {PATH_VARIABLE} to a {PROGRAM} {VERSION}"
@@ -40,30 +37,22 @@ class Toxiproxy:
     about = f"toxiproxy-server {VERSION}, the proxy between real processes; built with Go"
 
     def find(self) -> Path:
-        """Where the server is. LabError, with the remedy, if there is none of the right version."""
-        named = os.environ.get(PATH_VARIABLE)
-        if named:
-            try:
-                return _checked(Path(named))
-            except Unusable as why:
-                raise LabError(f"{PATH_VARIABLE}: {why}; name a {PROGRAM} {VERSION}, or unset it") from None
-        reasons = []
-        for path in _candidates():
-            try:
-                return _checked(path)
-            except Unusable as why:
-                reasons.append(str(why))
-        raise LabError(f"no {PROGRAM} {VERSION} ({'; '.join(reasons) or 'there is none at all'}): {REMEDY}")
+        """Where the server is, which is not asked for its version. LabError, with the remedy, if there is none."""
+        return _first(_there)
+
+    def usable(self) -> Path:
+        """Where one of the right version is: it has been executed to say so. LabError likewise."""
+        return _first(_checked)
 
     def install(self) -> Path:
         """Build the server, unless one can be found; where it is. LabError, with the remedy, if that fails."""
         try:
-            return self.find()
+            return self.usable()
         except LabError:
             if os.environ.get(PATH_VARIABLE):
                 raise
         try:
-            return place(PROGRAM, lambda unfinished: _checked(_build(unfinished)))
+            return tools.place(PROGRAM, lambda unfinished: _checked(_build(unfinished)))
         except Unusable as why:
             raise LabError(f"Go built something else: {why}; {REMEDY}") from None
 
@@ -71,50 +60,36 @@ class Toxiproxy:
 TOOL = Toxiproxy()
 
 
-def _candidates() -> Iterator[Path]:
-    yield from (path for folder in tool_folders() if (path := folder / PROGRAM).exists())
-    on_path = shutil.which(PROGRAM)
-    if on_path:
-        yield Path(on_path)
-
-
-def tool_folders() -> list[Path]:
-    """The first is for what is installed from here."""
-    named = os.environ.get(TOOLS_VARIABLE)
+def _first(take: Callable[[Path], Path]) -> Path:
+    named = os.environ.get(PATH_VARIABLE)
     if named:
-        return [Path(named).absolute()]
-    here = Path.cwd()
-    project = next((each for each in (here, *here.parents) if (each / "pyproject.toml").exists()), None)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return [*([project / ".tools"] if project else []), cache / "pairproof" / "tools"]
+        try:
+            return take(Path(named))
+        except Unusable as why:
+            raise LabError(f"{PATH_VARIABLE}: {why}; name a {PROGRAM} {VERSION}, or unset it") from None
+    reasons = []
+    on_path = shutil.which(PROGRAM)
+    for path in [*tools.there(PROGRAM), *([Path(on_path)] if on_path else [])]:
+        try:
+            if not tools.is_users(path):
+                raise Unusable(f"{path} comes with the project, you have not installed it")
+            return take(path)
+        except Unusable as why:
+            reasons.append(str(why))
+    raise LabError(f"no {PROGRAM} {VERSION} ({'; '.join(reasons) or 'there is none at all'}): {REMEDY}")
 
 
-def place(name: str, make: Callable[[Path], Path]) -> Path:
-    """Put what ``make`` makes in an empty folder into the folder for tools; where it is. LabError, with the remedy."""
-    folder = tool_folders()[0]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Git has no business here, whatever the project's own .gitignore says.
-        (folder / ".gitignore").write_text("*\n")
-        with tempfile.TemporaryDirectory(prefix="unfinished-", dir=folder) as unfinished:
-            made = make(Path(unfinished))
-            try:
-                made.replace(folder / name)
-            except OSError:
-                # Another process may have made the same meanwhile. A file is replaced; a folder cannot be, and stays.
-                if not (made.is_dir() and (folder / name).is_dir()):
-                    raise
-    except OSError as why:
-        raise LabError(
-            f"cannot write into {folder}: {why.strerror}; set {TOOLS_VARIABLE} to a folder that can be written"
-        ) from None
-    return folder / name
+def _there(path: Path) -> Path:
+    """The absolute path of a file; :class:`Unusable` if it is none."""
+    if not path.is_file():
+        raise Unusable(f"{path} is not a file")
+    return path.absolute()
 
 
 def _checked(path: Path) -> Path:
     """The absolute path, if that is the server in the version that is wanted; :class:`Unusable` otherwise."""
     try:
-        done = programs.run([str(path.absolute()), "-version"], ASK_LIMIT_S)
+        done = programs.run([str(_there(path)), "-version"], ASK_LIMIT_S)
     except subprocess.TimeoutExpired:
         raise Unusable(f"{path} does not say its version within {ASK_LIMIT_S} s") from None
     except OSError as why:

@@ -134,9 +134,8 @@ def play_chunk(plan: Plan, folder: str, about: About, chunk: Chunk) -> Told:
     )  # fmt: skip
     atomic.sync(place / name for name in told.digests)
     text = json.dumps(told._asdict())
-    atomic.put_text(
-        place, told_name(chunk.part), f'{{"digest": "{digest(text.encode())}", "told":\n{text}\n}}', keep=True
-    )
+    whole = f'{{"digest": "{digest(text.encode())}", "told":\n{text}\n}}'.encode()
+    atomic.put(place, told_name(chunk.part), lambda hidden: hidden.write_bytes(whole), keep=True)
     return told
 
 

@@ -232,6 +232,7 @@ class Request:
             "command": ["pairproof", *sys.argv[1:]],
             "lab": self.lab.name,
             "target": self.target.name,
+            **resolve.digests(self.target),
             "system": resolve.system_of(self.target).name,
             "profile": self.profile.name,
             "seed": self.seed,

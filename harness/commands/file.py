@@ -7,6 +7,9 @@
 
 A table for each command (``[check]``, ``[chaos.run]``), with its options' names without the dashes; what stands on the
 command line counts more. Read from the working directory only. What is wrong is told with the file's name and line.
+
+The file comes with a checkout, so it has no say in whose programs run (:class:`Typed`, targets that name a path), nor
+in what is read or written outside of its folder: only the command line has.
 """
 
 from __future__ import annotations
@@ -19,13 +22,22 @@ from typing import Any, NamedTuple
 
 import click
 
+from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError, meant
+from pairproof.harness.plain import plain
+from pairproof.harness.runs.places import Place, is_remote
 
 FILE = Path("pairproof.toml")
 PYPROJECT = Path("pyproject.toml")
 MAX_BYTES = 1 << 20
+TARGET = "target"
+ONLY_TYPED = "only the command line may say that, since this file comes with a checkout"
 MAX_ABOVE = 20
 """Folders above the working directory in which a file that is not read is noticed."""
+
+
+class Typed(click.Option):
+    """An option that only the command line gives: it decides which code runs, or on which machines ours does."""
 
 
 class Found(NamedTuple):
@@ -106,7 +118,7 @@ def options_of(command: click.Command) -> dict[str, click.Option]:
     return {
         flag.lstrip("-"): each
         for each in command.params
-        if isinstance(each, click.Option) and each.name not in ("json_to", "help")
+        if isinstance(each, click.Option) and not isinstance(each, Typed) and each.name not in ("json_to", "help")
         for flag in each.opts
         if flag.startswith("--")
     }
@@ -128,7 +140,8 @@ def located(why: UsageError, command: str, typed: Sequence[str]) -> UsageError:
 def _tell_of_one_above() -> None:
     for folder in Path.cwd().parents[:MAX_ABOVE]:
         if (folder / FILE).is_file():
-            click.echo(f"{folder / FILE} is not read: options are those of the working directory's {FILE}", err=True)
+            told = f"{folder / FILE} is not read: options are those of the working directory's {FILE}"
+            click.echo(plain(told), err=True)
             return
 
 
@@ -138,12 +151,14 @@ def _told(found: Found, table: str, command: click.Command, values: Mapping[str,
     options = options_of(command)
     told: dict[str, Any] = {}
     for key, value in values.items():
-        option = options.get(key)
+        option, words = options.get(key), table.replace(".", " ")
+        if any(isinstance(each, Typed) and f"--{key}" in each.opts for each in command.params):
+            raise found.refused(f"{key}: {ONLY_TYPED}: pairproof {words} --{key} ...", table, key)
         if option is None or option.name is None:
-            words = table.replace(".", " ")
             raise found.refused(f"{words} has no option {key!r}{meant(key, options)}", table, key)
         try:
             told[option.name] = _converted(option, value)
+            _check_reach(key, option, value)
         except click.BadParameter as why:
             raise found.refused(f"{key}: {why.message}", table, key) from None
     return told
@@ -156,6 +171,17 @@ def _of_part(found: Found, table: str, group: click.Group, name: str, values: An
     if not isinstance(values, dict):
         raise found.refused(f"{name} must be a table of options, [{found.prefix}{table}.{name}]", table, name)
     return _told(found, f"{table}.{name}", group.commands[name], values)
+
+
+def _check_reach(key: str, option: click.Option, value: Any) -> None:
+    """BadParameter for what leads out of the file's folder, or to programs there."""
+    for each in map(str, value if isinstance(value, list) else [value]):
+        if key == TARGET and resolve.leads_to_files(each):
+            raise click.BadParameter(f"{each!r} runs programs from a path; {ONLY_TYPED}")
+        if isinstance(option.type, (click.Path, Place)):
+            path = option.type.convert(each, option, None)
+            if is_remote(path) or not Path(path).resolve().is_relative_to(Path.cwd().resolve()):
+                raise click.BadParameter(f"{each!r} leads out of this folder; {ONLY_TYPED}")
 
 
 def _converted(option: click.Option, value: Any) -> Any:

@@ -43,7 +43,7 @@ class Findings:
         if not told:
             say_finding(first, path, [each.law for each, _ in new[1:]])
             say_replayed(first, path)
-            say_commands(self.system, path)
+            say_commands(self.system, path, first.target)
         else:
             for each, where in new:
                 say(f"  violated too, from the same cause: {each.law}: {each.text} ({invocation.shown(where)})")
@@ -93,7 +93,7 @@ def say_replayed(finding: Finding, path: Path) -> None:
 
     failed: PairproofError | None
     try:
-        known = replay.asked(to_finding(named_finding(path)), None, None)
+        known = replay.asked(to_finding(named_finding(path)), finding.target, None)
         trials, failed = replay.execute(known, *replay.resolved(known), times=1)
     except PairproofError as why:
         failed = why
@@ -103,8 +103,8 @@ def say_replayed(finding: Finding, path: Path) -> None:
         say(f"  NOT REPRODUCED by one execution from its file: {finding.law} was not violated", COLOURS["unknown"])
 
 
-def say_commands(system: System, path: Path) -> None:
-    """Print the commands that go on from the finding at ``path``."""
-    say(f"  replay: {replay_line(path)}")
+def say_commands(system: System, path: Path, target: str) -> None:
+    """Print the commands that go on from the finding at ``path``, which is of ``target``."""
+    say(f"  replay: {replay_line(path, target)}")
     if system.has_autopsy:
         say(f"  autopsy: {invocation.line('autopsy', path)}")

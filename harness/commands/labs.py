@@ -26,7 +26,8 @@ class Tool(typing.Protocol):
     """What it is, in one line."""
 
     def find(self) -> Path | str:
-        """Where it is, or which there are; LabError, with the remedy, if it is nowhere."""
+        """Where it is, or which there are; LabError, with the remedy, if it is nowhere. Executes nothing: the list and
+        ``doctor`` only look."""
 
     def install(self) -> Path | str:
         """Make it ready, unless it is; where it is. LabError, with the remedy, if that fails."""

@@ -40,6 +40,7 @@ from pairproof.harness.errors import (
     UsageError,
     meant,
 )
+from pairproof.harness.plain import plain
 
 EXIT_BROKEN_PIPE = 141
 DEBUG = "--debug"
@@ -152,7 +153,7 @@ def _run(arguments: list[str]) -> int:
 
 def _ended(error: BaseException, debug: bool) -> int:
     if debug and not isinstance(error, BrokenPipeError):
-        traceback.print_exception(error)
+        sys.stderr.write(plain("".join(traceback.format_exception(error))))
     _drop_what_cannot_be_written()
     match error:
         case BrokenPipeError():
@@ -184,7 +185,7 @@ def _ended(error: BaseException, debug: bool) -> int:
 def _say(line: str, code: int) -> int:
     with contextlib.suppress(OSError, ValueError):
         # One line, even where a file's name has several.
-        print(f"pairproof: {' '.join(line.splitlines())}", file=sys.stderr)
+        print(f"pairproof: {plain(' '.join(line.splitlines()))}", file=sys.stderr)
     return code
 
 

@@ -2,7 +2,8 @@
 
 Standard output carries the answer and nothing else: where ``--json`` answers there, what is said to people moves to
 standard error. Progress is always there: a bar on a terminal, a line now and then elsewhere. What is being done may be
-told as ``work: step``; a step is named within its work.
+told as ``work: step``; a step is named within its work. Whatever is printed is made :func:`plain
+<pairproof.harness.plain.plain>` here, whoever it came from.
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ import click
 
 from pairproof.harness import evidence, resolve
 from pairproof.harness.errors import UsageError
+from pairproof.harness.plain import plain, without_secrets
 from pairproof.harness.ports import Lab, Progress
 from pairproof.harness.runs import atomic
 from pairproof.harness.verdict import CORPUS, conclusion
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.segment import Segment
+    from rich.text import Text
 
     from pairproof.harness.summary import Summary
     from pairproof.harness.verdict import Standing
@@ -112,7 +116,7 @@ def write_json_lines(rows: Iterable[object], where: str) -> None:
 
 def _write(text: str, where: str) -> None:
     if where == STDOUT:
-        sys.stdout.write(text)
+        sys.stdout.write(without_secrets(text))
     else:
         atomic.write_text(_writable(where), text, JSON_OPTION)
 
@@ -142,6 +146,14 @@ def console(file: TextIO | None = None) -> Console:
             # Rich would end the process with 1, which says "violated" here.
             raise BrokenPipeError
 
+        def render_str(self, text: str, **kwargs: Any) -> Text:
+            # Rich drops some control characters in silence.
+            return super().render_str(plain(text), **kwargs)
+
+        def render(self, *args: Any, **kwargs: Any) -> Iterator[Segment]:
+            for each in super().render(*args, **kwargs):
+                yield each if each.control else each._replace(text=plain(each.text))
+
     found = Piped(
         file=file or _people(), highlight=False, markup=False, emoji=False, soft_wrap=False,
         # Rich alone would leave bold and italics.
@@ -168,7 +180,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], 
     for column in columns:
         made.add_column(column, overflow="fold")
     for row in rows:
-        made.add_row(*(Text(str(cell), style=COLOURS.get(str(cell), "")) for cell in row))
+        made.add_row(*(Text(plain(str(cell)), style=COLOURS.get(str(cell), "")) for cell in row))
     shown.print(made)
 
 
@@ -190,6 +202,11 @@ def say(line: str, style: str = "") -> None:
 def colour(verdict: str, amber: bool) -> str:
     """The style of a verdict; ``amber``: nothing is wrong, and it rests on little."""
     return AMBER if amber else COLOURS.get(verdict, "bold")
+
+
+def echo(line: object, err: bool = False) -> None:
+    """Print one line as it is, or on standard error, without a width or a style."""
+    click.echo(plain(str(line)), err=err)
 
 
 def say_verdict(
@@ -292,4 +309,4 @@ class Lines:
         line = f"{work}: {done}{'' if total is None else f' of {total}'}{f', {step}' if step else ''}"
         # Nobody may be left to hear it; the work goes on.
         with contextlib.suppress(OSError):
-            print(line, file=self._file, flush=True)
+            print(plain(line), file=self._file, flush=True)

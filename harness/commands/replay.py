@@ -8,11 +8,13 @@ told otherwise. ``--target`` asks whether another target (the mutant's correct o
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from pairproof.harness import resolve
 from pairproof.harness.commands.output import console, json_option, say, write_json
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.profiles import REAL_TIME_LABS
@@ -85,13 +87,14 @@ def _one(
     from pairproof.harness.writeup.account import Executed
     from pairproof.harness.writeup.files import check_folder, write
 
-    known = asked(to_finding(named_finding(finding)), target, lab)
+    found = to_finding(named_finding(finding))
+    known = asked(found, target, lab)
     # A law that is not registered would otherwise read as one that was not violated.
     judge.laws([known.law] if known.law else [])
     if folder is not None:
         check_folder(known, folder)
     place, tested = resolved(known)
-    trials, failed = again(finding, known, repeat, (target, lab) == (None, None))
+    trials, failed = again(finding, known, repeat, target in (None, found.target) and lab is None)
     _keep_logs(folder / "logs" if folder is not None else finding.with_suffix(".logs"), trials, failed)
     if failed is not None and not trials:
         raise failed
@@ -127,7 +130,10 @@ def _exit_code(target: Target, trials: list[Trial]) -> int:
 
 
 def asked(finding: Finding, target: str | None, lab: str | None) -> Finding:
-    """The finding as it is to be executed, where somebody names another target or lab."""
+    """The finding as it is to be executed, where somebody names a target or a lab. UsageError if nobody names the
+    target, and that of the finding is not for a file to choose."""
+    if target is None:
+        resolve.check_named_by_file(finding.target, f"if you trust them, give --target {shlex.quote(finding.target)}")
     return finding._replace(target=target or finding.target, lab=lab or finding.shrunk_in or finding.lab)
 
 
@@ -148,8 +154,6 @@ def again(path: Path, finding: Finding, repeat: int | None, as_it_is: bool) -> t
 
 def resolved(finding: Finding) -> tuple[Lab, Target]:
     """Where it is executed, and what is tested. UsageError if these do not go together."""
-    from pairproof.harness import resolve
-
     place, tested = resolve.lab(finding.lab), resolve.target(finding.target)
     resolve.check_pair(place, tested)
     return place, tested

@@ -115,9 +115,10 @@ def _played(path: Path, target: str | None, lab: str | None, repeat: int | None)
     from pairproof.harness.commands import replay
     from pairproof.harness.runs.reader import named_finding, to_finding
 
-    case = replay.asked(to_finding(named_finding(path)), target, lab)
+    found = to_finding(named_finding(path))
+    case = replay.asked(found, target, lab)
     judge.laws([case.law] if case.law else [])
-    trials, failed = replay.again(path, case, repeat, (target, lab) == (None, None))
+    trials, failed = replay.again(path, case, repeat, target in (None, found.target) and lab is None)
     showed = sum(replay.reproduced(case, each) for each in trials)
     verdict = _verdict(case, trials, showed)
     about = str(failed) if failed is not None else "" if verdict != UNKNOWN else _doubt(case, trials)

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from pairproof.harness.errors import CorruptRun, PairproofError
+from pairproof.harness.plain import without_secrets
 from pairproof.harness.runs import places
 
 PLACE_OPTION = "--runs"
@@ -59,8 +60,8 @@ def put(
 
 
 def put_text(folder: Path, name: str, text: str, option: str = PLACE_OPTION, keep: bool = False) -> Path:
-    """:func:`put` with ``text``."""
-    return put(folder, name, lambda hidden: hidden.write_text(text, encoding="utf-8"), option, keep)
+    """:func:`put` with ``text``, without the passwords of URLs in it."""
+    return put(folder, name, lambda hidden: hidden.write_text(without_secrets(text), encoding="utf-8"), option, keep)
 
 
 def put_json(folder: Path, name: str, data: object, option: str = PLACE_OPTION, keep: bool = False) -> Path:
@@ -137,8 +138,8 @@ def _is_special(path: Path) -> bool:
 
 
 def write_text(path: Path, text: str, option: str = PLACE_OPTION) -> Path:
-    """:func:`replace` what is at ``path`` by ``text``."""
-    return replace(path, lambda hidden: hidden.write_text(text, encoding="utf-8"), option)
+    """:func:`replace` what is at ``path`` by ``text``, without the passwords of URLs in it."""
+    return replace(path, lambda hidden: hidden.write_text(without_secrets(text), encoding="utf-8"), option)
 
 
 def lock(folder: Path) -> int | None:

@@ -124,6 +124,7 @@ FACTS: dict[str, str] = {
     "state": "running, complete, interrupted or failed",
     "lab": "where it ran",
     "target": "what was tested",
+    "digests": "of what its nodes run, where that was fetched or built elsewhere: by its name, SHA-256 of its files",
     "system": "the family of targets that it belongs to, whose states and objectives the run has; empty: the plain one",
     "profile": "the profile's name",
     "seed": "what decided everything random",

@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import re
+import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -29,6 +30,7 @@ from pairproof import __version__
 from pairproof.harness import deviations, invocation, resolve
 from pairproof.harness.errors import LabError, UsageError, interrupted
 from pairproof.harness.keeps import measured as measured_of
+from pairproof.harness.plain import without_secrets
 from pairproof.harness.runs import atomic, parts, places
 from pairproof.harness.runs.parts import About, Pending, Written
 from pairproof.harness.runs.sampling import sampling
@@ -115,7 +117,7 @@ class RunWriter:
         }  # fmt: skip
         if again:
             self.facts = {name: each for name, each in self.facts.items() if name not in ENDING} | {"state": "running"}
-        self._about = About(*(str(self.facts.get(each, "")) for each in About._fields))
+        self._about = About(*(without_secrets(str(self.facts.get(each, ""))) for each in About._fields))
         self.kept_events = self.not_kept = self._again = 0
         self._findings, self._failures = count(1), count(1)
         self._began = monotonic()
@@ -286,7 +288,7 @@ def finding_json(finding: Finding, path: Path) -> dict[str, object]:
         "source": finding.source,
         "program": finding.schedule.program(),
         "schedule": finding.schedule.to_json(),
-        "replay": replay_line(path),
+        "replay": replay_line(path, finding.target),
     }
 
 
@@ -304,9 +306,11 @@ def commit() -> str:
     return next(filter(None, (os.environ.get(name, "").strip()[:MAX_COMMIT_CHARS] for name in COMMITS)), "")
 
 
-def replay_line(path: Path) -> str:
-    """The command that replays the finding at ``path``, as the user's shell takes it."""
-    return invocation.line("replay", path)
+def replay_line(path: Path, target: str = "") -> str:
+    """The command that replays the finding at ``path``, as the user's shell takes it; a target that a file must not
+    choose is typed."""
+    typed = f" --target {shlex.quote(target)}" if resolve.leads_to_files(target) else ""
+    return invocation.line("replay", path) + typed
 
 
 def versions() -> dict[str, str]:

@@ -10,14 +10,19 @@ before it is written: those of queues and index, of which a file may stay nearly
 log with the whole file: when it is made, or before the first write where RocketMQ made it, which reserves nothing. What
 has no block is not touched, but known to be zeros.
 
+A file that is mapped costs no descriptor, so topics cost none, and a process that has none left is answered as a full
+disk is.
+
 The commit log may be in another directory (storePathCommitLog). ``lock`` is locked as RocketMQ locks it.
 """
 
 import contextlib
+import ctypes
 import errno
 import fcntl
 import mmap
 import os
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,8 +33,15 @@ SPARSE = ("consumequeue/", "index/")
 BLOCK = mmap.PAGESIZE
 STAT_BLOCK = 512
 """Bytes of st_blocks' unit."""
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 HIDDEN = "."
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_LIBC.mmap.argtypes = (
+    ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long,
+)  # fmt: skip
+_LIBC.mmap.restype = ctypes.c_void_p
+_LIBC.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+_MAP_FAILED = ctypes.c_void_p(-1).value
 
 
 class MappedFile:
@@ -50,7 +62,7 @@ class MappedFile:
             has_holes = sparse or about.st_blocks * STAT_BLOCK < size
             self._blocks = _blocks_of(file.fileno(), size) if has_holes else None
             # Nothing of no size can be mapped.
-            self._bytes = mmap.mmap(file.fileno(), size) if size else bytearray()
+            self._bytes = _mapped(file.fileno(), size) if size else memoryview(bytearray())
         self._path = path
         self._sparse = sparse
         self.size = size
@@ -93,6 +105,17 @@ class MappedFile:
     def _check(self, at: int, length: int) -> None:
         if at < 0 or length < 0 or at + length > self.size:
             raise StoreError(f"[{at}, {at + length}) is not within the file's {self.size} bytes")
+
+
+def _mapped(fd: int, size: int) -> memoryview:
+    """The bytes of a file. Python's own mmap would keep a descriptor of it."""
+    at = _LIBC.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, fd, 0)
+    if at == _MAP_FAILED:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    memory = (ctypes.c_ubyte * size).from_address(at)
+    # What still shows it keeps it alive; at the process's end the kernel unmaps it.
+    weakref.finalize(memory, _LIBC.munmap, at, size).atexit = False
+    return memoryview(memory).cast("B")
 
 
 def _pieces(lo: int, hi: int) -> Iterator[tuple[int, int]]:

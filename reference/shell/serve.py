@@ -25,7 +25,9 @@ from pairproof.reference.shell.settings import NameSettings, Settings, told
 from pairproof.reference.shell.shell import Limits, Shell
 
 DESCRIPTORS = 4_096
-"""Connections, files and some more; the usual limit of a process is 1,024."""
+"""Connections and some more; the usual limit of a process is 1,024."""
+SPARE = 64
+"""Of them no connection gets: a broker opens a file to make it, to map it, or to flush it."""
 
 
 class BrokerFailed(BrokerError):
@@ -109,8 +111,8 @@ def serve_names(settings: NameSettings, log: Log) -> None:
 
 def run(process: Process, log: Log) -> None:
     """Run a node until a signal stops it; errors as :func:`serve`."""
-    _raise_descriptor_limit()
-    asyncio.run(_run(process, log))
+    most = min(process.limits.connections, _descriptors_for_connections())
+    asyncio.run(_run(process._replace(limits=process.limits._replace(connections=most)), log))
 
 
 async def _run(process: Process, log: Log) -> None:
@@ -152,8 +154,12 @@ def _started(settings: Settings, broker: Broker) -> str:
     )
 
 
-def _raise_descriptor_limit() -> None:
+def _descriptors_for_connections() -> int:
+    """How many there are, once the process's limit is as high as it may be; of few, half are kept."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < DESCRIPTORS:
-        wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if soft == resource.RLIM_INFINITY:
+        return DESCRIPTORS
+    if soft < DESCRIPTORS:
+        soft = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return max(soft // 2, soft - SPARE)

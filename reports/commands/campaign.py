@@ -15,6 +15,7 @@ from pairproof.harness import judge as judging
 from pairproof.harness.commands import options, output
 from pairproof.harness.commands.check import MAX_TRIALS, make_report
 from pairproof.harness.commands.exploration import Bounds, Request, say_first
+from pairproof.harness.commands.file import Typed
 from pairproof.harness.errors import (
     EXIT_INTERRUPTED,
     EXIT_LAB,
@@ -61,7 +62,7 @@ DEFAULT = "deep"
     show_default=True,
     help="Who plays: Spark's executors, or processes of this machine.",
 )
-@click.option("--master", metavar="URL", help="A Spark cluster's master; default: this machine.")
+@click.option("--master", cls=Typed, metavar="URL", help="A Spark cluster's master; default: this machine.")
 @options.jobs("With --engine local: chunks", default="all cores")
 @click.option(
     "--resume",
@@ -141,7 +142,9 @@ def _begun(
 
 def _taken_up(folder: Path) -> Campaign:
     from pairproof.harness.campaign.campaign import Campaign
+    from pairproof.harness.runs.reader import read_facts
 
+    resolve.check_named_by_file(str(read_facts(folder).get("target")), "begin that campaign again")
     return Campaign.taken_up(folder)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pairproof.harness.commands import output
+from pairproof.harness.commands.file import Typed
 from pairproof.harness.commands.options import ENGINES, RUNS
 from pairproof.harness.errors import UsageError
 from pairproof.harness.runs.places import is_remote
@@ -39,7 +40,7 @@ STEPS = 5
     show_default=True,
     help="What counts: Spark, or this process, in seconds, for the runs of a desk. The pages are the same.",
 )
-@click.option("--master", metavar="URL", help="A Spark cluster's master; default: this machine.")
+@click.option("--master", cls=Typed, metavar="URL", help="A Spark cluster's master; default: this machine.")
 @click.option(
     "--power",
     "power_file",
@@ -104,21 +105,21 @@ def _say(made: "Made", json_to: str | None) -> None:
     from pairproof.reports import annotations
 
     for each in made.corrupt:
-        click.echo(f"left out {each['folder']}: {each['reason']}", err=True)
+        output.echo(f"left out {each['folder']}: {each['reason']}", err=True)
     for line in made.warnings:
-        click.echo(line, err=True)
+        output.echo(line, err=True)
     for line in annotations.lines(made.report, os.environ):
-        click.echo(line, err=True)
+        output.echo(line, err=True)
     if made.without_spark:
-        click.echo(made.without_spark, err=True)
+        output.echo(made.without_spark, err=True)
     if json_to is not None:
         output.write_json(made.report.to_json(), json_to)
     else:
-        click.echo(made.report.headline)
+        output.echo(made.report.headline)
         if made.report.compared:
-            click.echo(made.report.compared["told"])
+            output.echo(made.report.compared["told"])
     # A JSON answer on standard output must stay JSON.
-    click.echo(made.first_page.absolute(), err=json_to == output.STDOUT)
+    output.echo(made.first_page.absolute(), err=json_to == output.STDOUT)
 
 
 def default_out(folders: list[Path]) -> Path:

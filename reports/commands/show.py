@@ -45,7 +45,7 @@ def command(
 
     report = assembled(each for name in run_folders or (LATEST,) for each in resolve_runs(name, RUNS))
     for each in report.corrupt:
-        click.echo(f"left out {each['folder']}: {each['reason']}", err=True)
+        output.echo(f"left out {each['folder']}: {each['reason']}", err=True)
     writers: tuple[tuple[Path | None, Callable[[Report, Path], None]], ...]
     writers = ((junit, as_junit.write), (markdown, summary.write))
     for file, write in writers:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pairproof.chaos import tools
 from pairproof.chaos.labs.sim.lab import LAB as SIM
 from pairproof.chaos.plan import Program
 from pairproof.chaos.rocketmq import configuration, install
@@ -240,11 +241,56 @@ def test_what_maven_says_is_told_and_nothing_half_fetched_stays(
     with pytest.raises(LabError, match=r"Maven could not fetch RocketMQ 4\.9\.7: no such host; is the network there"):
         V4.install()
     assert [each.name for each in (tmp_path / "tools").iterdir()] == [".gitignore"]
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
     maven.write_text(
         '#!/bin/sh\nfor each in "$@"; do case $each in -DoutputDirectory=*) mkdir "${each#*=}";; esac; done\n'
     )
+    with pytest.raises(LabError, match=r"Maven fetched other jars than those of RocketMQ 4\.9\.7 that were measured"):
+        V4.install()
+    assert [each.name for each in (tmp_path / "tools").iterdir()] == [".gitignore"]
+    monkeypatch.setitem(install.DIGESTS, "4.9.7", tools.digest(nothing))
     assert V4.install() == V4.find() == JARS["4.9.7"].find()
     assert V4.find().parent == tmp_path / "tools"
+
+
+def test_jars_of_a_measured_release_are_those_that_were_measured_whenever_they_are_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAIRPROOF_TOOLS", str(tmp_path / "tools"))
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "rocketmq-broker-4.9.7.jar").write_bytes(b"measured")
+    monkeypatch.setitem(install.DIGESTS, "4.9.7", tools.digest(tmp_path / "jars"))
+    monkeypatch.setattr(install, "maven", lambda arguments, *_: shutil.copytree(tmp_path / "jars", arguments[-1][18:]))
+    placed = V4.install()
+    assert V4.find() == placed and rocketmq.V4.digests == {"4.9.7": install.DIGESTS["4.9.7"]}
+    (placed / "rocketmq-broker-4.9.7.jar").write_bytes(b"MEASURED")
+    with pytest.raises(LabError, match=rf"no RocketMQ 4\.9\.7 \({placed} is not what was installed\): run: pairproof"):
+        V4.find()
+    assert V4.install() == placed and (placed / "rocketmq-broker-4.9.7.jar").read_bytes() == b"measured"
+
+
+def test_jars_of_another_release_in_a_checkout_are_those_that_this_user_has_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PAIRPROOF_TOOLS", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "pyproject.toml").touch()
+    monkeypatch.chdir(tmp_path / "project")
+    other = labs.tool("rocketmq@4.9.6")
+    made = home(tmp_path / "home") / "lib"
+    monkeypatch.setattr(install, "maven", lambda arguments, *_: shutil.copytree(made, arguments[-1][18:]))
+    placed = other.install()
+    assert other.find() == placed and placed.is_relative_to(tmp_path / "project" / ".tools")
+    assert resolve.digests(resolve.target("rocketmq@4.9.6")) == {"digests": {"4.9.6": tools.digest(made)}}
+    (placed / "evil.jar").touch()
+    with pytest.raises(LabError, match="is not what was installed"):
+        other.find()
+    assert resolve.digests(resolve.target("rocketmq@4.9.6")) == {}
+    # In the user's own folder nobody else has put anything.
+    monkeypatch.setenv("PAIRPROOF_TOOLS", str(tmp_path / "project" / ".tools"))
+    assert other.find() == placed
 
 
 @pytest.mark.parametrize("target", ["rocketmq-4.9.7", "rocketmq-5.5.0", "rocketmq-4.9.7-reference", "reference"])

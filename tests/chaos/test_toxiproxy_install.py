@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from toxiproxies import binary
 
+from pairproof.chaos.tools import TOOLS_VARIABLE, place
 from pairproof.chaos.toxiproxy import install
-from pairproof.chaos.toxiproxy.install import PROGRAM, TOOL, TOOLS_VARIABLE, VERSION, place
+from pairproof.chaos.toxiproxy.install import PROGRAM, TOOL, VERSION
+from pairproof.harness.commands import labs
 from pairproof.harness.errors import LabError
 
 SAYS = f"#!/bin/sh\necho {PROGRAM} version {VERSION}\n"
@@ -48,19 +50,24 @@ def program(path: Path, text: str = SAYS) -> Path:
     return path
 
 
+def installed(text: str = SAYS) -> Path:
+    """In the folder for tools, by this user."""
+    return place(PROGRAM, lambda unfinished: program(unfinished / "made", text))
+
+
 # Finding
 
 
 def test_the_real_one_is_found_and_runs(real: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAIRPROOF_TOXIPROXY", str(real))
-    assert TOOL.find() == TOOL.install() == real
+    assert TOOL.find() == TOOL.usable() == TOOL.install() == real
 
 
 def test_the_nearest_place_comes_first(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     places = [
         program(folders / "bin" / PROGRAM),
         program(folders / "cache" / "pairproof" / "tools" / PROGRAM),
-        program(folders / "project" / ".tools" / PROGRAM),
+        installed(),
         program(folders / "tools" / PROGRAM),
         program(folders / "mine"),
     ]
@@ -80,7 +87,7 @@ def test_the_nearest_place_comes_first(folders: Path, monkeypatch: pytest.Monkey
 def test_outside_of_a_project_the_user_s_folder_and_path_are_left(
     folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program(folders / "project" / ".tools" / PROGRAM)
+    installed()
     (folders / "project" / "pyproject.toml").unlink()
     with pytest.raises(LabError, match="there is none at all"):
         TOOL.find()
@@ -95,9 +102,52 @@ def test_a_relative_path_is_made_absolute(folders: Path, monkeypatch: pytest.Mon
 
 
 def test_a_wrong_one_does_not_hide_a_right_one(folders: Path) -> None:
-    program(folders / "project" / ".tools" / PROGRAM, SAYS.replace(VERSION, "2.9.0"))
+    wrong = installed(SAYS.replace(VERSION, "2.9.0"))
     there = program(folders / "bin" / PROGRAM)
-    assert TOOL.find() == there
+    assert TOOL.usable() == there
+    # Nobody has asked it.
+    assert TOOL.find() == wrong
+
+
+def marking(path: Path, mark: Path) -> Path:
+    """A program that leaves a mark when it is executed."""
+    return program(path, f"#!/bin/sh\ntouch {mark}\n{SAYS.partition(chr(10))[2]}")
+
+
+def test_a_program_that_came_with_a_checkout_is_not_executed(folders: Path) -> None:
+    mark = folders / "executed"
+    foreign = marking(folders / "project" / ".tools" / PROGRAM, mark)
+    for ask in (TOOL.find, TOOL.usable):
+        with pytest.raises(
+            LabError, match=f"{foreign} comes with the project, you have not installed it.*: run: pairpr"
+        ):
+            ask()
+    assert not mark.exists()
+    # Another one of this user's is found behind it, and installing puts it in its place.
+    there = program(folders / "cache" / "pairproof" / "tools" / PROGRAM)
+    assert TOOL.usable() == there and not mark.exists()
+    there.unlink()
+    program(folders / "bin" / "go", BUILDS)
+    assert TOOL.install() == foreign == TOOL.usable() and not mark.exists()
+    # What is installed is that file, not that name: changed by one character it is a stranger's again.
+    marking(foreign, mark)
+    with pytest.raises(LabError, match="comes with the project"):
+        TOOL.usable()
+    assert not mark.exists()
+
+
+def test_the_list_of_labs_and_doctor_execute_nothing_that_they_look_for(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = folders / "executed"
+    monkeypatch.setenv("JAVA_HOME", str(folders / "java"))
+    java = marking(folders / "java" / "bin" / "java", mark)
+    on_path = marking(folders / "bin" / PROGRAM, mark)
+    assert labs.where("toxiproxy")["path"] == str(on_path)
+    assert labs.where("java")["path"] == str(java)
+    assert not mark.exists()
+    TOOL.usable()
+    assert mark.exists()
 
 
 WRONG = {
@@ -116,18 +166,18 @@ def test_what_is_not_the_right_one_is_named_with_the_remedy(
     monkeypatch.setattr(install, "ASK_LIMIT_S", 0.5)
     there = program(folders / "bin" / PROGRAM, WRONG[said])
     with pytest.raises(LabError) as error:
-        TOOL.find()
+        TOOL.usable()
     assert f"{there} {said}" in str(error.value) and "run: pairproof labs install toxiproxy" in str(error.value)
     monkeypatch.setenv("PAIRPROOF_TOXIPROXY", str(there))
-    for call in (TOOL.find, TOOL.install):
+    for call in (TOOL.usable, TOOL.install):
         with pytest.raises(LabError, match=rf"^PAIRPROOF_TOXIPROXY: {there} {said}.*; name a .* {VERSION}, or unset"):
             call()
 
 
 def test_a_missing_file_is_named(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for path, said in ((folders / "none", "No such file"), (folders, "Permission denied")):
+    for path, said in ((folders / "none", "is not a file"), (folders, "is not a file")):
         monkeypatch.setenv("PAIRPROOF_TOXIPROXY", str(path))
-        with pytest.raises(LabError, match=f"{path} does not run: {said}"):
+        with pytest.raises(LabError, match=f"{path} {said}"):
             TOOL.find()
 
 
@@ -151,7 +201,7 @@ def left(folder: Path) -> list[str]:
 def test_it_is_built_where_it_will_be_found_and_only_once(folders: Path) -> None:
     go = program(folders / "bin" / "go", BUILDS)
     tools = folders / "project" / ".tools"
-    program(tools / PROGRAM, SAYS.replace(VERSION, "2.9.0"))
+    installed(SAYS.replace(VERSION, "2.9.0"))
     assert TOOL.install() == tools / PROGRAM == TOOL.find()
     assert left(tools) == [".gitignore", PROGRAM] and (tools / ".gitignore").read_text() == "*\n"
     go.unlink()
@@ -205,3 +255,21 @@ def test_what_another_process_has_installed_meanwhile_stays(tmp_path: Path, monk
     (tmp_path / "file").mkdir()
     with pytest.raises(LabError, match="cannot write into"):
         place("file", lambda unfinished: program(unfinished / "file", SAYS))
+
+
+def test_the_user_s_own_gitignore_and_what_a_link_leads_to_stay(folders: Path) -> None:
+    tools = folders / "project" / ".tools"
+    tools.mkdir()
+    (folders / "victim").write_text("mine")
+    (tools / ".gitignore").symlink_to(folders / "victim")
+    (tools / "jars").symlink_to(folders / "cache")
+    made = place("jars", lambda unfinished: program(unfinished / "jars" / "a.jar").parent)
+    assert (folders / "victim").read_text() == "mine" and list((folders / "cache").glob("*.jar")) == []
+    assert not made.is_symlink() and left(made) == ["a.jar"]
+
+
+def test_a_cache_that_cannot_be_written_is_named(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folders / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folders / "file"))
+    with pytest.raises(LabError, match=r"cannot write into .*file/pairproof.*: Not a directory; set PAIRPROOF_TOOLS"):
+        installed()

@@ -36,9 +36,8 @@ from typing import Any, NamedTuple
 from digest_files import stored
 from projection import play
 
-from pairproof.chaos import programs
+from pairproof.chaos import programs, tools
 from pairproof.chaos.rocketmq.provision import TOPIC
-from pairproof.chaos.toxiproxy.install import place, tool_folders
 from pairproof.harness.content import told
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import Event
@@ -78,8 +77,8 @@ class Opinion(NamedTuple):
 def program() -> Path:
     """Where it is; Go builds it first if need be. LabError if that fails."""
     name = f"porcupine-{hashlib.sha256(b''.join((SOURCE / each).read_bytes() for each in FILES)).hexdigest()[:12]}"
-    found = [folder / name for folder in tool_folders() if (folder / name).is_file()]
-    return found[0] if found else place(name, _build)
+    found = [each for each in tools.there(name) if tools.is_users(each)]
+    return found[0] if found else tools.place(name, _build)
 
 
 def _build(folder: Path) -> Path:

@@ -256,7 +256,7 @@ def test_parts_that_are_not_synced_are_found_out(
     calls: int, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The broken case: a chunk that is committed before its parts are on the disk loses them, and is played again."""
-    monkeypatch.setattr(playing, "atomic", SimpleNamespace(sync=lambda paths: None, put_text=atomic.put_text))
+    monkeypatch.setattr(playing, "atomic", SimpleNamespace(sync=lambda paths: None, put=atomic.put))
     told = [after_power_losses(tmp_path / str(seed), seed, calls // 2) for seed in range(2)]
     assert any(".parquet" in line for each in told for line in each)
     assert {digest_of(tmp_path / str(seed)) for seed in range(2)} == {digest_of(whole)}

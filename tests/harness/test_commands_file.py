@@ -130,3 +130,40 @@ def test_files_that_cannot_be_used(here: Path, own: Any, project: str | None, sa
         (here / "pyproject.toml").write_text(project)
     assert main(["laws"]) == 2
     assert says in capsys.readouterr().err
+
+
+OUT = "leads out of this folder; only the command line may say that, since this file comes with a checkout"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('[check]\nruns = "../runs"\n', f"pairproof.toml:2: runs: '../runs' {OUT}"),
+        ('[check]\nruns = "/tmp/runs"\n', f"pairproof.toml:2: runs: '/tmp/runs' {OUT}"),
+        ('[check]\nruns = "memory://runs"\n', f"pairproof.toml:2: runs: 'memory://runs' {OUT}"),
+        ('[check]\njunit = "link/junit.xml"\n', f"pairproof.toml:2: junit: 'link/junit.xml' {OUT}"),
+        ('[check]\nmaster-conf = "../master.conf"\n', f"pairproof.toml:2: master-conf: '../master.conf' {OUT}"),
+        (
+            '[check]\ntarget = "rocketmq@/home"\n',
+            "pairproof.toml:2: target: 'rocketmq@/home' runs programs from a path",
+        ),
+        ('[campaign]\nmaster = "spark://h:1"\n', "pairproof.toml:2: master: only the command line may say that"),
+        ('[mutants]\npackage = ["evil"]\n', "pairproof.toml:2: package: only the command line may say that"),
+    ],
+)
+def test_a_file_that_comes_with_a_checkout_names_no_programs_and_stays_in_its_folder(
+    here: Path, text: str, says: str, capsys: Any
+) -> None:
+    (here / "link").symlink_to("/tmp")
+    (here / "pairproof.toml").write_text(text)
+    command = text[1:].partition("]")[0]
+    assert main([command]) == 2
+    said = capsys.readouterr().err
+    assert says in said and said.count("\n") == 1
+    assert not (here / "runs").exists()
+
+
+def test_a_file_may_name_what_lies_in_its_folder(here: Path) -> None:
+    (here / "pairproof.toml").write_text(CHECK + 'runs = "out/runs"\njunit = "junit.xml"\ntarget = "reference"\n')
+    assert main(["check"]) == 0
+    assert (here / "junit.xml").is_file() and len(list((here / "out" / "runs").iterdir())) == 1

@@ -53,7 +53,7 @@ def test_what_is_short_or_not_installed_is_missing(
     code, rows = told(tmp_path)
     assert code == 3
     assert rows["machine", "memory"]["state"] == "missing" and "--jobs 1" in rows["machine", "memory"]["about"]
-    assert "pip install 'pairproof[docker]'" in rows["package", "docker"]["about"]
+    assert "pip install docker" in rows["package", "docker"]["about"]
     assert rows["package", "pyspark"]["state"] == "ready" and ("tool", "java") in rows
     assert "not ready: machine memory, package docker" in capsys.readouterr().out
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from pairproof.harness.history import Event, Recorder, kinds
 from pairproof.harness.judge import Judge, all_laws, judge
+from pairproof.harness.runs import tables
 from pairproof.harness.runs.tables import SCHEMAS
 from pairproof.reports import arrow_traces, engines, inputs
 from pairproof.reports.events import events_of, words
-from pairproof.reports.traces import histories as traced
 from pairproof.reports.traces.bench import verdict_rows
 
 OFFSETS = st.sampled_from([0, 1, 100, 230, 460, 1024, 4096, -1])

@@ -31,7 +31,7 @@ class ProcessBench(Bench):
     """LabError if it cannot be set up; nothing stays then."""
 
     def __init__(self) -> None:
-        binary = TOOL.find()
+        binary = TOOL.usable()
         self.keeper = Keeper()
         try:
             folder = self.keeper.folder

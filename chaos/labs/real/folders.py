@@ -3,8 +3,9 @@
 Every lab has a folder ``lab-…`` of its own in one folder of this user below the system's one for temporary files. All
 that a lab makes lies in there: files, mounts, the images of loop devices. So whoever removes the folder finds
 everything without being told. The lab's keeper holds a lock on it (flock on the folder itself) as long as it lives, and
-removes it at its end; :func:`clean` removes those of keepers that could not. Nothing here waits for longer than
-``LIMIT_S`` for one command.
+removes it at its end. :func:`clean` removes those of keepers that could not; so does the start of the next lab, where
+the harness is gone, too, whose process id the name has. Nothing here waits for longer than ``LIMIT_S`` for one
+command.
 """
 
 from __future__ import annotations
@@ -44,7 +45,12 @@ def base() -> Path:
 def new_folder() -> tuple[Path, int]:
     """A new lab's folder, and a descriptor whose lock says that the lab lives: as long as any copy of it is open."""
     with _alone():
-        path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base()))
+        for path in _left():
+            # A harness that lives may still read what its lab has said, though the keeper is gone.
+            if not Path("/proc", path.name.split("-")[1]).exists():
+                with contextlib.suppress(LabError):
+                    remove(path)
+        path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=base()))
         lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return path, lock
@@ -54,9 +60,7 @@ def clean() -> list[str]:
     """Remove what labs have left behind whose keepers are gone; a line for each, also for one that cannot be."""
     said = []
     with _alone():
-        for path in sorted(base().glob(PREFIX + "*")):
-            if _is_held(path):
-                continue
+        for path in _left():
             mounts = len(mounts_below(path))
             try:
                 remove(path)
@@ -66,6 +70,11 @@ def clean() -> list[str]:
                 more = f", {mounts} mounts" if mounts else ""
                 said.append(f"removed what an earlier lab left behind: {path}{more}")
     return said
+
+
+def _left() -> list[Path]:
+    """Folders of labs whose keepers are gone."""
+    return [path for path in sorted(base().glob(PREFIX + "*")) if not _is_held(path)]
 
 
 def is_alive(path: Path) -> bool:

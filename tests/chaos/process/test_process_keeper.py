@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from lab_nodes import LabNode
 from real_brokers import DEADLINE_S
-from real_labs import gone, until
+from real_labs import gone, left, until
 
 from pairproof.chaos.labs.real import folders
 from pairproof.chaos.labs.real import keeper as keeping
@@ -203,6 +203,26 @@ def test_a_keeper_that_is_killed_takes_its_children_along_and_the_next_cleans_up
     assert not keeper.folder.exists() and living.folder.exists(), "a lab that lives is left alone"
     assert folders.clean() == []
     living.close()
+
+
+def test_the_next_lab_removes_what_a_killed_harness_and_its_killed_keeper_have_left(
+    labs_folder: Path, keeper: Keeper
+) -> None:
+    process, kept, child, folder = harness(labs_folder)
+    os.kill(kept, signal.SIGKILL)
+    until(lambda: gone(kept) and gone(child))
+    # Its harness may still read there.
+    Keeper().close()
+    assert folder.exists()
+    process.kill()
+    process.wait(DEADLINE_S)
+    disk = folder / "disk"
+    disk.mkdir()
+    mounted = os.geteuid() == 0 and folders.command("mount", "-t", "tmpfs", "none", str(disk), fails=False)
+    assert folder.exists() and str(folder) in left(labs_folder)
+    Keeper().close()
+    assert not folder.exists(), f"mounted: {mounted}"
+    assert left(labs_folder) == [str(keeper.folder)], "a lab that lives is left alone"
 
 
 def test_a_lab_s_folder_that_is_gone_already_is_no_trouble(keeper: Keeper) -> None:
