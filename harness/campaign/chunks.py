@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from pairproof.harness import deviations, resolve
 from pairproof.harness.campaign.plan import Bench, Chunk, Plan, bench
@@ -31,7 +31,9 @@ from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import machine
 from pairproof.harness.slices import MACHINE, SLICE, Slice, play, rare_collection
 from pairproof.harness.trial import Finding, Trial
+from pairproof.harness.verdict import Verdict
 
+VERDICTS = frozenset(each.value for each in Verdict)
 FOLDER = "chunks"
 """Of the run's folder."""
 MAX_KEPT_EVENTS = 500_000
@@ -154,28 +156,47 @@ def read_told(folder: Path, plan: Plan, chunk: Chunk) -> Told:
         if json.loads(data)["digest"] != digest(text):
             raise ValueError("it was changed")
         told = Told(**json.loads(text))
-        digests = told.digests
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as why:
+        if not all(_fits(getattr(told, name), kind) for name, kind in get_type_hints(Told).items()):
+            raise ValueError("it holds what no record holds")
+        deviations.Seen().merge(told.deviations)
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as why:
         raise CorruptRun(f"{path} cannot be read ({' '.join(str(why).split())[:120]})") from None
     if told.plan != plan.digest or (told.part, told.origin, told.trials + sum(told.refused.values())) != (
         chunk.part, chunk.origin, chunk.trials
     ):  # fmt: skip
         raise CorruptRun(f"{path} is not of this campaign")
-    check_digests(folder, digests)
-    if _verdicts(folder, told) != {
-        (law, each): count for law, of in told.verdicts.items() for each, count in of.items()
-    }:
+    check_digests(folder, told.digests)
+    if not _agrees(folder, told, plan.laws):
         raise CorruptRun(f"{path} says other verdicts than its table")
     return told
 
 
-def _verdicts(folder: Path, told: Told) -> dict[tuple[str, str], int]:
-    """Trials by law and verdict, as the table of verdicts has them."""
-    if "verdicts" not in told.tables:
-        return {}
-    found = read(folder / "verdicts" / part_name(told.part), folder_name(folder))
-    counted = found.group_by(["law", "verdict"]).aggregate([([], "count_all")])
-    return {(row["law"], row["verdict"]): row["count_all"] for row in counted.to_pylist()}
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value of a record is of this kind: a type, or dicts, lists and tuples of such."""
+    of, parts_of = get_origin(kind), get_args(kind)
+    if of is dict:
+        return isinstance(value, dict) and all(_fits(each, parts_of[1]) for each in value.values())
+    if of is list:
+        return isinstance(value, list) and all(_fits(each, parts_of[0]) for each in value)
+    if of is tuple:
+        return isinstance(value, list) and len(value) == len(parts_of) and all(map(_fits, value, parts_of))
+    return kind is Any or (isinstance(value, kind) and not isinstance(value, bool))
+
+
+def _agrees(folder: Path, told: Told, laws: Collection[str]) -> bool:
+    """Whether a record says of its trials what the table of verdicts says."""
+    counts: dict[str, Counter[str]] = {law: Counter() for law in laws}
+    violated: set[tuple[str, int]] = set()
+    if "verdicts" in told.tables:
+        rows = read(folder / "verdicts" / part_name(told.part), folder_name(folder))
+        for law, verdict, trial in zip(*(rows[name].to_pylist() for name in ("law", "verdict", "trial")), strict=True):
+            if law not in counts or verdict not in VERDICTS:
+                return False
+            counts[law][verdict] += 1
+            if verdict == Verdict.VIOLATED:
+                violated.add((law, trial))
+    first = {(law, trial) for law, of in told.first.items() for trial in of.values()}
+    return counts == told.verdicts and first <= violated and {law for law, _ in first} == {law for law, _ in violated}
 
 
 def play_small(plan: Plan, task: Violating) -> tuple[Violating, Trial, list[Finding]]:

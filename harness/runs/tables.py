@@ -1,6 +1,6 @@
 """The run folder's tables as Arrow sees them: schemas from :data:`~pairproof.harness.runs.schema.TABLES`, parts, rows.
 
-The only module of the harness that imports pyarrow; whoever needs no table should not import it.
+With :mod:`.part_size` the only module of the harness that imports pyarrow; whoever needs no table should not import it.
 """
 
 from __future__ import annotations

@@ -134,6 +134,8 @@ RECORDS: dict[str, Callable[[Path, Path], object]] = {
     "edited": lambda path, _: path.write_text(path.read_text().replace('"holds"', '"vacuous"')),
     "edited with its digest": lambda path, _: changed(path, verdicts={"log-prefix": {"vacuous": 3}}),
     "of another kind": lambda path, _: changed(path, tables=[]),
+    "of another kind within": lambda path, _: changed(path, deviations=[["id", [], 1, None]]),
+    "without what violates": lambda path, _: changed(path, first={"log-prefix": {"": 0}}),
     "of another plan": lambda path, _: changed(path, plan="0" * 32),
     "of another chunk": lambda path, _: shutil.copy(path.with_name("00000.json"), path),
 }
