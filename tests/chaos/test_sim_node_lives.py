@@ -103,7 +103,9 @@ def test_the_finding_shrinks_and_says_the_same_again() -> None:
 
 
 def test_the_machine_search_hands_over_trials_with_crashes() -> None:
-    trials = machine.batch(LAB, resolve.target("reference+trips_over_fillers"), judge.laws(["node-lives"]), "lives", 0, 15)
+    trials = machine.batch(
+        LAB, resolve.target("reference+trips_over_fillers"), judge.laws(["node-lives"]), "lives", 0, 15
+    )
     assert len(trials) == 15 and any("node-lives" in violated(each) for each in trials)
 
 

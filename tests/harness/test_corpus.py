@@ -92,7 +92,8 @@ def test_same_seed_and_number_give_the_same_trials_verdicts_and_findings_in_ever
         runs = tmp_path / hash_seed
         command = [
             str(Path(sys.executable).parent / "pairproof"), "check", "--target", "reference+acks_at_once",
-            "--first", "--trials", "20", "--seed", "same", "--runs", str(runs), "--law", "ack-replicated", "--law", "log-grows",
+            "--first", "--trials", "20", "--seed", "same", "--runs", str(runs), "--law", "ack-replicated",
+            "--law", "log-grows",
         ]  # fmt: skip
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
