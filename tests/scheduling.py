@@ -27,8 +27,8 @@ ONE_WORKER = {
 """Beginnings of paths whose tests run one after another: they count what is on the engine, start JVMs, or start several
 labs at once. The first that fits counts."""
 ONE_SESSION = (
-    "reports/test_histories.py", "reports/test_pages.py", "reports/test_report_command.py",
-    "reports/test_spark_judge.py", "reports/test_tables.py",
+    "reports/test_comparing.py", "reports/test_histories.py", "reports/test_pages.py", "reports/test_questions.py",
+    "reports/test_report_command.py", "reports/test_spark_judge.py", "reports/test_tables.py",
 )  # fmt: skip
 """Files whose tests compute, and use Spark: one worker starts it, and what its JVM has compiled serves them all."""
 LONG = ("spark", "docker", "java", "scenarios", "rocketmq in containers")

@@ -138,7 +138,7 @@ def test_check_records_the_configuration_and_says_the_worst_loss_of_each_fault_a
 ) -> None:
     files["master"].write_text("flushDiskType=ASYNC_FLUSH\nslaveTimeout=1500\n")
     brings = ["--master-conf", str(files["master"]), "--slave-conf", str(files["slave"])]
-    target = ["--target", "reference+acks_at_once", "--seed", "1"]
+    target = ["--target", "reference+acks_at_once", "--seed", "1", "--law", "ack-replicated", "--law", "contract"]
     runs = ["--runs", str(tmp_path / "runs")]
     assert main(["check", *target, "--trials", "40", *brings, "--set", "brokerRole=SYNC_MASTER", *runs]) == 1
     assert "worst seen with this configuration" in capsys.readouterr().out

@@ -103,7 +103,9 @@ def test_the_finding_shrinks_and_says_the_same_again() -> None:
 
 
 def test_the_machine_search_hands_over_trials_with_crashes() -> None:
-    trials = machine.batch(LAB, resolve.target("reference+trips_over_fillers"), None, "lives", 0, 15)
+    trials = machine.batch(
+        LAB, resolve.target("reference+trips_over_fillers"), judge.laws(["node-lives"]), "lives", 0, 15
+    )
     assert len(trials) == 15 and any("node-lives" in violated(each) for each in trials)
 
 
@@ -283,8 +285,9 @@ def test_who_acts_on_and_on_is_ended_also_where_time_passes_meanwhile(monkeypatc
 @pytest.mark.parametrize("direction", ["up", "down"])
 def test_a_broker_whose_bytes_pass_one_by_one_is_in_no_loop(monkeypatch: pytest.MonkeyPatch, direction: str) -> None:
     """Neither while it hears them, nor while there is room for one more, and one more, in a connection that is full."""
+    size = 100_000 if direction == "up" else 200_000
     slices = Op("fault", {"name": "slicer", "link": "client-master", "direction": direction, "bytes": 1, "micros": 100})
-    large = Op("send", {"producer": 0, "size": 200_000, "wait": True, "queue": 0})
+    large = Op("send", {"producer": 0, "size": size, "wait": True, "queue": 0})
     pulls = [Op("pull", {"reader": reader, "node": "master", "queue": 0}) for reader in (0, 0, 0, 1)]
     made = (slices, large, large, LATER) if direction == "up" else (large, large, LATER, slices, *pulls)
     acts: list[int] = []
@@ -294,7 +297,7 @@ def test_a_broker_whose_bytes_pass_one_by_one_is_in_no_loop(monkeypatch: pytest.
         return ends(self, what, least)
 
     ends = world.World._end_busiest
-    monkeypatch.setattr(world, "MAX_EVENTS", 200_000)
+    monkeypatch.setattr(world, "MAX_EVENTS", size)
     monkeypatch.setattr(world.World, "_end_busiest", asked)
     trial = play(None, *made, LATER, mappedFileSizeCommitLog=1_048_576)
     assert acts and max(acts) < 1_000 and kinds(trial, "crash") == [] and not violated(trial)

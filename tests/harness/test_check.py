@@ -120,7 +120,7 @@ def test_a_process_that_is_asked_for_something_wrong_says_so_on_one_line_and_exi
     [
         (signal.SIGINT, "interrupted", "interrupted by the user"),
         (signal.SIGTERM, "interrupted", "ended by SIGTERM"),
-        (signal.SIGHUP, "interrupted", "ended by SIGHUP"),
+        pytest.param(signal.SIGHUP, "interrupted", "ended by SIGHUP", marks=pytest.mark.nightly),
         (signal.SIGKILL, "running", ""),
     ],
 )

@@ -17,6 +17,7 @@ from pairproof.harness.rocketmq import make_corpus
 from pairproof.harness.rocketmq.corpus import corpus, to_text
 from pairproof.harness.runs.reader import RunReader
 from pairproof.harness.schedule import Schedule
+from pairproof.harness.search import machine
 from pairproof.harness.verdict import Verdict
 
 LAB, REFERENCE = resolve.lab("sim"), resolve.target("reference")
@@ -48,11 +49,11 @@ def test_a_few_schedules_are_chosen_that_reach_every_law_twice_where_they_can() 
     assert make_corpus.chosen([useless, dear, other, cheap]) == [cheap, other, dear]
 
 
-@pytest.mark.parametrize("seconds", ["0.01", "2"])
+@pytest.mark.parametrize("seconds", ["0.01", pytest.param("2", marks=pytest.mark.nightly)])
 def test_the_reference_exits_0_however_little_time_there_is(
     seconds: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["check", "--time", seconds, "--seed", "s", "--runs", str(tmp_path)]) == 0
+    assert main(["check", "--jobs", "1", "--time", seconds, "--seed", "s", "--runs", str(tmp_path)]) == 0
     said = capsys.readouterr().out
     assert f"reference in sim: {len(SEEN)} holds" in said and "fixed corpus: " in said
     assert "judged by the corpus only" in said or seconds == "2"
@@ -61,9 +62,10 @@ def test_the_reference_exits_0_however_little_time_there_is(
 def test_a_bug_that_leaves_laws_nothing_to_judge_is_seen_in_no_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(machine, "BATCH", 4)
     # Nothing is ever delivered: laws of delivery have nothing to judge, and are not violated for it.
     chosen = [part for law in ("deliver-no-phantom", "log-grows") for part in ("--law", law)]
-    command = ["check", "--time", "0.01", "--seed", "s", "--runs", str(tmp_path), *chosen]
+    command = ["check", "--jobs", "1", "--time", "0.01", "--seed", "s", "--runs", str(tmp_path), *chosen]
     assert main(command) == 0
     silent = tuple(
         each._replace(ops=tuple(op for op in each.ops if op.do not in ("join", "falter", "pull", "select")))
@@ -89,12 +91,13 @@ def test_same_seed_and_number_give_the_same_trials_verdicts_and_findings_in_ever
     def recorded(hash_seed: str) -> tuple[object, ...]:
         runs = tmp_path / hash_seed
         command = [
-            str(Path(sys.executable).parent / "pairproof"), "check", "--target", "reference+keeps_the_silent",
-            "--trials", "150", "--seed", "same", "--runs", str(runs), "--law", "ha-housekeeping", "--law", "log-grows",
+            str(Path(sys.executable).parent / "pairproof"), "check", "--target", "reference+acks_at_once",
+            "--first", "--trials", "20", "--seed", "same", "--runs", str(runs), "--law", "ack-replicated",
+            "--law", "log-grows",
         ]  # fmt: skip
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-        assert done.returncode in (0, 1), done.stderr
+        assert done.returncode == 1, done.stderr
         (folder,) = runs.iterdir()
         reader = RunReader(folder)
         rows = [

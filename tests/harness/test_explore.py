@@ -140,7 +140,7 @@ def test_violation_comes_with_a_small_program_that_violates_again(no_corpus: Non
 def test_every_trial_is_handed_over_once_under_its_own_number(no_corpus: None) -> None:
     trials: list[Trial] = []
     target = resolve.target("reference+goes_back")
-    summary = Explorer(SIM, target, QUICK, "s", trials=100, on_trial=trials.append).run()
+    summary = Explorer(SIM, target, QUICK, "s", trials=50, on_trial=trials.append).run()
     numbers = [each.number for each in trials]
     assert len(set(numbers)) == len(numbers) == summary.trials
     assert {each.trial for each in summary.findings} <= set(numbers)
@@ -154,7 +154,7 @@ def test_same_seed_explores_the_same(no_corpus: None) -> None:
         def taken(trial: Trial) -> None:
             found[trial.origin].append(repr(trial.schedule))
 
-        Explorer(SIM, REFERENCE, QUICK, seed, (), trials=60, on_trial=taken).run()
+        Explorer(SIM, REFERENCE, QUICK, seed, (), trials=30, on_trial=taken).run()
         return found
 
     one, again, other = explored("one"), explored("one"), explored("two")
@@ -167,7 +167,7 @@ def test_state_machine_of_a_test_suite_raises_with_law_and_program() -> None:
     with pytest.raises(AssertionError, match=r"ha-silent-until-asked: .*before the first report"):
         broken = conformance.machine("reference+eager_push", laws=["ha-silent-until-asked"])
         run_state_machine_as_test(broken, settings=BRIEFLY)
-    run_state_machine_as_test(conformance.machine("reference"), settings=BRIEFLY)
+    run_state_machine_as_test(conformance.machine("reference"), settings=hypothesis.settings(BRIEFLY, max_examples=15))
 
 
 @pytest.mark.parametrize(

@@ -54,23 +54,36 @@ def test_a_run_is_recorded_read_replayed_and_explained_where_it_is(runs: Path, t
     assert [row["run"] for row in told["runs"]] == [folder.name for folder in found]
 
 
-def test_a_part_that_is_missing_is_named(runs: Path) -> None:
+@pytest.fixture(scope="module")
+def recorded() -> Path:
+    """A run's folder."""
+    runs = place(f"memory://{uuid4()}/runs")
     main(["check", *ASKED, "--trials", "10", "--runs", str(runs)])
     (folder,) = find_runs(runs)
-    part = next(iter(folder.glob("verdicts/part-*.parquet")))
+    return folder
+
+
+@pytest.fixture
+def part(recorded: Path) -> Iterator[Path]:
+    """A file of it, which is whole again for the next test."""
+    RunReader(recorded).check()
+    found = next(iter(recorded.glob("verdicts/part-*.parquet")))
+    whole = found.read_bytes()
+    yield found
+    found.write_bytes(whole)
+
+
+def test_a_part_that_is_missing_is_named(recorded: Path, part: Path) -> None:
     part.unlink()
     with pytest.raises(CorruptRun, match=f"^{part} is missing; "):
-        RunReader(folder).check()
+        RunReader(recorded).check()
 
 
 @pytest.mark.parametrize("keeps", [0, 40, -40])
-def test_a_part_that_is_damaged_is_named(runs: Path, keeps: int) -> None:
-    main(["check", *ASKED, "--trials", "10", "--runs", str(runs)])
-    (folder,) = find_runs(runs)
-    part = next(iter(folder.glob("verdicts/part-*.parquet")))
+def test_a_part_that_is_damaged_is_named(recorded: Path, part: Path, keeps: int) -> None:
     part.write_bytes(part.read_bytes()[:keeps])
     with pytest.raises(CorruptRun, match=f"^{part} is damaged"):
-        RunReader(folder).check()
+        RunReader(recorded).check()
 
 
 def test_whatever_a_remote_file_system_raises_is_one_line(runs: Path) -> None:

@@ -272,10 +272,10 @@ def test_a_search_draws_the_faults_that_were_asked_for_and_no_others(tmp_path: P
 
     law = hearing("fault", lambda event: seen.add(str(event.f)))
     with pair.using("reference", "sim", [law], {}, "s", tmp_path, ["down", "kill"]) as made:
-        assert made.explore(trials=60).trials > 60, "and the corpus, without its other faults"
+        assert made.explore(trials=40).trials > 40, "and the corpus, without its other faults"
     assert seen == {"down", "kill"}
     with pair.using("reference", "sim", [law], {}, "s", tmp_path) as made:
-        made.explore(trials=60)
+        made.explore(trials=40)
     assert len(seen) > 10
     for wrong, told in ((["dwon"], "unknown fault 'dwon'"), ([], "one fault at least")):
         with pytest.raises(UsageError, match=told), pair.using("reference", "sim", [], {}, "s", tmp_path, wrong):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 
 import pytest
 
@@ -18,7 +19,12 @@ from pairproof.harness.system import PLAIN
 
 REFERENCE = resolve.target("reference")
 SIM = Hosted(resolve.lab("sim"), REFERENCE)
-DRAWN = [pairs.schedule(SYSTEM, "s", number, SIM) for number in range(4_000)]
+
+
+@cache
+def every() -> list[Schedule]:
+    """Drawn for the first test that asks, not by each process that collects tests."""
+    return [pairs.schedule(SYSTEM, "s", number, SIM) for number in range(4_000)]
 
 
 def faults(schedule: Schedule) -> list[str]:
@@ -34,32 +40,32 @@ def swept() -> set[str]:
 
 
 def test_a_schedule_depends_on_seed_and_number_alone() -> None:
-    assert [pairs.schedule(SYSTEM, "s", number, SIM) for number in range(50)] == DRAWN[:50]
+    assert [pairs.schedule(SYSTEM, "s", number, SIM) for number in range(50)] == every()[:50]
     assert len({repr(pairs.schedule(SYSTEM, seed, number, SIM)) for seed in "ab" for number in range(50)}) == 100
 
 
 def test_every_fault_of_the_sweep_is_the_first_and_the_second_in_every_mode() -> None:
     for at in (0, 1):
-        assert {faults(each)[at] for each in DRAWN} == swept()
+        assert {faults(each)[at] for each in every()} == swept()
     modes = [dict(mode.settings) for mode in SYSTEM.swept.modes]
-    assert all(any(mode.items() <= each.settings.items() for mode in modes) for each in DRAWN)
-    assert all(any(mode.items() <= each.settings.items() for each in DRAWN) for mode in modes)
-    assert len({tuple(faults(each)[:2]) for each in DRAWN}) > 600
+    assert all(any(mode.items() <= each.settings.items() for mode in modes) for each in every())
+    assert all(any(mode.items() <= each.settings.items() for each in every()) for mode in modes)
+    assert len({tuple(faults(each)[:2]) for each in every()}) > 600
 
 
 def test_every_second_first_fault_is_over_when_the_other_begins_and_both_begin_at_any_event() -> None:
     behind = Counter(
         next(after.do for op, after in zip(each.ops[3:], each.ops[5:], strict=False) if op.do == "fault")
-        for each in DRAWN
+        for each in every()
     )
     assert set(behind) == {"heal", "fault"} and 1_800 < behind["heal"] < 2_200
     for at in (0, 1):
-        steps = [[op.args["events"] for op in each.ops if op.do == "step"][at] for each in DRAWN]
+        steps = [[op.args["events"] for op in each.ops if op.do == "step"][at] for each in every()]
         assert set(steps) == set(range(pairs.LATEST + 1))
 
 
 def test_most_are_asked_nothing_at_their_end_and_where_time_is_real_none_is_told_to() -> None:
-    ((_, unasked),) = Counter(each.settings[VISITS] for each in DRAWN).most_common(1)
+    ((_, unasked),) = Counter(each.settings[VISITS] for each in every()).most_common(1)
     assert 2_000 < unasked < 4_000
     hosted = Hosted(resolve.lab("process"), REFERENCE)
     for number in range(20):
@@ -75,5 +81,5 @@ def test_a_target_without_faults_is_written_to(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("number", range(8))
 def test_the_reference_keeps_its_promises(number: int) -> None:
-    trial = run_trial(*SIM, DRAWN[number], origin="pairs")
+    trial = run_trial(*SIM, every()[number], origin="pairs")
     assert not any(each.broken for each in trial.judgements) and not trial.skipped

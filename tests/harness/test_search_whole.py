@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 
 import pytest
 
@@ -16,7 +17,12 @@ from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import shrink
 
 REFERENCE = resolve.target("reference")
-DRAWN = [whole.schedule("c", number) for number in range(4_000)]
+
+
+@cache
+def every() -> list[Schedule]:
+    """Drawn for the first test that asks, not by each process that collects tests."""
+    return [whole.schedule("c", number) for number in range(4_000)]
 
 
 def test_whole_schedules_depend_on_seed_and_number_alone() -> None:
@@ -32,18 +38,18 @@ def test_each_story_comes_first_as_it_is_and_in_an_order_of_the_seed(seed: str) 
 
 
 def test_every_operation_setting_fault_and_place_is_drawn_sooner_or_later() -> None:
-    ops = Counter(op.do for each in DRAWN for op in each.ops)
+    ops = Counter(op.do for each in every() for op in each.ops)
     assert set(ops) == set(resolve.operations()) - {"await"}
-    assert {op.args["name"] for each in DRAWN for op in each.ops if op.do == "fault"} == set(resolve.drawn())
+    assert {op.args["name"] for each in every() for op in each.ops if op.do == "fault"} == set(resolve.drawn())
     for name, values in whole.SETTINGS.items():
-        assert {each.settings.get(name, values[0]) for each in DRAWN} >= set(values)
-    named = {op.args.get(key) for each in DRAWN for op in each.ops for key in ("node", "link") if op.do == "fault"}
+        assert {each.settings.get(name, values[0]) for each in every()} >= set(values)
+    named = {op.args.get(key) for each in every() for op in each.ops for key in ("node", "link") if op.do == "fault"}
     pair_of_slaves = places.WHOLE_ONLY - {places.META_LINKS[2], places.FAST_LINKS[2], places.NAMES_LINKS[3]}
     assert pair_of_slaves <= named
 
 
 def test_whole_schedules_are_valid_and_name_only_what_they_have() -> None:
-    for drawn in DRAWN:
+    for drawn in every():
         assert from_json(drawn.to_json()) == drawn
         REFERENCE.settings(drawn.settings)
         missing = places.absent(

@@ -15,6 +15,7 @@ from pairproof.harness.commands.main import main
 from pairproof.harness.explore import Explorer
 from pairproof.harness.keeps import Keeps
 from pairproof.harness.profiles import profile
+from pairproof.harness.rocketmq.corpus import corpus
 from pairproof.harness.runs.reader import RunReader
 from pairproof.harness.runs.sampling import Sampling
 from pairproof.harness.search import machine
@@ -25,6 +26,13 @@ from pairproof.harness.workers import Workers
 SIM, REFERENCE = resolve.lab("sim"), resolve.target("reference")
 LAWS = judge.laws(["ack-replicated", "log-prefix"])
 EVERY_SEARCH = profile("quick")._replace(shares={"sweep": 0.3, "cuts": 0.1, "whole": 0.1, "swarm": 0.2, "machine": 0.3})
+
+
+@pytest.fixture(autouse=True)
+def small_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slice and a bit: the whole corpus takes as long as a hundred trials."""
+    found = corpus()[: SLICE + 2]
+    monkeypatch.setattr("pairproof.harness.rocketmq.corpus.corpus", lambda: found)
 
 
 @pytest.fixture
@@ -39,7 +47,7 @@ def explored(jobs: int, target: str = "reference", keeps: Keeps | None = None, *
     trials: list[Trial] = []
     found = Explorer(
         SIM, resolve.target(target), EVERY_SEARCH, "s", LAWS, jobs=jobs, on_trial=trials.append, keeps=keeps,
-        **(bounds or {"trials": 200}),
+        **(bounds or {"trials": 140}),
     ).run()  # fmt: skip
     about = found._replace(seconds=0, coverage=found.coverage.rows(), tally=None)
     return about, [each._replace(measured=each.measured and each.measured._replace(coverage=())) for each in trials]
@@ -48,14 +56,15 @@ def explored(jobs: int, target: str = "reference", keeps: Keeps | None = None, *
 def test_a_run_is_the_same_with_any_number_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     one = explored(1)
     assert {each.origin for each in one[1]} == {"corpus", *EVERY_SEARCH.shares}
-    assert one == explored(2)
+    # Two batches of the machine. With two processes and whole slices: below.
+    assert one[0].by_origin["machine"] > machine.BATCH
     monkeypatch.setattr(slices, "SLICE", 3)
     assert one == explored(3)
 
 
 def test_what_processes_find_is_shrunk_in_its_turn() -> None:
-    found, trials = explored(1, "reference+acks_at_once", trials=60)
-    assert found.findings and (found, trials) == explored(2, "reference+acks_at_once", trials=60)
+    found, trials = explored(1, "reference+acks_at_once", trials=50)
+    assert found.findings and (found, trials) == explored(2, "reference+acks_at_once", trials=50)
     assert [each.number for each in trials] == list(range(found.trials))
 
 
@@ -68,15 +77,15 @@ def test_the_first_violation_is_the_first_however_many_look_for_it() -> None:
 
 def test_a_trial_leaves_its_history_behind_unless_somebody_wants_it() -> None:
     rarely = Keeps(Sampling("s", 10))
-    assert explored(1, keeps=rarely, trials=60) == explored(2, keeps=rarely, trials=60)
-    (all_of_it, whole), (counted, some) = explored(1, trials=60), explored(1, keeps=rarely, trials=60)
+    (all_of_it, whole), (counted, some) = explored(1, trials=40), explored(1, keeps=rarely, trials=40)
+    assert (counted, some) == explored(2, keeps=rarely, trials=40)
     assert all_of_it == counted
     kept = [each for each in some if each.events]
     assert 0 < len(kept) < len(some) / 2
     assert all(each.events in ([], same.events) for each, same in zip(some, whole, strict=True))
     assert [each.measured for each in some] == [each.measured for each in whole]
     # Who violates a law keeps it.
-    _, broken = explored(1, "reference+acks_at_once", Keeps(Sampling("s", 10**9)), trials=40)
+    _, broken = explored(1, "reference+acks_at_once", Keeps(Sampling("s", 10**9)), trials=20)
     assert {bool(each.events) for each in broken} == {True, False}
     for each in broken:
         assert bool(each.events) == any(judgement.broken for judgement in each.judgements)
@@ -92,7 +101,10 @@ def test_a_slice_is_a_part_of_the_whole() -> None:
     assert played("swarm", 0, 4) + played("swarm", 4, 2) == whole and len(whole) == 6
 
 
-def test_the_machine_plays_whole_batches_and_exactly_as_many_as_were_asked_for() -> None:
+def test_the_machine_plays_whole_batches_and_exactly_as_many_as_were_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(machine, "BATCH", 8)
     assert slices.size(MACHINE, SIM, 1) == slices.size(MACHINE, SIM, 8) == machine.BATCH
     first, second = (played(MACHINE, each * machine.BATCH, machine.BATCH) for each in range(2))
     assert len(first) == len(second) == machine.BATCH and first != second
@@ -145,7 +157,7 @@ def test_check_uses_all_cores_where_there_is_work_for_them(tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     rows = []
     for jobs in ("1", "2"):
-        assert main(["check", "--trials", "120", "--seed", "s", "--law", "log-prefix", "--jobs", jobs]) == 0
+        assert main(["check", "--trials", "50", "--seed", "s", "--law", "log-prefix", "--jobs", jobs]) == 0
         (folder,) = (tmp_path / "runs").iterdir()
         rows.append([{**each, "run": ""} for each in RunReader(folder).trials()])
         folder.rename(tmp_path / f"with-{jobs}")

@@ -190,7 +190,7 @@ def wrong(found: JudgedCapture) -> set[str]:
     return violated - known | {each.id for each in found.checks if str(each.verdict) == "violated"}
 
 
-@pytest.mark.parametrize(("version", "example"), [("4.9.7", 0), ("5.5.0", 1)])
+@pytest.mark.parametrize(("version", "example"), [("4.9.7", 0), pytest.param("5.5.0", 1, marks=pytest.mark.nightly)])
 def test_the_guide_to_captures_holds_on_a_running_pair(
     version: str, example: int, running: Start, tmp_path: Path
 ) -> None:
@@ -242,6 +242,7 @@ def judged(guide: Guide, version: str, lines: int) -> None:
     assert ("kill", True) in ends if lines else ("kill", True) not in ends
 
 
+@pytest.mark.nightly
 def test_a_slave_that_lost_its_master_is_reported_within_a_minute_and_can_be_put_right(
     running: Start, tmp_path: Path
 ) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plain_sockets import EVERYBODY, Make
+from plain_sockets import EVERYBODY, OURS, Make
 from processes import KINDS, READY_S, NameServer, Program
 from test_java_visits import DERIVED_S, READS, read
 
@@ -131,7 +131,7 @@ def sorted_out(found: Sequence[Sequence[Step]]) -> list[object]:
     ]
 
 
-@pytest.mark.parametrize("whose", EVERYBODY)
+@pytest.mark.parametrize("whose", [OURS, "4.9.7", pytest.param("5.5.0", marks=pytest.mark.nightly)])
 def test_visitors_of_masters(whose: str, broker: Make) -> None:
     address = broker(whose).address
     for form in (plain, binary):

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark cluster")]
 
 TARGET = "reference+answers_before_flush"
 LAWS = ("ack-flushed", "log-prefix")
-TRIALS = 600
+TRIALS = 320
 PLAN = planned(TARGET, TRIALS, LAWS, keep="20000")
 ASKED = ["--target", TARGET, "--trials", str(TRIALS), "--seed", "s", *(word for law in LAWS for word in ("--law", law))]
 PATIENCE_S = 240
@@ -76,6 +76,7 @@ def ended(leader: subprocess.Popen[str], runs: Path, digest: str) -> Path:
     return folder
 
 
+@pytest.mark.nightly
 def test_two_cores_of_this_machine(tmp_path: Path, digest: str) -> None:
     ended(campaign(tmp_path, *ASKED, "--master", "local[2]"), tmp_path, digest)
 

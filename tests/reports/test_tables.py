@@ -172,7 +172,7 @@ def test_spark_makes_tables_of_a_run_that_recorded_nothing(spark: Any, write_run
 def test_runs_in_any_pieces_are_counted_alike(
     two_runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ["--target", "reference+answers_before_flush", "--trials", "100", "--seed", "s", "--law", "ack-flushed"]
+    asked = ["--target", "reference+answers_before_flush", "--trials", "64", "--seed", "s", "--law", "ack-flushed"]
     assert main(["campaign", *asked, "--engine", "local", "--jobs", "1", "--runs", str(tmp_path / "many")]) == 1
     old = Path(__file__).parent.parent / "harness" / "run-format-1" / "20261126T175358-sim-reference"
     runs, _ = inputs.open_runs([*two_runs, old, *(tmp_path / "many").iterdir()])

@@ -75,6 +75,7 @@ def test_every_pair_of_versions_keeps_the_laws_in_containers(lab: DockerLab, tar
     ]  # fmt: skip
 
 
+@pytest.mark.nightly
 def test_a_rolling_upgrade_in_containers_keeps_the_laws_with_a_kill_between(lab: DockerLab) -> None:
     steps = [*at("slave", "upgrade", image="other"), *at("slave", "kill"), *at("master", "upgrade", image="other")]
     trial = play(lab, "rocketmq@4.9.7..5.5.0", *steps)
