@@ -153,5 +153,5 @@ def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None)
                 output.echo(f"{each.run} says nothing: {'no law found anything to judge' if each.trials else NOTHING}")
     codes = [exit_code(map(Standing, each.verdicts.values())) for each in found]
     # What a run's own tables and findings say counts as much, unless one law was asked for.
-    codes += [recorded(reader.folder) for reader in readers] if not law_ids else []
+    codes += [recorded(each.folder) for each in readers if each.facts.get("laws") and not law_ids]
     return joined(*codes)

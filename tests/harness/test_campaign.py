@@ -24,7 +24,8 @@ from pairproof.harness.runs.writer import RunWriter
 
 TARGET = "reference+answers_before_flush"
 LAWS = ("ack-flushed", "log-flushed-survives")
-PLAN = planned(TARGET, 200, LAWS)
+TRIALS = 80
+PLAN = planned(TARGET, TRIALS, LAWS)
 FACTS = facts_of(PLAN)
 
 
@@ -43,7 +44,7 @@ def test_a_campaign_is_a_run_that_finds_and_counts(played: Path) -> None:
     reader.check()
     violated = {row["law"] for row in reader.verdicts() if row["verdict"] == "violated"}
     assert reader.facts["state"] == "complete" and {each["law"] for each in reader.findings()} == violated != set()
-    assert numbers(played) == list(range(reader.facts["trials"])) and reader.facts["trials"] > 200
+    assert numbers(played) == list(range(reader.facts["trials"])) and reader.facts["trials"] > TRIALS
     rows = list(reader.trials())
     assert {row["origin"] for row in rows} == {"corpus", "sweep", "cuts", "whole", "swarm", "machine", "shrink"}
     violating = {row["trial"] for row in reader.verdicts() if row["verdict"] == "violated"}
@@ -104,7 +105,7 @@ def test_what_was_played_is_not_played_again(played: Path, tmp_path: Path) -> No
 
 def test_a_campaign_whose_leader_was_killed_is_taken_up(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pairproof", "campaign", "--engine", "local", "--jobs", "2", "--target", TARGET]
-    command += ["--trials", "200", "--seed", "s", "--runs", str(tmp_path)]
+    command += ["--trials", str(TRIALS), "--seed", "s", "--runs", str(tmp_path)]
     command += [word for law in LAWS for word in ("--law", law)]
     leader = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -127,7 +128,7 @@ def test_a_campaign_whose_leader_was_killed_is_taken_up(tmp_path: Path) -> None:
 
 def test_a_campaign_plays_what_check_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    about = ["--trials", "150", "--seed", "s", "--law", "log-prefix", "--profile", "deep"]
+    about = ["--trials", "60", "--seed", "s", "--law", "log-prefix", "--profile", "deep"]
     assert main(["campaign", "--engine", "local", "--jobs", "1", *about, "--runs", "a", "--json", "a.json"]) == 0
     assert main(["check", "--jobs", "1", *about, "--runs", "b", "--json", "b.json"]) == 0
     rows = []

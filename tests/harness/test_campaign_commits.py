@@ -259,6 +259,6 @@ def test_parts_that_are_not_synced_are_found_out(
 ) -> None:
     """The broken case: a chunk that is committed before its parts are on the disk loses them, and is played again."""
     monkeypatch.setattr(playing, "atomic", SimpleNamespace(sync=lambda paths: None, put=atomic.put))
-    told = [after_power_losses(tmp_path / str(seed), seed, calls // 2) for seed in range(2)]
-    assert any(".parquet" in line for each in told for line in each)
-    assert {digest_of(tmp_path / str(seed)) for seed in range(2)} == {digest_of(whole)}
+    told = after_power_losses(tmp_path / "run", "d", calls)
+    assert any(".parquet" in line for line in told)
+    assert digest_of(tmp_path / "run") == digest_of(whole)

@@ -73,9 +73,13 @@ def test_names_that_lead_to_no_files_run_as_ever(tmp_path: Path, executed: list[
 
 def test_a_campaign_that_names_a_path_is_not_taken_up(home: Path, tmp_path: Path, capsys: Any) -> None:
     facts = {"format": 2, "run": "r", "state": "interrupted", "lab": "sim", "campaign": {"trials": 5}}
-    for target, said in ((f"rocketmq@{home}", "which runs programs from a path"), ("reference", "was begun with")):
-        (tmp_path / "run.json").write_text(json.dumps({**facts, "target": target}))
-        assert main(["campaign", "--resume", str(tmp_path)]) == 2
+    (tmp_path / "r").mkdir()
+    for target, code, said in (
+        (f"rocketmq@{home}", 2, "which runs programs from a path"),
+        ("reference", 3, "was changed"),
+    ):
+        (tmp_path / "r" / "run.json").write_text(json.dumps({**facts, "target": target}))
+        assert main(["campaign", "--resume", str(tmp_path / "r")]) == code
         assert said in capsys.readouterr().err
 
 

@@ -143,7 +143,7 @@ def test_red(pair):
     )
     assert code == 1 and "no-stop is violated: slave was killed" in said and "Traceback" not in said
     assert "the smallest program that shows it, of 7 operations:" in said
-    assert "it could not be kept: File exists" in said and "replay" not in said
+    assert "it could not be kept: cannot write" in said and "File exists" in said and "replay" not in said
 
 
 def test_what_led_up_to_it_begins_with_the_faults() -> None:
