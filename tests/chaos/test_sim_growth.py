@@ -149,7 +149,7 @@ def test_no_law_misses_what_a_stopped_trial_could_not_bring(f: str, verdict: Ver
     assert found.verdict is verdict
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_repeated_kills_of_a_mutant_that_counts_no_retry_end_in_bounded_memory(tmp_path: Path) -> None:
     finding = Finding("node-lives", "", MUTANT, "sim", 0, 0, REPEATED, len(REPEATED.ops))
     file = tmp_path / "mem-case.json"
