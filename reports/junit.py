@@ -8,6 +8,8 @@ is skipped, like what could not be observed or does not apply. A scenario is a f
 expectation not met, an error if the lab failed or it is unknown, skipped if the lab skipped a part of it; always with
 the reasons.
 
+A run of few trials has a case that says so, which is skipped: nothing is wrong, and little is known.
+
 A law that is broken only as it is known of the target passes, and says so; each known deviation is a case that passes.
 
 A case of its own says whether the recorded histories are whole and are judged again as they were judged: a failure if a
@@ -44,22 +46,26 @@ def write(report: Report, file: Path) -> None:
 
 
 def _suite(report: Report, run: Row) -> TestSuite:
-    suite = TestSuite(f"{run['target']} in {run['lab']}, run {run['run']}")
+    suite = TestSuite(_clean(f"{run['target']} in {run['lab']}, run {run['run']}"))
     if run.get("began"):
-        suite.timestamp = str(run["began"])
+        suite.timestamp = _clean(str(run["began"]))
     for name in ("run", "target", "lab", "profile", "seed", "state"):
         suite.add_property(name, _clean(str(run.get(name) or "")))
     for row in report.by_run:
         if row["run"] == run["run"]:
             suite.add_testcase(_case(report, row))
     if not any(row["run"] == run["run"] and row["exercised"] for row in report.by_run):
-        case = TestCase("something was judged", f"{run['target']}.{run['lab']}", 0)
+        case = TestCase("something was judged", _place(run), 0)
         case.result = [Error("no trial gave any law anything to judge, so nothing is known", "unknown")]
+        suite.add_testcase(case)
+    if run["evidence"]["little"] and run["verdict"] == scenarios.HOLDS:
+        case = TestCase("enough trials were played", _place(run), 0)
+        case.result = [Skipped(_clean(run["untried"] or "few trials"))]
         suite.add_testcase(case)
     for each in known_cases.of(run):
         # Runs of older versions do not say how long a case took.
         seconds = float(each.get("seconds") or 0)
-        case = TestCase(f"case {_clean(str(each['case']))}", f"{run['target']}.{run['lab']}", seconds)
+        case = TestCase(f"case {_clean(str(each['case']))}", _place(run), seconds)
         told, bad = _clean(known_cases.told(each)), known_cases.verdict(each)
         if bad == scenarios.VIOLATED:
             case.result = [Failure(told, "violated")]
@@ -67,17 +73,17 @@ def _suite(report: Report, run: Row) -> TestSuite:
             case.result = [Error(told, "unknown")]
         suite.add_testcase(case)
     if run.get("floors"):
-        case = TestCase("the searches met the profile's floors", f"{run['target']}.{run['lab']}", 0)
+        case = TestCase("the searches met the profile's floors", _place(run), 0)
         if run.get("floors_missed"):
             case.result = [Error(_clean("; ".join(run["floors_missed"])), "unknown")]
         suite.add_testcase(case)
     for row in run.get("deviations") or ():
-        case = TestCase(f"known deviation: {row['id']}", f"{run['target']}.{run['lab']}", 0)
+        case = TestCase(_clean(f"known deviation: {row['id']}"), _place(run), 0)
         case.system_out = _clean(deviations.told(row))
         suite.add_testcase(case)
     if run["state"] != rejudging.COMPLETE:
         reason = f"{run['state']}{': ' if run.get('reason') else ''}{run.get('reason') or ''}"
-        case = TestCase("the run came to its end", f"{run['target']}.{run['lab']}", 0)
+        case = TestCase("the run came to its end", _place(run), 0)
         case.result = [Error(_clean(f"{reason}; what it had recorded is judged, and that is not all"), "unknown")]
         suite.add_testcase(case)
     for row in report.histories:
@@ -92,7 +98,7 @@ def _suite(report: Report, run: Row) -> TestSuite:
 
 
 def _case(report: Report, row: Row) -> TestCase:
-    case = TestCase(row["law"], f"{row['target']}.{row['lab']}", 0)
+    case = TestCase(_clean(row["law"]), _place(row), 0)
     verdict = Verdict(row["verdict"])
     if verdict is Verdict.VIOLATED:
         case.result = [_failure(report, row)]
@@ -108,7 +114,7 @@ def _case(report: Report, row: Row) -> TestCase:
 
 
 def _again(report: Report, row: Row) -> TestCase:
-    case = TestCase("recorded histories are judged again as they were", f"{row['target']}.{row['lab']}", 0)
+    case = TestCase("recorded histories are judged again as they were", _place(row), 0)
     verdict = rejudging.verdict(row)
     if verdict == scenarios.HOLDS:
         if not row["judged"]:
@@ -129,7 +135,7 @@ def _again(report: Report, row: Row) -> TestCase:
 
 
 def _scenario(row: Row) -> TestCase:
-    case = TestCase(row["name"], f"{row['target']}.{row['lab']}.scenarios", float(row["seconds"] or 0))
+    case = TestCase(_clean(row["name"]), f"{_place(row)}.scenarios", float(row["seconds"] or 0))
     verdict = row["verdict"]
     if verdict != scenarios.HOLDS:
         kind = {scenarios.SKIPPED: Skipped, scenarios.FAILED: Error, scenarios.UNKNOWN: Error}.get(verdict, Failure)
@@ -156,6 +162,10 @@ def _failure(report: Report, row: Row) -> Failure:
 def _doubt(report: Report, row: Row) -> str:
     found = [each["text"] for each in report.doubts if each["run"] == row["run"] and each["law"] == row["law"]]
     return (found[0] if found else None) or f"in {row['unknown']} of {row['trials']} trials"
+
+
+def _place(row: Row) -> str:
+    return _clean(f"{row['target']}.{row['lab']}")
 
 
 def _clean(text: str) -> str:

@@ -33,8 +33,8 @@ SLAVE_ROLE = "SLAVE"
 NOTHING: Mapping[str, Path] = MappingProxyType({})
 FORMAT = 1
 DIRECTIONS = ("m2s", "s2m")
-MAX_STREAM = 1 << 30
-"""Bytes of one captured file that is read into memory."""
+MAX_STREAM, MAX_FACTS = 1 << 30, 12 << 20
+"""Bytes of one captured file that is read into memory, and of run.json, of which Python's objects take thirty times."""
 
 MAX_DIGITS = 19
 
@@ -171,10 +171,10 @@ def ns(ms: float) -> int:
     return round(ms * 1_000) * 1_000
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, at_most: int = MAX_STREAM) -> bytes:
     """A captured file; UsageError if it is missing, or too large to be one."""
     try:
-        return places.read_bytes(path, MAX_STREAM)
+        return places.read_bytes(path, at_most)
     except ValueError as why:
         raise UsageError(f"{path}: {why}, which no captured file is") from None
     except FileNotFoundError:
@@ -203,7 +203,7 @@ def read_lines(path: Path, is_complete: bool = True) -> Iterator[tuple[int, dict
 
 def _run(path: Path) -> dict[str, Any]:
     try:
-        run = json.loads(read_bytes(path))
+        run = json.loads(read_bytes(path, MAX_FACTS))
         ns(float(run["t0_epoch_ms"]))
         for each in run["events"]:
             ns(each["at_ms"]), each["event"]

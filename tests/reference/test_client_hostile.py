@@ -67,7 +67,7 @@ class Liar(FakeBroker):
 scripts = st.fixed_dictionaries({}, optional={code: st.lists(anything, max_size=6) for code in ASKED[:-1]})
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(scripts, st.lists(st.one_of(pulled, st.just(SILENCE)), max_size=30), st.booleans(), st.booleans())
 def test_whatever_brokers_answer(script: dict[int, list[Any]], pulls: list[Any], orderly: bool, stops: bool) -> None:
     world = World()
@@ -120,7 +120,7 @@ routes = st.builds(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(st.one_of(st.just(SILENCE), st.builds(Answer, codes, st.just({}), bodies), routes), max_size=8))
 def test_whatever_name_servers_answer(answers: list[Any]) -> None:
     world = World()

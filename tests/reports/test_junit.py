@@ -56,7 +56,9 @@ def test_a_run_that_did_not_come_to_its_end_is_an_error_and_no_green_suite(
     error = found["reference.sim", "the run came to its end"].find("error")
     assert error is not None and str(error.get("message")).startswith("failed: the lab broke")
     whole = cases([write_run("whole", **held)], tmp_path / "junit.xml")
-    assert [[child.tag for child in case] for case in whole.values()] == [[]]
+    assert [[child.tag for child in case] for case in whole.values()] == [[], ["skipped"]]
+    skipped = whole["reference.sim", "enough trials were played"].find("skipped")
+    assert skipped is not None and "enough trials were played" not in {name for _, name in found}
 
 
 FLOORS = [{"what": "operations: send", "met": 40, "least": 40}, {"what": "faults: latency", "met": 0, "least": 1}]
@@ -70,7 +72,7 @@ def test_a_run_whose_searches_missed_a_floor_is_an_error_and_no_green_suite(
     error = poor["reference.sim", "the searches met the profile's floors"].find("error")
     assert error is not None and error.get("message") == "faults: latency: 0 of 1"
     rich = cases([write_run("rich", facts={"floors": FLOORS[:1]}, **held)], tmp_path / "junit.xml")
-    assert [[child.tag for child in case] for case in rich.values()] == [[], []]
+    assert [[child.tag for child in case] for case in rich.values()] == [[], ["skipped"], []]
 
 
 def test_text_that_xml_cannot_hold_does_not_break_the_file(write_run: object, rows: object, tmp_path: Path) -> None:

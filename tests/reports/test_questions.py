@@ -27,7 +27,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = folder / "runs"
     shutil.copytree(ROOT / "tests" / "harness" / "run-format-1", runs, dirs_exist_ok=True)
     for target in ("reference", "reference+answers_before_flush"):
-        asked = ["--target", target, "--trials", "60", "--seed", "s", "--engine", "local", "--jobs", "1"]
+        asked = ["--target", target, "--trials", "24", "--seed", "s", "--engine", "local", "--jobs", "1"]
         assert main(["campaign", *asked, "--runs", str(runs)]) in (0, 1, 3)
     return folder
 

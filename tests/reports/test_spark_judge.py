@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 
+from pairproof.harness.errors import LabError
 from pairproof.harness.history import Event, Recorder, kinds
 from pairproof.harness.judge import Judge, all_laws, judge
 from pairproof.harness.runs import tables
@@ -70,6 +71,11 @@ def histories(draw: st.DrawFn) -> list[Event]:
             draw(st.sampled_from([1, 2])), 1, DETAILS.get(kind), draw(GROUPS), draw(BROKERS),
         )  # fmt: skip
     recorder.add(t, "mark", f="end")
+    try:
+        # An effect before its cause is refused, whatever the laws.
+        judge(recorder.events, (), frozenset(kinds()))
+    except LabError:
+        reject()
     return recorder.events
 
 

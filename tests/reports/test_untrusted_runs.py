@@ -94,7 +94,7 @@ def test_a_run_is_called_as_its_folder_is(name: str, run: Path, tmp_path: Path) 
     assert tree(tmp_path, run) == before
 
 
-@pytest.mark.parametrize("path", ["../../../../ESCAPED", "/ESCAPED"])
+@pytest.mark.parametrize("path", ["../../../../ESCAPED", "/ESCAPED", "\x1b]0;owned\x07"])
 def test_no_text_of_a_run_becomes_a_path(path: str, run: Path, tmp_path: Path, recorded: Path) -> None:
     told = json.loads((run / "run.json").read_bytes())
     texts = {name: path for name, each in told.items() if isinstance(each, str) and name not in ("run", "state")}
