@@ -28,9 +28,8 @@ FILES = {"findings": "[0-9]*.json", "failures": "[0-9]*.json", "logs": "*.log", 
 REMEDY = "copy the whole folder again from where it was recorded, or record the run again"
 RESUME = "take the campaign up again with pairproof campaign --resume, or delete the folder"
 
-
 _PART = re.compile(r"part-(\d+)\.parquet")
-_FILE = re.compile(r"\w+/\w[\w.-]*")
+_FILE = re.compile(r"\w+/(?!\.)[^/\\\0]+")
 """A table or a folder of :data:`FILES`, and a name in it."""
 
 
@@ -49,22 +48,22 @@ def contents(folder: Path, parts: Mapping[str, Mapping[str, int]], digests: Mapp
     files = {name: sorted(each.name for each in (folder / name).glob(glob)) for name, glob in FILES.items()}
     of_files = {
         f"{name}/{each}": digest(places.read_bytes(folder / name / each, MAX_FILE_BYTES))
-        for name, listed in files.items() for each in listed
+        for name, listed in files.items() for each in listed if not places.is_remote(folder)
     }  # fmt: skip
     rows = {table: dict(parts.get(table, {})) for table in TABLES}
     return {"parts": rows, "files": files, "digests": {**digests, **of_files}}
 
 
-def check_digests(folder: Path, digests: Mapping[str, str]) -> None:
+def check_digests(folder: Path, digests: Mapping[str, str], remedy: str = REMEDY) -> None:
     """That files are as they were written, by their names in the folder; CorruptRun names the first that is not."""
     for name, wanted in digests.items():
         path = folder / name
         try:
             found = digest(places.read_bytes(path, MAX_FILE_BYTES))
         except (OSError, ValueError) as why:
-            raise CorruptRun(f"{path} cannot be read ({getattr(why, 'strerror', None) or why}); {REMEDY}") from None
+            raise CorruptRun(f"{path} cannot be read ({getattr(why, 'strerror', None) or why}); {remedy}") from None
         if found != wanted:
-            raise CorruptRun(f"{path} is not as it was written; {REMEDY}")
+            raise CorruptRun(f"{path} is not as it was written; {remedy}")
 
 
 class Contents:
@@ -81,6 +80,7 @@ class Contents:
         # Older runs have none.
         self.digests: Mapping[str, str] = {} if told is None else told.get("digests", {})
         self._listed: dict[str, frozenset[str]] = {}
+        self._remedy = RESUME if facts.get("campaign") else REMEDY
 
     def check_files(self) -> None:
         """That no file is missing, and no part is there that the run did not write; CorruptRun names one."""
@@ -100,7 +100,8 @@ class Contents:
     def check_others(self) -> None:
         """That the files that are no parts are as they were written."""
         if not places.is_remote(self.folder):
-            check_digests(self.folder, {name: each for name, each in self.digests.items() if _folder(name) in FILES})
+            others = {name: each for name, each in self.digests.items() if _folder(name) in FILES}
+            check_digests(self.folder, others, self._remedy)
 
     def check_part(self, path: Path, rows: int) -> None:
         """That a part has as many rows as were written, and is as it was written."""
@@ -110,7 +111,7 @@ class Contents:
         name = f"{path.parent.name}/{path.name}"
         # A damaged history costs itself only: it is judged again, and a report says what is wrong with it.
         if name in self.digests and path.parent.name != "history" and not places.is_remote(path):
-            check_digests(self.folder, {name: self.digests[name]})
+            check_digests(self.folder, {name: self.digests[name]}, self._remedy)
 
     def check_trials(self, parts: list[Path], findings: list[dict[str, Any]]) -> None:
         """Of a run without a list: that its trials are as many as it says, or, if it was killed, that they hold those
@@ -147,8 +148,7 @@ class Contents:
 
     def _must_exist(self, path: Path) -> None:
         if path.name not in self._names(path.parent):
-            resumed = self.parts is None and self.facts.get("campaign")
-            raise CorruptRun(f"{path} is missing; {RESUME if resumed else REMEDY}")
+            raise CorruptRun(f"{path} is missing; {self._remedy}")
 
 
 def _folder(name: str) -> str:

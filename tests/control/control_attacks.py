@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -32,8 +33,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from control_runs import Part
 
+from pairproof.harness.campaign.plan import Plan, chunks
 from pairproof.harness.commands.main import main as pairproof
 from pairproof.harness.runs import atomic
+from pairproof.harness.runs.reader import read_facts
 from pairproof.harness.runs.wholeness import digest
 
 TARGET = "reference+repeats_frame"
@@ -74,6 +77,16 @@ def base(folder: Path) -> tuple[Path, Path, str]:
         making.rename(folder)
     (run,), (played,) = (list((folder / name).iterdir()) for name in ("run", "campaign"))
     return run, played, rows_of(played)
+
+
+def warm(run: Path, campaign: Path) -> None:
+    """Import and enumerate once what each attack's process would have to."""
+    with TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        pairproof(["judge", str(run)])
+        pairproof(["report", "--engine", "local", "--out", f"{folder}/report", str(run)])
+        plan = Plan.of_facts(read_facts(campaign))
+        assert plan is not None
+        chunks(plan)
 
 
 def rows_of(folder: Path) -> str:
@@ -321,6 +334,7 @@ def main() -> int:
     out = given.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     run, campaign, whole = base(out / "base")
+    warm(run, campaign)
     for kind in given.kinds.split(","):
         done = out / f"{kind}-{given.part.first}-of-{given.part.of}-{given.mutations}.done"
         if done.exists():

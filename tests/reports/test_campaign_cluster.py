@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -122,5 +123,5 @@ def test_what_executors_lack_is_named_in_one_line(two: Cluster, tmp_path: Path) 
     venv.create(tmp_path / "empty")
     leader = campaign(tmp_path, *ASKED, "--master", two.url, python=tmp_path / "empty" / "bin" / "python")
     said = leader.communicate(timeout=PATIENCE_S)[0]
-    assert leader.returncode == 4 and "the executors' Python has no hypothesis; install what" in said
+    assert leader.returncode == 4 and re.search(r"the executors' Python has no \w+; install what", said)
     assert "Traceback" not in said
