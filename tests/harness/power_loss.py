@@ -37,6 +37,12 @@ class Power:
 
     def __enter__(self) -> Power:
         sync, replace = os.fsync, os.replace
+        # What there was before is on the disk.
+        for path in (self.folder.parent, *self.folder.parent.rglob("*")):
+            if path.is_dir():
+                self._names[path] = _names(path)
+            else:
+                self._files[_identity(path)] = path.read_bytes()
 
         def fsync(fd: int) -> None:
             self._fails()
