@@ -5,9 +5,15 @@ from typing import Any
 
 from pairproof.harness import evidence
 from pairproof.harness.evidence import Evidence
+from pairproof.harness.verdict import Verdict
 from pairproof.reports.inputs import RunInput
 
 Row = dict[str, Any]
+
+
+def is_amber(run: Row) -> bool:
+    """Whether nothing is wrong in a run of a report, and it had too few trials to be green."""
+    return bool(run["evidence"]["little"]) and run["verdict"] == Verdict.HOLDS
 
 
 def by_run(runs: Sequence[RunInput], search: Iterable[Row], faults: Iterable[Row]) -> dict[str, Evidence]:

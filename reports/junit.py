@@ -24,7 +24,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from pairproof.harness import deviations
 from pairproof.harness.verdict import Verdict
-from pairproof.reports import known_cases, rejudging, scenarios
+from pairproof.reports import examined, known_cases, rejudging, scenarios
 from pairproof.reports.model import Report, Row
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -58,7 +58,7 @@ def _suite(report: Report, run: Row) -> TestSuite:
         case = TestCase("something was judged", _place(run), 0)
         case.result = [Error("no trial gave any law anything to judge, so nothing is known", "unknown")]
         suite.add_testcase(case)
-    if run["evidence"]["little"] and run["verdict"] == scenarios.HOLDS:
+    if examined.is_amber(run):
         case = TestCase("enough trials were played", _place(run), 0)
         case.result = [Skipped(_clean(run["untried"] or "few trials"))]
         suite.add_testcase(case)

@@ -22,6 +22,7 @@ from pairproof.reports import (
     comparing,
     coverage,
     effects,
+    examined,
     fault_places,
     known_cases,
     logs,
@@ -140,7 +141,7 @@ def environment() -> Environment:
 def _environment(report: Report) -> Environment:
     made = environment()
     made.filters |= {"number": number, "short": short, "span": span, "when": when, "page": page_name}
-    made.filters["searched"] = completeness
+    made.filters |= {"searched": completeness, "is_amber": examined.is_amber}
     made.filters |= {"percent": percent, "chance": chance}
     made.filters["plain"] = lambda text: text.replace("_", " ")
     made.globals |= {

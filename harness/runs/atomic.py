@@ -55,7 +55,7 @@ def put(
         path.parent.mkdir(parents=True, exist_ok=True)
         _put(path, write, keep)
         if keep:
-            sync([path])
+            _sync_names([path])
     return path
 
 
@@ -72,8 +72,14 @@ def put_json(folder: Path, name: str, data: object, option: str = PLACE_OPTION, 
 def sync(paths: Iterable[Path]) -> None:
     """Return when these files are on the disk, and their names in the two folders above them. Nothing at a URL."""
     local = [each for each in paths if not places.is_remote(each)]
-    above = {folder for each in local for folder in (each.parent, each.parent.parent)}
-    for each in (*local, *sorted(above)):
+    for each in local:
+        _sync(each)
+    _sync_names(local)
+
+
+def _sync_names(paths: Iterable[Path]) -> None:
+    above = {folder for each in paths if not places.is_remote(each) for folder in (each.parent, each.parent.parent)}
+    for each in sorted(above):
         _sync(each)
 
 

@@ -59,10 +59,11 @@ def command(
 
 
 def _say(report: Report) -> None:
+    from pairproof.reports.examined import is_amber
+
     for run in report.runs:
         told = f"{run['target']} in {run['lab']}, {run['trials'] or 0:,} trials, {run['state']}"
-        amber = run["evidence"]["little"] and run["verdict"] == "holds"
-        output.say(f"{run['run']}: {run['verdict']} ({told})", output.colour(run["verdict"], amber))
+        output.say(f"{run['run']}: {run['verdict']} ({told})", output.colour(run["verdict"], is_amber(run)))
         output.table("", ("law", "verdict", "violated", "judged in trials", ""), _rows(report, run["run"]))
         if run["untried"]:
             output.say(run["untried"], output.AMBER)
