@@ -38,7 +38,7 @@ templates_path = ["site"]
 html_additional_pages = {"index": "redirect.html"}
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
-# Diagrams are drawn by code hosts, here their text is shown; two public classes are called Law, and two Ledger.
+# Diagrams are drawn by code hosts, here their text is shown; two public classes are called Law, and two Known.
 suppress_warnings = ["misc.highlighting_failure", "ref.python"]
 
 

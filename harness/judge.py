@@ -17,14 +17,14 @@ from typing import NamedTuple
 from pairproof.harness import registry
 from pairproof.harness.history import STOPPED, Event, kinds
 from pairproof.harness.kinds.machine import Mark
+from pairproof.harness.known import Known
 from pairproof.harness.law import Law
-from pairproof.harness.ledger import Ledger
 from pairproof.harness.ports import Target
 from pairproof.harness.precedence import Precedence
 from pairproof.harness.verdict import Judgement, Verdict
 
 Handler = MethodType
-"""A law's, a ledger's or the check's method for one kind of event."""
+"""A law's, a model's or the check's method for one kind of event."""
 
 
 class Plan(NamedTuple):
@@ -34,11 +34,11 @@ class Plan(NamedTuple):
     """Laws that can be judged."""
     blind: tuple[type[Law], ...]
     """Laws that cannot."""
-    ledgers: tuple[type[Ledger], ...]
+    models: tuple[type[Known], ...]
     asks: tuple[int, ...]
-    """By law that can be judged: the index of its ledger."""
+    """By law that can be judged: the index of its known."""
     hearers: Mapping[str, tuple[tuple[int, str], ...]]
-    """By kind: indices into laws and ledgers, one behind the other, and the methods that handle it."""
+    """By kind: indices into laws and models, one behind the other, and the methods that handle it."""
     apart: frozenset[str]
     """Nodes to which some law is deaf."""
 
@@ -78,37 +78,37 @@ def _handled(of: type) -> tuple[tuple[str, str], ...]:
 def _plan(laws: tuple[type[Law], ...], observes: frozenset[str]) -> Plan:
     seeing = tuple(law for law in laws if law.needs <= observes)
     blind = tuple(law for law in laws if not law.needs <= observes)
-    ledgers = _ledgers(seeing)
-    asks = tuple(next(at for at, each in enumerate(ledgers) if issubclass(each, law.ledger_type)) for law in seeing)
+    models = _models(seeing)
+    asks = tuple(next(at for at, each in enumerate(models) if issubclass(each, law.known_type)) for law in seeing)
     hearers: dict[str, list[tuple[int, str]]] = {}
-    # A ledger hears an event after the laws did: they judge it against what was before.
-    owners: tuple[type, ...] = (*seeing, *ledgers)
+    # The model hears an event after the laws did: they judge it against what was before.
+    owners: tuple[type, ...] = (*seeing, *models)
     for index, of in enumerate(owners):
         for kind, name in _handled(of):
             hearers.setdefault(kind, []).append((index, name))
     told = {kind: tuple(each) for kind, each in hearers.items()}
-    return Plan(seeing, blind, ledgers, asks, told, frozenset().union(*(law.deaf_to for law in seeing)))
+    return Plan(seeing, blind, models, asks, told, frozenset().union(*(law.deaf_to for law in seeing)))
 
 
-def _ledgers(laws: tuple[type[Law], ...]) -> tuple[type[Ledger], ...]:
-    """The ledgers that these laws ask, without those that one of the others extends: it answers for them, too."""
-    asked = dict.fromkeys(law.ledger_type for law in laws)
+def _models(laws: tuple[type[Law], ...]) -> tuple[type[Known], ...]:
+    """The models that these laws ask, without those that one of the others extends: it answers for them, too."""
+    asked = dict.fromkeys(law.known_type for law in laws)
     return tuple(one for one in asked if not any(issubclass(each, one) for each in asked if each is not one))
 
 
 class Judge:
     """Judges one trial. Feed it every event once, in order, then :meth:`finish`.
 
-    A law that is not about a node (``Law.deaf_to``) is told nothing of it; ledgers hear everything.
+    A law that is not about a node (``Law.deaf_to``) is told nothing of it; models hear everything.
     """
 
     def __init__(self, laws: Iterable[type[Law]], observes: frozenset[str] | None = None) -> None:
         observes = frozenset(kinds()) if observes is None else observes
         plan = _plan(tuple(laws), observes)
         self._blind, self._apart = plan.blind, plan.apart
-        self.ledgers = [each(observes) for each in plan.ledgers]
-        self._laws = [law(self.ledgers[asked]) for law, asked in zip(plan.seeing, plan.asks, strict=True)]
-        self._owners: list[Law | Ledger] = [*self._laws, *self.ledgers]
+        self.models = [each(observes) for each in plan.models]
+        self._laws = [law(self.models[asked]) for law, asked in zip(plan.seeing, plan.asks, strict=True)]
+        self._owners: list[Law | Known] = [*self._laws, *self.models]
         self._precedence = Precedence()
         self._hearers = plan.hearers
         self._gone: set[int] = set()
@@ -201,10 +201,10 @@ class Judge:
         if isinstance(owner, Law):
             self._retire(owner, doubt)
             return left
-        # Laws come before ledgers, so none of those that are left asks this one.
+        # Laws come before models, so none of those that are left asks this one.
         for law in self._laws:
-            if law.ledger is owner:
-                self._retire(law, doubt.replace("law", "ledger", 1))
+            if law.known is owner:
+                self._retire(law, doubt.replace("law", "model", 1))
         self._forget([owner])
         return left
 

@@ -1,7 +1,7 @@
 """What a law is: a bounded fold over one trial's history.
 
 A law declares the kinds of event that it needs and handles those it wants in methods named ``on_<kind>``; the judge
-calls them in ``seq`` order, then ``end``. It reads what happened *before* the event from a :class:`Ledger`, which the
+calls them in ``seq`` order, then ``end``. It reads what happened *before* the event from a :class:`Known`, which the
 judge keeps for all laws that declare the same one.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from pairproof.harness.history import Event
-from pairproof.harness.ledger import Ledger
+from pairproof.harness.known import Known
 from pairproof.harness.trouble import doubted
 
 MAX_VIOLATIONS = 16
@@ -38,8 +38,8 @@ class Law:
     """Kinds without which nothing can be judged: a lab that cannot record one of them cannot observe the law."""
     system: ClassVar[str] = ""
     """The system of targets that it is about; empty: any. Other targets are not judged by it, unless asked for."""
-    ledger_type: ClassVar[type[Ledger]] = Ledger
-    """The ledger that it asks: a system's own laws have a base class that names the system's."""
+    known_type: ClassVar[type[Known]] = Known
+    """The model that it asks: a system's own laws have a base class that names the system's."""
     deaf_to: ClassVar[frozenset[str]] = frozenset()
     """Nodes that it is not about: it hears none of their events."""
     applies_with: ClassVar[str] = ""
@@ -48,8 +48,8 @@ class Law:
     timed: ClassVar[bool] = False
     """Whether the law measures time: each violation then says since when the time ran, or that no time decided it."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
+    def __init__(self, known: Known) -> None:
+        self.known = known
         self.judged = 0
         self.violations: list[Violation] = []
         self.broken = 0
@@ -71,7 +71,7 @@ class Law:
         unknown there, and goes on.
         """
         if since is not None:
-            stall = self.ledger.trouble.stall(since, event.t if until is None else until)
+            stall = self.known.trouble.stall(since, event.t if until is None else until)
             if stall is not None:
                 self.notes[STALLS] = self.notes.get(STALLS, 0) + 1
                 self.doubt = self.doubt or doubted(stall, text)

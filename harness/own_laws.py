@@ -54,7 +54,7 @@ def _check(law: type[Law]) -> None:
         if handler.startswith("on_"):
             _check_kind(handler[3:], f"the law {name} has a method {handler}", known)
     try:
-        made = law(law.ledger_type(frozenset(known)))
+        made = law(law.known_type(frozenset(known)))
     except Exception as why:
         raise UsageError(f"the law {name} cannot begin: {type(why).__name__}: {why}") from why
     if not hasattr(made, "applicable"):

@@ -48,7 +48,7 @@ class Trouble:
         self._stalls: list[tuple[int, Stall]] = []
         """In the order in which they began; before each: the last moment that it, or one before it, concerns, ns."""
 
-    # What the ledger tells.
+    # What the model tells.
 
     def fault(self, event: Fault) -> None:
         """A fault began or ended."""

@@ -42,10 +42,10 @@ __all__ = [
     "Event",
     "Fault",
     "Judgement",
+    "Known",
     "Lab",
     "LabError",
     "Law",
-    "Ledger",
     "Op",
     "PairproofError",
     "Recorder",
@@ -68,8 +68,8 @@ if TYPE_CHECKING:
     from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
     from pairproof.harness.history import Event, Recorder
     from pairproof.harness.judge import judge
+    from pairproof.harness.known import Known
     from pairproof.harness.law import Law
-    from pairproof.harness.ledger import Ledger
     from pairproof.harness.ports import Effect, Fault, Lab, Session, Target
     from pairproof.harness.ports.disks import (
         CanFillDisk,
@@ -103,7 +103,7 @@ else:
         "history": ("Event", "Recorder"),
         "judge": ("judge",),
         "law": ("Law",),
-        "ledger": ("Ledger",),
+        "known": ("Known",),
         "ports": ("Effect", "Fault", "Lab", "Session", "Target"),
         "ports.disks": ("CanFillDisk", "CanLieAboutFlushes", "CanSlowDisk", "CanStallDisk", "CanTurnReadOnly"),
         "ports.links": ("CanCutLink", "CanShapeLink"),

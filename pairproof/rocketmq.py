@@ -1,10 +1,10 @@
 """Public names for laws about RocketMQ in another repository: ``from pairproof.rocketmq import Law``.
 
-Such a law asks a :class:`Ledger` that follows a pair's logs, connections and settings, and hears nothing of the other
+Such a law asks a :class:`Known` that follows a pair's logs, connections and settings, and hears nothing of the other
 broker name's master unless it sets ``deaf_to``.
 """
 
+from pairproof.harness.rocketmq.known.model import Known
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 
-__all__ = ["Law", "Ledger"]
+__all__ = ["Known", "Law"]

@@ -16,6 +16,7 @@ import pytest
 
 from pairproof.harness import registry, resolve
 from pairproof.harness.judge import all_laws
+from pairproof.harness.law_groups import group_of
 from pairproof.harness.rocketmq import documents as rocketmq_documents
 from pairproof.harness.runs import documents
 
@@ -133,21 +134,32 @@ def test_a_foreign_path_or_host_is_noticed() -> None:
     assert not foreign("https://www.apache.org/licenses/LICENSE-2.0 and tests/home.html")
 
 
-@pytest.mark.parametrize("group", ["laws", "faults"])
+ROOMS_OF = {
+    "laws": (ROOT / "harness" / "laws", ROOT / "harness" / "rocketmq" / "laws"),
+    "faults": (ROOT / "chaos" / "faults",),
+}
+
+
+@pytest.mark.parametrize("group", ROOMS_OF)
 def test_a_registered_name_is_its_file_s_name_and_no_file_is_forgotten(group: str) -> None:
-    room = {"laws": ROOT / "harness" / "laws", "faults": ROOT / "chaos" / "faults"}[group]
-    helpers = {"__init__", "base", "ledger"}
-    written = {path.stem.replace("_", "-" if group == "laws" else "_") for path in room.glob("*.py")} - helpers
-    unregistered = {name for name in written - set(registered(group)) if declares(room, name)}
-    assert unregistered == set()
+    written = {path.stem for room in ROOMS_OF[group] for path in room.rglob("*.py") if declares(path)}
+    assert {name.replace("-", "_") for name in registered(group)} == written
     for name, where in registered(group).items():
         assert where.partition(":")[0].rpartition(".")[2] == name.replace("-", "_")
 
 
-def declares(room: Path, name: str) -> bool:
+def declares(path: Path) -> bool:
     """Whether a file holds a law or a fault, and not only what several of them share."""
-    text = (room / f"{name.replace('-', '_')}.py").read_text(encoding="utf-8")
-    return re.search(r"^FAULT\b|^    id = ", text, re.MULTILINE) is not None
+    return re.search(r"^FAULT\b|^    id = ", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+
+
+def test_laws_of_one_group_of_the_catalogue_are_in_one_package() -> None:
+    package = {name: where.partition(":")[0].split(".")[-2] for name, where in registered("laws").items()}
+    assert len(package) > 100
+    # Laws about any system are few, and have no packages.
+    package = {name: found for name, found in package.items() if found != "laws"}
+    pairs = {(group_of(name), found) for name, found in package.items()}
+    assert len(pairs) == len({title for title, _ in pairs}) == len({found for _, found in pairs})
 
 
 def registered(group: str) -> dict[str, str]:

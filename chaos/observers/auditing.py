@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pairproof.chaos.observers import derivation, queue_reader, store_reader
 from pairproof.chaos.observers.stored_record import Data
 from pairproof.harness.history import Recorder
-from pairproof.harness.rocketmq.laws.deliver_delayed import LEVELS
+from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import LEVELS
 
 LOG, CHECKPOINT = "commitlog/", "checkpoint"
 TIMES = Struct(">qqq")

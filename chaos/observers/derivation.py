@@ -21,7 +21,7 @@ from pairproof.chaos.observers.full_record import java_hash
 from pairproof.chaos.observers.queue_reader import ENTRY_SIZE, Index, QueueReading, Store, key_hash, properties_of
 from pairproof.chaos.observers.stored_record import SYS_FLAG_AT, LogRecord
 from pairproof.harness.history import Recorder
-from pairproof.harness.rocketmq.laws.deliver_delayed import delays_ms
+from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import delays_ms
 
 SCHEDULED = "SCHEDULE_TOPIC_XXXX"
 MANY_QUEUES = "%LMQ%"

@@ -24,7 +24,7 @@ from pairproof.chaos.rocketmq.strangers import Strangers
 from pairproof.harness.content import told
 from pairproof.harness.history import MS, Event
 from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.laws.metadata import STEPS
+from pairproof.harness.rocketmq.known.metadata import STEPS
 
 if TYPE_CHECKING:
     from pairproof.chaos.targets.reference import ReferenceTarget

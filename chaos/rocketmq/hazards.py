@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.laws.derived_under import LEVELS
+from pairproof.harness.rocketmq.known.derived_under import LEVELS
 from pairproof.harness.rocketmq.settings import DEFAULTS, HEARTBEAT, HOUSEKEEPING
 from pairproof.harness.schedule import Args
 from pairproof.reference.core.config import BrokerConfig

@@ -25,7 +25,7 @@ from pairproof.chaos.rocketmq.machines import Machine
 from pairproof.chaos.rocketmq.questions import Answered, Asking
 from pairproof.harness.errors import LabError
 from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.laws.deliver_delayed import delays_ms
+from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import delays_ms
 from pairproof.harness.rocketmq.operations.scope import AWAITED_MS
 from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client

@@ -11,8 +11,8 @@ from __future__ import annotations
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.machine import Mark
 from pairproof.harness.kinds.store import Held, Looked
+from pairproof.harness.known import Known
 from pairproof.harness.law import Law
-from pairproof.harness.ledger import Ledger
 
 
 class Converges(Law):
@@ -22,8 +22,8 @@ class Converges(Law):
     needs = frozenset({"mark", "held", "looked"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
         self.healed: int | None = None
         self.settled: Mark | None = None
         self.found: dict[str, set[str]] = {}
@@ -46,7 +46,7 @@ class Converges(Law):
     def end(self, last: Event) -> None:
         """Judge what came after healing."""
         settled = self.settled
-        if self.healed is None or settled is None or self.ledger.gone:
+        if self.healed is None or settled is None or self.known.gone:
             return
         self.judged += 1
         if settled.f == "unsettled":

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.machine import Mark
 from pairproof.harness.kinds.store import Held, Looked
+from pairproof.harness.known import Known
 from pairproof.harness.law import Law
-from pairproof.harness.ledger import Ledger
 
 
 class CopyFollows(Law):
@@ -20,8 +20,8 @@ class CopyFollows(Law):
     source = "the meaning of replication"
     needs = frozenset({"mark", "held", "looked"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
         self.at_rest = False
         self.found: dict[tuple[int, str], dict[str, int | None]] = {}
         """By reading and node: each write and its place."""

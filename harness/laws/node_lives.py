@@ -12,8 +12,8 @@ design; BrokerStartup exits where BrokerController.initialize() is false, which 
 """
 
 from pairproof.harness.kinds.node import Abort, Crash, Start, Stop, Wipe
+from pairproof.harness.known import Known
 from pairproof.harness.law import Law
-from pairproof.harness.ledger import Ledger
 
 _FAILED = {
     "own": "ended by itself", "stuck": "went on without end",
@@ -28,8 +28,8 @@ class NodeLives(Law):
     needs = frozenset({"start", "crash", "abort"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
         self.spoiled: set[str] = set()
         """Nodes whose stores are not their own work any more."""
         self.since: dict[str, int] = {}

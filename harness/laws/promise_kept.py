@@ -16,8 +16,8 @@ from __future__ import annotations
 from pairproof.harness.kinds.client import Invoke
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.kinds.store import Held, Looked, Promise
+from pairproof.harness.known import Known
 from pairproof.harness.law import Law
-from pairproof.harness.ledger import Ledger
 
 WORST = {None: 0, "stop": 1, "process": 2, "machine": 3, "store": 4}
 """Ends of a node, each worse than those before; a store that is replaced survives nothing."""
@@ -32,8 +32,8 @@ class PromiseKept(Law):
     source = "the meaning of an acknowledgement"
     needs = frozenset({"promise", "held", "looked"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
         self.calls: dict[int, tuple[int, str]] = {}
         """By call: when it began (``seq``), and at which node."""
         self.kept: dict[str, dict[str, tuple[int, int]]] = {}

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from pairproof.harness.kinds.client import Fail, Invoke
 from pairproof.harness.kinds.store import Held
+from pairproof.harness.known import Known
 from pairproof.harness.law import Law
-from pairproof.harness.ledger import Ledger
 
 
 class WrittenOnly(Law):
@@ -20,8 +20,8 @@ class WrittenOnly(Law):
     source = "the meaning of a refusal"
     needs = frozenset({"invoke", "fail", "held"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
         self.asked: set[str] = set()
         self.refused: dict[str, str | None] = {}
         """Writes that no store should hold, and what their clients were told."""

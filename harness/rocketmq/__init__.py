@@ -1,1 +1,1 @@
-"""What RocketMQ means to the engine: its operations and events, the laws, the ledger they share, and the contract."""
+"""What RocketMQ means to the engine: its operations and events, the laws, the model they share, and the contract."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.law import Violation
-from pairproof.harness.rocketmq.laws.metadata import CHANGES
+from pairproof.harness.rocketmq.known.metadata import CHANGES
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 
 JUST_NS = 2_000 * MS

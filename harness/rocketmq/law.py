@@ -1,9 +1,9 @@
-"""What a law about RocketMQ is: one that asks RocketMQ's ledger, and as a rule about one broker name."""
+"""What a law about RocketMQ is: one that asks RocketMQ's known, and as a rule about one broker name."""
 
 from __future__ import annotations
 
 from pairproof.harness import law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
+from pairproof.harness.rocketmq.known.model import Known
 from pairproof.harness.rocketmq.places import OTHER
 
 
@@ -11,6 +11,6 @@ class Law(law.Law):
     """Base of the laws about RocketMQ. Most are about the pair: they hear nothing of the other broker name's master."""
 
     system = "rocketmq"
-    ledger_type = Ledger
+    known_type = Known
     deaf_to = frozenset((OTHER,))
-    ledger: Ledger
+    known: Known

@@ -53,7 +53,7 @@ def main() -> None:
         seconds = best(lambda events=events: judging.judge(events, laws, observes))
         print(f"{len(events):>7} events: {len(events) / seconds:>10,.0f} events/s, {seconds * 1e6:,.0f} us a trial")
         idle = best(lambda events=events: judging.judge(events, (), observes))
-        print(f"{'':>7} without laws: {len(events) / idle:>5,.0f} events/s (the ledger alone)")
+        print(f"{'':>7} without laws: {len(events) / idle:>5,.0f} events/s (the model alone)")
     trials = 2_000
     build = best(lambda: deque((Judge(laws, observes) for _ in range(trials)), maxlen=1)) / trials
     print(f"building a judge of {len(laws)} laws: {build * 1e6:.1f} us")

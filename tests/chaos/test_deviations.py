@@ -14,7 +14,7 @@ from pairproof.harness.deviations import Deviation
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_USAGE, EXIT_VIOLATED
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.law import Violation
-from pairproof.harness.rocketmq.laws.query_statistics import QueryStatistics
+from pairproof.harness.rocketmq.laws.questions.query_statistics import QueryStatistics
 from pairproof.harness.rocketmq.testing import pair
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.testing import judged

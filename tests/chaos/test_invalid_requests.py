@@ -12,7 +12,7 @@ from pairproof.chaos.rocketmq.sim_caller import Caller
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.invalid_requests import REFUSALS
-from pairproof.harness.rocketmq.laws.invalid_refused import InvalidRefused
+from pairproof.harness.rocketmq.laws.questions.invalid_refused import InvalidRefused
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.trial import Trial
 from pairproof.reference.wire.remoting import CommandReader

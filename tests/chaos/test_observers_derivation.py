@@ -12,7 +12,7 @@ from pairproof.chaos.observers.derivation import compare, derive
 from pairproof.chaos.observers.queue_reader import Index, Store, read_queues
 from pairproof.chaos.observers.store_reader import LogReading, read_log
 from pairproof.harness.history import Event, Recorder
-from pairproof.harness.rocketmq.laws.deliver_delayed import LEVELS
+from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import LEVELS
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "rocketmq-4.9.7" / "store"
 BROKERS = ("master", "slave", "late-slave")

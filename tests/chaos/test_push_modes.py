@@ -13,7 +13,7 @@ import pytest
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq.laws.ledger import Ledger
+from pairproof.harness.rocketmq.known.model import Known
 from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict
@@ -38,11 +38,11 @@ def losses(settings: Args) -> Iterator[Trial]:
 
 def is_rolled(trial: Trial) -> bool:
     """Whether a slave ever held bytes that its master had lost."""
-    ledger = Ledger()
+    known = Known()
     for event in trial.events:
-        if (hear := getattr(ledger, f"on_{event.kind}", None)) is not None:
+        if (hear := getattr(known, f"on_{event.kind}", None)) is not None:
             hear(event)
-        if ledger.rolled:
+        if known.rolled:
             return True
     return False
 

@@ -13,7 +13,7 @@ from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.content import content
 from pairproof.harness.history import Event
-from pairproof.harness.rocketmq.laws.metadata import STEPS
+from pairproof.harness.rocketmq.known.metadata import STEPS
 
 PAIR = ("master", "slave")
 FRESH = 7

@@ -16,7 +16,7 @@ from pairproof.chaos.rocketmq.visits_of_slaves import OF_SLAVES
 from pairproof.harness import resolve
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq.laws.visitor_served import VisitorServed
+from pairproof.harness.rocketmq.laws.questions.visitor_served import VisitorServed
 from pairproof.harness.rocketmq.served import said
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.rocketmq.visits import BY_KEY, SERVED

@@ -17,7 +17,7 @@ from pairproof.chaos.rocketmq.visits import CLOSES, HEARS, POSTS, Step
 from pairproof.harness import resolve
 from pairproof.harness.history import UNREADABLE
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq.laws.visitor_served import VisitorServed
+from pairproof.harness.rocketmq.laws.questions.visitor_served import VisitorServed
 from pairproof.harness.rocketmq.served import NOTHING, TOLD
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.rocketmq.visits_in_time import IN_TIME

@@ -31,7 +31,7 @@ from pairproof.harness.cause import violated
 from pairproof.harness.errors import UsageError
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import swarm, whole
-from pairproof.harness.rocketmq.laws.derived_under import LEVELS
+from pairproof.harness.rocketmq.known.derived_under import LEVELS
 from pairproof.harness.runs import atomic
 from pairproof.harness.runs.writer import finding_json
 from pairproof.harness.schedule import Schedule

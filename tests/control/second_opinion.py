@@ -43,7 +43,7 @@ from pairproof.harness.errors import LabError
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Deliver, Fail, Invoke, Ok
 from pairproof.harness.rocketmq.kinds.log import Audit, Entries, Record
-from pairproof.harness.rocketmq.laws.ack_refused_is_absent import leaves_open
+from pairproof.harness.rocketmq.laws.acks.ack_refused_is_absent import leaves_open
 from pairproof.harness.rocketmq.places import MASTER, OTHER, SLAVES
 from pairproof.harness.trial import Trial
 from pairproof.harness.verdict import Verdict

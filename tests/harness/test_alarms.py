@@ -9,8 +9,8 @@ import pytest
 from pairproof.harness import judge, resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.rocketmq.laws.derived_under import DerivedUnder
-from pairproof.harness.rocketmq.laws.queue_is_its_log import QueueIsItsLog
+from pairproof.harness.rocketmq.known.derived_under import DerivedUnder
+from pairproof.harness.rocketmq.laws.storage.queue_is_its_log import QueueIsItsLog
 from pairproof.harness.rocketmq.settings import keeps_connections
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.schedule_json import from_json

@@ -18,7 +18,7 @@ from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.law import Law
 from pairproof.harness.rocketmq import swarm, whole
-from pairproof.harness.rocketmq.laws.log_prefix import LogPrefix
+from pairproof.harness.rocketmq.laws.storage.log_prefix import LogPrefix
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import sweep
 

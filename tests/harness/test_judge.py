@@ -14,8 +14,8 @@ from pairproof.harness.history import Event, kinds
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.judge import Judge
 from pairproof.harness.law import MAX_VIOLATIONS
+from pairproof.harness.rocketmq.known.model import Known
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.ledger import Ledger
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.schedule import Schedule
@@ -65,12 +65,12 @@ class CrashingAtTheEnd(Counting):
 
 
 class Watching(Counting):
-    """Notes what the ledger knew when it heard of an append."""
+    """Notes what the model knew when it heard of an append."""
 
     id = "watching"
 
     def on_append(self, event: Event) -> None:
-        self.notes[str(event.hi)] = self.ledger.ends.get(MASTER, -1)
+        self.notes[str(event.hi)] = self.known.ends.get(MASTER, -1)
 
 
 def marks(*names: str) -> H:
@@ -103,7 +103,7 @@ def test_a_law_that_crashes_is_unknown_and_harms_no_other(order: tuple[type[Law]
             assert re.fullmatch(told, judgement.doubt or "")
 
 
-def test_the_ledger_goes_on_after_a_law_crashed() -> None:
+def test_the_model_goes_on_after_a_law_crashed() -> None:
     story = pair().mark("bang").put("m0").put("m1")
     found = verdicts((Crashing, Watching), story, live=False)
     assert found[1].notes == {"100": 0, "200": 100}
@@ -116,14 +116,14 @@ def test_a_law_that_crashes_at_the_end_is_unknown() -> None:
     assert re.fullmatch(told, found[0].doubt or "")
 
 
-def test_a_history_that_the_ledger_cannot_follow_leaves_every_law_unknown() -> None:
+def test_a_history_that_the_model_cannot_follow_leaves_every_law_unknown() -> None:
     garbled = H().add("config", node="master", detail="no JSON").mark("end")
     found = verdicts((Counting, Strict), garbled, live=False)
     assert [each.verdict for each in found] == [Verdict.UNKNOWN] * 2
-    assert all("ledger crashed" in (each.doubt or "") for each in found)
+    assert all("model crashed" in (each.doubt or "") for each in found)
 
 
-class Counted(neutral.Ledger):
+class Counted(neutral.Known):
     """Cannot follow the mark ``bang``, and counts the others."""
 
     marks = 0
@@ -144,25 +144,25 @@ class Neutral(neutral.Law):
 
 
 class OfCounted(Neutral):
-    id, ledger_type = "of-counted", Counted
+    id, known_type = "of-counted", Counted
 
 
 class OfMaster(Neutral):
     id, deaf_to = "of-master", frozenset({"slave"})
 
 
-def test_laws_have_the_ledger_that_they_declare_and_share_it_with_those_of_one_that_it_extends() -> None:
-    assert [type(each) for each in Judge((Neutral,)).ledgers] == [neutral.Ledger]
-    assert [type(each) for each in Judge((Neutral, OfCounted, Counting)).ledgers] == [Counted, Ledger]
+def test_laws_have_the_model_that_they_declare_and_share_it_with_those_of_one_that_it_extends() -> None:
+    assert [type(each) for each in Judge((Neutral,)).models] == [neutral.Known]
+    assert [type(each) for each in Judge((Neutral, OfCounted, Counting)).models] == [Counted, Known]
     judge = Judge((Neutral, OfCounted))
     judge.feed_all(marks("warm", "end").events)
-    assert [each.marks for each in judge.ledgers] == [2]
+    assert [each.marks for each in judge.models] == [2]
 
 
-def test_a_ledger_that_crashes_leaves_the_laws_of_another_alone() -> None:
+def test_a_model_that_crashes_leaves_the_laws_of_another_alone() -> None:
     found = verdicts((OfCounted, Counting), marks("warm", "bang", "end"), live=False)
     assert [each.verdict for each in found] == [Verdict.UNKNOWN, Verdict.HOLDS]
-    assert (found[0].doubt or "").startswith("ledger crashed: ValueError: too loud (test_judge.py:")
+    assert (found[0].doubt or "").startswith("model crashed: ValueError: too loud (test_judge.py:")
 
 
 @pytest.mark.parametrize("live", [False, True], ids=["list", "live"])
@@ -174,7 +174,7 @@ def test_a_law_hears_nothing_of_a_node_that_it_is_deaf_to(live: bool) -> None:
     assert [each.judged for each in found] == [4, 3, 3]
 
 
-def test_laws_read_the_ledger_as_it_was_before_the_event() -> None:
+def test_laws_read_the_model_as_it_was_before_the_event() -> None:
     assert verdicts((Watching,), pair().put("m0"), live=False)[0].notes == {"100": 0}
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.laws.ack_flush_timeout import AckFlushTimeout
-from pairproof.harness.rocketmq.laws.ack_flushed import AckFlushed
+from pairproof.harness.rocketmq.laws.acks.ack_flush_timeout import AckFlushTimeout
+from pairproof.harness.rocketmq.laws.acks.ack_flushed import AckFlushed
 from pairproof.harness.rocketmq.testing import SIZE, H, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict

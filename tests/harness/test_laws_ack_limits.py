@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pairproof.harness.rocketmq.laws.ack_within_limits import AckWithinLimits
+from pairproof.harness.rocketmq.laws.acks.ack_within_limits import AckWithinLimits
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

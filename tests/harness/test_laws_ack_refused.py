@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness.rocketmq.laws.ack_refused_is_absent import AckRefusedIsAbsent
+from pairproof.harness.rocketmq.laws.acks.ack_refused_is_absent import AckRefusedIsAbsent
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

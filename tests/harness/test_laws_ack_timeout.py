@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness.rocketmq.laws.ack_timeout_honest import AckTimeoutHonest
+from pairproof.harness.rocketmq.laws.acks.ack_timeout_honest import AckTimeoutHonest
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.testing import assert_broken, assert_holds
 

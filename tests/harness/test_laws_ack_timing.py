@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.laws.ack_bounded import AckBounded
-from pairproof.harness.rocketmq.laws.ack_flushed import AckFlushed
-from pairproof.harness.rocketmq.laws.ack_no_wait import AckNoWait
-from pairproof.harness.rocketmq.laws.ack_prompt import AckPrompt
-from pairproof.harness.rocketmq.laws.ack_refused_is_absent import AckRefusedIsAbsent
+from pairproof.harness.rocketmq.laws.acks.ack_bounded import AckBounded
+from pairproof.harness.rocketmq.laws.acks.ack_flushed import AckFlushed
+from pairproof.harness.rocketmq.laws.acks.ack_no_wait import AckNoWait
+from pairproof.harness.rocketmq.laws.acks.ack_prompt import AckPrompt
+from pairproof.harness.rocketmq.laws.acks.ack_refused_is_absent import AckRefusedIsAbsent
 from pairproof.harness.rocketmq.testing import FILE, H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict

@@ -7,8 +7,8 @@ import json
 import pytest
 from metadata_histories import M, named
 
-from pairproof.harness.rocketmq.laws.meta_as_administered import MetaAsAdministered
-from pairproof.harness.rocketmq.laws.role_slave_read_only import RoleSlaveReadOnly
+from pairproof.harness.rocketmq.laws.metadata.meta_as_administered import MetaAsAdministered
+from pairproof.harness.rocketmq.laws.roles.role_slave_read_only import RoleSlaveReadOnly
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 
 LAW = MetaAsAdministered

@@ -8,11 +8,11 @@ from consuming import grouped
 from pairproof.harness.history import kinds
 from pairproof.harness.judge import Judge
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.laws.log_records_whole import LogRecordsWhole
-from pairproof.harness.rocketmq.laws.loss_is_suffix import LossIsSuffix
-from pairproof.harness.rocketmq.laws.progress_kept import ProgressKept
-from pairproof.harness.rocketmq.laws.queue_dense import QueueDense
-from pairproof.harness.rocketmq.laws.queue_derived_equal import QueueDerivedEqual
+from pairproof.harness.rocketmq.laws.progress.progress_kept import ProgressKept
+from pairproof.harness.rocketmq.laws.storage.log_records_whole import LogRecordsWhole
+from pairproof.harness.rocketmq.laws.storage.loss_is_suffix import LossIsSuffix
+from pairproof.harness.rocketmq.laws.storage.queue_dense import QueueDense
+from pairproof.harness.rocketmq.laws.storage.queue_derived_equal import QueueDerivedEqual
 from pairproof.harness.rocketmq.testing import H, bare, pair
 from pairproof.harness.verdict import Verdict
 

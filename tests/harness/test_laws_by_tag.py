@@ -8,13 +8,13 @@ import pytest
 from consuming import BOTH, SLAVE_ONLY, C, G, Q, consuming
 
 from pairproof.harness.content import content
-from pairproof.harness.rocketmq.laws.deliver_by_tag import DeliverByTag
-from pairproof.harness.rocketmq.laws.deliver_no_loss import DeliverNoLoss
-from pairproof.harness.rocketmq.laws.deliver_no_phantom import DeliverNoPhantom
-from pairproof.harness.rocketmq.laws.progress_live_consumer import ProgressLiveConsumer
-from pairproof.harness.rocketmq.laws.progress_recovers import ProgressRecovers
-from pairproof.harness.rocketmq.laws.pull_answered import PullAnswered
-from pairproof.harness.rocketmq.laws.stored_as_sent import StoredAsSent
+from pairproof.harness.rocketmq.laws.delivery.deliver_by_tag import DeliverByTag
+from pairproof.harness.rocketmq.laws.delivery.deliver_no_loss import DeliverNoLoss
+from pairproof.harness.rocketmq.laws.delivery.deliver_no_phantom import DeliverNoPhantom
+from pairproof.harness.rocketmq.laws.delivery.pull_answered import PullAnswered
+from pairproof.harness.rocketmq.laws.progress.progress_live_consumer import ProgressLiveConsumer
+from pairproof.harness.rocketmq.laws.progress.progress_recovers import ProgressRecovers
+from pairproof.harness.rocketmq.laws.storage.stored_as_sent import StoredAsSent
 from pairproof.harness.rocketmq.testing import SIZE, H, bare
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

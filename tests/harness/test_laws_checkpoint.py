@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness.rocketmq.laws.queue_checkpoint import QueueCheckpoint
+from pairproof.harness.rocketmq.laws.storage.queue_checkpoint import QueueCheckpoint
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pairproof.harness.rocketmq.laws.contract import Contract
+from pairproof.harness.rocketmq.laws.durability.contract import Contract
 from pairproof.harness.rocketmq.testing import SIZE, H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

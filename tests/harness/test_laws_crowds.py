@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from pairproof.harness.rocketmq.laws.ack_replicated import AckReplicated
-from pairproof.harness.rocketmq.laws.contract import Contract
-from pairproof.harness.rocketmq.laws.ha_ack_identity import HaAckIdentity
-from pairproof.harness.rocketmq.laws.ha_admits_slave import HaAdmitsSlave
-from pairproof.harness.rocketmq.laws.ha_housekeeping import MANY, HaHousekeeping
-from pairproof.harness.rocketmq.laws.live_newcomers import LiveNewcomers
+from pairproof.harness.rocketmq.laws.acks.ack_replicated import AckReplicated
+from pairproof.harness.rocketmq.laws.durability.contract import Contract
+from pairproof.harness.rocketmq.laws.liveness.live_newcomers import LiveNewcomers
+from pairproof.harness.rocketmq.laws.replication.ha_ack_identity import HaAckIdentity
+from pairproof.harness.rocketmq.laws.replication.ha_admits_slave import HaAdmitsSlave
+from pairproof.harness.rocketmq.laws.replication.ha_housekeeping import MANY, HaHousekeeping
 from pairproof.harness.rocketmq.testing import H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

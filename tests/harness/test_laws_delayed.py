@@ -8,10 +8,10 @@ import json
 
 import pytest
 
-from pairproof.harness.rocketmq.laws.ack_bounded import AckBounded
-from pairproof.harness.rocketmq.laws.ack_flushed import AckFlushed
-from pairproof.harness.rocketmq.laws.ack_timeout_honest import AckTimeoutHonest
-from pairproof.harness.rocketmq.laws.deliver_delayed import DeliverDelayed, delays_ms
+from pairproof.harness.rocketmq.laws.acks.ack_bounded import AckBounded
+from pairproof.harness.rocketmq.laws.acks.ack_flushed import AckFlushed
+from pairproof.harness.rocketmq.laws.acks.ack_timeout_honest import AckTimeoutHonest
+from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import DeliverDelayed, delays_ms
 from pairproof.harness.rocketmq.testing import SIZE, H, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict

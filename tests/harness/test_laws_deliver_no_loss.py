@@ -6,8 +6,8 @@ import pytest
 from consuming import C, G, Q, consuming, grouped
 
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.laws.deliver_at_least_once import DeliverAtLeastOnce
-from pairproof.harness.rocketmq.laws.deliver_no_loss import DeliverNoLoss
+from pairproof.harness.rocketmq.laws.delivery.deliver_at_least_once import DeliverAtLeastOnce
+from pairproof.harness.rocketmq.laws.delivery.deliver_no_loss import DeliverNoLoss
 from pairproof.harness.rocketmq.testing import SIZE
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict

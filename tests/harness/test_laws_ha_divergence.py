@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.laws.ha_ack_identity import HaAckIdentity
-from pairproof.harness.rocketmq.laws.ha_divergence_refused import HaDivergenceRefused
+from pairproof.harness.rocketmq.laws.replication.ha_ack_identity import HaAckIdentity
+from pairproof.harness.rocketmq.laws.replication.ha_divergence_refused import HaDivergenceRefused
 from pairproof.harness.rocketmq.testing import H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.laws.ha_appends_frames import HaAppendsFrames
-from pairproof.harness.rocketmq.laws.ha_frame_finished import HaFrameFinished
-from pairproof.harness.rocketmq.laws.ha_report_framing import HaReportFraming
-from pairproof.harness.rocketmq.laws.ha_role_independent import HaRoleIndependent
+from pairproof.harness.rocketmq.laws.replication.ha_appends_frames import HaAppendsFrames
+from pairproof.harness.rocketmq.laws.replication.ha_frame_finished import HaFrameFinished
+from pairproof.harness.rocketmq.laws.replication.ha_report_framing import HaReportFraming
+from pairproof.harness.rocketmq.laws.replication.ha_role_independent import HaRoleIndependent
 from pairproof.harness.rocketmq.testing import FILE, H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

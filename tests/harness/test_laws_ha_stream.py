@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.laws.ha_batch_bound import HaBatchBound
-from pairproof.harness.rocketmq.laws.ha_contiguous import HaContiguous
-from pairproof.harness.rocketmq.laws.ha_mismatch_closes import HaMismatchCloses
-from pairproof.harness.rocketmq.laws.ha_report_monotone import HaReportMonotone
-from pairproof.harness.rocketmq.laws.ha_silent_until_asked import HaSilentUntilAsked
-from pairproof.harness.rocketmq.laws.ha_start_offset import HaStartOffset
+from pairproof.harness.rocketmq.laws.replication.ha_batch_bound import HaBatchBound
+from pairproof.harness.rocketmq.laws.replication.ha_contiguous import HaContiguous
+from pairproof.harness.rocketmq.laws.replication.ha_mismatch_closes import HaMismatchCloses
+from pairproof.harness.rocketmq.laws.replication.ha_report_monotone import HaReportMonotone
+from pairproof.harness.rocketmq.laws.replication.ha_silent_until_asked import HaSilentUntilAsked
+from pairproof.harness.rocketmq.laws.replication.ha_start_offset import HaStartOffset
 from pairproof.harness.rocketmq.testing import FILE, H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

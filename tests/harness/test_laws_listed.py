@@ -7,7 +7,7 @@ import json
 import pytest
 from consuming import C, G
 
-from pairproof.harness.rocketmq.laws.group_listed import GroupListed
+from pairproof.harness.rocketmq.laws.delivery.group_listed import GroupListed
 from pairproof.harness.testing import assert_broken, assert_holds
 
 

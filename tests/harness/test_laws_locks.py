@@ -6,10 +6,10 @@ import json
 
 from consuming import C, G, Q
 
-from pairproof.harness.rocketmq.laws.deliver_orderly import DeliverOrderly
-from pairproof.harness.rocketmq.laws.group_lock_given import GroupLockGiven
-from pairproof.harness.rocketmq.laws.group_lock_once import GroupLockOnce
-from pairproof.harness.rocketmq.laws.progress_broadcast import ProgressBroadcast
+from pairproof.harness.rocketmq.laws.delivery.deliver_orderly import DeliverOrderly
+from pairproof.harness.rocketmq.laws.delivery.group_lock_given import GroupLockGiven
+from pairproof.harness.rocketmq.laws.delivery.group_lock_once import GroupLockOnce
+from pairproof.harness.rocketmq.laws.progress.progress_broadcast import ProgressBroadcast
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 
 

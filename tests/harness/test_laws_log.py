@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.laws.log_flush_prompt import LogFlushPrompt
-from pairproof.harness.rocketmq.laws.log_flushed_survives import LogFlushedSurvives
-from pairproof.harness.rocketmq.laws.log_grows import LogGrows
-from pairproof.harness.rocketmq.laws.log_prefix import LogPrefix
-from pairproof.harness.rocketmq.laws.log_records_whole import LogRecordsWhole
-from pairproof.harness.rocketmq.laws.log_slave_behind import LogSlaveBehind
+from pairproof.harness.rocketmq.laws.storage.log_flush_prompt import LogFlushPrompt
+from pairproof.harness.rocketmq.laws.storage.log_flushed_survives import LogFlushedSurvives
+from pairproof.harness.rocketmq.laws.storage.log_grows import LogGrows
+from pairproof.harness.rocketmq.laws.storage.log_prefix import LogPrefix
+from pairproof.harness.rocketmq.laws.storage.log_records_whole import LogRecordsWhole
+from pairproof.harness.rocketmq.laws.storage.log_slave_behind import LogSlaveBehind
 from pairproof.harness.rocketmq.testing import H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict

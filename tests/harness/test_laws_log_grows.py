@@ -6,7 +6,7 @@ import pytest
 
 from pairproof.harness.history import kinds
 from pairproof.harness.judge import Judge
-from pairproof.harness.rocketmq.laws.log_grows import LogGrows
+from pairproof.harness.rocketmq.laws.storage.log_grows import LogGrows
 from pairproof.harness.rocketmq.testing import FILE, H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds
 from pairproof.harness.verdict import Verdict

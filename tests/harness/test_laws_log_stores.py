@@ -6,16 +6,16 @@ import pytest
 
 from pairproof.harness.judge import Judge
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.laws.ha_ack_identity import HaAckIdentity
-from pairproof.harness.rocketmq.laws.ha_divergence_refused import HaDivergenceRefused
-from pairproof.harness.rocketmq.laws.ha_mismatch_closes import HaMismatchCloses
-from pairproof.harness.rocketmq.laws.ha_start_offset import HaStartOffset
-from pairproof.harness.rocketmq.laws.live_converges import LiveConverges
-from pairproof.harness.rocketmq.laws.log_flushed_survives import LogFlushedSurvives
-from pairproof.harness.rocketmq.laws.log_grows import LogGrows
-from pairproof.harness.rocketmq.laws.log_prefix import LogPrefix
-from pairproof.harness.rocketmq.laws.log_records_whole import LogRecordsWhole
-from pairproof.harness.rocketmq.laws.log_slave_behind import LogSlaveBehind
+from pairproof.harness.rocketmq.laws.liveness.live_converges import LiveConverges
+from pairproof.harness.rocketmq.laws.replication.ha_ack_identity import HaAckIdentity
+from pairproof.harness.rocketmq.laws.replication.ha_divergence_refused import HaDivergenceRefused
+from pairproof.harness.rocketmq.laws.replication.ha_mismatch_closes import HaMismatchCloses
+from pairproof.harness.rocketmq.laws.replication.ha_start_offset import HaStartOffset
+from pairproof.harness.rocketmq.laws.storage.log_flushed_survives import LogFlushedSurvives
+from pairproof.harness.rocketmq.laws.storage.log_grows import LogGrows
+from pairproof.harness.rocketmq.laws.storage.log_prefix import LogPrefix
+from pairproof.harness.rocketmq.laws.storage.log_records_whole import LogRecordsWhole
+from pairproof.harness.rocketmq.laws.storage.log_slave_behind import LogSlaveBehind
 from pairproof.harness.rocketmq.testing import FILE, H, pair, trio
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 
@@ -180,13 +180,13 @@ def test_a_report_from_before_the_expired_files_gets_nothing() -> None:
 def test_a_node_that_was_killed_while_it_was_paused_stands_still_until_it_starts() -> None:
     killed = pair().add("pause", node="slave").crash("slave").after(5).add("resume", node="slave").after(5)
     judge = Judge((LogGrows,))
-    (ledger,) = judge.ledgers
+    (known,) = judge.models
     judge.feed_all(killed.events)
-    assert ledger.trouble.is_still("slave")
+    assert known.trouble.is_still("slave")
     for each in killed.start("slave").events[-1:]:
         judge.feed(each)
-    assert not ledger.trouble.is_still("slave")
-    assert ledger.trouble.still_ns("slave", 0, killed.t) == 10_000_000
+    assert not known.trouble.is_still("slave")
+    assert known.trouble.still_ns("slave", 0, killed.t) == 10_000_000
 
 
 def test_a_slave_that_stands_still_closes_when_it_goes_on() -> None:

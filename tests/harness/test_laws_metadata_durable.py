@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from metadata_histories import M, named, pulled, used
 
-from pairproof.harness.rocketmq.laws.meta_durable import MetaDurable
+from pairproof.harness.rocketmq.laws.metadata.meta_durable import MetaDurable
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 
 VERSION = (2, 50)

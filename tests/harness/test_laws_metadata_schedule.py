@@ -7,12 +7,12 @@ from metadata_histories import M, named, unknown
 
 from pairproof.harness.kinds.node import UNKNOWN
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.laws.meta_atomic_view import MetaAtomicView
-from pairproof.harness.rocketmq.laws.meta_converges import MetaConverges
-from pairproof.harness.rocketmq.laws.meta_durable import MetaDurable
-from pairproof.harness.rocketmq.laws.meta_one_way import MetaOneWay
-from pairproof.harness.rocketmq.laws.meta_schedule import MetaSchedule
-from pairproof.harness.rocketmq.laws.meta_version_gate import MetaVersionGate
+from pairproof.harness.rocketmq.laws.metadata.meta_atomic_view import MetaAtomicView
+from pairproof.harness.rocketmq.laws.metadata.meta_converges import MetaConverges
+from pairproof.harness.rocketmq.laws.metadata.meta_durable import MetaDurable
+from pairproof.harness.rocketmq.laws.metadata.meta_one_way import MetaOneWay
+from pairproof.harness.rocketmq.laws.metadata.meta_schedule import MetaSchedule
+from pairproof.harness.rocketmq.laws.metadata.meta_version_gate import MetaVersionGate
 from pairproof.harness.rocketmq.testing import pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict

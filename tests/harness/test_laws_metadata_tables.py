@@ -7,8 +7,8 @@ from metadata_histories import M, named, pulled, unknown, used
 
 from pairproof.harness.history import kinds
 from pairproof.harness.judge import Judge
-from pairproof.harness.rocketmq.laws.meta_atomic_view import MetaAtomicView
-from pairproof.harness.rocketmq.laws.meta_converges import MetaConverges
+from pairproof.harness.rocketmq.laws.metadata.meta_atomic_view import MetaAtomicView
+from pairproof.harness.rocketmq.laws.metadata.meta_converges import MetaConverges
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict
 

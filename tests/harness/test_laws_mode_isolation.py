@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from one_group import Group
 
-from pairproof.harness.rocketmq.laws.mode_isolation import ModeIsolation
+from pairproof.harness.rocketmq.laws.roles.mode_isolation import ModeIsolation
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict

@@ -7,8 +7,8 @@ import json
 import pytest
 from consuming import C, G, Q
 
-from pairproof.harness.rocketmq.laws.client_paced import ClientPaced
-from pairproof.harness.rocketmq.laws.queue_paced import QueuePaced
+from pairproof.harness.rocketmq.laws.routing.client_paced import ClientPaced
+from pairproof.harness.rocketmq.laws.storage.queue_paced import QueuePaced
 from pairproof.harness.testing import assert_broken, assert_holds, judged
 from pairproof.harness.verdict import Verdict
 

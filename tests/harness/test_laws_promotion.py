@@ -14,7 +14,7 @@ from pairproof.harness import judge, resolve
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import contract, objectives
-from pairproof.harness.rocketmq.laws.contract import Contract
+from pairproof.harness.rocketmq.laws.durability.contract import Contract
 from pairproof.harness.rocketmq.testing import SIZE, H, pair
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.testing import assert_broken, assert_holds

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness.rocketmq.laws.pull_goes_on import MOVED, NOT_FOUND, RETRY, PullGoesOn
-from pairproof.harness.rocketmq.laws.pull_is_filled import PullIsFilled
+from pairproof.harness.rocketmq.laws.delivery.pull_goes_on import MOVED, NOT_FOUND, RETRY, PullGoesOn
+from pairproof.harness.rocketmq.laws.delivery.pull_is_filled import PullIsFilled
 from pairproof.harness.rocketmq.testing import SIZE, H
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

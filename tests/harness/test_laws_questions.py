@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from pairproof.harness.rocketmq.laws.invalid_refused import InvalidRefused
-from pairproof.harness.rocketmq.laws.query_by_id import QueryById
-from pairproof.harness.rocketmq.laws.query_by_key import QueryByKey
-from pairproof.harness.rocketmq.laws.query_config import QueryConfig
-from pairproof.harness.rocketmq.laws.query_members import QueryMembers
-from pairproof.harness.rocketmq.laws.query_offsets import QueryOffsets
-from pairproof.harness.rocketmq.laws.query_statistics import QueryStatistics
+from pairproof.harness.rocketmq.laws.questions.invalid_refused import InvalidRefused
+from pairproof.harness.rocketmq.laws.questions.query_by_id import QueryById
+from pairproof.harness.rocketmq.laws.questions.query_by_key import QueryByKey
+from pairproof.harness.rocketmq.laws.questions.query_config import QueryConfig
+from pairproof.harness.rocketmq.laws.questions.query_members import QueryMembers
+from pairproof.harness.rocketmq.laws.questions.query_offsets import QueryOffsets
+from pairproof.harness.rocketmq.laws.questions.query_statistics import QueryStatistics
 from pairproof.harness.rocketmq.testing import SIZE, H, bare
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

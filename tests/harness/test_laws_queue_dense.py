@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from queue_histories import THREE, answered, begin, finish, listed
 
-from pairproof.harness.rocketmq.laws.queue_dense import QueueDense
+from pairproof.harness.rocketmq.laws.storage.queue_dense import QueueDense
 from pairproof.harness.rocketmq.testing import H, bare
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

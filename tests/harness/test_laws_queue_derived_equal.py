@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from queue_histories import THREE, dispatch, entries, listed, put
 
-from pairproof.harness.rocketmq.laws.queue_derived_equal import QueueDerivedEqual
-from pairproof.harness.rocketmq.laws.queue_whole_records import QueueWholeRecords
+from pairproof.harness.rocketmq.laws.storage.queue_derived_equal import QueueDerivedEqual
+from pairproof.harness.rocketmq.laws.storage.queue_whole_records import QueueWholeRecords
 from pairproof.harness.rocketmq.testing import H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

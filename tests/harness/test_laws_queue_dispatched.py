@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from queue_histories import THREE, answered, dispatch, entries, listed, put
 
-from pairproof.harness.rocketmq.laws.queue_shows_dispatched import QueueShowsDispatched
-from pairproof.harness.rocketmq.laws.queue_whole_records import QueueWholeRecords
+from pairproof.harness.rocketmq.laws.storage.queue_shows_dispatched import QueueShowsDispatched
+from pairproof.harness.rocketmq.laws.storage.queue_whole_records import QueueWholeRecords
 from pairproof.harness.rocketmq.testing import SIZE, H, bare
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict

@@ -6,8 +6,8 @@ import pytest
 from one_group import Group, consumed, later, served
 
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.laws.mode_isolation import ModeIsolation
-from pairproof.harness.rocketmq.laws.role_read_failover import RoleReadFailover
+from pairproof.harness.rocketmq.laws.roles.mode_isolation import ModeIsolation
+from pairproof.harness.rocketmq.laws.roles.role_read_failover import RoleReadFailover
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict

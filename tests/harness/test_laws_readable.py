@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pairproof.harness.rocketmq.laws.ack_readable import AckReadable
-from pairproof.harness.rocketmq.laws.meta_readable import MetaReadable
+from pairproof.harness.rocketmq.laws.acks.ack_readable import AckReadable
+from pairproof.harness.rocketmq.laws.metadata.meta_readable import MetaReadable
 from pairproof.harness.rocketmq.testing import pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pairproof.harness.rocketmq.laws.read_split import ReadSplit
+from pairproof.harness.rocketmq.laws.routing.read_split import ReadSplit
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict

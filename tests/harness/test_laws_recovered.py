@@ -7,9 +7,9 @@ from typing import cast
 
 from pairproof.harness.kinds.base import OfNode
 from pairproof.harness.kinds.node import UNKNOWN, Wipe
-from pairproof.harness.rocketmq.laws.log_cut_told import LogCutTold
-from pairproof.harness.rocketmq.laws.log_recovered import LogRecovered
-from pairproof.harness.rocketmq.laws.spoiled import Spoiled
+from pairproof.harness.rocketmq.known.spoiled import Spoiled
+from pairproof.harness.rocketmq.laws.storage.log_cut_told import LogCutTold
+from pairproof.harness.rocketmq.laws.storage.log_recovered import LogRecovered
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

@@ -11,20 +11,20 @@ from random import Random
 from consuming import C, G, Q, grouped
 
 from pairproof.harness.history import kinds
-from pairproof.harness.rocketmq.laws.ledger import Ledger
-from pairproof.harness.rocketmq.laws.registers import NONE, offsets_of
+from pairproof.harness.rocketmq.known.model import Known
+from pairproof.harness.rocketmq.known.registers import NONE, offsets_of
 
 MS = 1_000_000
 
 
 def known(history: C, node: str = "master") -> set[int] | None:
     """What a node's table may say at the end of a history."""
-    ledger = Ledger()
+    known = Known()
     for event in history.events:
-        handler = getattr(ledger, f"on_{event.kind}", None)
+        handler = getattr(known, f"on_{event.kind}", None)
         if handler is not None:
             handler(event)
-    register = ledger.consumption.registers.get((node, G, Q))
+    register = known.consumption.registers.get((node, G, Q))
     return {NONE} if register is None else register.possible_since(history.t + 1)
 
 
@@ -90,8 +90,8 @@ class Brokers:
     def __init__(self, seed: int, forgets: bool = False) -> None:
         self.random = Random(seed)
         self.forgets = forgets
-        self.ledger = Ledger()
-        self.ledger.healthy_ns = 1_000 * MS
+        self.known = Known()
+        self.known.healthy_ns = 1_000 * MS
         self.later: list[tuple[int, int, Callable[[], None]]] = []
         self.number = itertools.count()
         self.now = 0
@@ -103,11 +103,11 @@ class Brokers:
     def tell(self, kind: str, **columns: object) -> None:
         event = kinds()[kind](next(self.number), self.now, kind, **columns)  # type: ignore[arg-type]
         if kind == "table" or (kind == "ok" and columns["f"] == "query"):
-            for each in self.ledger.consumption.observations(event):
+            for each in self.known.consumption.observations(event):
                 self.shown += 1
                 self.impossible += not each.is_possible()
         if kind != "table":
-            getattr(self.ledger, f"on_{kind}")(event)
+            getattr(self.known, f"on_{kind}")(event)
 
     def at(self, ms: float, do: Callable[[], None]) -> None:
         heapq.heappush(self.later, (self.now + int(ms * MS), next(self.number), do))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pairproof.harness.rocketmq.laws.log_retention import HOUR_MS, LogRetention
+from pairproof.harness.rocketmq.laws.storage.log_retention import HOUR_MS, LogRetention
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

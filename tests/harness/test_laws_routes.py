@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from pairproof.harness.rocketmq.laws.route_choice import RouteChoice
-from pairproof.harness.rocketmq.laws.route_expiry import RouteExpiry
+from pairproof.harness.rocketmq.laws.routing.route_choice import RouteChoice
+from pairproof.harness.rocketmq.laws.routing.route_expiry import RouteExpiry
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
 from pairproof.harness.verdict import Verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from pairproof.harness.rocketmq.laws.route_names_once import RouteNamesOnce
+from pairproof.harness.rocketmq.laws.routing.route_names_once import RouteNamesOnce
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

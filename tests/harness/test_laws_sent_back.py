@@ -8,8 +8,8 @@ from consuming import C, G, Q
 
 from pairproof.harness.content import content
 from pairproof.harness.history import digest
-from pairproof.harness.rocketmq.laws.deliver_sent_back import DeliverSentBack
-from pairproof.harness.rocketmq.laws.stored_sent_back import StoredSentBack
+from pairproof.harness.rocketmq.laws.delivery.deliver_sent_back import DeliverSentBack
+from pairproof.harness.rocketmq.laws.storage.stored_sent_back import StoredSentBack
 from pairproof.harness.rocketmq.testing import SIZE
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

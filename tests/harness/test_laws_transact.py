@@ -8,10 +8,10 @@ from consuming import C, G, Q
 
 from pairproof.harness.content import content
 from pairproof.harness.history import digest
-from pairproof.harness.rocketmq.laws.deliver_no_loss import DeliverNoLoss
-from pairproof.harness.rocketmq.laws.transact_committed import TransactCommitted
-from pairproof.harness.rocketmq.laws.transact_hidden import TransactHidden
-from pairproof.harness.rocketmq.laws.transact_noted import TransactNoted
+from pairproof.harness.rocketmq.laws.delivery.deliver_no_loss import DeliverNoLoss
+from pairproof.harness.rocketmq.laws.delivery.transact_committed import TransactCommitted
+from pairproof.harness.rocketmq.laws.delivery.transact_hidden import TransactHidden
+from pairproof.harness.rocketmq.laws.delivery.transact_noted import TransactNoted
 from pairproof.harness.rocketmq.testing import SIZE
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
 

@@ -12,18 +12,18 @@ import pytest
 from pairproof.harness import judge as judging
 from pairproof.harness.kinds.machine import Stall
 from pairproof.harness.law import Law
-from pairproof.harness.rocketmq.laws.ack_prompt import AckPrompt
-from pairproof.harness.rocketmq.laws.ack_unavailable_honest import AckUnavailableHonest
-from pairproof.harness.rocketmq.laws.ha_appends_frames import HaAppendsFrames
-from pairproof.harness.rocketmq.laws.ha_divergence_refused import HaDivergenceRefused
-from pairproof.harness.rocketmq.laws.ha_heartbeat import HaHeartbeat
-from pairproof.harness.rocketmq.laws.ha_housekeeping import HaHousekeeping
-from pairproof.harness.rocketmq.laws.ha_mismatch_closes import HaMismatchCloses
-from pairproof.harness.rocketmq.laws.ha_report_prompt import HaReportPrompt
-from pairproof.harness.rocketmq.laws.ha_wakeup import HaWakeup
-from pairproof.harness.rocketmq.laws.live_converges import LiveConverges
-from pairproof.harness.rocketmq.laws.live_no_spin import LiveNoSpin
-from pairproof.harness.rocketmq.laws.role_fan_out import RoleFanOut
+from pairproof.harness.rocketmq.laws.acks.ack_prompt import AckPrompt
+from pairproof.harness.rocketmq.laws.acks.ack_unavailable_honest import AckUnavailableHonest
+from pairproof.harness.rocketmq.laws.liveness.live_converges import LiveConverges
+from pairproof.harness.rocketmq.laws.liveness.live_no_spin import LiveNoSpin
+from pairproof.harness.rocketmq.laws.replication.ha_appends_frames import HaAppendsFrames
+from pairproof.harness.rocketmq.laws.replication.ha_divergence_refused import HaDivergenceRefused
+from pairproof.harness.rocketmq.laws.replication.ha_heartbeat import HaHeartbeat
+from pairproof.harness.rocketmq.laws.replication.ha_housekeeping import HaHousekeeping
+from pairproof.harness.rocketmq.laws.replication.ha_mismatch_closes import HaMismatchCloses
+from pairproof.harness.rocketmq.laws.replication.ha_report_prompt import HaReportPrompt
+from pairproof.harness.rocketmq.laws.replication.ha_wakeup import HaWakeup
+from pairproof.harness.rocketmq.laws.roles.role_fan_out import RoleFanOut
 from pairproof.harness.rocketmq.testing import H, pair, trio
 from pairproof.harness.testing import assert_broken, assert_holds, judged
 from pairproof.harness.trouble import AFTER_NS, Trouble
@@ -189,7 +189,7 @@ def test_a_master_that_names_a_refused_slave_late_is_not_accused_if_it_stalled()
     assert_holds(HaDivergenceRefused, story(stalls=True))
 
 
-# The ledger's side.
+# The model's side.
 
 
 def stall(t: int, value: int, **columns: str) -> Stall:

@@ -25,8 +25,8 @@ from pairproof.chaos.rocketmq.visits_of_borders import BORDERS
 from pairproof.chaos.rocketmq.visits_of_masters import VISITS
 from pairproof.chaos.rocketmq.visits_of_names import OF_NAMES
 from pairproof.chaos.rocketmq.visits_of_slaves import OF_SLAVES
-from pairproof.harness.rocketmq.laws.invalid_refused import InvalidRefused
-from pairproof.harness.rocketmq.laws.visitor_served import VisitorServed
+from pairproof.harness.rocketmq.laws.questions.invalid_refused import InvalidRefused
+from pairproof.harness.rocketmq.laws.questions.visitor_served import VisitorServed
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.rocketmq.visits import SERVED
 from pairproof.harness.rocketmq.visits_more import NOT_IN_5

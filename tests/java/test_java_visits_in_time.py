@@ -22,7 +22,7 @@ from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.chaos.rocketmq.sim_caller import OPAQUE
 from pairproof.chaos.rocketmq.sim_visits_in_time import Line
 from pairproof.chaos.rocketmq.visits import CLOSES, HEARS, POSTS, Step
-from pairproof.harness.rocketmq.laws.visitor_served import VisitorServed
+from pairproof.harness.rocketmq.laws.questions.visitor_served import VisitorServed
 from pairproof.harness.rocketmq.served import NOTHING
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.rocketmq.visits import SERVED

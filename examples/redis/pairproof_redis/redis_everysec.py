@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 
-from pairproof import Event, Law, Ledger
+from pairproof import Event, Known, Law
 
 SECOND_NS = 1_000_000_000
 BOUND_NS = 2 * SECOND_NS
@@ -27,8 +27,8 @@ class RedisEverysec(Law):
     needs = frozenset({"config", "ok", "held", "looked", "crash"})
     timed = True
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
         self.acknowledged: dict[str, int] = {}
         """By write: when, ns."""
         self.due: dict[str, Event] = {}
@@ -39,7 +39,7 @@ class RedisEverysec(Law):
         self.applicable = json.loads(event.detail or "{}").get("appendfsync") == "everysec"
 
     def on_ok(self, event: Event) -> None:
-        if event.message is not None and not self.ledger.trouble.is_struck("master"):
+        if event.message is not None and not self.known.trouble.is_struck("master"):
             self.acknowledged[event.message] = event.t
 
     def on_crash(self, event: Event) -> None:

@@ -7,7 +7,7 @@ instances with the same id and offset have the same data; partial resynchronizat
 
 from __future__ import annotations
 
-from pairproof import Law, Ledger
+from pairproof import Known, Law
 from pairproof_redis.version import Version
 
 
@@ -17,8 +17,8 @@ class RedisSameVersion(Law):
     source = "Redis: replication, replication IDs"
     needs = frozenset({"version"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
         self.known: dict[tuple[str, int], Version] = {}
 
     def on_version(self, event: Version) -> None:

@@ -1,1 +1,1 @@
-"""One file per law."""
+"""One file per law, in packages named after the catalogue's groups."""

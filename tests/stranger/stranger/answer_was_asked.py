@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pairproof import Event, Law, Ledger
+from pairproof import Event, Known, Law
 
 
 class AnswerWasAsked(Law):
@@ -13,8 +13,8 @@ class AnswerWasAsked(Law):
     source = "what a request is"
     needs = frozenset({"invoke", "ok"})
 
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__(ledger)
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
         self.asked: set[int | None] = set()
 
     def on_invoke(self, event: Event) -> None:

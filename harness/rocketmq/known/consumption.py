@@ -1,0 +1,353 @@
+"""Who consumed what, and what brokers may know of it: what the laws of delivery and of progress share.
+
+Kept by the model, which tells it of each event after the laws have seen it. It answers three questions:
+
+- what has a *reader* been given of a queue? A reader is a group, or each consumer of a broadcasting group.
+- what may a broker's table say of a group's progress? See :mod:`pairproof.harness.rocketmq.known.registers`.
+- what has the master lost? Then queue offsets come a second time, and much of what laws promise ends.
+
+Bounded by the consumers' calls and deliveries of one trial. Left out: brokers of other names. Sources:
+ConsumerOffsetManager (written every flushConsumerOffsetInterval, first 10 s after the start), RemoteBrokerOffsetStore.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds import client
+from pairproof.harness.kinds.client import Assign, Deliver, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.log import Expire
+from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
+from pairproof.harness.rocketmq.known.consumed import Answer, Assignment, Consumed, Consumer, Route, subscribed
+from pairproof.harness.rocketmq.known.registers import NONE, Observation, Register, offsets_of
+from pairproof.harness.rocketmq.places import MASTER, SLAVES
+from pairproof.harness.rocketmq.settings import is_on
+
+if TYPE_CHECKING:
+    from pairproof.harness.rocketmq.known.model import Known
+
+PAIR = frozenset((MASTER, *SLAVES))
+"""Brokers of the pair's name; another one's queues have the same names."""
+COMMIT_NS = 5_000 * MS
+"""How often a consumer commits its progress."""
+PERSIST_MS = 5_000
+"""How often a broker writes its table, unless configured otherwise."""
+FIRST_PERSIST_NS = 10_000 * MS
+"""When it does so first after its start."""
+SLACK_NS = 1_000 * MS
+"""What writing a table may take, and handing a message to its application."""
+ARRIVED_NS = 10_000 * MS
+"""After that long on a healthy link nothing is on its way any more."""
+
+
+class Consumption:
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        self.consumers: dict[int | None, Consumer] = {}
+        self.tags: dict[str, frozenset[str]] = {}
+        """Readers that subscribe by tag, and what to."""
+        self.consumed: dict[tuple[str, str], Consumed] = {}
+        """By reader and queue."""
+        self.assignments: dict[tuple[int | None, str], Assignment] = {}
+        """By process and queue: those that go on."""
+        self.registers: dict[tuple[str, str, str], Register] = {}
+        """By broker, group and queue."""
+        self.routes: dict[int | None, Route] = {}
+        self.lost_from: int | None = None
+        """The lowest end to which the master's log was ever cut; None: it lost nothing."""
+        self.expired = False
+        """Whether any log's oldest files are gone."""
+        self.born: dict[str, int] = {}
+        """When a broker was last started, ns."""
+        self._replaced = False
+        self._persisted: dict[str, int] = {}
+        self._synced: dict[str, int] = {}
+        """When a slave last asked for the master's offsets, ns."""
+        self._overwritten: set[str] = set()
+        """Slaves whose offsets a sync may have replaced, nobody knows when."""
+        self._queries: dict[int | None, int] = {}
+        self._pulls: dict[int | None, int] = {}
+        self._answers: dict[tuple[int | None, str], Answer] = {}
+        self._observed: tuple[int, list[Observation]] = (-1, [])
+        self._hear: dict[str, Callable[[Any], None]] = {
+            "consumer": self._comes_or_goes, "assign": self._assign, "invoke": self._begin, "ok": self._end,
+            "fail": self._end, "info": self._end, "deliver": self._deliver, "route": self._route, "sync": self._sync,
+            "persist": self._persist, "start": self._start, "crash": self._down, "stop": self._down,
+            "wipe": self._wipe, "expire": self._expire,
+        }  # fmt: skip
+
+    def hear(self, event: Event) -> None:
+        self._hear[event.kind](event)
+
+    # What laws ask.
+
+    def corrects_on_slaves(self) -> bool:
+        """Whether a slave may tell a consumer to go elsewhere: it skips or repeats what the slave does not have."""
+        return any(is_on(each, "offsetCheckInSlave") for each in self.known.config.values())
+
+    def reader_of(self, process: int | None, group: str) -> str:
+        """The group; of a broadcasting one the consumer itself."""
+        consumer = self.consumers.get(process)
+        return group if consumer is None or consumer.clustering else f"{group}#{process}"
+
+    def is_orderly(self, process: int | None) -> bool:
+        """Whether a consumer needs locks."""
+        consumer = self.consumers.get(process)
+        return consumer is not None and consumer.orderly
+
+    def consumed_by(self, event: Event) -> Consumed | None:
+        """What the reader of this event's consumer has had of its queue."""
+        return self.consumed.get((self.reader_of(event.process, event.group or ""), event.queue or ""))
+
+    def observations(self, event: Event) -> list[Observation]:
+        """What an answered query, or a read table of offsets, shows of the progress of all groups that committed."""
+        if self._observed[0] != event.seq:
+            self._observed = (event.seq, self._observe(event))
+        return self._observed[1]
+
+    def shows(self, event: Event, group: str, queue: str) -> int | None:
+        """What such an event says of one of them; None if nothing."""
+        if event.kind != "ok":
+            return offsets_of(event.detail or "{}").get((group, queue), NONE) if event.f == "offsets" else None
+        if (event.group, event.queue) != (group, queue):
+            return None
+        return NONE if event.queue_offset is None else event.queue_offset
+
+    def answer_to(self, process: int | None, queue: str) -> Answer | None:
+        """What a broker last said to a consumer that has not taken the queue yet."""
+        return self._answers.get((process, queue))
+
+    def _observe(self, event: Event) -> list[Observation]:
+        node, queue, group = event.node or "", event.queue or "", event.group or ""
+        if node not in PAIR:
+            return []
+        if event.kind == "ok":
+            if event.f != "query":
+                return []
+            register = self._register(node, group, queue)
+            possible = register.possible_since(self._queries.get(event.op, event.t))
+            seen = NONE if event.queue_offset is None else event.queue_offset
+            return [Observation(group, queue, seen, register, possible)]
+        if event.f != "offsets":
+            return []
+        since = self.known.trouble.punctual(event.t - self.known.healthy_ns, event.t)
+        table = offsets_of(event.detail or "{}")
+        return [
+            Observation(of, q, table.get((of, q), NONE), register, register.possible_since(since))
+            for (where, of, q), register in self.registers.items()
+            if where == node
+        ]
+
+    # What consumers do.
+
+    def _comes_or_goes(self, event: client.Consumer) -> None:
+        process = event.process
+        if event.status == "on":
+            self.consumers[process] = Consumer(
+                event.group or "", event.f != "broadcasting", event.t, event.broker, event.f == "orderly"
+            )  # fmt: skip
+            tags = subscribed(event.detail)
+            if tags is not None:
+                self.tags[self.reader_of(process, event.group or "")] = tags
+            return
+        self.consumers.pop(process, None)
+        for key in [key for key in self.assignments if key[0] == process]:
+            del self.assignments[key]
+
+    def _assign(self, event: Assign) -> None:
+        key = (event.process, event.queue or "")
+        if event.node not in (None, *PAIR):
+            return
+        if event.status != "on":
+            self.assignments.pop(key, None)
+            return
+        start, consumed = event.offset or 0, self._consumed(event)
+        answer = self._answers.pop(key, None)
+        found = self.assignments[key] = Assignment(event.group or "", consumed, event.t, start)
+        if answer is not None and answer.offset is not None:
+            found.asked_at = answer.node
+            found.floor = NONE if answer.possible is None else min(answer.possible)
+        else:
+            consumed.chosen = max(consumed.chosen, start)
+            consumed.front = max(consumed.front, start)
+        if consumed.first is None:
+            consumed.first = consumed.front = start
+        consumed.given = max(consumed.given, start)
+
+    def _begin(self, event: Invoke) -> None:
+        if event.node not in PAIR:
+            return
+        if event.f == "commit":
+            consumed = self._consumed(event)
+            consumed.committed = max(consumed.committed, event.queue_offset or 0)
+            # A slave ignores a commit that a pull carries.
+            if event.node == MASTER or not event.carried:
+                register = self._register(event.node, event.group or "", event.queue or "")
+                since, places = event.t - ARRIVED_NS, (event.node, f"client-{event.node}")
+                if self.known.trouble.is_calm(since, event.t, *places):
+                    register.give_up(since)
+                register.begin(event)
+        elif event.f == "query":
+            self._queries[event.op] = event.t
+        elif event.f == "pull":
+            self._pulls[event.op] = event.asked_from or 0
+
+    def _end(self, event: Ok | Fail | Info) -> None:
+        if event.node not in PAIR:
+            return
+        if event.f == "commit":
+            register = self.registers.get((event.node, event.group or "", event.queue or ""))
+            if register is not None:
+                register.end(event)
+        elif event.f == "query":
+            if event.kind == "ok":
+                (seen,) = self.observations(event)
+                answer = Answer(event.node, event.queue_offset, seen.possible)
+                self._answers[event.process, event.queue or ""] = answer
+            self._queries.pop(event.op, None)
+        elif event.f == "pull":
+            asked = self._pulls.pop(event.op, None)
+            if event.queue_offset is not None:
+                self._pulled(event, event.queue_offset, asked)
+
+    def _pulled(self, event: Ok | Fail | Info, position: int, asked: int | None) -> None:
+        consumed = self._consumed(event)
+        consumed.given = max(consumed.given, position)
+        held = self.assignments.get((event.process, event.queue or ""))
+        if held is None:
+            return
+        if position != held.position:
+            held.position, held.moved = position, event.t
+        held.served_by = event.node
+        if consumed.reader in self.tags:
+            consumed.front = max(consumed.front, position)
+        if asked is not None and position < asked:
+            possible = self._register(event.node or "", held.group, consumed.queue).possible_since(event.t)
+            held.floor = NONE if possible is None else min(possible)
+            held.asked_at = event.node
+
+    def _deliver(self, event: Deliver) -> None:
+        if event.node not in PAIR or event.queue_offset is None:
+            return
+        behind, consumed = event.queue_offset + 1, self._consumed(event)
+        consumed.front = max(consumed.front, behind)
+        consumed.given = max(consumed.given, behind)
+        consumed.messages.add(event.message)
+        consumed.offsets.setdefault(event.queue_offset, event.message)
+        held = self.assignments.get((event.process, event.queue or ""))
+        if held is not None:
+            held.next = behind
+            held.steps.append((event.t, behind))
+
+    def _consumed(self, event: Event) -> Consumed:
+        key = (self.reader_of(event.process, event.group or ""), event.queue or "")
+        found = self.consumed.get(key)
+        if found is None:
+            found = self.consumed[key] = Consumed(*key)
+        return found
+
+    def _register(self, node: str, group: str, queue: str) -> Register:
+        key = (node, group, queue)
+        found = self.registers.get(key)
+        if found is None:
+            # A slave's metadata sync overwrites what was committed to it.
+            is_hidden = node in self._overwritten or (node in SLAVES and "sync" not in self.known.observes)
+            found = self.registers[key] = Register(is_hidden)
+        return found
+
+    def _route(self, event: client.Route) -> None:
+        if event.status != "found":
+            return
+        nodes, before = json.loads(event.detail or "{}"), self.routes.get(event.process)
+        same = before is not None and ("0" in before.nodes) == ("0" in nodes)
+        self.routes[event.process] = Route(before.since if before is not None and same else event.t, nodes)
+
+    # What happens to tables.
+
+    def _sync(self, event: Sync) -> None:
+        slave = event.node or ""
+        if event.f != "offsets":
+            return
+        if event.status == "asked":
+            self._synced[slave] = event.t
+        elif event.status == "answered":
+            # Nobody sees when the slave has taken that over.
+            self._overwritten.add(slave)
+            for (node, _, _), register in self.registers.items():
+                register.is_hidden |= node == slave
+        elif event.status == "applied":
+            since = self._synced.pop(slave, 0)
+            for node, group, queue in list(self.registers):
+                if node in (MASTER, slave):
+                    found = self._register(MASTER, group, queue).possible_since(since)
+                    self._register(slave, group, queue).copy(found, since, event.t)
+
+    def _persist(self, event: Persist) -> None:
+        node = event.node or ""
+        if event.f == "offsets":
+            # What is written is older than the file, which is all that is seen of a black box.
+            late_ns = self.known.instant_ns if self.known.is_a_black_box(node) else 0
+            self._persisted[node] = event.t - late_ns
+        elif event.f == "groups" and event.node == MASTER:
+            # An administrator may have deleted a group with its progress, whoever that is.
+            for (node, _, _), register in self.registers.items():
+                if node == MASTER:
+                    register.may_be_gone()
+
+    def _start(self, event: Start) -> None:
+        node = event.node or ""
+        self.born[node] = event.t
+        self._persisted.pop(node, None)
+        if node == MASTER:
+            before, end = self.known.ends.get(MASTER, 0), event.hi or 0
+            if self._replaced:
+                end = 0
+            if self._replaced or end < before:
+                self.lost_from = end if self.lost_from is None else min(end, self.lost_from)
+            self._replaced = False
+
+    def _down(self, event: Crash | Stop) -> None:
+        node = event.node or ""
+        of_machine = event.f == "machine"
+        if of_machine and node == MASTER and "append" not in self.known.observes:
+            # Nobody can tell what it lost.
+            self._replaced = True
+        since = 0 if of_machine else self._written_since(node, event.t)
+        if event.kind == "stop" and self._stops_well(node, event.t):
+            since = event.t
+        for (where, _, _), register in self.registers.items():
+            if where == node and of_machine:
+                register.forget(event.t)
+            elif where == node:
+                register.recover(since, event.t)
+
+    def _stops_well(self, node: str, t: int) -> bool:
+        """Whether a broker that is stopped has room to write its table: at most the stop itself is a fault there."""
+        here = [each.t for each in self.known.trouble.active.values() if each.node == node]
+        return not here or here == [t]
+
+    def _written_since(self, node: str, t: int) -> int:
+        """A moment such that a broker that goes down at ``t`` has written its table at it or later, ns."""
+        trouble, born = self.known.trouble, self.born.get(node, 0)
+        since = max(born, self._persisted.get(node, 0))
+        # What took the broker down is a fault itself; until that one began all must have been well.
+        well = min([t, *(each.t for each in trouble.active.values() if each.node == node)])
+        period = int(self.known.config.get(node, {}).get("flushConsumerOffsetInterval", PERSIST_MS)) * MS
+        due = well - period - SLACK_NS
+        if well - SLACK_NS < born + FIRST_PERSIST_NS or trouble.ended.get(node, -1) >= due:
+            return since
+        return since if trouble.still_ns(node, due, t) or trouble.stall(due, t) else max(since, due)
+
+    def _wipe(self, event: Wipe) -> None:
+        for (node, _, _), register in self.registers.items():
+            if node == event.node:
+                register.forget(event.t)
+        if event.node == MASTER:
+            self._replaced = True
+
+    def _expire(self, event: Expire) -> None:
+        self.expired = True

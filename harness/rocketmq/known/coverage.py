@@ -1,0 +1,112 @@
+"""Which stored messages which slaves had, as far as their reports prove it.
+
+A report names one offset: the slave's log reaches from wherever it *begins* up to there. So it covers a message only if
+the message lies between the two. A slave that joined without a log begins with its master's last file, and whatever it
+reports later says nothing about messages in older files.
+
+Apart from them are kept the strangers: peers of which the lab knows that they store nothing, whatever they report.
+
+Left out: which reports may be believed, and what is known of a slave's appends, see ``known``. Source: HAConnection
+(where the copy for a slave without a log begins), HAService.push2SlaveMaxOffset (which forgets that).
+"""
+
+from typing import NamedTuple
+
+
+class Put(NamedTuple):
+    """A message in the master's log."""
+
+    lo: int
+    hi: int
+    message: str | None
+
+
+class _Slave:
+    """What one slave has reported."""
+
+    __slots__ = ("begin", "bit", "missed", "passed", "reach")
+
+    def __init__(self, bit: int) -> None:
+        self.bit = bit
+        self.begin = self.reach = 0
+        """Its log as of its last report: [begin, reach)."""
+        self.passed = 0
+        """Puts, in the log's order, that its reports have reached."""
+        self.missed: list[Put] = []
+        """Those of them that lie before where its log began."""
+
+
+class Coverage:
+    """Bounded by the messages and the slaves of one trial."""
+
+    def __init__(self) -> None:
+        self._puts: list[Put] = []
+        """Every message in the master's log, in its order."""
+        self._covered: dict[tuple[int | None, str | None], int] = {}
+        """The slaves that ever held a message, a bit each."""
+        self._slaves: dict[str, _Slave] = {}
+        self._strangers: dict[str, int] = {}
+        """What strangers reported to the master in its present life, by connection."""
+
+    def put(self, lo: int, hi: int, message: str | None) -> None:
+        self._puts.append(Put(lo, hi, message))
+
+    def cut(self, end: int) -> None:
+        """The master's log lost what lay above ``end``: of other bytes in that place old reports say nothing."""
+        puts = self._puts
+        while puts and puts[-1].hi > end:
+            puts.pop()
+        for slave in self._slaves.values():
+            slave.reach = min(slave.reach, end)
+            slave.passed = min(slave.passed, len(puts))
+            while slave.missed and slave.missed[-1].hi > end:
+                slave.missed.pop()
+
+    def reported(self, name: str, begin: int, reach: int) -> None:
+        """A slave was heard and believed: it holds [begin, reach)."""
+        slave = self._slaves.get(name)
+        if slave is None:
+            slave = self._slaves[name] = _Slave(1 << len(self._slaves))
+        if slave.begin != begin or slave.reach < reach:
+            slave.begin, slave.reach = begin, reach
+        puts = self._puts
+        while slave.passed < len(puts) and puts[slave.passed].hi <= reach:
+            put = puts[slave.passed]
+            slave.passed += 1
+            if put.lo >= begin:
+                self._cover(put, slave)
+            else:
+                slave.missed.append(put)
+        # The last one lies highest: most slaves begin behind all of them, and need no second look.
+        if slave.missed and slave.missed[-1].lo >= begin:
+            self._look_again(slave, begin, reach)
+
+    def claimed(self, label: str, reach: int) -> None:
+        self._strangers[label] = max(reach, self._strangers.get(label, 0))
+
+    def restarted(self) -> None:
+        self._strangers.clear()
+
+    def strangers(self, hi: int | None) -> int:
+        return sum(1 for reach in self._strangers.values() if hi is not None and hi <= reach)
+
+    def _cover(self, put: Put, slave: _Slave) -> None:
+        key = (put.lo, put.message)
+        self._covered[key] = self._covered.get(key, 0) | slave.bit
+
+    def _look_again(self, slave: _Slave, begin: int, reach: int) -> None:
+        missed, slave.missed = slave.missed, []
+        for put in missed:
+            if begin <= put.lo and put.hi <= reach:
+                self._cover(put, slave)
+            else:
+                slave.missed.append(put)
+
+    def holders(self, lo: int | None, hi: int | None, message: str | None) -> int:
+        """How many slaves held all of this message; by its place alone if its append was not seen."""
+        found = self._covered.get((lo, message), 0)
+        if hi is not None:
+            for slave in self._slaves.values():
+                if hi <= slave.reach and (lo is None or slave.begin <= lo):
+                    found |= slave.bit
+        return found.bit_count()

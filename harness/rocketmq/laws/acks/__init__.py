@@ -1,0 +1,1 @@
+"""Laws about acknowledgements; one file per law."""

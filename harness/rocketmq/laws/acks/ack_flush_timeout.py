@@ -1,0 +1,96 @@
+"""``ack-flush-timeout``: FLUSH_DISK_TIMEOUT comes when a flush has not ended within syncFlushTimeout, and only then.
+
+Asked of sends that wait for their flush (SYNC_FLUSH, and the message waits), counted from the append:
+
+- FLUSH_DISK_TIMEOUT comes no earlier than syncFlushTimeout, never if a flush had reached the message by then, and never
+  to a send that waits for no flush;
+- PUT_OK says that the flush ended in time; a later flush is too late for it;
+- the answer comes at that moment, or when the wait for slaves is over, too, if there is one and it is longer; one round
+  and the way back come on top.
+
+Left out: an answer about slaves, which overrides this one; how long a send may take up to 4.9.2, where sends wait for
+slaves one after the other. What excuses a late answer is in :mod:`pairproof.harness.rocketmq.laws.acks.answering`.
+Source: CommitLog.submitFlushRequest, GroupCommitService, FlushDiskWatcher; up to 4.9.0 GroupCommitRequest.waitForFlush.
+"""
+
+from pairproof.harness.history import MS
+from pairproof.harness.kinds.client import Fail, Ok
+from pairproof.harness.rocketmq.laws.acks.answering import ROUND_NS, AnswerTimes, Call, Owed
+from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.rocketmq.settings import line
+
+TIMEOUT = "FLUSH_DISK_TIMEOUT"
+SETTING = "syncFlushTimeout"
+
+
+class AckFlushTimeout(AnswerTimes):
+    id = "ack-flush-timeout"
+    promise = (
+        "A send that waits for its flush is answered FLUSH_DISK_TIMEOUT when the flush has not ended within "
+        "syncFlushTimeout, neither earlier nor later, and never otherwise."
+    )
+    source = "CommitLog.GroupCommitService, FlushDiskWatcher"
+    needs = frozenset({"config", "append", "flush", "invoke", "ok"})
+
+    def on_ok(self, event: Ok | Fail) -> None:
+        call = self.calls.get(event.op)
+        if call is not None:
+            if call.hi is None:
+                call.lo, call.hi = event.lo, event.hi
+            if event.status == TIMEOUT:
+                self._check_timeout(call, event)
+            elif event.status == "PUT_OK" and self._waits(call):
+                self._check_flushed(call, event)
+        super().on_ok(event)
+
+    def _waits(self, call: Call) -> bool:
+        return call.waits and self.known.sync_flush
+
+    def _since_ns(self, call: Call) -> int:
+        """When the wait began, at the earliest."""
+        return call.invoked_ns if call.appended_ns is None else call.appended_ns
+
+    def _check_timeout(self, call: Call, event: Fail | Ok) -> None:
+        self.judged += 1
+        if not self._waits(call):
+            self.violate(event, f"{event.message} was answered {TIMEOUT}; it waited for no flush", since=None)
+            return
+        since_ns, limit_ms = self._since_ns(call), self.known.setting(MASTER, SETTING)
+        waited_ns, flushed_ns = event.t - since_ns, self.flushed_ns(call)
+        if waited_ns < limit_ms * MS:
+            what = f"{event.message} was answered {TIMEOUT} after {waited_ns / MS:.3f} ms, {SETTING} is {limit_ms} ms"
+            self.violate(event, what, since=since_ns)
+        elif flushed_ns is not None and flushed_ns - since_ns < limit_ms * MS:
+            took_ms = (flushed_ns - since_ns) / MS
+            what = f"{event.message} was answered {TIMEOUT}; its flush had ended after {took_ms:.3f} ms"
+            self.violate(event, what, since=since_ns)
+
+    def _check_flushed(self, call: Call, event: Fail | Ok) -> None:
+        flushed_ns = self.flushed_ns(call)
+        if flushed_ns is None or call.appended_ns is None:
+            # Whether there was a flush at all, ack-flushed says.
+            return
+        self.judged += 1
+        since_ns, limit_ms = call.appended_ns, self.known.setting(MASTER, SETTING)
+        took_ns = flushed_ns - since_ns - self.known.trouble.still_ns(MASTER, since_ns, flushed_ns)
+        # In a real-time lab a flush and a deadline may wait for the same turn of the broker's loop.
+        if took_ns > limit_ms * MS + ROUND_NS + self.known.healthy_ns:
+            what = f"{event.message} was answered PUT_OK; its flush ended after {took_ns / MS:.3f} ms, "
+            self.violate(event, f"{what}{SETTING} is {limit_ms} ms", since=since_ns)
+
+    def owed(self, call: Call) -> Owed | None:
+        """An answer when the flush is given up, and slaves that are waited for as well."""
+        if not self._waits(call) or call.appended_ns is None:
+            return None
+        limit_ms, flushed_ns = self.known.setting(MASTER, SETTING), self.flushed_ns(call)
+        if flushed_ns is not None and flushed_ns - call.appended_ns <= limit_ms * MS:
+            return None
+        if self.known.needed:
+            known = line(self.known.config[MASTER])
+            if known.in_turn:
+                return None
+            limit_ms = max(limit_ms, self.known.setting(MASTER, known.wait))
+        return Owed(call.appended_ns, limit_ms * MS)
+
+    def promised(self, owed: Owed) -> str:
+        return f"its flush had not ended, and it was to wait {owed.within_ns // MS} ms at most"

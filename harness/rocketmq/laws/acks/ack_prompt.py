@@ -1,0 +1,116 @@
+"""``ack-prompt``: a waiting send is answered one round after enough slaves' reports that cover it reached the master.
+
+One report answers every send that it covers; under SYNC_FLUSH the flush must have ended as well. A report counts when
+it is valid, came on its slave's newest connection, which is open, and the slave's log begins at or before the message.
+Where sends wait in turn (up to 4.9.2) the answer is due when the waiting send that was stored before it is answered, if
+that comes later.
+
+Left out: strangers' reports, and all that :mod:`pairproof.harness.rocketmq.laws.acks.answering` excuses.
+Source: HAService.GroupTransferService, notifyTransferSome.
+"""
+
+from pairproof.harness.kinds.node import Config, Start
+from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
+from pairproof.harness.rocketmq.known.model import HOSTILE, VALID
+from pairproof.harness.rocketmq.laws.acks.answering import AnswerTimes, Call, Owed, first_at
+from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.rocketmq.settings import line, parse, promised_slaves
+
+
+class AckPrompt(AnswerTimes):
+    id = "ack-prompt"
+    promise = "A waiting send is answered within one round after enough slaves have reported its end (and its flush)."
+    source = "HAService.GroupTransferService"
+    needs = frozenset({"config", "connect", "frame", "report", "invoke", "ok"})
+
+    def begin(self) -> None:
+        super().begin()
+        self.in_turn = False
+        self.newest_link: dict[str, str] = {}
+        """Per slave: the connection that the master accepted last."""
+        self.begins: dict[str, int] = {}
+        """Per slave: where the copy began that it got for a first report of 0; no key until that is known."""
+        self.empty: dict[str, str] = {}
+        """Connections whose first report was 0 and that have had no frame yet, and their slaves."""
+        self.acked: dict[str, int] = {}
+        """Per slave: its newest valid report on its newest connection."""
+        self.reached: dict[int, list[tuple[int, int]]] = {}
+        """Enough slaves, whose logs begin at the key or before, had reported (offset, at ns); in ascending order."""
+
+    def on_config(self, event: Config) -> None:
+        if event.node == MASTER:
+            settings = parse(event.detail or "{}")
+            self.applicable, self.in_turn = promised_slaves(settings) > 0, line(settings).in_turn
+
+    def on_start(self, event: Start) -> None:
+        super().on_start(event)
+        if event.node == MASTER:
+            self.acked.clear()
+            self.reached.clear()
+
+    def on_connect(self, event: Connect) -> None:
+        if event.side == "m" and event.node and event.node != HOSTILE:
+            self.newest_link[event.node] = event.link
+            self.acked.pop(event.node, None)
+
+    def on_close(self, event: Close) -> None:
+        if event.side == "m":
+            for slave, label in self.newest_link.items():
+                if label == event.link:
+                    self.acked.pop(slave, None)
+
+    def on_frame(self, event: Frame) -> None:
+        """The first frame to a slave without a log says where that begins."""
+        if self.empty and event.side == "m":
+            slave = self.empty.pop(event.link, None)
+            if slave is not None:
+                self.begins[slave] = event.lo
+
+    def on_report(self, event: Report) -> None:
+        if event.side != "m" or not self.applicable:
+            return
+        label, offset = event.link, event.offset
+        link = self.known.links.get(label)
+        # What was reported while nobody waited covers nobody.
+        if link is None or (link.first is not None and not self.stored):
+            return
+        slave = link.peer
+        if self.newest_link.get(slave) != label or self.known.hears(event) is not VALID:
+            return
+        if link.first is None:
+            self._begin(slave, label, offset)
+        self.acked[slave] = offset
+        self._reach(event.t)
+
+    def _begin(self, slave: str, label: str, first: int) -> None:
+        if first == 0:
+            self.begins.pop(slave, None)
+            self.empty[label] = slave
+        else:
+            self.begins.setdefault(slave, 0)
+
+    def _reach(self, t: int) -> None:
+        needed = self.known.needed
+        best = sorted(((hi, self.begins[each]) for each, hi in self.acked.items() if each in self.begins), reverse=True)
+        if not 0 < needed <= len(best):
+            return
+        offset, begin = best[needed - 1][0], max(begin for _, begin in best[:needed])
+        steps = self.reached.setdefault(begin, [])
+        if not steps or steps[-1][0] < offset:
+            steps.append((offset, t))
+
+    def owed(self, call: Call) -> Owed | None:
+        if not call.waits or call.lo is None or call.hi is None:
+            return None
+        found = (first_at(steps, call.hi) for begin, steps in self.reached.items() if begin <= call.lo)
+        covered_ns = min((each for each in found if each is not None), default=None)
+        reasons = [covered_ns]
+        if self.known.sync_flush:
+            reasons.append(self.flushed_ns(call))
+        if self.in_turn:
+            reasons.append(self.turn_ns(call))
+        known = [each for each in reasons if each is not None]
+        return Owed(max(known), 0) if len(known) == len(reasons) else None
+
+    def promised(self, owed: Owed) -> str:
+        return "enough slaves had reported its end"

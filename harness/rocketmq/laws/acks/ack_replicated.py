@@ -1,0 +1,76 @@
+"""``ack-replicated``: a SYNC_MASTER says PUT_OK to a waiting send only when enough slaves have the message.
+
+Enough: inSyncReplicas - 1 different ones, since the master counts itself; in 4.x always one. A master that waits for
+none (an ASYNC_MASTER, or 5.x's default) makes no promise, and the law does not apply. Has: a valid report at or above
+the message's end reached the master before the answer reached the client, and the slave had appended that far (where
+its appends are traced). The slave's log began at or below the message: one that joined without a log starts at its
+master's last file, and its reports prove nothing of what lies before. A report of a slave in class rollback is taken at
+its word, since the master cannot know better.
+
+Enough may also be peers of which the lab knows that they are no slaves: they reported what they never stored. The 4.9
+wire has no identity, so such an answer is no violation; ``notes`` count it as ``strangers_word``.
+
+Left out: whether those slaves still have it now, see ``contract``; answers of a life of the master that ended while
+they were on their way. Source: HAService.GroupTransferService
+(5.x counts a slave's connections, not slaves).
+"""
+
+from pairproof.harness.kinds.client import SENDS, Ok
+from pairproof.harness.kinds.node import Config, Crash, Stop
+from pairproof.harness.rocketmq.known.model import HOSTILE
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.rocketmq.settings import parse, promised_slaves
+
+
+class AckReplicated(Law):
+    id = "ack-replicated"
+    promise = (
+        "A SYNC_MASTER answers a waiting send with PUT_OK only after a slave (on 5.x as many as inSyncReplicas asks "
+        "for) has appended all of it and reported its last byte."
+    )
+    source = "HAService.GroupTransferService; the promise of synchronous double write"
+    applies_with = "brokerRole=SYNC_MASTER and a slave; on 5.x also inSyncReplicas of 2 or more"
+    needs = frozenset({"append", "report", "ok"})
+
+    def begin(self) -> None:
+        self.died: int | None = None
+        """When the master's last life ended, ns."""
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        if event.node == MASTER:
+            self.died = event.t
+
+    on_stop = on_crash
+
+    def on_config(self, event: Config) -> None:
+        if event.node == MASTER:
+            self.applicable = promised_slaves(parse(event.detail or "{}")) > 0
+
+    def on_ok(self, event: Ok) -> None:
+        needed = self.known.needed
+        if event.status != "PUT_OK" or event.f not in SENDS or not event.waits or not needed:
+            return
+        self.judged += 1
+        holders = self.known.holders(event)
+        if self.known.rests_on_strangers(event):
+            self.notes["strangers_word"] = self.notes.get("strangers_word", 0) + 1
+        elif holders < needed and not self._was_on_its_way(event):
+            self.violate(event, self._why(event, holders))
+
+    def _was_on_its_way(self, ok: Ok) -> bool:
+        """Whether a life of the master gave it that has ended since: what strangers had said to that is forgotten."""
+        return self.died is not None and ok.t - self.died < self.known.healthy_ns
+
+    def _why(self, ok: Ok, holders: int) -> str:
+        if holders:
+            return (
+                f"{ok.message} was acknowledged; {holders} of {self.known.needed} slaves had reported its end, {ok.hi}"
+            )
+        if self.known.pushed >= (ok.hi or 0) and self._begin_behind(ok):
+            return f"{ok.message} was acknowledged; no slave holds [{ok.lo}, {ok.hi}): its log begins behind it"
+        return f"{ok.message} was acknowledged; no slave had reported its end, {ok.hi}"
+
+    def _begin_behind(self, ok: Ok) -> bool:
+        begins = [lo for node, lo in self.known.starts.items() if node not in (MASTER, HOSTILE)]
+        return ok.lo is not None and bool(begins) and min(begins) > ok.lo

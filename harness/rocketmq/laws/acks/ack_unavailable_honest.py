@@ -1,0 +1,112 @@
+"""``ack-unavailable-honest``: SLAVE_NOT_AVAILABLE exactly when there is no slave to wait for.
+
+There is one while a connection is open, at the master's end, on which a valid report was made, and the message's end is
+less than haSlaveFallbehindMax ahead of the most advanced report. Judged only where the whole call, from invocation to
+answer, is one or the other: a send that a change overlaps may go either way. So may one that comes before the master
+had the time to read of the change: a lab with real time says what a process may need for that, and while the master
+stands still what arrives lies in its sockets, sends and reports in no order between them. 5.x never says
+SLAVE_NOT_AVAILABLE: there a send without a slave waits until its timeout.
+
+Of a batch the last message is judged. Left out: half-open connections, which count for as long as the master cannot
+know. Source: HAService.isSlaveOK; a bare connection counts as a slave there, here it does not.
+"""
+
+from dataclasses import dataclass
+
+from pairproof.harness.content import is_followed
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.node import Config
+from pairproof.harness.rocketmq.known.waits import is_instant
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.rocketmq.settings import line, parse
+
+WAITED = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A send in flight, at its invocation."""
+
+    seq: int
+    t: int
+    near: int
+    """The most advanced report that the master had read for certain."""
+    knew: bool
+    """Whether it had read of the last change of whether there is a slave."""
+
+
+class AckUnavailableHonest(Law):
+    id = "ack-unavailable-honest"
+    promise = (
+        "A send gets SLAVE_NOT_AVAILABLE if and only if there was no slave, or only one too far behind, during the "
+        "whole call."
+    )
+    source = "HAService.isSlaveOK"
+    needs = frozenset({"append", "connect", "close", "report", "invoke", "ok"})
+    timed = True
+
+    def begin(self) -> None:
+        self.begun: dict[int | None, Begun] = {}
+        """Sends in flight."""
+        self.never_said = False
+
+    def on_config(self, event: Config) -> None:
+        if event.node == MASTER:
+            self.never_said = line(parse(event.detail or "{}")).counts_replicas
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.waits and event.f == "send" and self.known.sync_master and not is_followed(event):
+            known = self.known
+            near = known.pushed if self._has_read(known.pushed_at, event.t) else 0
+            self.begun[event.op] = Begun(event.seq, event.t, near, self._has_read(known.available_changed[1], event.t))
+
+    def _has_read(self, since: int, now: int) -> bool:
+        """Whether the master has read what arrived at ``since``; in a simulation it reads at once."""
+        return not self.known.instant_ns or not is_instant(self.known, MASTER, since, now)
+
+    def on_fail(self, event: Fail | Info) -> None:
+        self.begun.pop(event.op, None)
+
+    on_info = on_fail
+
+    def on_ok(self, event: Ok) -> None:
+        if event.f != "send":
+            return
+        began = self.begun.pop(event.op, None)
+        if began is None:
+            return
+        if self.never_said:
+            self.judged += 1
+            if event.status == "SLAVE_NOT_AVAILABLE":
+                self.violate(event, f"{event.message}: no slave, says the master; 5.x lets it wait instead", since=None)
+            return
+        expected = self._available(event, began)
+        if expected is None:
+            return
+        self.judged += 1
+        if expected and event.status == "SLAVE_NOT_AVAILABLE":
+            self.violate(
+                event,
+                f"{event.message}: no slave, says the master, while one was connected and near enough",
+                since=began.t,
+            )
+        elif not expected and event.status in WAITED:
+            self.violate(
+                event,
+                f"{event.message}: {event.status}, although there was no slave during the whole call",
+                since=began.t,
+            )
+
+    def _available(self, ok: Ok, began: Begun) -> bool | None:
+        """Whether there was a slave during the whole call; None if that changed."""
+        known = self.known
+        if known.available_changed[0] > began.seq or not began.knew:
+            return None
+        if not known.available:
+            return False
+        most = known.setting(MASTER, "haSlaveFallbehindMax")
+        end = ok.hi or 0
+        if end - began.near < most:
+            return True
+        return False if end - known.pushed >= most else None

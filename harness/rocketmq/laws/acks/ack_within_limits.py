@@ -1,0 +1,56 @@
+"""``ack-within-limits``: a broker stores no message that is larger than it was told to take.
+
+A body of more than maxMessageSize bytes, and properties of which no record can say how long they are, are refused.
+Judged at each answer to such a send: no status that says "stored" may be among them.
+
+Left out: batches, of which versions limit the parts or the whole; bodies whose size the history does not say, which
+are small; what else a record consists of, which some versions count, too. Source: MessageExtEncoder.encode.
+"""
+
+from pairproof.harness.content import is_followed, told
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.rocketmq.contract import STORED
+from pairproof.harness.rocketmq.law import Law
+
+
+class AckWithinLimits(Law):
+    id = "ack-within-limits"
+    promise = "No message is stored whose body is larger than maxMessageSize, or whose properties no record can hold."
+    source = "MessageExtEncoder.encode: MESSAGE_SIZE_EXCEEDED, PROPERTIES_SIZE_EXCEEDED"
+    needs = frozenset({"config", "invoke", "ok"})
+
+    def begin(self) -> None:
+        self.beyond: dict[int, str] = {}
+        """Sends under way that must be refused, and why."""
+        self.in_batch = False
+        """Whether the next send belongs to the batch of the one before."""
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.f != "send":
+            return
+        belongs, self.in_batch = self.in_batch, is_followed(event)
+        why = None if belongs or self.in_batch else self._why_not(event)
+        if why is not None:
+            self.beyond[event.op] = why
+
+    def _why_not(self, event: Invoke) -> str | None:
+        said, most = told(event.detail), self.known.setting(event.node, "maxMessageSize")
+        if "illegal" in said:
+            # Its size is that of the properties.
+            return "more properties than a record can hold" if said["illegal"] else None
+        size = said.get("size", 0)
+        return f"a body of {size} bytes, where maxMessageSize is {most}" if size > most else None
+
+    def on_ok(self, event: Ok) -> None:
+        why = self.beyond.pop(event.op, None)
+        if why is None:
+            return
+        self.judged += 1
+        if event.status in STORED:
+            self.violate(event, f"{event.node} answers {event.status} to {event.message}, which has {why}")
+
+    def on_fail(self, event: Fail | Info) -> None:
+        if self.beyond.pop(event.op, None) is not None and event.kind == "fail":
+            self.judged += 1
+
+    on_info = on_fail

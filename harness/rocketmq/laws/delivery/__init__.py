@@ -1,0 +1,1 @@
+"""Laws about delivery to consumers; one file per law."""

@@ -1,0 +1,58 @@
+"""``deliver-at-least-once``: a group receives again only what lies above the progress that its broker knew.
+
+When a consumer takes a queue it asks a broker for the group's progress; when a broker's answer sends it back, that
+broker knows the progress, too. Of what the group had been given before, only that may come again which lies at or above
+the least progress that this broker may then have known: its last commit; after a kill the last one that it had written,
+and of a slave what its last sync brought. A slave's answer sends nobody back at all: what it lacks it may still get.
+``notes`` count the ``repeats``.
+
+Left out: broadcasting consumers, whose progress no broker knows; everything after the master lost a part of its log,
+since offsets come a second time then; brokers of which a power loss took the knowledge. Not applicable with
+offsetCheckInSlave, where a slave that lags sends consumers back. Source: ConsumerOffsetManager, RebalanceImpl.
+"""
+
+from pairproof.harness.kinds.client import Deliver, Ok
+from pairproof.harness.kinds.node import Start
+from pairproof.harness.rocketmq.known.registers import NONE
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import SLAVES
+
+
+class DeliverAtLeastOnce(Law):
+    id = "deliver-at-least-once"
+    promise = "Messages that a group gets again lie above the last commit at the broker that told it where to resume."
+    source = "ConsumerOffsetManager; RebalancePushImpl.computePullFromWhere"
+    needs = frozenset({"invoke", "ok", "deliver", "assign"})
+
+    def begin(self) -> None:
+        self.notes = {"repeats": 0}
+
+    def on_start(self, event: Start) -> None:
+        self.applicable = not self.known.consumption.corrects_on_slaves()
+
+    def on_ok(self, event: Ok) -> None:
+        if event.f != "pull" or event.group is None or event.node not in SLAVES:
+            return
+        asked, told = event.asked_from, event.queue_offset
+        if asked is not None and told is not None and told < asked:
+            self.judged += 1
+            self.violate(
+                event, f"{event.node} sends {event.group} back from {asked} to {told} in {event.queue}, though it may "
+                "only be behind"
+            )  # fmt: skip
+
+    def on_deliver(self, event: Deliver) -> None:
+        known = self.known.consumption
+        consumed = known.consumed_by(event) if event.group is not None else None
+        if consumed is None or event.message not in consumed.messages:
+            return
+        self.notes["repeats"] += 1
+        held = known.assignments.get((event.process, event.queue))
+        if held is None or held.floor == NONE or consumed.reader != event.group or known.lost_from is not None:
+            return
+        self.judged += 1
+        if event.queue_offset < held.floor:
+            self.violate(
+                event, f"{event.message}, {event.queue} at {event.queue_offset}, came to {event.group} again, though "
+                f"{held.asked_at} knew that it had gone on to {held.floor}"
+            )  # fmt: skip

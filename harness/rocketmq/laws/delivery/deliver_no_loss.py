@@ -1,0 +1,242 @@
+"""``deliver-no-loss``: after healing, every message that must survive is delivered to every group that lives.
+
+Judged at the trial's end for each group with a consumer that lived at healing and since (of a broadcasting group: for
+each such consumer; of one that subscribes by tag: only what was sent with one of its tags), over the queues that it
+ever took, from where its first assignment went on. A message is due if its send was answered as stored and the
+durability contract (:mod:`pairproof.harness.rocketmq.contract`) says that it must survive on the master. It is lost to
+a group that never received it, if the group has gone on behind it; or if the group still stands before it 150 s after
+all that could hold it up: the healing, the answer to the send, the master's last start, the consumer's coming, its
+learning of the master and its taking the queue, and the last refusal of its group by a master that is not to create
+groups.
+
+Left out: queues that a group never took; messages before an offset that a consumer itself chose, since no broker knew
+its group; messages stored while a slave was in class rollback, whose queues are of two histories; offsets that came a
+second time after the master lost a part of its log, where the group had gone on behind them or had received another
+message there; groups that go on asking a slave that lacks the log's beginning, as RocketMQ's do, or, since their user
+wants it so, a slave of 5.x that serves nobody; messages with a delay, which lie in another queue by the master's final
+audit. A half message is due once it was committed, as if sent then without waiting, where that audit finds it. What was
+stored while a crash was under way is judged as if the crash came later. Not applicable with offsetCheckInSlave, where a
+slave may send a consumer past what it lacks.
+Source: the design: at least once.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pairproof.harness.content import level_of, told
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok
+from pairproof.harness.kinds.machine import Mark
+from pairproof.harness.kinds.node import Crash, Start, Wipe
+from pairproof.harness.rocketmq import contract
+from pairproof.harness.rocketmq.kinds.log import Expire, Record
+from pairproof.harness.rocketmq.kinds.transactions import Decide
+from pairproof.harness.rocketmq.known.consumed import Assignment, Consumed, Consumer
+from pairproof.harness.rocketmq.known.consumption import SLACK_NS
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.delivery.transacted import COMMIT
+from pairproof.harness.rocketmq.places import MASTER, SLAVES
+from pairproof.harness.rocketmq.settings import DEFAULTS, creates_groups, promised_slaves, refuses_reads
+
+STUCK_NS = 150_000 * MS
+"""A lost member is missed after 120 s, a group is shared out every 20 s, and something to spare."""
+
+
+class Stored(NamedTuple):
+    """A send that was answered as stored."""
+
+    ok: Event
+    happened: int
+    """How much had happened to stores when it began."""
+    misled: bool
+    delayed: bool
+    tag: str | None
+    """Empty without one; None: nobody said."""
+    given: dict[str, int]
+    """Where readers of its queue stood then, if the master had lost something before."""
+
+
+class DeliverNoLoss(Law):
+    id = "deliver-no-loss"
+    promise = "After healing, every message that the contract says must survive is delivered to every group."
+    source = "docs/contract.md; ConsumeQueue and ConsumerOffsetManager"
+    applies_with = "a name server and consumers, without offsetCheckInSlave"
+    needs = frozenset({"config", "invoke", "ok", "crash", "deliver", "consumer", "assign", "mark"})
+    timed = True
+
+    def begin(self) -> None:
+        self.begun: dict[int | None, tuple[int, bool, str | None]] = {}
+        """Sends in flight: how much had happened to stores, whether they ask for a delay, and their tag."""
+        self.stored: list[Stored] = []
+        self.halves: dict[str | None, str | None] = {}
+        """The tags of half messages, by their names."""
+        self.committed: list[Stored] = []
+        """Commits of them that were taken; where they lie is to be found out."""
+        self.happened: list[tuple[str, str, int]] = []
+        """What was done to stores: the node, how, and below which log offset (of an expiry; else none of all)."""
+        self.lies: dict[str | None, tuple[str, int]] = {}
+        """Where the master's records lie, by a store reader: queue and queue offset."""
+        self.healed: Event | None = None
+        self.refused: dict[str | None, int] = {}
+        """When the master last refused a group that nobody has created, and that it is not to create itself, ns."""
+        self.alive: dict[int | None, Consumer] = {}
+        """Consumers at healing."""
+        self.unsettled = False
+
+    def on_start(self, event: Start) -> None:
+        self.applicable = not self.known.consumption.corrects_on_slaves()
+
+    # What is stored, and what happens to it.
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.f not in SENDS:
+            return
+        said = told(event.detail)
+        tag = said.get("tags", "") if said else None
+        if said.get("half"):
+            self.halves[event.message] = tag
+        self.begun[event.op] = len(self.happened), level_of(event) > 0, tag
+
+    def on_ok(self, event: Ok) -> None:
+        if event.f not in SENDS or event.node != MASTER or event.status not in contract.STORED:
+            return
+        if event.message in self.halves:
+            return
+        self.stored.append(self._as_stored(event))
+
+    def on_decide(self, event: Decide) -> None:
+        if event.f == "asked" and told(event.detail).get("says") == COMMIT:
+            self.begun[event.op] = len(self.happened), False, self.halves.get(event.message)
+        elif event.f == "ok" and event.node == MASTER and event.op in self.begun:
+            self.committed.append(self._as_stored(event._replace(status="PUT_OK", value=0)))
+
+    def _as_stored(self, event: Event) -> Stored:
+        known, given = self.known.consumption, {}
+        if known.lost_from is not None:
+            given = {each.reader: each.given for each in known.consumed.values() if each.queue == event.queue}
+        happened, delayed, tag = self.begun.pop(event.op, (0, False, None))
+        return Stored(event, happened, bool(self.known.rolled), delayed, tag, given)
+
+    def on_fail(self, event: Fail) -> None:
+        """A group may be refused for good, as its operator wants it."""
+        refused = event.node == MASTER and event.status == "SUBSCRIPTION_GROUP_NOT_EXIST"
+        if refused and not creates_groups(self.known.config.get(MASTER, {})):
+            self.refused[event.group] = event.t
+
+    def on_crash(self, event: Crash) -> None:
+        how = "lied" if event.status == "lied" else event.f or "machine"
+        self.happened.append((event.node, how, 0))
+
+    def on_wipe(self, event: Wipe) -> None:
+        self.happened.append((event.node, "wipe", 0))
+
+    def on_expire(self, event: Expire) -> None:
+        self.happened.append((event.node, "expire", event.new_start))
+
+    def on_record(self, event: Record) -> None:
+        if event.node == MASTER and event.queue is not None and self.known.consumption.consumed:
+            self.lies[event.message] = (event.queue, event.queue_offset)
+
+    # Who must have it.
+
+    def on_mark(self, event: Mark) -> None:
+        if event.f == "heal":
+            self.healed, self.alive = event, dict(self.known.consumption.consumers)
+        elif event.f == "unsettled":
+            self.unsettled = True
+        elif event.f == "end" and self.healed is not None and self.known.consumption.consumed:
+            self._judge_all(event)
+
+    def _judge_all(self, end: Event) -> None:
+        known = self.known.consumption
+        living = {
+            known.reader_of(process, each.group)
+            for process, each in self.alive.items()
+            if known.consumers.get(process) is each
+        }
+        due: dict[str | None, list[Stored]] = {}
+        for each in (*self.stored, *self._found()):
+            if self._must_survive(each):
+                due.setdefault(each.ok.queue, []).append(each)
+        for consumed in known.consumed.values():
+            if consumed.reader in living and consumed.first is not None:
+                held = [each for each in known.assignments.values() if each.consumed is consumed]
+                for each in due.get(consumed.queue, ()):
+                    self._judge(each, consumed, held, end)
+
+    def _found(self) -> Iterator[Stored]:
+        """What was committed and lies in its queue by the master's final audit."""
+        for each in self.committed:
+            queue, offset = self.lies.get(each.ok.message, ("", 0))
+            if queue == each.ok.queue:
+                yield each._replace(ok=each.ok._replace(queue_offset=offset))
+
+    def _must_survive(self, stored: Stored) -> bool:
+        ok = stored.ok
+        settings = self.known.config.get(MASTER, {})
+        role, flush = str(settings.get("brokerRole", "ASYNC_MASTER")), str(settings.get("flushDiskType", "ASYNC_FLUSH"))
+        copies = promised_slaves(settings)
+        happened = [
+            (node, how)
+            for node, how, below in self.happened[stored.happened :]
+            if how != "expire" or (ok.hi or 0) <= below
+        ]
+        fault = contract.fault_class(happened, stored.misled, copies)
+        status = ok.status or contract.UNKNOWN
+        return contract.must(role, copies + 1, flush, bool(ok.value), status, fault) == contract.MUST_SURVIVE
+
+    def _judge(self, stored: Stored, consumed: Consumed, held: list[Assignment], end: Event) -> None:
+        ok = stored.ok
+        offset, message = ok.queue_offset, ok.message
+        wanted = self.known.consumption.tags.get(consumed.reader)
+        if wanted is not None and stored.tag not in wanted:
+            return
+        if offset is None or offset < max(consumed.first or 0, consumed.chosen):
+            return
+        if stored.delayed and self.lies.get(message) != (ok.queue, offset):
+            return
+        if message in consumed.messages:
+            self.judged += 1
+            return
+        if self.known.consumption.lost_from is not None and (
+            stored.misled or offset < stored.given.get(consumed.reader, 0) or offset in consumed.offsets
+        ):
+            return
+        where = f"{message} ({ok.status}), {ok.queue} at {offset}, never came to {consumed.reader}"
+        if self._has_passed(offset, consumed, held, end):
+            self.judged += 1
+            what = f"{where}, which has gone on behind it"
+            self.violate(end._replace(message=message), what, since=end.t - SLACK_NS)
+        elif not self._is_excused(ok, consumed, held, end):
+            self.judged += 1
+            what = f"{where}; for {STUCK_NS / MS:.0f} ms nothing has held it up"
+            self.violate(end._replace(message=message), what, since=end.t - STUCK_NS)
+
+    @staticmethod
+    def _has_passed(offset: int, consumed: Consumed, held: list[Assignment], end: Event) -> bool:
+        if not held:
+            return consumed.committed > offset
+        # What has just been pulled may be on its way to the application.
+        return any(each.position > offset and each.moved <= end.t - SLACK_NS for each in held)
+
+    def _is_excused(self, ok: Event, consumed: Consumed, held: list[Assignment], end: Event) -> bool:
+        """Whether something may still keep a group from what comes next."""
+        known, trouble = self.known.consumption, self.known.trouble
+        if self.unsettled or self.known.rolled or trouble.active or MASTER not in self.known.up:
+            return True
+        if any(trouble.is_still(node) for node in self.known.config):
+            return True
+        slaves = {each.served_by for each in held} - {MASTER, None}
+        if any(self.known.starts.get(slave or "") != 0 for slave in slaves):
+            return True
+        since = [ok.t, known.born.get(MASTER, 0), *(each.since for each in held)]
+        since += [self.refused.get(each.group, 0) for each in held]
+        for process, consumer in known.consumers.items():
+            if known.reader_of(process, consumer.group) == consumed.reader:
+                if consumer.fixed and any(refuses_reads(self.known.config.get(each, DEFAULTS)) for each in SLAVES):
+                    return True
+                since.append(consumer.since)
+                route = known.routes.get(process)
+                since += [route.since] if route is not None else []
+        since += [self.healed.t] if self.healed is not None else []
+        return end.t - max(since) <= STUCK_NS

@@ -1,0 +1,99 @@
+"""``deliver-no-phantom``: what is delivered was sent: that message, from its own queue, byte for byte.
+
+Judged for every delivery, to consumers and to plain readers. Its key must be that of a send, its queue that send's and
+the one that was pulled. Where the master's appends are seen, its record must be one that was put at that place. Every
+delivery of a message from one place must have the same bytes, and so must the record there that a store reader sees at
+a node that delivered it; body, key and tags are then the same. A message that was sent once has the same queue offset
+in all deliveries.
+
+Left out: delayed messages, which a restarted master may deliver again, see ``deliver-delayed``; clients that send again
+without saying so; a queue of a retry topic, which belongs to a group and not to its messages' senders; records of a
+batch, whose append is one piece, are judged by key and queue.
+Source: PullMessageProcessor hands out the log's own bytes.
+"""
+
+from pairproof.harness.content import told, waits_first
+from pairproof.harness.kinds.client import SENDS, Deliver, Invoke
+from pairproof.harness.rocketmq.kinds.log import Append, Record
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.delivery.sent_back import RETRY
+
+
+class DeliverNoPhantom(Law):
+    id = "deliver-no-phantom"
+    promise = "No message is delivered that was not sent, or with another body, key, tag or queue than its send's."
+    source = "PullMessageProcessor: a pull's answer is the log's own bytes"
+    needs = frozenset({"invoke", "deliver"})
+
+    def begin(self) -> None:
+        self.sent: dict[str | None, str | None] = {}
+        """Messages, and the queues that they were sent to."""
+        self.pulled: dict[int | None, str | None] = {}
+        """Pulls, and their queues."""
+        self.puts: dict[int | None, list[tuple[int | None, int | None, str | None]]] = {}
+        """What was ever put at a place in a log: its end, digest and key."""
+        self.digests: dict[tuple[str | None, int | None], int] = {}
+        """What was delivered: message and place, and the bytes' digest."""
+        self.givers: set[tuple[str | None, str | None, int | None]] = set()
+        """Who delivered what: node, message and place."""
+        self.offsets: dict[str | None, int | None] = {}
+        """Under which queue offset messages were first delivered."""
+        self.repeated: set[str | None] = set()
+        """Messages that may be stored more than once, and after a crash at the same place and at another time."""
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.f in SENDS:
+            if event.message in self.sent or waits_first(event) or event.f == "produce":
+                self.repeated.add(event.message)
+            # A negative number leaves the choice to the broker.
+            is_chosen = (event.queue or "").rpartition("/")[2].startswith("-")
+            self.sent[event.message] = None if is_chosen else event.queue
+        elif event.f == "pull":
+            self.pulled[event.op] = event.queue
+
+    def on_append(self, event: Append) -> None:
+        if event.f == "put":
+            self.puts.setdefault(event.lo, []).append((event.hi, event.digest, event.message))
+
+    def on_deliver(self, event: Deliver) -> None:
+        self.judged += 1
+        message, digest = event.message, event.digest
+        if message not in self.sent:
+            what = f"{message}, which nobody sent" if message is not None else "a message without a key"
+            self.violate(event, f"{event.node} delivered {what}")
+            return
+        pulled = self.pulled.get(event.op)
+        if pulled is not None and event.queue != pulled:
+            self.violate(event, f"{event.node} delivered {message} of {event.queue} to a pull from {pulled}")
+            return
+        queue = self.sent[message]
+        if not event.queue.startswith(RETRY):
+            if queue is not None and event.queue != queue:
+                self.violate(event, f"{event.node} delivered {message} from {event.queue}; it was sent to {queue}")
+                return
+            self._judge_place(event)
+        if digest is None:
+            return
+        is_back = event.queue.startswith(RETRY)
+        self.givers.add((event.node, message, event.lo))
+        # What is sent back once more may come to lie where a copy was lost.
+        known = digest if is_back else self.digests.setdefault((message, event.lo), digest)
+        puts = self.puts.get(event.lo)
+        if puts is not None and (event.hi, digest, message) not in puts and any(put[1] is not None for put in puts):
+            self.violate(event, f"{event.node} delivered {message} otherwise than it was put at {event.lo}")
+        elif known != digest and message not in self.repeated:
+            self.violate(event, f"{event.node} delivered {message} with other bytes than were delivered before")
+
+    def _judge_place(self, event: Deliver) -> None:
+        first = self.offsets.setdefault(event.message, event.queue_offset)
+        if first != event.queue_offset and event.message not in self.repeated:
+            where = f"{event.message} at {event.queue_offset} of {event.queue}"
+            self.violate(event, f"{event.node} delivered {where}; it was sent once, and was at {first} before")
+
+    def on_record(self, event: Record) -> None:
+        """A node's log may be spliced from two masters' records after a promotion: only who delivered it is judged."""
+        if event.digest is None or (event.node, event.message, event.lo) not in self.givers:
+            return
+        known = self.digests.get((event.message, event.lo), event.digest)
+        if known != event.digest and event.message not in self.repeated and "times" not in told(event.detail):
+            self.violate(event, f"{event.message} was delivered with other bytes than {event.node} has at {event.lo}")

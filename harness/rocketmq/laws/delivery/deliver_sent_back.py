@@ -1,0 +1,130 @@
+"""``deliver-sent-back``: what a consumer sent back comes again to its group, after its delay and in time.
+
+Each delivery from a retry topic is of a message that was sent back so often, and not before the delay of its level has
+passed since then. And what the master took comes again within its delay and 60 s, if a member lives all the time.
+
+That is judged at the trial's end, where nothing happened to any node or link in the 150 s before that time. Left out:
+members whose user fixed a slave to read from; slaves that do not converge; what was ready when a slave moved its group
+on, since its queue begins later than the master's; times, where the master's clock was set; everything after the master
+lost a part of its log.
+Source: AbstractSendMessageProcessor.consumerSendMsgBack, DefaultMQPushConsumerImpl.copySubscription.
+"""
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Consumer, Deliver, Ok
+from pairproof.harness.kinds.machine import Clock, Fault, Mark, Pause, Resume
+from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.rocketmq.kinds.groups import Back
+from pairproof.harness.rocketmq.laws.delivery.sent_back import RETRY, Asked, SentBack
+from pairproof.harness.rocketmq.places import MASTER
+
+COMES_NS = 60_000 * MS
+"""A group shares its queues out every 20 s, a consumer asks for a route every 30 s."""
+MOVED = "PULL_OFFSET_MOVED"
+AFTER_NS = 150_000 * MS
+"""A lost member is missed after 120 s."""
+
+Again = tuple[str | None, str | None, int]
+"""A group, a message, and how often it was sent back."""
+
+
+class DeliverSentBack(SentBack):
+    id = "deliver-sent-back"
+    promise = "A message that a consumer sent back comes again to its group, after its delay and in time."
+    source = "AbstractSendMessageProcessor.consumerSendMsgBack; a consumer's own subscription of its retry topic"
+    needs = frozenset({"config", "back", "start", "deliver", "consumer", "mark"})
+    timed = True
+
+    def begin(self) -> None:
+        super().begin()
+        self.came: dict[Again, int] = {}
+        """When it came again first, ns."""
+        self.to_come: dict[Again, list[Asked]] = {}
+        """What was asked for, by what it is when it comes again."""
+        self.members: dict[int, Consumer] = {}
+        self.disturbed = 0
+        """When something happened to the world last, ns."""
+        self.was_set = self.unsettled = False
+        self.moved: dict[str | None, int] = {}
+        """By group, when a slave moved it on in a retry topic last, ns."""
+
+    def on_ok(self, event: Ok) -> None:
+        if event.status == MOVED and event.node != MASTER and (event.queue or "").startswith(RETRY):
+            self.moved[event.group] = event.t
+
+    def on_consumer(self, event: Consumer) -> None:
+        if event.status == "on":
+            self.members[event.process] = event
+        else:
+            self.members.pop(event.process, None)
+
+    def on_back(self, event: Back) -> None:
+        super().on_back(event)
+        if event.f == "asked":
+            asked = self.asked[event.op]
+            self.to_come.setdefault(_again(asked), []).append(asked)
+
+    def on_deliver(self, event: Deliver) -> None:
+        if event.group is None or not event.queue.startswith(RETRY) or self.excused:
+            return
+        again = (event.group, event.message, event.times or 0)
+        self.came.setdefault(again, event.t)
+        asked = [back for back in self.to_come.get(again, ()) if self.level_of(back, back.times)]
+        self.judged += 1
+        what = f"{event.message} came to {event.group} from {event.queue}, sent back {again[2]} times"
+        if not asked:
+            self.violate(event, f"{what}; nobody sent it back so often", since=None)
+            return
+        early = min(each.event.t + self.delay_ns(self.level_of(each, each.times)) for each in asked)
+        # The broker counts from the millisecond in which it stored the message.
+        if early - event.t > MS and not self.was_set:
+            self.violate(event, f"{what}, {(early - event.t) / MS:.0f} ms before its delay has passed", since=None)
+
+    def on_mark(self, event: Mark) -> None:
+        self.unsettled |= event.f == "unsettled"
+        known = self.known
+        if event.f != "end" or self.excused or self.unsettled or known.trouble.active or MASTER not in known.up:
+            return
+        for op, since in self.taken.items():
+            back = self.asked[op]
+            level = self.level_of(back, back.times)
+            is_skipped = self.moved.get(back.event.group, -1) >= since + self.delay_ns(level)
+            if level and _again(back) not in self.came and not is_skipped:
+                self._judge_absent(event, back, max(since + self.delay_ns(level) + COMES_NS, self.disturbed + AFTER_NS))
+
+    def _judge_absent(self, end: Event, back: Asked, due: int) -> None:
+        group, message, times = _again(back)
+        group_of = [each for each in self.members.values() if each.group == group]
+        lives = any(not each.broker and each.t < due - COMES_NS for each in group_of)
+        if lives and due < end.t and not self.was_set:
+            self.judged += 1
+            text = f"{message} never came to {group} for time {times}; the master took it back"
+            self.violate(end._replace(message=message), text, since=due - COMES_NS)
+
+    # What disturbs the world.
+
+    def on_fault(self, event: Fault) -> None:
+        self.disturbed = event.t
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        super().on_crash(event)
+        self.disturbed = event.t
+
+    on_stop = on_crash
+
+    def on_start(self, event: Start) -> None:
+        super().on_start(event)
+        self.disturbed = event.t
+
+    def on_pause(self, event: Pause | Resume) -> None:
+        self.disturbed = event.t
+
+    on_resume = on_pause
+
+    def on_clock(self, event: Clock) -> None:
+        self.was_set = True
+
+
+def _again(back: Asked) -> Again:
+    """What it is when it comes again."""
+    return back.event.group, back.event.message, back.times + 1

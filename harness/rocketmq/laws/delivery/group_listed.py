@@ -1,0 +1,250 @@
+"""``group-listed``: a broker names a group's members as they are, whenever one asks, and tells each of them at once
+when one comes or goes.
+
+A member is *sure* at a broker once that has answered its heartbeat, and was not started meanwhile: until its goodbye,
+or its end, or until a call of its fails there. Then
+
+- whoever asks for the group's members gets all sure ones, for 120 s after their heartbeats; and none that never sent
+  one, that has said goodbye, or whose process ended more than a second ago;
+- when a member becomes sure, or says goodbye, or its process ends, the broker has a second to tell all sure members
+  that have sent a heartbeat in the last 120 s.
+
+Judged only where no fault has touched the broker, and the clients' way to it, since the heartbeat; that somebody is
+gone only if that is so since the member's first heartbeat there. Left out: brokers whose clock was set; who is told of
+a change that may not be one. Other than most laws this one hears of another broker name's master, too.
+Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import NamedTuple
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Consumer, Fail, Info
+from pairproof.harness.kinds.machine import Clock, Mark
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.groups import Ask, Back
+from pairproof.harness.rocketmq.law import Law
+
+LIVES_NS = 120_000 * MS
+"""CHANNEL_EXPIRED_TIMEOUT."""
+AT_ONCE_NS = 1_000 * MS
+NOBODY = "SYSTEM_ERROR"
+"""The answer of a broker that knows no member."""
+BROKEN = frozenset({"timeout", "disconnected", "refused"})
+
+Place = tuple[str, str]
+"""A broker and a group."""
+
+
+class Member(NamedTuple):
+    """A sure member: its client id, when it asked for its last heartbeat, and since when it has been sure, ns."""
+
+    client: str
+    since: int
+    sure: int
+
+
+class Word(NamedTuple):
+    """That the group has changed, which a member must be told."""
+
+    node: str
+    process: int
+    since: int
+    """When what changed it began, ns."""
+    until: int
+    calm: int
+    """Since when nothing may have touched the broker and the ways to it, ns."""
+    what: str
+
+
+class GroupListed(Law):
+    id = "group-listed"
+    promise = (
+        "A broker names exactly the members that a group has, and tells each of them at once when one comes or goes."
+    )
+    source = "ConsumerManager; DefaultConsumerIdsChangeListener; ConsumerManageProcessor.getConsumerListByGroup"
+    needs = frozenset({"ask", "consumer", "fault", "crash"})
+    deaf_to = frozenset()
+    timed = True
+
+    def begin(self) -> None:
+        self.asked: dict[tuple[int, int], tuple[int, int]] = {}
+        """When calls under way began, ns, and in which of the broker's lives, by process and number."""
+        self.lives: Counter[str] = Counter()
+        self.sure: dict[Place, dict[int, Member]] = {}
+        """By process."""
+        self.first: dict[Place, dict[str, int]] = {}
+        """By client id: when it asked for its first heartbeat there, ns."""
+        self.listed: set[tuple[str, str, str]] = set()
+        """Broker, group and client id of all that ever sent a heartbeat there."""
+        self.dropped: dict[int, tuple[int, list[tuple[Place, Member]]]] = {}
+        """By process: who ceased to be sure at this moment, ns."""
+        self.fresh: set[tuple[Place, int]] = set()
+        """Processes whose first heartbeat is on its way to a broker that does not know them."""
+        self.leaving: set[tuple[Place, int]] = set()
+        """Processes that say goodbye, until they are answered: nobody knows whether they are members meanwhile."""
+        self.gone: dict[Place, dict[str, int]] = {}
+        """By client id: since when nobody with that id is there, ns."""
+        self.words: list[Word] = []
+        self.told: dict[tuple[str, int], int] = {}
+        """When a broker last told a process that its group has changed, ns."""
+        self.left_out: set[str] = set()
+
+    def on_clock(self, event: Clock) -> None:
+        self.left_out.add(event.node)
+
+    def on_crash(self, event: Crash | Start | Stop | Wipe) -> None:
+        """A broker forgets all members with its process."""
+        self._look(event)
+        self.lives[event.node] += 1
+        for table in (self.sure, self.first, self.gone):
+            for place in [place for place in table if place[0] == event.node]:
+                del table[place]
+        self.words = [word for word in self.words if word.node != event.node]
+
+    on_start = on_stop = on_wipe = on_crash
+
+    def on_fail(self, event: Fail | Info) -> None:
+        """Perhaps its connection has ended."""
+        if event.group is not None and event.status in BROKEN:
+            self._unsure(event.node, event.group, event.process, event.t)
+
+    on_info = on_fail
+
+    def on_back(self, event: Back) -> None:
+        """A message sent back is a call, too."""
+        if event.status in BROKEN:
+            self._unsure(event.node, event.group, event.process, event.t)
+
+    def on_mark(self, event: Mark) -> None:
+        self._look(event)
+
+    def end(self, last: Event) -> None:
+        self._look(last)
+
+    def on_consumer(self, event: Consumer) -> None:
+        self._look(event)
+        if event.status == "on":
+            return
+        self.words = [word for word in self.words if word.process != event.process]
+        # A process that ends closes its connections first.
+        dropped, found = self.dropped.pop(event.process, (-1, []))
+        found = found if event.t - dropped <= self.known.instant_ns else []
+        for place, members in self.sure.items():
+            member = members.pop(event.process, None)
+            if member is not None:
+                found.append((place, member))
+        if event.status == "lost":
+            for place, member in found:
+                self._leaves(place, member, event.t, event.t, "ended")
+
+    def on_ask(self, event: Ask) -> None:
+        self._look(event)
+        if event.group is None or event.node in self.left_out:
+            return
+        call = event.process, event.op
+        place = event.node, event.group
+        if event.status == "told":
+            self.told[event.node, event.process] = event.t
+            self.judged += self._drop_words(event)
+        elif event.status == "asked":
+            self.asked[call] = event.t, self.lives[event.node]
+            if event.f == "beat":
+                self.listed.add((*place, event.client))
+                if event.client not in self.first.get(place, {}) or event.client in self.gone.get(place, {}):
+                    self.fresh.add((place, event.process))
+                self.first.setdefault(place, {}).setdefault(event.client, event.t)
+                self.gone.get(place, {}).pop(event.client, None)
+            elif event.f == "goodbye":
+                self.leaving.add((place, event.process))
+                self._drop_words(event)
+        elif call in self.asked:
+            since, life = self.asked.pop(call)
+            self._ended(event, place, since, life == self.lives[event.node])
+
+    def _ended(self, event: Ask, place: Place, since: int, is_the_same: bool) -> None:
+        """``is_the_same``: the broker's process is the one that was asked."""
+        if event.f == "beat":
+            # It may have been on its way while the broker was started.
+            self.first.setdefault(place, {}).setdefault(event.client, since)
+        if event.f == "goodbye":
+            self.leaving.discard((place, event.process))
+        if event.f == "members" and event.status in ("answered", NOBODY):
+            self._judge(event, place, since)
+        elif event.f == "beat" and event.status == "answered" and not is_the_same:
+            # Perhaps the earlier one had it: the answer was on its way.
+            self.fresh.discard((place, event.process))
+        elif event.f == "beat" and event.status == "answered":
+            members = self.sure.setdefault(place, {})
+            if (place, event.process) in self.fresh:
+                self.fresh.discard((place, event.process))
+                self._tell(place, since, event.t, f"{event.client} came", since)
+            before = members.get(event.process)
+            members[event.process] = Member(event.client, since, event.t if before is None else before.sure)
+        elif event.f == "goodbye" and event.status == "answered":
+            member = self.sure.get(place, {}).pop(event.process, None)
+            if member is not None:
+                self._leaves(place, member, since, event.t, "said goodbye")
+        elif event.status in BROKEN:
+            self._unsure(*place, event.process, event.t)
+
+    def _drop_words(self, event: Ask) -> int:
+        """This client need not be told of anything more by this broker; of how much it had to be."""
+        before = len(self.words)
+        self.words = [word for word in self.words if (word.node, word.process) != (event.node, event.process)]
+        return before - len(self.words)
+
+    def _unsure(self, node: str, group: str, process: int, now: int) -> None:
+        member = self.sure.get((node, group), {}).pop(process, None)
+        self.fresh.discard(((node, group), process))
+        if member is not None:
+            at, before = self.dropped.get(process, (now, []))
+            self.dropped[process] = now, [*(before if at == now else ()), ((node, group), member)]
+        self.words = [word for word in self.words if (word.node, word.process) != (node, process)]
+
+    def _leaves(self, place: Place, member: Member, since: int, now: int, how: str) -> None:
+        client = member.client
+        first = self.first.get(place, {}).get(client)
+        twice = any(each.client == client for each in self.sure.get(place, {}).values())
+        if first is not None and not twice and self._is_calm(place[0], first):
+            self.gone.setdefault(place, {})[client] = now
+        self._tell(place, since, now, f"{client} {how}", member.since)
+
+    def _tell(self, place: Place, since: int, now: int, what: str, calm: int) -> None:
+        for process, member in self.sure.get(place, {}).items():
+            # A member may hear of it before the client that caused it has its answer; one that is silent is forgotten.
+            if self.told.get((place[0], process), -1) < since and now - member.since < LIVES_NS:
+                until = now + AT_ONCE_NS + self.known.healthy_ns
+                self.words.append(Word(place[0], process, since, until, min(calm, member.since), what))
+
+    def _is_calm(self, node: str, since: int) -> bool:
+        return all(self.known.trouble.is_quiet(each, since) for each in (node, f"client-{node}"))
+
+    def _judge(self, event: Ask, place: Place, since: int) -> None:
+        """``since``: when the members were asked for."""
+        named = set(json.loads(event.detail or "[]")) if event.status == "answered" else set()
+        sure = [each for process, each in self.sure.get(place, {}).items() if (place, process) not in self.leaving]
+        calm = [each for each in sure if self._is_calm(event.node, each.since)]
+        # Two clients' questions may overtake each other: who was sure before the other asked is in the answer.
+        lacking = {each.client for each in calm if each.sure <= since and event.t - each.since < LIVES_NS} - named
+        latest = since - AT_ONCE_NS - self.known.healthy_ns
+        gone = {client for client, t in self.gone.get(place, {}).items() if client in named and t < latest}
+        gone = gone if self._is_calm(event.node, latest) else set()
+        strangers = {client for client in named if (*place, client) not in self.listed}
+        self.judged += bool(calm) or bool(self.gone.get(place))
+        for clients, how in ((lacking, "leaves out"), (gone, "still names"), (strangers, "makes up")):
+            if clients:
+                text = f"{event.node} {how} {', '.join(sorted(clients))}, asked for the members of {event.group}"
+                self.violate(event, text, since=since)
+
+    def _look(self, event: Event) -> None:
+        """Words that are overdue."""
+        for word in [word for word in self.words if word.until < event.t]:
+            self.words.remove(word)
+            if self._is_calm(word.node, word.calm):
+                self.judged += 1
+                text = f"{word.node} has not told client {word.process} for a second that {word.what}"
+                self.violate(event, text, since=word.since)

@@ -1,0 +1,73 @@
+"""``transact-committed``: a half message that was committed is in its queue, as often as the master took a commit.
+
+Judged at the master's final audit. For each commit that the master answered as done its log has the message once more,
+and it has none that no commit asked for. Each lies in the queue that the half message was sent to, is marked as
+committed (sysFlag), and says where its half message is (prepared offset).
+
+Left out: body, tags and flag, see ``stored-as-sent``; who gets it, see ``deliver-no-loss``; copies that consumers sent
+back; everything after the master lost a part of its log. A commit that was answered while the master went down may
+not have been taken. Source: EndTransactionProcessor.endMessageTransaction.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from pairproof.harness.content import told
+from pairproof.harness.rocketmq.kinds.log import Audit, Record
+from pairproof.harness.rocketmq.laws.delivery.transacted import COMMIT, HALF, Transacted
+from pairproof.harness.rocketmq.places import MASTER
+
+
+class TransactCommitted(Transacted):
+    id = "transact-committed"
+    promise = (
+        "A committed half message is in its queue as often as a commit was taken, marked as committed, with the place "
+        "of its half."
+    )
+    source = "EndTransactionProcessor.endMessageTransaction"
+    needs = frozenset({"invoke", "decide", "start", "record", "audit"})
+
+    def begin(self) -> None:
+        super().begin()
+        self.found: dict[str | None, list[Record]] = defaultdict(list)
+        """What the master's log has of half messages outside of their topic, by message."""
+
+    def on_record(self, event: Record) -> None:
+        if event.node != MASTER or event.message not in self.halves or (event.queue or "").startswith(HALF):
+            return
+        if "times" not in told(event.detail):
+            self.found[event.message].append(event)
+
+    def on_audit(self, event: Audit) -> None:
+        if event.node != MASTER:
+            return
+        found, self.found = self.found, defaultdict(list)
+        if event.f != "final" or self.excused or event.whole_to not in (None, event.hi) or not event.hi:
+            return
+        for message in self.halves:
+            commits = self.commits(message)
+            if commits:
+                taken = sum(each.event.op in self.taken for each in commits)
+                self._judge(message, len(commits), taken, found.get(message, []), event)
+
+    def _judge(self, message: str | None, asked: int, taken: int, found: list[Record], end: Audit) -> None:
+        self.judged += 1
+        if len(found) < taken:
+            self._say(end, message, f"{message} was committed {taken} times and is stored {len(found)} times")
+        elif len(found) > asked:
+            self._say(found[-1], message, f"{message} is stored {len(found)} times; {asked} commits asked for that")
+        places = {each.at for each in self.asked.values() if each.event.message == message and each.says == COMMIT}
+        queue = self.halves[message].queue
+        for record in found:
+            held, what = told(record.detail), f"{message}, committed at {record.lo},"
+            if record.queue != queue:
+                self._say(record, message, f"{what} is in {record.queue}; its half was sent to {queue}")
+            elif held.get("type") != COMMIT:
+                self._say(record, message, f"{what} is marked as {held.get('type', 'of no transaction')}")
+            elif held.get("prepared") not in places:
+                at = " or ".join(map(str, sorted(places)))
+                self._say(record, message, f"{what} says that its half is at {held.get('prepared', 0)}; it is at {at}")
+
+    def _say(self, event: Record | Audit, message: str | None, text: str) -> None:
+        self.violate(event._replace(message=message), text, since=None)

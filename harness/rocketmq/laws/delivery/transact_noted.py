@@ -1,0 +1,76 @@
+"""``transact-noted``: each end of a transaction that the master took is noted in the topic for that.
+
+Judged at the master's final audit. RMQ_SYS_TRANS_OP_HALF_TOPIC has a message for each commit and each rollback that the
+master answered as done: tagged ``d``, its body the half message's queue offset, in digits. Without it a broker would
+ask the producer about a transaction that has ended, and with another offset about none of a pending one.
+
+Left out: notes of commits that were taken while the disk was full, since the commit itself counts; versions from 5.0
+on, which gather offsets and note several at once; everything after the master lost a part of its log.
+Source: TransactionalMessageBridge.putOpMessage, TransactionalMessageServiceImpl.deletePrepareMessage.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pairproof.harness.content import told
+from pairproof.harness.history import digest
+from pairproof.harness.kinds.machine import Fault
+from pairproof.harness.rocketmq.kinds.log import Audit, Record
+from pairproof.harness.rocketmq.laws.delivery.transacted import Transacted
+from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.rocketmq.settings import version
+
+NOTES = "RMQ_SYS_TRANS_OP_HALF_TOPIC/"
+TAG = "d"
+GATHERS = (5,)
+"""The first version that notes several ends at once."""
+
+
+class TransactNoted(Transacted):
+    id = "transact-noted"
+    promise = "Each commit and rollback that the master took is noted, with the queue offset of its half message."
+    source = "TransactionalMessageBridge.putOpMessage"
+    needs = frozenset({"config", "decide", "start", "record", "audit"})
+
+    def begin(self) -> None:
+        super().begin()
+        self.found: list[Record] = []
+        self.was_full = False
+
+    def on_fault(self, event: Fault) -> None:
+        self.was_full |= event.f == "disk_full"
+
+    def on_record(self, event: Record) -> None:
+        if event.node == MASTER and (event.queue or "").startswith(NOTES):
+            self.found.append(event)
+
+    def on_audit(self, event: Audit) -> None:
+        if event.node != MASTER:
+            return
+        notes, self.found = self.found, []
+        whole = event.whole_to in (None, event.hi) and event.hi
+        if event.f != "final" or self.excused or not whole or not (self.asked or notes) or self._gathers():
+            return
+        self.judged += 1
+        asked = Counter(each.event.queue_offset for each in self.asked.values())
+        taken = Counter(self.asked[op].event.queue_offset for op in self.taken)
+        offsets = {digest(str(offset).encode()): offset for offset in asked}
+        noted: Counter[int] = Counter()
+        for note in notes:
+            held = told(note.detail)
+            offset = offsets.get(held.get("body", 0))
+            if offset is None or held.get("tags") != TAG:
+                tag = f", tagged {held.get('tags')}" if held.get("tags") != TAG else ""
+                self.violate(note, f"the note at {note.lo} is of no half message that was ended{tag}", since=None)
+            else:
+                noted[offset] += 1
+        for offset, most in asked.items():
+            least = 0 if self.was_full else taken[offset]
+            if not least <= noted[offset] <= most:
+                ends = f"{taken[offset]} of {most} ends were taken"
+                text = f"half message {offset} is noted {noted[offset]} times as ended; {ends}"
+                self.violate(event, text, since=None)
+
+    def _gathers(self) -> bool:
+        return version(self.known.config.get(MASTER, {})) >= GATHERS

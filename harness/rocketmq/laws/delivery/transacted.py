@@ -1,0 +1,53 @@
+"""What laws share that judge transactions: which half messages were sent, and who asked to end them how.
+
+An END_TRANSACTION names its half message by where the record begins, see ``placed``.
+"""
+
+from typing import NamedTuple
+
+from pairproof.harness.content import told
+from pairproof.harness.kinds.client import SENDS, Invoke
+from pairproof.harness.rocketmq.kinds.transactions import Decide
+from pairproof.harness.rocketmq.laws.delivery.placed import Placed
+
+HALF = "RMQ_SYS_TRANS_HALF_TOPIC/"
+COMMIT = "commit"
+
+
+class Asked(NamedTuple):
+    """An end that was asked for."""
+
+    event: Decide
+    says: str
+    at: int
+    """Where the half message's record begins."""
+    life: int
+    """Of the master's, by how often that went down."""
+
+
+class Transacted(Placed):
+    """Bounded by the transactions of one trial."""
+
+    def begin(self) -> None:
+        super().begin()
+        self.halves: dict[str | None, Invoke] = {}
+        """By message."""
+        self.asked: dict[int, Asked] = {}
+        """By operation."""
+        self.taken: set[int] = set()
+        """Operations that the master answered in the life in which they were asked for."""
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.f in SENDS and told(event.detail).get("half"):
+            self.halves[event.message] = event
+
+    def on_decide(self, event: Decide) -> None:
+        if event.f == "asked":
+            said = told(event.detail)
+            self.asked[event.op] = Asked(event, str(said.get("says")), int(said.get("at", -1)), self.life)
+        elif event.f == "ok" and event.op in self.asked and self.asked[event.op].life == self.life:
+            self.taken.add(event.op)
+
+    def commits(self, message: str | None) -> list[Asked]:
+        """All that were asked for this half message, whatever came of them."""
+        return [each for each in self.asked.values() if each.event.message == message and each.says == COMMIT]

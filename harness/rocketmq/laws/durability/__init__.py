@@ -1,0 +1,1 @@
+"""Laws about what may be lost; one file per law."""

@@ -1,0 +1,190 @@
+"""``contract``: who vanished is who the durability contract allows to vanish.
+
+At the final audits every send is looked up in the records of all stores and judged by
+:mod:`pairproof.harness.rocketmq.contract` for its role, in-sync replicas, flush type, answer and what happened to the
+stores since. A record of a message that nobody sent is a violation too, save what RocketMQ stores for itself when an
+offset moves, and on slaves in class rollback (see ``known``), where a record may begin in one log and end in another.
+``notes`` count what was ``required`` (to survive, or not to exist), the ``permitted_losses``, and what
+was ``stronger`` than promised: it might have vanished and did not.
+
+An answer that rests on the word of peers that are no slaves (``ack-replicated``) promises a copy on the master only.
+
+Left out: how often a message is stored, and losses on the slave alone. Source: the design of master/slave replication
+as RocketMQ's users rely on it.
+"""
+
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok, Try
+from pairproof.harness.kinds.node import Config, Crash, Wipe
+from pairproof.harness.rocketmq import contract
+from pairproof.harness.rocketmq.kinds.log import Append, Audit, Expire, Record
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.acks.ack_refused_is_absent import leaves_open
+from pairproof.harness.rocketmq.places import MASTER, SLAVES
+from pairproof.harness.rocketmq.settings import promised_slaves
+
+OWN_EVENTS = "OFFSET_MOVED_EVENT/"
+"""Where RocketMQ stores messages of its own, with the name of a group for a key (PullMessageProcessor)."""
+
+
+class Sent:
+    """One message's story."""
+
+    __slots__ = ("copied", "crashes_before", "expired_on", "hi", "misled", "status", "tries", "waits")
+
+    def __init__(self, waits: bool, crashes_before: int) -> None:
+        self.waits = waits
+        self.tries = 0
+        """How many its producer has made, where it says so."""
+        self.crashes_before = crashes_before
+        self.status = contract.UNKNOWN
+        self.misled = False
+        self.copied = True
+        """Whether as many slaves as its answer needs may be held to it."""
+        self.hi: int | None = None
+        self.expired_on: list[tuple[int, str]] = []
+        """Nodes whose retention deleted it, and what had happened before, as :attr:`crashes_before`."""
+
+
+class Contract(Law):
+    id = "contract"
+    promise = (
+        "Only messages that the durability contract allows to be lost are lost; no message exists that was refused or "
+        "not sent."
+    )
+    source = "docs/contract.md; RocketMQ's deployment modes as its users know them"
+    needs = frozenset({"config", "invoke", "ok", "crash", "record", "audit"})
+
+    def begin(self) -> None:
+        self.sent: dict[str | None, Sent] = {}
+        self.crashes: list[tuple[str, str]] = []
+        self.records: dict[str | None, dict[str | None, Event]] = {}
+        """Per node: the records of its last audit that listed any."""
+        self.final: dict[str | None, Event] = {}
+        self.slaves = 0
+        """How many there are."""
+
+    def on_config(self, event: Config) -> None:
+        self.slaves += event.node in SLAVES
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.f in SENDS:
+            self.sent[event.message] = Sent(bool(event.waits), len(self.crashes))
+
+    def on_try(self, event: Try) -> None:
+        """A producer that tries again: of several copies nobody knows which one the answer is about."""
+        if event.f == "began" and event.message in self.sent:
+            self.sent[event.message].tries += 1
+
+    def on_append(self, event: Append) -> None:
+        """It is stored: what happened before cannot hurt it.
+
+        No answer speaks of copies that follow: of one that is due, or that a group has sent back.
+        """
+        sent = self.sent.get(event.message) if event.message is not None else None
+        if sent is not None and (sent.hi is None or event.node != MASTER):
+            sent.crashes_before = len(self.crashes)
+            if event.node == MASTER:
+                sent.hi = event.hi
+
+    def on_ok(self, event: Ok) -> None:
+        sent = self.sent.get(event.message)
+        if sent is not None and event.f in SENDS and sent.tries <= 1 and event.status in contract.STORED:
+            sent.status = event.status or contract.UNKNOWN
+            sent.misled = bool(self.known.rolled)
+            sent.copied = not self.known.rests_on_strangers(event)
+            sent.hi = event.hi if sent.hi is None else sent.hi
+
+    def on_fail(self, event: Fail) -> None:
+        sent = self.sent.get(event.message)
+        if sent is not None and event.f in SENDS and not leaves_open(event):
+            sent.status = contract.REFUSED
+
+    def on_crash(self, event: Crash) -> None:
+        how = "lied" if event.status == "lied" else event.f or "machine"
+        self.crashes.append((event.node, how))
+
+    def on_wipe(self, event: Wipe) -> None:
+        """A store is gone, or is an older one, or, on the master, that of a slave which takes its place."""
+        promoted = event.node == MASTER and event.detail is not None
+        self.crashes.append((event.node, f"{contract.PROMOTED}{event.detail}" if promoted else "wipe"))
+
+    def on_expire(self, event: Expire) -> None:
+        for sent in self.sent.values():
+            if sent.hi is not None and sent.hi <= event.new_start:
+                sent.expired_on.append((len(self.crashes), event.node))
+
+    def on_record(self, event: Record) -> None:
+        found = self.records.get(event.node)
+        if found is None or next(iter(found.values())).op != event.audit:
+            found = self.records[event.node] = {}
+        found[event.message] = event
+
+    def on_audit(self, event: Audit) -> None:
+        if event.f == "final":
+            self.final[event.node] = event
+
+    def end(self, last: Event) -> None:
+        if MASTER not in self.final:
+            return
+        held = {node: self._found(node) for node in self.final}
+        self.notes = {"required": 0, "permitted_losses": 0, "stronger": 0}
+        pushes = self.known.config.get(MASTER, {}).get("haPushes")
+        if pushes is not None:
+            # Where only flushed bytes are pushed no power loss leads there.
+            self.notes |= {f"trials_pushing_{pushes}": 1, f"rollbacks_pushing_{pushes}": self.known.rollbacks}
+        for node, records in held.items():
+            if node in self.known.rolled:
+                continue
+            for message, record in records.items():
+                is_own = (record.queue or "").startswith(OWN_EVENTS)
+                if message is not None and message not in self.sent and not is_own:
+                    self.violate(record, f"{record.node} holds {message}, which nobody sent")
+        settings = self.known.config.get(MASTER, {})
+        role, flush = str(settings.get("brokerRole", "ASYNC_MASTER")), str(settings.get("flushDiskType", "ASYNC_FLUSH"))
+        asked = (role, promised_slaves(settings), flush)
+        for message, sent in self.sent.items():
+            self._judge(message, sent, held, *asked)
+
+    def _found(self, node: str | None) -> dict[str | None, Event]:
+        found = self.records.get(node, {})
+        return found if found and next(iter(found.values())).op == self.final[node].op else {}
+
+    def _judge(
+        self,
+        message: str | None,
+        sent: Sent,
+        held: dict[str | None, dict[str | None, Event]],
+        role: str,
+        copies: int,
+        flush: str,
+    ) -> None:
+        self.judged += 1
+        happened = self.crashes[sent.crashes_before :]
+        for at, node in reversed(sent.expired_on):
+            happened.insert(max(0, at - sent.crashes_before), (node, "expire"))
+        if not sent.copied:
+            copies = 0
+        fault = contract.fault_class(happened, sent.misled, copies, copies == self.slaves)
+        must = contract.must(role, copies + 1, flush, sent.waits, sent.status, fault)
+        on_master = message in held[MASTER]
+        anywhere = on_master or any(message in records for records in held.values())
+        if must == contract.MAY_VANISH:
+            if sent.status != contract.UNKNOWN:
+                self.notes["stronger" if anywhere else "permitted_losses"] += 1
+            return
+        self.notes["required"] += 1
+        where = self.final[MASTER]._replace(message=message)
+        if must == contract.MUST_NOT_EXIST:
+            if anywhere:
+                self.violate(where, f"{message} was refused, and is stored all the same")
+        elif must == contract.MUST_SURVIVE:
+            if not on_master:
+                self.violate(where, f"{message} ({sent.status}) is gone from the master; {_unfit(fault)}")
+        elif not anywhere and len(held) > 1:
+            self.violate(where, f"{message} ({sent.status}) is on no broker; {_unfit(fault)}")
+
+
+def _unfit(fault: str) -> str:
+    """That a failure class excuses no loss, and what that class is."""
+    return f"{fault} must not take it: {contract.FAULTS[fault].partition(';')[0]}"

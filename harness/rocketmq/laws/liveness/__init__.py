@@ -1,0 +1,1 @@
+"""Laws about what must happen in time; one file per law."""

@@ -1,0 +1,71 @@
+"""``live-newcomers``: a port for clients that idle strangers crowd is open for a client that comes now.
+
+The fault that brings the crowd also brings newcomers, each with one question, and says at its end how many were
+answered and how many were thrown out or not let in. Not one of the latter, if nothing else happened to the node
+meanwhile than more of the same fault, and no second crowd came to one of its ports.
+
+A second crowd takes every place at once, since all ports of a broker share them: a newcomer whose question is still on
+its way has then asked nothing, as all of them, and is among those that make room. No server can tell them apart.
+
+Left out: what is answered; newcomers that still wait when the crowd goes. Source: NettyRemotingServer has no limit on
+connections; the reference has, see docs/decisions/0010.
+"""
+
+import json
+
+from pairproof.harness.content import told
+from pairproof.harness.kinds.machine import Fault, Pause
+from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.rocketmq.law import Law
+
+CROWD = "crowd"
+ANSWERED, REFUSED = "newcomers_answered", "newcomers_refused"
+
+
+class LiveNewcomers(Law):
+    id = "live-newcomers"
+    promise = "While a crowd of idle strangers holds connections to a port for clients, a new client is answered."
+    source = "NettyRemotingServer, which refuses nobody"
+    needs = frozenset({"fault", "start"})
+    deaf_to = frozenset()
+
+    def begin(self) -> None:
+        self.calm: dict[int | None, Fault] = {}
+        """Faults that are going on at nodes to which nothing else has happened since they began."""
+
+    def on_fault(self, event: Fault) -> None:
+        """One begins: another one at its node is no longer alone. One ends, and says what became of newcomers."""
+        if event.status == "on":
+            node, others = event.node or "", self.known.trouble.active.values()
+            alone = all(_bears(event, each) or node not in self.known.trouble.touched(each) for each in others)
+            self._disturb(self.known.trouble.touched(event), event)
+            if node and alone and not self.known.trouble.is_still(node):
+                self.calm[event.number] = event
+            return
+        found = json.loads(event.detail or "{}")
+        answered, refused = found.get(ANSWERED, 0), found.get(REFUSED, 0)
+        if self.calm.pop(event.number, None) is None or not answered + refused:
+            return
+        self.judged += answered + refused
+        if refused:
+            self.violate(event, f"{event.node}: {refused} of {answered + refused} newcomers were not let in")
+
+    def on_crash(self, event: Crash | Pause | Start | Stop) -> None:
+        self._disturb(frozenset((event.node,)), None)
+
+    on_stop = on_pause = on_start = on_crash
+
+    def _disturb(self, places: frozenset[str], by: Fault | None) -> None:
+        for op, each in list(self.calm.items()):
+            if each.node in places and not (by is not None and _bears(each, by)):
+                del self.calm[op]
+
+
+def _bears(one: Fault, other: Fault) -> bool:
+    """Whether a fault goes on beside another one as if that was not there."""
+    return one.f == other.f and not is_crowd(other)
+
+
+def is_crowd(fault: Fault) -> bool:
+    """Whether the strangers that a fault brings come as a crowd."""
+    return bool(told(fault.detail).get("character") == CROWD)

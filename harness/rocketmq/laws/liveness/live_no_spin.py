@@ -1,0 +1,62 @@
+"""``live-no-spin``: nobody hammers: no node opens more than three HA connections in any second.
+
+Connections that stood are counted at the slave's end, from each start of its process anew. Attempts that were refused
+leave no event of their own: of them the fault that refused them says at its end how many there were, and more than
+three for each second that it lasted, begun ones counted whole, is too many.
+
+Left out: lines in logs; refusals that no fault counts, as of a master that is down. Source: the client of 4.9
+does not wait after a failed dispatch.
+"""
+
+import json
+from collections import deque
+
+from pairproof.harness.kinds.machine import Fault
+from pairproof.harness.kinds.node import Start
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.kinds.ha import Connect
+from pairproof.harness.rocketmq.known.model import HOSTILE
+from pairproof.harness.rocketmq.law import Law
+
+SECOND_NS = 1_000_000_000
+MOST = 3
+"""HA connects of a node in a second."""
+
+
+class LiveNoSpin(Law):
+    id = "live-no-spin"
+    promise = "No node makes more than 3 HA connects in any second."
+    source = "HAService.HAClient.connectMaster, waitForRunning(5 s)"
+    needs = frozenset({"connect"})
+    timed = True
+
+    def begin(self) -> None:
+        self.connects: dict[str, deque[int]] = {}
+
+    def on_start(self, event: Start) -> None:
+        self.connects.pop(event.node, None)
+
+    def on_connect(self, event: Connect) -> None:
+        node = event.node
+        if event.side != "s" or node == HOSTILE:
+            return
+        last = self.connects.setdefault(node, deque(maxlen=MOST + 1))
+        last.append(event.t)
+        self.judged += 1
+        if len(last) > MOST and event.t - last[0] < SECOND_NS:
+            what = f"{node} made {len(last)} HA connects in {(event.t - last[0]) / 1e9:.3f} s"
+            self.violate(event, what, since=last[0])
+            last.clear()
+
+    def on_fault(self, event: Fault) -> None:
+        """Whoever refused connections says how many."""
+        if event.status == "on" or event.link not in places.HA_LINKS:
+            return
+        refused = json.loads(event.detail or "{}").get("connections_refused", 0)
+        began = self.known.trouble.active.get(event.number)
+        if not refused or began is None:
+            return
+        self.judged += 1
+        seconds = (event.t - began.t) // SECOND_NS + 1
+        if refused > MOST * seconds:
+            self.violate(event, f"{event.link}: {refused} HA connects were refused in {seconds} s", since=began.t)

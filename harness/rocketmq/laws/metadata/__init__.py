@@ -1,0 +1,1 @@
+"""Laws about tables and their copies; one file per law."""

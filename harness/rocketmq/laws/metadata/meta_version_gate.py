@@ -1,0 +1,159 @@
+"""``meta-version-gate``: a slave takes over and saves topics or groups if and only if the data versions differ.
+
+Judged at the steps of a slave's sync, for topics and for groups:
+
+- *applied* although nothing has changed since the last step after which both agreed: the master has saved nothing (it
+  does so at every change) and was not restarted, the slave has changed nothing itself, and no fault touched either;
+- *same* although the master has saved its table between the last step after which both agreed and this one, and no
+  fault touched it: a master saves when it has made a new version, and else only what a full disk had kept it from,
+  within flushConsumerOffsetInterval;
+- what was applied is saved at once: before anything else of the sync, if no fault touches the slave;
+- nothing is saved in the instant in which a step ends as *same*, but what a full disk had kept the slave from.
+
+Left out: which versions they are, see ``meta-converges``; the first step of a life; changes that a machine crash, or a
+full disk, took. Sources: SlaveSynchronize.syncTopicConfig and syncSubscriptionGroupConfig, DataVersion.
+"""
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
+from pairproof.harness.rocketmq.known.consumption import PERSIST_MS
+from pairproof.harness.rocketmq.known.metadata import DONE, GROUPS, TOPICS, Agreement, MetadataLaw
+from pairproof.harness.rocketmq.known.waits import is_instant
+from pairproof.harness.rocketmq.places import MASTER
+
+
+class Copy(Agreement):
+    """A slave's copy of one table, in the slave's present life."""
+
+    __slots__ = ("applied", "late", "ordered", "same")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ordered: int | None = None
+        """When the master saved a version that the copy lacks, ns."""
+        self.applied: Event | None = None
+        """A step whose result is still to be saved."""
+        self.late = False
+        """Whether what was applied could not be saved then: it is some time."""
+        self.same: Event | None = None
+        """The last step that ended as same."""
+
+
+class MetaVersionGate(MetadataLaw):
+    id = "meta-version-gate"
+    promise = "A slave takes over and saves its master's topics or groups if and only if their data versions differ."
+    source = "SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig: dataVersion.equals"
+    needs = frozenset({"config", "start", "sync", "persist"})
+    timed = True
+
+    def begin(self) -> None:
+        super().begin()
+        self.copies: dict[tuple[str, str], Copy] = {}
+
+    # Steps.
+
+    def on_sync(self, event: Sync) -> None:
+        node = event.node
+        self._judge_unsaved(node, event)
+        if node not in self.slaves or event.f not in (TOPICS, GROUPS):
+            return
+        copy = self.copies.setdefault((node, event.f), Copy())
+        if event.status == "asked":
+            copy.ask(event.t)
+            return
+        if copy.asked is not None and event.status in DONE:
+            if event.status == "applied":
+                self._judge_applied(copy, event)
+            else:
+                self._judge_same(copy, copy.asked, event)
+            copy.ordered = None
+        copy.end(event)
+
+    def _judge_applied(self, copy: Copy, event: Sync) -> None:
+        self.judged += 1
+        if not any(is_instant(self.known, event.node or "", each.t, event.t) for each in copy.saves):
+            copy.applied = event
+        if copy.agreed is None or not copy.is_unchanged(event, self.known.instant_ns):
+            return
+        if all(self.known.trouble.is_quiet(each, copy.agreed[0]) for each in (MASTER, event.node or "")):
+            self.violate(
+                event,
+                f"{event.node} took over the master's {event.f}, though neither has changed since they agreed",
+                since=copy.agreed[0],
+            )
+
+    def _judge_same(self, copy: Copy, asked: int, event: Sync) -> None:
+        self.judged += 1
+        copy.same = event
+        agreed = copy.agreed[0] if copy.agreed is not None else asked
+        if copy.ordered is not None and copy.ordered <= asked and self.known.trouble.is_quiet(MASTER, agreed):
+            self.violate(
+                event,
+                f"{event.node} took its {event.f} for the master's, though those were changed since they agreed",
+                since=agreed,
+            )
+        if copy.saves and copy.saves[-1].seq == event.seq - 1 and copy.saves[-1].t == event.t:
+            self._violate_save(event)
+
+    def _violate_save(self, event: Persist | Sync) -> None:
+        self.violate(event, f"{event.node} saved its {event.f}, though they were the master's already", since=None)
+
+    # Changes.
+
+    def on_persist(self, event: Persist) -> None:
+        node, table = event.node, event.f
+        if node == MASTER:
+            self._order(table, event.t)
+            return
+        copy = self.copies.get((node, table))
+        if copy is None:
+            return
+        if copy.late:
+            # It saves all that was applied since, too.
+            copy.late, copy.applied = False, None
+            return
+        if copy.asked is None and copy.applied is not None:
+            copy.applied = None
+            return
+        same = copy.same
+        if copy.asked is None and same is not None and (same.seq, same.t) == (event.seq - 1, event.t):
+            self._violate_save(event)
+        copy.saved(event)
+
+    def _order(self, table: str, t: int) -> None:
+        late_ns = int(self.known.config.get(MASTER, {}).get("flushConsumerOffsetInterval", PERSIST_MS)) * MS
+        new = self.known.trouble.is_quiet(MASTER, t - late_ns)
+        for (_, each), copy in self.copies.items():
+            if each == table:
+                copy.change()
+                if new and copy.ordered is None and copy.agreed is not None and copy.agreed[1] < t:
+                    copy.ordered = t
+
+    def _judge_unsaved(self, node: str, event: Event) -> None:
+        for (slave, table), copy in self.copies.items():
+            applied = copy.applied
+            if slave == node and applied is not None and event.t > applied.t:
+                copy.applied = None
+                copy.late = not self.known.trouble.is_quiet(node, applied.t)
+                if not copy.late:
+                    what = f"{node} took over the master's {table}, and did not save them"
+                    self.violate(applied, what, since=applied.t, until=event.t)
+
+    # Lives.
+
+    def on_crash(self, event: Crash | Start | Stop | Wipe) -> None:
+        node = event.node
+        for place in [place for place in self.copies if place[0] == node]:
+            del self.copies[place]
+        if node == MASTER:
+            for copy in self.copies.values():
+                copy.agreed = copy.ordered = None
+
+    on_stop = on_crash
+    on_start = on_crash
+    on_wipe = on_crash
+
+    def end(self, last: Event) -> None:
+        for node in self.slaves:
+            self._judge_unsaved(node, last)

@@ -1,0 +1,1 @@
+"""Laws about consumers' progress; one file per law."""

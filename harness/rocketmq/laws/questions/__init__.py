@@ -1,0 +1,1 @@
+"""Laws about answers to questions and invalid requests; one file per law."""

@@ -1,0 +1,146 @@
+"""``valid-taken``: what a correct client asks of a healthy master, the master does not refuse.
+
+Sends, each try of a producer, pulls, commits, questions and what administrators ask. Refused is what was answered
+with a code that is not success; a code needs a reason that the history shows. Topics and groups that an administrator
+has changed, or that a machine's crash may have taken, may be refused as unknown; groups also where the master is not
+to make them, and by commits and questions, which make none, and topics to which nobody has sent yet, where it makes no
+topics; a message as illegal if it has no body, as RocketMQ's own clients send none, or if a record cannot hold it or
+may be larger than maxMessageSize or a file of the log; so may one for a queue that a topic need not have which is made
+with defaultTopicQueueNums.
+
+Left out: slaves; masters that started less than 3 s before the call, that a fault touched since then (a full disk,
+say), or that were a slave in class rollback (see ``known``); in labs with real time, what a busy broker answers.
+Source: SendMessageProcessor, PullMessageProcessor, ConsumerManageProcessor, AdminBrokerProcessor.
+"""
+
+from pairproof.harness.content import LARGE, told
+from pairproof.harness.history import MS, digest
+from pairproof.harness.kinds.client import SENDS, Fail, Info, Invoke, Ok, Try
+from pairproof.harness.kinds.node import Crash, Start, Wipe
+from pairproof.harness.rocketmq.kinds.metadata import Persist
+from pairproof.harness.rocketmq.known.metadata import CHANGES
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.acks.ack_refused_is_absent import leaves_open
+from pairproof.harness.rocketmq.settings import creates_groups, creates_topics
+
+SETTLED_NS = 3_000 * MS
+"""A broker that has just started may still be busy with that; and so after a fault."""
+NO_BODY = digest(b"")
+TOO_LARGE = ("MESSAGE_ILLEGAL", "SYSTEM_ERROR")
+EMPTY = ("MESSAGE_ILLEGAL",)
+ROOM = 300
+"""Bytes that a record may take besides its body, with what the lab's clients say of a message."""
+QUEUES, QUEUES_MADE = "defaultTopicQueueNums", 8
+"""How many queues a topic has at most that a send makes."""
+NO_TOPIC = "TOPIC_NOT_EXIST"
+UNKNOWN_NAMES = frozenset({NO_TOPIC, "NO_PERMISSION", "SUBSCRIPTION_NOT_EXIST"})
+NO_GROUP = "SUBSCRIPTION_GROUP_NOT_EXIST"
+COMMITS = ("commit", "query")
+"""What makes no group: a consumer's heartbeat and its pulls do. RocketMQ 5 refuses it while there is none."""
+BUSY = ("busy", "flow control")
+
+
+class ValidTaken(Law):
+    id = "valid-taken"
+    promise = "A healthy master refuses nothing that a correct client asks."
+    source = "SendMessageProcessor; PullMessageProcessor; ConsumerManageProcessor; AdminBrokerProcessor"
+    needs = frozenset({"config", "invoke", "ok", "fail"})
+
+    def begin(self) -> None:
+        self.asked: dict[int, tuple[int, tuple[str, ...]]] = {}
+        """Calls under way: when they began, ns, and as what that which they send may be refused."""
+        self.started: dict[str, int] = {}
+        self.changed: set[str] = set()
+        """Topics and groups that an administrator may have changed."""
+        self.forgetful: set[str] = set()
+        """Masters whose tables a machine's crash, another store, or somebody unseen may have taken something from."""
+        self.sent_to: set[str] = set()
+        """Topics that a message was taken for."""
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.f in CHANGES and event.message is not None:
+            self.changed.add(event.message)
+        self.asked[event.op] = event.t, self._may_be(event) if event.f in SENDS else ()
+
+    def _may_be(self, event: Invoke) -> tuple[str, ...]:
+        said = told(event.detail)
+        size = said.get("size", LARGE)
+        most = (self.known.setting(event.node, key) for key in ("maxMessageSize", "mappedFileSizeCommitLog"))
+        queue = (event.queue or "").rpartition("/")[2]
+        if queue.isdecimal() and int(queue) >= int(self.known.config.get(event.node, {}).get(QUEUES, QUEUES_MADE)):
+            return TOO_LARGE
+        if "body" not in said or size + ROOM > min(most) or said.get("illegal"):
+            return TOO_LARGE
+        return EMPTY if said["body"] == NO_BODY else ()
+
+    def on_ok(self, event: Ok) -> None:
+        if self.asked.pop(event.op, None) is not None:
+            self.judged += 1
+            if event.f in SENDS and event.queue:
+                self.sent_to.add(event.queue.rpartition("/")[0])
+
+    def on_info(self, event: Info) -> None:
+        self.asked.pop(event.op, None)
+
+    def on_fail(self, event: Fail) -> None:
+        began, illegal = self.asked.pop(event.op, (None, ()))
+        if began is not None:
+            self._judge(event, began, illegal)
+
+    def on_try(self, event: Try) -> None:
+        if event.op in self.asked:
+            if event.f == "began":
+                self.asked[event.op] = event.t, self.asked[event.op][1]
+            elif event.f == "fail":
+                self._judge(event, *self.asked[event.op])
+
+    def on_start(self, event: Start) -> None:
+        self.started[event.node] = event.t
+
+    def on_crash(self, event: Crash | Wipe) -> None:
+        if event.kind == "wipe" or event.f == "machine":
+            self.forgetful.add(event.node)
+
+    on_wipe = on_crash
+
+    def on_persist(self, event: Persist) -> None:
+        """Somebody whom the lab does not watch may have deleted a topic or a group."""
+        if event.f in ("topics", "groups"):
+            self.forgetful.add(event.node)
+
+    def _judge(self, event: Fail | Try, began: int, illegal: tuple[str, ...]) -> None:
+        status = event.status or ""
+        # What a client itself says, as of a connection, is no code.
+        settled = event.node not in self.known.rolled and self._is_settled(event.node, began)
+        if not status.isupper() or not settled:
+            return
+        self.judged += 1
+        if not self._has_reason(event, illegal, status):
+            asked = "a try" if isinstance(event, Try) else event.f
+            what = f"{asked} of {event.message or event.queue or 'something'}{' without a body' * (illegal == EMPTY)}"
+            self.violate(event, f"{event.node} refuses {what} ({status}: {event.detail or '':.100})")
+
+    def _is_settled(self, node: str, began: int) -> bool:
+        role = str(self.known.config.get(node, {}).get("brokerRole", ""))
+        since = began - SETTLED_NS
+        is_up = role.endswith("_MASTER") and self.started.get(node, began) < since
+        return is_up and self.known.trouble.is_quiet(node, since)
+
+    def _has_reason(self, event: Fail | Try, illegal: tuple[str, ...], status: str) -> bool:
+        if leaves_open(event):
+            return True
+        if self.known.instant_ns and any(each in f"{status} {event.detail or ''}".lower() for each in BUSY):
+            return True
+        if status in illegal:
+            return True
+        settings = self.known.config.get(event.node, {})
+        makes = event.f not in COMMITS and creates_groups(settings)
+        if status == NO_GROUP and not makes:
+            return True
+        if status in UNKNOWN_NAMES or status == NO_GROUP:
+            topic = event.queue.rpartition("/")[0] if event.queue else ""
+            if status == NO_TOPIC and topic not in self.sent_to and not creates_topics(settings):
+                return True
+            names = {topic, event.group or "", event.message or ""}
+            return event.node in self.forgetful or not self.changed.isdisjoint(names)
+        return False

@@ -1,0 +1,44 @@
+"""``visitor-served``: who comes, changes its mind and goes is served as it said last, and nobody is served for it then.
+
+At a trial's end a visitor asks each broker of the reference, and a simulated name server, a few steps in turn: a
+consumer, a producer, two members that lock queues, or a master and its slave that register. A simulated master may also
+be sent messages, which are read again in every way, be told progress, and be made to change a topic, a group or a
+setting. In some simulated trials time passes in a visit, or it uses several connections: locks that grow old, clients
+and brokers that are silent or whose connections end, pulls that wait, delayed messages. What is to be answered, or
+heard, stands in ``visits``.
+
+Left out: no answer, which says nothing; brokers of RocketMQ, whom a visit would change; brokers in class rollback,
+whose queues may never get past what is broken in their log.
+Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockManager, RouteInfoManager,
+PullRequestHoldService, ScheduleMessageService.
+"""
+
+from pairproof.harness.rocketmq.kinds.visits import Visit
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.questions.asked import SILENT
+from pairproof.harness.rocketmq.served import READ
+from pairproof.harness.rocketmq.settings import keeps_index
+from pairproof.harness.rocketmq.visits import BY_KEY, NOT_FOUND, SERVED
+
+
+class VisitorServed(Law):
+    id = "visitor-served"
+    promise = "Brokers and name servers serve a client, or a broker, by what it said last, and forget one that goes."
+    source = "ClientManageProcessor; ConsumerManager; RebalanceLockManager; RouteInfoManager"
+    needs = frozenset({"visit"})
+
+    def on_visit(self, event: Visit) -> None:
+        served = SERVED.get(event.f)
+        # A broker of the reference is never too busy for what visitors ask.
+        if served is None or event.status in SILENT or event.node in self.known.rolled:
+            return
+        if event.f in BY_KEY and not keeps_index(self.known.config.get(event.node, {})):
+            served = NOT_FOUND
+        self.judged += 1
+        told = f"{event.status}{f', {event.detail}' if event.detail else ''}"
+        if event.status not in served.statuses:
+            allowed = ", ".join(sorted(served.statuses))
+            self.violate(event, f"{event.node}, asked {event.f}, answered {told}; allowed: {allowed}")
+        elif event.status in READ and served.right and event.detail not in served.right:
+            right = " or ".join(served.right)
+            self.violate(event, f"{event.node}, asked {event.f}, answered {told}; right is {right}")

@@ -1,0 +1,1 @@
+"""Laws about the replication stream; one file per law."""

@@ -1,0 +1,179 @@
+"""``ha-address-source``: a slave finds its master by haMasterAddress if that is set, else by a name server's answer.
+
+- Where haMasterAddress is not set a slave opens no HA connection before a registration of its present life was answered
+  with an address.
+- From when it has one (set: its start) it connects within the client's wait and timeout, 5 s each, and a poll, while
+  the master is up and nothing touches the two or the link between them.
+- What a name server answers is no slave's address, nor that of another broker name's master.
+- Without any address a slave serves pulls: it does not refuse them as not ready or busy (5.x may, with slaveReadEnable
+  off).
+
+Left out: to whom a connection goes, which a history does not say; the first of these where a lab sees no
+registrations; whether an address that a name server no longer confirms is given up; connects after the first of a life,
+see ``live-converges``. Sources: BrokerController.start and registerBrokerAll (updateMasterHAServerAddrPeriodically),
+HAService.HAClient.connectMaster.
+"""
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.machine import Fault, Pause
+from pairproof.harness.kinds.node import Config, Crash, Start, Stop
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.kinds.ha import Connect
+from pairproof.harness.rocketmq.kinds.metadata import Register
+from pairproof.harness.rocketmq.known.metadata import told
+from pairproof.harness.rocketmq.known.model import HOSTILE
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.rocketmq.settings import Settings, parse, refuses_reads
+
+CONNECT_NS = (5_000 + 5_000 + 1_000) * MS
+"""The HA client's wait between two attempts, its timeout, and a poll."""
+REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY"})
+
+
+class HaAddressSource(Law):
+    id = "ha-address-source"
+    promise = (
+        "A slave's HA address is haMasterAddress if set, else the name server's answer; without either the slave "
+        "opens no HA connection, and still serves pulls."
+    )
+    source = "BrokerController.registerBrokerAll: updateHaMasterAddress; HAService.HAClient.connectMaster"
+    needs = frozenset({"config", "start", "connect"})
+    timed = True
+
+    def begin(self) -> None:
+        self.slaves: dict[str, Settings] = {}
+        self.learnt: set[str] = set()
+        """Slaves that have an address."""
+        self.ever: set[str] = set()
+        """Slaves that had one in their present life."""
+        self.connected: set[str] = set()
+        """Slaves that have opened a connection in their present life."""
+        self.owed: dict[str, int] = {}
+        """Slaves that are to connect, and since when, ns."""
+        self.pulls: set[int | None] = set()
+        """Pulls from slaves that never had an address."""
+
+    def on_config(self, event: Config) -> None:
+        settings = parse(event.detail or "{}")
+        if settings.get("brokerRole") == "SLAVE":
+            self.slaves[event.node] = settings
+        self.applicable = bool(self.slaves)
+
+    # Where the address comes from.
+
+    def on_start(self, event: Start) -> None:
+        """A slave has what is set; a master can be reached."""
+        node = event.node
+        if node == MASTER:
+            for slave in self.learnt - self.connected:
+                self._owe(slave, event)
+        elif node in self.slaves:
+            for each in (self.learnt, self.ever, self.connected):
+                each.discard(node)
+            if self.slaves[node].get("haMasterAddress"):
+                self._learn(node, event)
+
+    def on_register(self, event: Register) -> None:
+        node = event.node
+        if event.status != "ok" or node not in self.slaves:
+            return
+        answer = told(event)
+        for what in ("master", "ha"):
+            self._judge_answer(node, answer.get(what), event)
+        if self.slaves[node].get("haMasterAddress"):
+            return
+        if answer.get("ha"):
+            if node not in self.learnt:
+                self._learn(node, event)
+        else:
+            self.learnt.discard(node)
+            self.owed.pop(node, None)
+
+    def _judge_answer(self, node: str, answered: str | None, event: Event) -> None:
+        known = self.known.config.get(answered or "")
+        if known is None:
+            return
+        self.judged += 1
+        if known.get("brokerRole") == "SLAVE" or known.get("brokerName") != self.slaves[node].get("brokerName"):
+            self.violate(event, f"a name server told {node} that {answered} is its master", since=None)
+
+    def _learn(self, node: str, event: Event) -> None:
+        self.learnt.add(node)
+        self.ever.add(node)
+        if node not in self.connected and MASTER in self.known.up:
+            self._owe(node, event)
+
+    # What becomes of it.
+
+    def _owe(self, node: str, event: Event) -> None:
+        if not self.known.trouble.is_struck(MASTER, node, _link(node)):
+            self.owed[node] = event.t
+
+    def on_connect(self, event: Connect) -> None:
+        node = event.node
+        if event.side != "s" or node == HOSTILE or node not in self.slaves:
+            return
+        self.judged += 1
+        if node not in self.ever and "register" in self.known.observes:
+            self.violate(event, f"{node} opened an HA connection, and nobody had told it where", since=None)
+        self._judge_overdue(event)
+        self.connected.add(node)
+        self.owed.pop(node, None)
+
+    def on_fault(self, event: Fault) -> None:
+        """Whom a fault touches may need longer."""
+        self._judge_overdue(event)
+        place = event.node or event.link or ""
+        for node in [node for node in self.owed if place in (MASTER, node, _link(node))]:
+            del self.owed[node]
+
+    def on_crash(self, event: Crash | Pause | Stop) -> None:
+        self._judge_overdue(event)
+        if event.node == MASTER:
+            self.owed.clear()
+        else:
+            self.owed.pop(event.node, None)
+
+    on_stop = on_crash
+    on_pause = on_crash
+
+    def _judge_overdue(self, event: Event) -> None:
+        bound = CONNECT_NS + self.known.healthy_ns
+        for node in [node for node, since in self.owed.items() if event.t - since > bound]:
+            since = self.owed.pop(node)
+            what = f"{node} has had its master's HA address for {(event.t - since) / MS:.0f} ms, and has not connected"
+            self.violate(event, what, since)
+
+    # Without one.
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.node in self.slaves and event.f == "pull" and event.node not in self.ever:
+            self.pulls.add(event.op)
+
+    def on_ok(self, event: Ok) -> None:
+        if event.op in self.pulls:
+            self.pulls.discard(event.op)
+            self.judged += 1
+
+    def on_fail(self, event: Fail) -> None:
+        if event.op not in self.pulls:
+            return
+        self.pulls.discard(event.op)
+        settings = self.slaves[event.node]
+        if event.status not in REFUSALS or refuses_reads(settings):
+            return
+        self.judged += 1
+        self.violate(event, f"{event.node} has no HA address, and does not serve: {event.status}", since=None)
+
+    def on_info(self, event: Info) -> None:
+        self.pulls.discard(event.op)
+
+    def end(self, last: Event) -> None:
+        self._judge_overdue(last)
+        self.judged += sum(node in self.known.up and node not in self.connected for node in self.slaves)
+
+
+def _link(slave: str) -> str:
+    return places.HA_LINKS[places.SLAVES.index(slave)] if slave in places.SLAVES else ""

@@ -1,0 +1,139 @@
+"""``ha-admits-slave``: whoever else crowds the HA port, a slave that finds its way there is heard.
+
+Asked of every slave that is up and has no connection on which the master has heard it, while peers that are no slaves
+hold some: if nothing is wrong with master, slave and link, then the master hears it within the five seconds between two
+connects of a slave, the heartbeat interval that it waits before its first report, and a second. What comes of that
+report is not asked.
+
+Left out: time in which a second crowd is there, which takes every place that a slave leaves (see ``live-newcomers``);
+slaves that learn from a name server where their master is, since that takes its time; pairs whose slave an
+operator has made the master; slaves whose ``mappedFileSizeCommitLog`` is not the master's, which must not replicate;
+pairs whose heartbeats come too rarely to keep a connection.
+Source: RocketMQ has no limit on HA connections; the reference has, see docs/decisions/0010.
+"""
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.machine import Fault
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Report
+from pairproof.harness.rocketmq.known.model import HOSTILE
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.liveness.live_newcomers import is_crowd
+from pairproof.harness.rocketmq.places import HA_LINKS, MASTER, SLAVES
+from pairproof.harness.rocketmq.settings import can_replicate
+
+RECONNECT_MS = 5_000
+SLACK_MS = 1_000
+
+
+class HaAdmitsSlave(Law):
+    id = "ha-admits-slave"
+    promise = "However many strangers hold connections to the HA port, the master hears a slave that connects in time."
+    source = "HAService.AcceptSocketService, which refuses nobody"
+    needs = frozenset({"config", "start", "connect", "close", "report", "fault"})
+    timed = True
+
+    def begin(self) -> None:
+        self.strangers: set[str | None] = set()
+        """Connections of peers that are no slaves, at the master's end."""
+        self.heard: dict[str, str | None] = {}
+        """Per slave: the connection on which the master hears it."""
+        self.since: dict[str, int] = {}
+        """Per slave that the master does not hear: since when both are up and strangers are there, ns."""
+        self.promoted = self.crowded = False
+
+    def on_start(self, event: Start) -> None:
+        if event.node == MASTER:
+            self.strangers.clear()
+            self.heard.clear()
+        self._begin(event.t, {*self.known.up, event.node})
+
+    def on_connect(self, event: Connect) -> None:
+        if event.side == "m" and event.node == HOSTILE:
+            self._judge(event)
+            self.strangers.add(event.link)
+            self._begin(event.t, self.known.up)
+
+    def on_close(self, event: Close) -> None:
+        if event.side != "m":
+            return
+        self._judge(event)
+        self.strangers.discard(event.link)
+        if not self.strangers:
+            self.since.clear()
+        for slave in [slave for slave, link in self.heard.items() if link == event.link]:
+            del self.heard[slave]
+        self._begin(event.t, self.known.up)
+
+    def on_report(self, event: Report) -> None:
+        link = self.known.links.get(event.link)
+        if event.side != "m" or link is None or link.peer not in SLAVES:
+            return
+        self._judge(event)
+        self.judged += link.peer in self.since
+        self.since.pop(link.peer, None)
+        self.heard[link.peer] = event.link
+
+    def on_fault(self, event: Fault) -> None:
+        """What begins now excuses what follows, not what was."""
+        self._judge(event)
+        if event.status != "on":
+            # What it touched had no chance before.
+            self.since = dict.fromkeys(self.since, event.t + 1)
+        others = [each for number, each in self.known.trouble.active.items() if number != event.number]
+        now = [*others, event] if event.status == "on" else others
+        self.crowded = sum(each.f == "hostile" and is_crowd(each) for each in now) > 1
+        if self.crowded:
+            self.since.clear()
+        self._begin(event.t + 1, self.known.up)
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        self._judge(event)
+        if event.node == MASTER:
+            self.since.clear()
+        self.since.pop(event.node, None)
+        self.heard.pop(event.node, None)
+
+    on_stop = on_crash
+
+    def on_wipe(self, event: Wipe) -> None:
+        """A slave's store became the master's: they are others now."""
+        if event.node == MASTER and event.detail is not None:
+            self.promoted = True
+            self.since.clear()
+
+    def end(self, last: Event) -> None:
+        self._judge(last)
+
+    def _begin(self, t: int, up: set[str]) -> None:
+        """The clock starts for each slave that is not heard beside strangers."""
+        if self.strangers and MASTER in up and not (self.promoted or self.crowded):
+            for slave in SLAVES:
+                if slave in up and slave not in self.heard and self._is_told(slave):
+                    self.since.setdefault(slave, t)
+
+    def _is_told(self, slave: str) -> bool:
+        """Whether its settings alone lead it to the master, and let it replicate."""
+        own, master = self.known.config.get(slave, {}), self.known.config.get(MASTER, {})
+        return bool(own.get("haMasterAddress")) and can_replicate(master, own)
+
+    def _finds_master(self, slave: str) -> bool:
+        """Whether its last connect did not lead it to somebody else in the master's place."""
+        link = self.known.slave_link.get(slave)
+        return link is None or link in self.known.links
+
+    def _judge(self, now: Event) -> None:
+        trouble = self.known.trouble
+        for slave, since in list(self.since.items()):
+            link = HA_LINKS[SLAVES.index(slave)]
+            bound = (RECONNECT_MS + self.known.setting(slave, "haSendHeartbeatInterval") + SLACK_MS) * MS
+            if now.t - since <= bound + self.known.healthy_ns:
+                continue
+            del self.since[slave]
+            if not self._finds_master(slave):
+                continue
+            if all(trouble.is_quiet(place, since) and not trouble.is_still(place) for place in (slave, MASTER, link)):
+                self.judged += 1
+                seconds, others = (now.t - since) / 1e9, len(self.strangers)
+                what = f"the master has not heard {slave} for {seconds:.1f} s, beside {others} strangers"
+                self.violate(now, what, since=since)

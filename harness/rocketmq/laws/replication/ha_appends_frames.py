@@ -1,0 +1,105 @@
+"""``ha-appends-frames``: a slave's log grows by the bodies of complete frames, in their order, by nothing else.
+
+Each append must be the next frame that this connection brought and that continued the log, byte for byte; a frame that
+is not all there leaves nothing. None is left out either: a slave that cannot append (a full disk, files of another
+size than the master's) closes at once.
+
+Left out: slaves that do not trace their appends, also where others see records in their files; frames that do not fit,
+see ``ha-mismatch-closes``. Source: HAService.HAClient.dispatchReadRequest.
+"""
+
+from collections import deque
+
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame
+from pairproof.harness.rocketmq.kinds.log import Append
+from pairproof.harness.rocketmq.known.model import HOSTILE
+from pairproof.harness.rocketmq.known.waits import POLL_NS, is_late
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+
+
+class HaAppendsFrames(Law):
+    id = "ha-appends-frames"
+    promise = "A slave appends exactly the bodies of the complete frames that it received, all of them, in order."
+    source = "HAService.HAClient.dispatchReadRequest"
+    # Flushes are seen only where a process traces what it does.
+    needs = frozenset({"append", "flush", "frame", "close"})
+    timed = True
+
+    def begin(self) -> None:
+        self.stopping: set[str] = set()
+        """Slaves that were told to stop. What came before may still be appended on the way out, or not."""
+        self.received: dict[str, deque[Frame]] = {}
+        """Per slave: frames of its present connection that are not appended yet."""
+        self.closed: set[str] = set()
+        """Slaves that closed it themselves, and have not connected again."""
+
+    def on_connect(self, event: Connect) -> None:
+        if event.side == "s":
+            self.received[event.node] = deque()
+            self.closed.discard(event.node)
+
+    def on_frame(self, event: Frame) -> None:
+        if event.side != "s" or event.lo == event.hi or event.node == HOSTILE or self._is_old(event):
+            return
+        end = self.known.streams.get(event.link)
+        if end is not None and (end == event.lo or end == 0):
+            self.received.setdefault(event.node, deque()).append(event)
+
+    def on_append(self, event: Append) -> None:
+        node = event.node
+        if node == MASTER or node in self.known.by_records:
+            return
+        self.judged += 1
+        received = self.received.get(node) or deque()
+        while received and received[0].lo != event.lo and any(each.lo == event.lo for each in received):
+            self._left_out(event, received.popleft())
+        if not received or (received[0].lo, received[0].hi) != (event.lo, event.hi):
+            self.violate(
+                event, f"{node} appended [{event.lo}, {event.hi}), which no complete frame had brought", since=None
+            )
+            return
+        frame = received.popleft()
+        if frame.digest != event.digest:
+            self.violate(
+                event,
+                f"{node} appended other bytes as [{event.lo}, {event.hi}) than {frame.link} had brought",
+                since=None,
+            )
+
+    def on_close(self, event: Close) -> None:
+        """A slave's end is gone: what came just before may have been the reason."""
+        if event.side == "s" and event.node not in self.stopping and not self._is_old(event):
+            self._overdue(event, event.node, self.known.healthy_ns)
+            if event.f == "local":
+                self.closed.add(event.node)
+
+    def on_stop(self, event: Stop) -> None:
+        self.stopping.add(event.node)
+
+    def on_crash(self, event: Crash | Start) -> None:
+        self.received.pop(event.node, None)
+        self.stopping.discard(event.node)
+
+    on_start = on_crash
+
+    def end(self, last: Event) -> None:
+        for node in self.received:
+            if node not in self.closed | self.stopping:
+                self._overdue(last, node, POLL_NS)
+
+    def _is_old(self, event: Frame | Close) -> bool:
+        """What an older connection still brings, to a machine that was off the network when its slave died, reaches
+        nobody."""
+        return self.known.slave_link.get(event.node, event.link) != event.link
+
+    def _overdue(self, event: Event, node: str, bound: int) -> None:
+        known, received = self.known, self.received.get(node)
+        if received and node in known.traced - known.by_records and is_late(known, node, received[0].t, event.t, bound):
+            self._left_out(event, received[0], received[0].t)
+
+    def _left_out(self, event: Event, frame: Frame, since: int | None = None) -> None:
+        what = f"{frame.node} never appended [{frame.lo}, {frame.hi}), which {frame.link} had brought"
+        self.violate(event, what, since=since)

@@ -1,0 +1,33 @@
+"""``ha-batch-bound``: a frame's body is at most one transfer batch and lies within one commit log file.
+
+Left out: heartbeats, which have no body. Source: HAConnection's write service, and CommitLog.getData, which reads from
+one mapped file.
+"""
+
+from pairproof.harness.rocketmq.kinds.ha import Frame
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+
+
+class HaBatchBound(Law):
+    id = "ha-batch-bound"
+    promise = "A frame's body is at most haTransferBatchSize bytes and never crosses a commit log file's border."
+    source = "HAConnection.WriteSocketService, CommitLog.getData"
+    needs = frozenset({"config", "frame"})
+
+    def begin(self) -> None:
+        self.batch = 0
+        self.file_size = 0
+
+    def on_frame(self, event: Frame) -> None:
+        lo, hi = event.lo, event.hi
+        if event.side != "m" or lo == hi:
+            return
+        if not self.batch:
+            self.batch = self.known.setting(MASTER, "haTransferBatchSize")
+            self.file_size = self.known.setting(MASTER, "mappedFileSizeCommitLog")
+        self.judged += 1
+        if hi - lo > self.batch:
+            self.violate(event, f"{event.link}: a body of {hi - lo} bytes, the batch is {self.batch}")
+        if lo // self.file_size != (hi - 1) // self.file_size:
+            self.violate(event, f"{event.link}: [{lo}, {hi}) crosses a border of files of {self.file_size} bytes")

@@ -1,0 +1,105 @@
+"""``ha-divergence-refused``: a slave whose first report is above the master's log end is refused, and told of.
+
+It holds bytes that the master does not: pushing to it would hide that. It gets neither data nor heartbeats, its reports
+acknowledge nothing, now or later, and the master says so (``diverged``, where the lab records it). This holds for every
+connection that begins so, whatever the log's end becomes meanwhile. Nobody is named whose offset lies within the
+master's log.
+
+Left out: that it counts as no slave, see ``ack-unavailable-honest``; and a slave that the master has written past,
+which nobody can see (class rollback of the contract). Source: HAConnection.ReadSocketService.
+"""
+
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Ok
+from pairproof.harness.kinds.node import Crash, Stop
+from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Report
+from pairproof.harness.rocketmq.known.model import AHEAD
+from pairproof.harness.rocketmq.known.waits import is_instant
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+
+
+class HaDivergenceRefused(Law):
+    id = "ha-divergence-refused"
+    promise = (
+        "A slave whose first report is above the master's log end gets no data, acknowledges nothing, and is named."
+    )
+    source = "HAConnection.ReadSocketService; apache/rocketmq issue 3349"
+    needs = frozenset({"append", "report", "frame"})
+    timed = True
+
+    def begin(self) -> None:
+        self.ahead: set[str | None] = set()
+        self.served: set[str | None] = set()
+        """Refused connections that got a frame all the same: the first one of each says it all."""
+        self.untold: dict[str | None, Event] = {}
+        self.left: dict[str | None, int] = {}
+        """When refused peers left that nobody was told of yet, ns."""
+        self.telling = "diverged" in self.known.observes
+
+    def on_report(self, event: Report) -> None:
+        if event.side != "m":
+            return
+        link = self.known.links.get(event.link)
+        first = link is None or link.first is None
+        if first and self.known.hears(event) is AHEAD:
+            self.judged += 1
+            self.ahead.add(event.link)
+            if self.telling:
+                self.untold[event.link] = event
+
+    def on_diverged(self, event: Diverged) -> None:
+        """The master says so; and it may say so of nobody else."""
+        if is_instant(self.known, MASTER, self.left.get(event.link, event.t), event.t):
+            self.untold.pop(event.link, None)
+        start, offset = self.known.starts.get(MASTER, 0), event.reported
+        if event.master_end is not None and start <= offset <= event.master_end:
+            self.violate(
+                event,
+                f"{event.link}: refused at {offset}, which lies in the master's log [{start}, {event.master_end}]",
+                since=None,
+            )
+
+    def on_frame(self, event: Frame) -> None:
+        if self.ahead and event.side == "m" and event.link in self.ahead - self.served:
+            self.served.add(event.link)
+            self.violate(
+                event, f"{event.link}: [{event.lo}, {event.hi}) went to a slave that is ahead of the master", since=None
+            )
+
+    def on_ok(self, event: Ok) -> None:
+        known = self.known
+        if not self.ahead or event.f != "send" or event.status != "PUT_OK" or not event.waits:
+            return
+        covered = event.hi is not None and event.hi <= known.refused
+        if known.needed and covered and not known.is_covered(event) and not known.rests_on_strangers(event):
+            self.violate(
+                event, f"{event.message} was acknowledged; only a refused slave had reported {event.hi}", since=None
+            )
+
+    def on_close(self, event: Close) -> None:
+        """A refused peer left, or was thrown out: by then, or in a real-time lab at once, the master has said why."""
+        if event.link in self.untold and event.side == "m":
+            self.left[event.link] = event.t
+            if not self.known.instant_ns:
+                self._owed(event.link, event)
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        if event.node == MASTER:
+            self.untold.clear()
+
+    on_stop = on_crash
+
+    def end(self, last: Event) -> None:
+        for link in list(self.untold):
+            self._owed(link, last)
+
+    def _owed(self, link: str | None, now: Event) -> None:
+        report = self.untold.pop(link, None)
+        if report is not None:
+            self.violate(
+                report,
+                f"{link}: nobody was told that the slave's log, at {report.hi}, is ahead of the master's",
+                since=report.t,
+                until=now.t,
+            )

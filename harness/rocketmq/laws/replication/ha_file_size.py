@@ -1,0 +1,80 @@
+"""``ha-file-size``: a slave whose mappedFileSizeCommitLog is not its master's stops, and writes nothing unreadable.
+
+The wire does not tell that size, so the slave finds out by what does not fit its files. From then on it neither appends
+nor reports nor connects again, until it is started anew: a connection that the slave itself closed, while nothing was
+wrong with the pair, is its last one. And whatever it has stored is whole, up to what may be the beginning of a record.
+
+Left out: pairs whose sizes are equal; that the slave says why; what a slave does that cannot know the borders of its
+records, since it holds bytes of another history. Source: MappedFileQueue.rollNextFile; RocketMQ notices nothing.
+"""
+
+from pairproof.harness.history import MS
+from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.rocketmq.kinds.ha import Close, Connect
+from pairproof.harness.rocketmq.kinds.log import Audit
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import HA_LINKS, MASTER, SLAVES
+from pairproof.harness.rocketmq.settings import HOUSEKEEPING
+
+SETTING = "mappedFileSizeCommitLog"
+
+
+class HaFileSize(Law):
+    id = "ha-file-size"
+    promise = "A slave whose files have another size than its master's stops copying and stores nothing unreadable."
+    source = "MappedFileQueue; HAService.HAClient stores whatever comes"
+    needs = frozenset({"config", "start", "connect", "close", "audit"})
+    timed = True
+
+    def begin(self) -> None:
+        self.stopped: dict[str, str] = {}
+        """Per slave: the connection that it closed by itself, in its present life."""
+        self.opened: dict[str | None, int] = {}
+        """When connections of such slaves began, ns."""
+
+    def on_start(self, event: Start | Crash | Stop) -> None:
+        self.stopped.pop(event.node, None)
+
+    on_crash = on_stop = on_start
+
+    def on_connect(self, event: Connect) -> None:
+        slave = event.node
+        if event.side != "s" or not self._differs(slave):
+            return
+        self.judged += 1
+        self.opened[event.link] = event.t
+        if slave in self.stopped and slave not in self.known.rolled:
+            self.violate(
+                event,
+                f"{slave} connects again after it closed {self.stopped[slave]}: its {SETTING} is "
+                f"{self.known.setting(slave, SETTING)}, the master's {self.known.setting(MASTER, SETTING)}",
+                since=None,
+            )
+
+    def on_close(self, event: Close) -> None:
+        began, slave = self.opened.get(event.link), event.node
+        if event.side != "s" or event.f != "local" or began is None:
+            return
+        trouble = self.known.trouble
+        places = (slave, MASTER, HA_LINKS[SLAVES.index(slave)])
+        # Silence is another reason: a fault makes it, or a master that refuses the first report.
+        if event.t - began >= self.known.setting(slave, HOUSEKEEPING) * MS:
+            return
+        if all(trouble.is_quiet(place, began) and not trouble.still_ns(place, began, event.t) for place in places):
+            self.stopped.setdefault(slave, event.link)
+
+    def on_audit(self, event: Audit) -> None:
+        node = event.node
+        if not self._differs(node) or node in self.known.rolled:
+            return
+        self.judged += 1
+        # The end of a log in the middle of a record is no matter of files.
+        if event.status == "broken" and event.whole_to is not None and event.whole_to + self._largest() < event.hi:
+            self.violate(event, f"{node}'s log stops being whole at {event.whole_to}: {event.detail}", since=None)
+
+    def _largest(self) -> int:
+        """No record is larger than a file of the master's."""
+        return self.known.setting(MASTER, SETTING)
+
+    def _differs(self, node: str) -> bool:
+        return node in SLAVES and self.known.setting(node, SETTING) != self.known.setting(MASTER, SETTING)

@@ -1,0 +1,155 @@
+"""``ha-heartbeat``: an idle link is not silent: from the first report on both ends speak as often as configured.
+
+The master sends a frame, at least an empty one, every haSendHeartbeatInterval (and a poll), and an empty one names the
+offset with which the stream goes on; the slave sends its report. A refused connection is owed nothing. Where only
+flushed bytes are pushed, neither is a slave that asked for bytes which are not flushed, until they are. Nor does the
+master beat much sooner: no empty frame leaves within half an interval of the last frame, or of the accept. Nor does the
+slave: no report says within half an interval what the last one has said.
+
+Left out: the slave's first report, see ``ha-report-prompt``; whether a beat comes too soon in real-time labs, since a
+tap whose peer reads slowly sees it late, and of those that a recorder read together.
+Source: HAConnection.WriteSocketService and HAService.HAClient, which look at lastWriteTimestamp.
+"""
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
+from pairproof.harness.rocketmq.kinds.log import Flush
+from pairproof.harness.rocketmq.known.model import HOSTILE, VALID
+from pairproof.harness.rocketmq.known.waits import Speaker, configured_ns
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+
+End = tuple[str | None, str | None]
+"""(connection, side)"""
+
+
+class HaHeartbeat(Law):
+    id = "ha-heartbeat"
+    promise = (
+        "From the first report on, an idle master sends (next offset, 0) and an idle slave its report, each at least "
+        "every haSendHeartbeatInterval (and a poll), and not much sooner."
+    )
+    source = "HAConnection.WriteSocketService, HAService.HAClient"
+    needs = frozenset({"config", "report", "frame", "partial", "close"})
+    timed = True
+
+    def begin(self) -> None:
+        self.speakers: dict[End, Speaker] = {}
+        self.next: dict[str | None, int] = {}
+        """Per connection: the offset with which the stream goes on."""
+        self.left: dict[str | None, int] = {}
+        """Per connection: when the master accepted it, or when something last left the master on it, ns."""
+        self.reported: dict[str | None, tuple[int, int]] = {}
+        """Per connection: when the slave last reported, ns, and what."""
+        self.flushed = 0
+
+    def on_connect(self, event: Connect) -> None:
+        if event.side == "m":
+            self.left[event.link] = event.t
+
+    def on_report(self, event: Report) -> None:
+        """A report left a slave; or it reached the master, which begins to owe something with the first."""
+        if event.side == "s":
+            if event.node != HOSTILE:
+                self._spoke(event, event.node)
+                last, told = self.reported.get(event.link, (None, None))
+                self.reported[event.link] = event.t, event.offset
+                if told == event.offset:
+                    self._check_early(event, event.node, last)
+            return
+        link = self.known.links.get(event.link)
+        if (link is None or link.first is None) and self.known.hears(event) is VALID:
+            self.speakers[event.link, "m"] = self._speaker(MASTER, event.t)
+            if event.offset:
+                self.next[event.link] = event.offset
+
+    def on_frame(self, event: Frame) -> None:
+        if event.side != "m":
+            return
+        last, self.left[event.link] = self.left.get(event.link), event.t
+        if (event.link, "m") not in self.speakers:
+            return
+        self._spoke(event, MASTER)
+        if event.lo == event.hi:
+            self._check_early(event, MASTER, last)
+        following = self.next.get(event.link)
+        if event.lo == event.hi and following is not None and event.lo != following:
+            what = f"{event.link}: a heartbeat names {event.lo}, the stream goes on with {following}"
+            self.violate(event, what, since=None)
+        self.next[event.link] = event.hi
+
+    def on_partial(self, event: Partial) -> None:
+        speaker = self.speakers.get((event.link, event.side)) if event.f == "out" else None
+        if speaker is not None:
+            self._check(event, event.link, speaker)
+            speaker.blocked = True
+
+    def on_flush(self, event: Flush) -> None:
+        """The master may push more, where only flushed bytes leave it."""
+        if event.node != MASTER:
+            return
+        before, self.flushed = self.flushed, event.upto
+        for (link, side), speaker in self.speakers.items():
+            if side == "m" and before < self.next.get(link, 0) <= self.flushed and self._holds_back():
+                speaker.since = event.t
+
+    def on_start(self, event: Start) -> None:
+        if event.node == MASTER:
+            self.flushed = event.hi or 0
+
+    def on_close(self, event: Close) -> None:
+        if event.side == "m":
+            self.left.pop(event.link, None)
+        else:
+            self.reported.pop(event.link, None)
+        self._leave(event, (event.link, event.side))
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        for end in [end for end, each in self.speakers.items() if each.node == event.node]:
+            self._leave(event, end)
+
+    on_stop = on_crash
+
+    def end(self, last: Event) -> None:
+        for end in list(self.speakers):
+            self._leave(last, end)
+
+    def _speaker(self, node: str, t: int) -> Speaker:
+        return Speaker(node, t, configured_ns(self.known, node, "haSendHeartbeatInterval"))
+
+    def _spoke(self, event: Frame | Report, node: str) -> None:
+        end = event.link, event.side
+        speaker = self.speakers.get(end)
+        if speaker is None:
+            self.speakers[end] = self._speaker(node, event.t)
+            return
+        self.judged += 1
+        self._check(event, event.link, speaker)
+        speaker.spoke(event.t)
+
+    def _leave(self, event: Event, end: End) -> None:
+        speaker = self.speakers.pop(end, None)
+        if speaker is not None:
+            self._check(event, end[0], speaker)
+
+    def _check(self, event: Event, link: str | None, speaker: Speaker) -> None:
+        if not speaker.is_overdue(self.known, event.t):
+            return
+        if speaker.node == MASTER and self.next.get(link, 0) > self.flushed and self._holds_back():
+            return
+        silent, bound = (event.t - speaker.since) // MS, speaker.bound // MS
+        what = f"{link}: {speaker.node} was silent for {silent} ms; a heartbeat is due within {bound} ms"
+        self.violate(event, what, since=speaker.since)
+
+    def _check_early(self, beat: Frame | Report, node: str, last: int | None) -> None:
+        interval = self.known.setting(node, "haSendHeartbeatInterval")
+        if last is None or self.known.instant_ns or not 0 < beat.t - last < interval * MS // 2:
+            return
+        passed = (beat.t - last) // MS
+        what, before = ("heartbeat", "frame") if isinstance(beat, Frame) else ("report with nothing new", "one")
+        text = f"{beat.link}: a {what} {passed} ms behind the last {before}; one is due after {interval} ms"
+        self.violate(beat, text, since=last)
+
+    def _holds_back(self) -> bool:
+        return self.known.config.get(MASTER, {}).get("haPushes") == "flushed"

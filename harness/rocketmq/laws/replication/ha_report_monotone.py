@@ -1,0 +1,39 @@
+"""``ha-report-monotone``: a slave claims no more than its log holds, and never less than it claimed before.
+
+The log's end is known from the slave's own trace where there is one, and always from the tap: what the connection's
+first report said, and the frames that fitted since.
+
+Left out: what the first report of a connection should be, see ``ha-mismatch-closes``. Source: HAService.HAClient,
+currentReportedOffset.
+"""
+
+from pairproof.harness.rocketmq.kinds.ha import Report
+from pairproof.harness.rocketmq.known.model import HOSTILE
+from pairproof.harness.rocketmq.law import Law
+
+
+class HaReportMonotone(Law):
+    id = "ha-report-monotone"
+    promise = "On one connection reports never decrease, and none is above the slave's log end at that moment."
+    source = "HAService.HAClient"
+    needs = frozenset({"report", "frame"})
+
+    def begin(self) -> None:
+        self.last: dict[str | None, int] = {}
+
+    def on_report(self, event: Report) -> None:
+        node = event.node
+        if event.side != "s" or node == HOSTILE:
+            return
+        self.judged += 1
+        offset, link = event.offset, event.link
+        before = self.last.get(link, offset)
+        if offset < before:
+            self.violate(event, f"{link}: the report {offset} follows {before}")
+        self.last[link] = offset
+        received = self.known.streams.get(link or "", offset)
+        own = self.known.own_end(node)
+        if own is not None and offset > own:
+            self.violate(event, f"{link}: the slave reports {offset}, its log ends at {own}")
+        elif offset > received:
+            self.violate(event, f"{link}: the slave reports {offset}, it has received up to {received}")

@@ -1,0 +1,134 @@
+"""``ha-role-independent``: a slave is sent the master's log, all of it from where its copy starts, in either role.
+
+SYNC_MASTER and ASYNC_MASTER differ in whom they let wait, not in what they push. Every body is what a store reader
+finds in the master's log (``source``), and once nothing has been new for a poll, what was pushed ends with the log, or
+with what is flushed of it where only that is pushed. There no body reaches beyond that, either.
+
+Left out: how soon, see ``ha-wakeup``; links that take no more. Source: the design; CommitLog.submitReplicaRequest is
+the only place where RocketMQ's replication looks at the role.
+"""
+
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Partial, Report
+from pairproof.harness.rocketmq.kinds.log import Append, Flush, Source
+from pairproof.harness.rocketmq.known.model import VALID
+from pairproof.harness.rocketmq.known.waits import POLL_NS, is_late
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+
+
+class Copy:
+    """What the master has pushed on one connection."""
+
+    __slots__ = ("blocked", "end", "since")
+
+    def __init__(self, end: int | None, since: int) -> None:
+        self.end = end
+        """None: nothing yet, for a slave without a log."""
+        self.since = since
+        self.blocked = False
+
+
+class HaRoleIndependent(Law):
+    id = "ha-role-independent"
+    promise = "In either role a connection carries the master's log, and an idle one has carried all of it."
+    source = "CommitLog.submitReplicaRequest"
+    needs = frozenset({"config", "append", "report", "frame", "source", "partial", "close"})
+    timed = True
+
+    def begin(self) -> None:
+        self.copies: dict[str | None, Copy] = {}
+        self.pushed: Event | None = None
+        self.limit = 0
+        """Up to where bytes may leave the master."""
+        self.new_at = 0
+        self.flushed_only = False
+
+    def on_start(self, event: Start) -> None:
+        if event.node == MASTER:
+            self.flushed_only = self.known.config.get(MASTER, {}).get("haPushes") == "flushed"
+            self.limit, self.new_at = event.hi or 0, event.t
+
+    def on_append(self, event: Append) -> None:
+        if event.node == MASTER and not self.flushed_only:
+            self.limit, self.new_at = event.hi, event.t
+
+    def on_flush(self, event: Flush) -> None:
+        """There may be, where only flushed bytes are pushed."""
+        if self.flushed_only and event.node == MASTER:
+            self.limit, self.new_at = event.upto, event.t
+
+    def on_report(self, event: Report) -> None:
+        if event.side == "m":
+            link = self.known.links.get(event.link)
+            if (link is None or link.first is None) and self.known.hears(event) is VALID:
+                self.copies[event.link] = Copy(event.offset or None, event.t)
+
+    def on_frame(self, event: Frame) -> None:
+        if event.side != "m":
+            return
+        self.pushed = event
+        hi = event.hi
+        if self.flushed_only and event.lo != hi and "flush" in self.known.observes:
+            self.judged += 1
+            if hi > self.limit:
+                self.violate(
+                    event,
+                    f"{event.link}: [{event.lo}, {hi}) left, only what lies below {self.limit} is flushed",
+                    since=None,
+                )
+        copy = self.copies.get(event.link)
+        if copy is not None:
+            if event.lo != event.hi:
+                copy.since = event.t
+            copy.end, copy.blocked = event.hi, False
+
+    def on_source(self, event: Source) -> None:
+        pushed, self.pushed = self.pushed, None
+        if pushed is not None and (pushed.lo, pushed.hi) == (event.lo, event.hi):
+            self.judged += 1
+            if pushed.digest != event.digest:
+                what = f"{pushed.link}: [{pushed.lo}, {pushed.hi}) was pushed with bytes of another log"
+                self.violate(event, what, since=None)
+
+    def on_partial(self, event: Partial) -> None:
+        if event.side == "m" and event.f == "out" and event.link in self.copies:
+            self.copies[event.link].blocked = True
+
+    def on_diverged(self, event: Diverged) -> None:
+        """A slave whose next bytes have expired is owed nothing more."""
+        self.copies.pop(event.link, None)
+
+    def on_close(self, event: Close) -> None:
+        if event.side == "m":
+            copy = self.copies.pop(event.link, None)
+            if copy is not None:
+                self._complete(event, event.link, copy)
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        if event.node == MASTER:
+            self.end(event)
+            self.copies.clear()
+
+    on_stop = on_crash
+
+    def end(self, last: Event) -> None:
+        for link, copy in self.copies.items():
+            self._complete(last, link, copy)
+
+    def _complete(self, event: Event, link: str | None, copy: Copy) -> None:
+        known = self.known
+        idle_since = max(copy.since, self.new_at)
+        if copy.blocked or not is_late(known, MASTER, idle_since, event.t, POLL_NS + known.healthy_ns):
+            return
+        self.judged += 1
+        if copy.end is None:
+            size = known.setting(MASTER, "mappedFileSizeCommitLog")
+            complete = self.limit % size == 0
+        else:
+            # A slave may hold more than is flushed: then nothing is left to push.
+            complete = copy.end == self.limit or (self.flushed_only and copy.end > self.limit)
+        if not complete:
+            what = f"{link}: the idle link has carried up to {copy.end}, the log ends at {self.limit}"
+            self.violate(event, what, since=idle_since)

@@ -1,0 +1,1 @@
+"""Laws about roles of brokers; one file per law."""

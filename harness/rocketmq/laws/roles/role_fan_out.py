@@ -1,0 +1,249 @@
+"""``role-fan-out``: several slaves are independent of each other: one in trouble holds up neither the rest nor answers.
+
+Judged only while a slave, its HA link or its process is in trouble and another one's connection is untouched since it
+stood, on a master that is untouched too:
+
+- to such a healthy slave, if it had been sent all there was, new data leaves within the writer's wait (100 ms), at
+  least in part;
+- a send that waits for no more slaves than there are such healthy ones is answered within that time, the ways to a
+  slave and to the client, and one 10 ms round of the waiting queue. Under SYNC_FLUSH, or where only flushed bytes are
+  pushed, the time counts from the flush.
+
+Not applicable with fewer than two slaves. Left out: what a healthy slave gets while nobody is in trouble, see
+``ha-wakeup`` and ``ack-prompt``. Source: the design: each HAConnection has threads of its own, and any slave's report
+answers a send.
+"""
+
+from typing import NamedTuple
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok, Try
+from pairproof.harness.kinds.machine import Fault, Pause
+from pairproof.harness.kinds.node import Config, Crash, Start, Stop
+from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
+from pairproof.harness.rocketmq.kinds.log import Append, Flush
+from pairproof.harness.rocketmq.kinds.transactions import Decide
+from pairproof.harness.rocketmq.known.model import VALID
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.rocketmq.settings import line
+
+WRITER_WAIT_NS = 100 * MS
+ROUND_NS = 10 * MS
+
+
+class Send(NamedTuple):
+    """A waiting send that healthy slaves alone could answer."""
+
+    hi: int
+    since: int | None
+    """When it could leave for them, ns; None before its flush, where it has to wait for that."""
+    links: tuple[str, ...]
+    """Their connections."""
+
+
+class RoleFanOut(Law):
+    id = "role-fan-out"
+    promise = "A slow or dead slave holds up neither the other slaves nor the acknowledgements."
+    source = "HAConnection.WriteSocketService; HAService.GroupTransferService"
+    needs = frozenset({"config", "invoke", "ok", "append", "connect", "report", "frame", "fault"})
+    timed = True
+
+    def begin(self) -> None:
+        self.slaves: list[str] = []
+        self.flushed = 0
+        """Up to where the master's log is known to be durable."""
+        self.stood: dict[str, int] = {}
+        """Slaves' open connections at the master's end, and since when, ns."""
+        self.sent: dict[str, int] = {}
+        """How far each of them has been sent the log."""
+        self.owed: dict[str, tuple[int, int]] = {}
+        """Healthy connections with something to carry: since when, ns, and from where."""
+        self.first: dict[int | None, int] = {}
+        """When a client, and with it its connection, began, ns."""
+        self.waiting: set[str | None] = set()
+        """Sends that wait and are not answered."""
+        self.promised: dict[str | None, Send] = {}
+
+    def on_config(self, event: Config) -> None:
+        if event.node in places.SLAVES:
+            self.slaves.append(event.node)
+        self.applicable = len(self.slaves) > 1
+
+    # What the master has, and what it has sent.
+
+    def on_append(self, event: Append) -> None:
+        if event.node != MASTER or not self.applicable:
+            return
+        flushed_only = self._flushed_only()
+        before = self.flushed if flushed_only else self.known.ends.get(MASTER, 0)
+        ready = self._ready(before)
+        # A delayed message is put once more when its time has come.
+        if event.message in self.waiting and event.message not in self.promised:
+            since = None if flushed_only or self.known.sync_flush else event.t
+            self._promise(event, since, ready)
+        if not flushed_only:
+            self._owe(ready, event.t, before)
+
+    def on_flush(self, event: Flush) -> None:
+        if event.node != MASTER or not self.applicable:
+            return
+        before, self.flushed = self.flushed, event.upto
+        for message, send in self.promised.items():
+            if send.since is None and send.hi <= self.flushed:
+                self.promised[message] = send._replace(since=event.t)
+        if self._flushed_only() and self.flushed > before:
+            self._owe(self._ready(before), event.t, before)
+
+    def _flushed_only(self) -> bool:
+        return self.known.config.get(MASTER, {}).get("haPushes") == "flushed"
+
+    def _ready(self, end: int) -> list[str]:
+        """Connections of healthy slaves that have been sent all up to ``end``, while another slave is in trouble."""
+        return [
+            link
+            for link in self.stood
+            if self.sent.get(link) == end and self._is_healthy(link) and self._is_another_struck(self._peer(link))
+        ]
+
+    def _peer(self, link: str) -> str:
+        return self.known.links[link].peer
+
+    def _is_healthy(self, link: str) -> bool:
+        """Whether nothing has happened to a connection's two ends and its way since it stood."""
+        since, slave = self.stood.get(link), self._peer(link)
+        if since is None:
+            return False
+        around = (MASTER, slave, _ha_link(slave))
+        trouble = self.known.trouble
+        return not trouble.is_struck(*around) and all(trouble.is_quiet(place, since) for place in around)
+
+    def _is_another_struck(self, slave: str) -> bool:
+        return any(self.known.trouble.is_struck(each, _ha_link(each)) for each in self.slaves if each != slave)
+
+    # New data leaves for a healthy slave.
+
+    def _owe(self, ready: list[str], t: int, lo: int) -> None:
+        for link in ready:
+            self.owed.setdefault(link, (t, lo))
+
+    def on_frame(self, event: Frame) -> None:
+        if event.side == "m" and event.link in self.stood:
+            self.sent[event.link] = event.hi
+            if event.lo != event.hi:
+                self._settle(event.link, event)
+
+    def on_partial(self, event: Partial) -> None:
+        if event.side == "m" and event.f == "out":
+            self._settle(event.link, event)
+
+    def _settle(self, link: str, event: Event) -> None:
+        owed = self.owed.pop(link, None)
+        if owed is None or not self._is_healthy(link):
+            return
+        self.judged += 1
+        since, lo = owed
+        if event.t - since > self._wait_ns():
+            slave = self._peer(link)
+            took = (event.t - since) / MS
+            self.violate(
+                event,
+                f"{link}: what lies behind {lo} waited {took:.0f} ms for {slave}, another slave is in trouble",
+                since=since,
+            )
+
+    def _wait_ns(self) -> int:
+        return WRITER_WAIT_NS + self.known.instant_ns
+
+    def _settle_overdue(self, event: Event) -> None:
+        for link in [link for link, (since, _) in self.owed.items() if event.t - since > self._wait_ns()]:
+            self._settle(link, event)
+
+    # Sends that healthy slaves alone can answer.
+
+    def on_decide(self, event: Decide | Try) -> None:
+        """Other calls have used its connection, too."""
+        self.first.setdefault(event.process, event.t)
+
+    on_try = on_decide
+
+    def on_invoke(self, event: Invoke) -> None:
+        self.first.setdefault(event.process, event.t)
+        if event.f == "send" and event.waits:
+            self.waiting.add(event.message)
+
+    def _promise(self, put: Append, since: int | None, ready: list[str]) -> None:
+        needed = self.known.needed
+        if not 1 <= needed <= len({self._peer(link) for link in ready}):
+            return
+        # Up to 4.9.2 a send waits its turn.
+        if line(self.known.config[MASTER]).since < (4, 9, 3) and len(self.waiting) > 1:
+            return
+        self.promised[put.message] = Send(put.hi or 0, since, tuple(ready))
+
+    def on_ok(self, event: Ok | Fail | Info) -> None:
+        self.waiting.discard(event.message)
+        send = self.promised.pop(event.message, None) if event.message is not None else None
+        if send is None or send.since is None or not all(self._is_healthy(link) for link in send.links):
+            return
+        if not self.known.trouble.is_quiet("client-master", self.first.get(event.process, 0)):
+            return
+        self.judged += 1
+        bound = WRITER_WAIT_NS + ROUND_NS + 2 * self.known.healthy_ns
+        took = event.t - send.since
+        if took > bound:
+            self.violate(
+                event,
+                f"{event.message} waited {took / MS:.0f} ms, while {', '.join(send.links)} could have answered it",
+                since=send.since,
+            )
+
+    on_info = on_ok
+    on_fail = on_ok
+
+    # Connections come and go.
+
+    def on_connect(self, event: Connect) -> None:
+        if event.side == "m" and event.node in self.slaves:
+            self.stood[event.link] = event.t
+
+    def on_report(self, event: Report) -> None:
+        link = event.link
+        if event.side == "m" and link not in self.sent and event.offset and self.known.hears(event) is VALID:
+            self.sent[link] = event.offset
+
+    def on_close(self, event: Close) -> None:
+        self._settle_overdue(event)
+        if event.side == "m":
+            self._forget(event.link)
+
+    def _forget(self, link: str) -> None:
+        for each in (self.stood, self.sent, self.owed):
+            each.pop(link, None)
+
+    def on_start(self, event: Start) -> None:
+        if event.node == MASTER:
+            self.flushed = event.hi or 0
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        self._settle_overdue(event)
+        if event.node == MASTER:
+            for link in list(self.stood):
+                self._forget(link)
+            self.promised.clear()
+
+    on_stop = on_crash
+
+    def on_fault(self, event: Fault | Pause) -> None:
+        """Before something else happens to them, the healthy ones are looked at."""
+        self._settle_overdue(event)
+
+    on_pause = on_fault
+
+    def end(self, last: Event) -> None:
+        self._settle_overdue(last)
+
+
+def _ha_link(slave: str) -> str:
+    return places.HA_LINKS[places.SLAVES.index(slave)]

@@ -1,0 +1,162 @@
+"""``role-slave-serves``: while the master is down, what a slave has can be pulled from it.
+
+Judged for pulls that begin and end while the master is down: if the offset asked for lies in the slave's queue, the
+answer holds the message at that offset, or at least goes on behind it if the pull asks for some tags only. It lies
+there if the slave says so itself in its answer; or if the master once delivered a message from there, the slave has all
+of that message's bytes, and it had derived its queues from them before the pull. A slave that does not have its topic
+or group yet, or on which these forbid it, may say so; one that refuses as not ready or busy does not serve.
+
+With slaveReadEnable off a slave serves all the same, and suggests broker 0 (4.9, whose code 20 for "not here" is
+overwritten by that for what was found); one of 5.x may refuse as busy, which it does.
+
+Left out: slaves in class rollback; messages that the master lost; what pulls bring that began before the master was
+started, or a store replaced; a slave's own answer once its oldest files have expired. Sources:
+PullMessageProcessor.processRequest and rejectRequest (5.x), DefaultMessageStore.getMessage.
+"""
+
+from typing import NamedTuple
+
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.node import Config, Start, Wipe
+from pairproof.harness.rocketmq.kinds.log import Dispatch, Expire
+from pairproof.harness.rocketmq.known.consumed import subscribed
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.laws.delivery.pulled import READS
+from pairproof.harness.rocketmq.laws.questions.asked import BUSY
+from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.rocketmq.settings import is_on, parse, refuses_reads
+
+REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", BUSY, "REQUEST_CODE_NOT_SUPPORTED"})
+
+
+class Serves(NamedTuple):
+    """How a slave is set."""
+
+    reads: bool
+    """slaveReadEnable."""
+    may_refuse: bool
+
+
+class Asked(NamedTuple):
+    """A pull under way, and where the message lies that the slave must have for it."""
+
+    call: Event
+    place: tuple[int, int] | None
+
+
+class RoleSlaveServes(Law):
+    id = "role-slave-serves"
+    promise = "While the master is down every message that a slave has can be pulled from it."
+    source = "PullMessageProcessor: slaveReadEnable; DefaultMessageStore.getMessage"
+    needs = frozenset({"config", "start", "invoke", "ok", "deliver"})
+
+    def begin(self) -> None:
+        self.slaves: dict[str, Serves] = {}
+        self.places: dict[tuple[str | None, int | None], tuple[int, int] | None] = {}
+        """By queue and offset: where that message lies in the master's log; None where that is not sure."""
+        self.living: set[int | None] = set()
+        """Pulls from the master, as it is now, that are under way: what they bring it has."""
+        self.derived: dict[str, int] = {}
+        """Up to where a slave's queues reach."""
+        self.expired: set[str | None] = set()
+        self.asked: dict[int | None, Asked] = {}
+        self.first: dict[int | None, int | None] = {}
+        """The offset of the first message of a pull's answer."""
+
+    def on_config(self, event: Config) -> None:
+        settings = parse(event.detail or "{}")
+        if settings.get("brokerRole") == "SLAVE":
+            reads = is_on(settings, "slaveReadEnable")
+            self.slaves[event.node] = Serves(reads, refuses_reads(settings))
+        self.applicable = bool(self.slaves)
+
+    # What slaves have.
+
+    def on_dispatch(self, event: Dispatch) -> None:
+        self.derived[event.node] = event.upto
+
+    def on_start(self, event: Start) -> None:
+        """A new process derives all that its log has before it serves."""
+        node, end = event.node, event.hi or 0
+        if node == MASTER:
+            self.asked.clear()
+            self.living.clear()
+            self.places = {place: at for place, at in self.places.items() if at is None or at[1] <= end}
+        else:
+            self.derived[node] = end
+
+    def on_wipe(self, event: Wipe) -> None:
+        """A store is another one: what it has is not what was delivered before."""
+        self.living.clear()
+        for place in self.places:
+            self.places[place] = None
+
+    def on_expire(self, event: Expire) -> None:
+        """The oldest files of a log are gone, and their queues' entries may not be yet."""
+        self.expired.add(event.node)
+
+    def _has(self, slave: str, place: tuple[int, int] | None) -> bool:
+        known = self.known
+        if place is None or slave in known.rolled:
+            return False
+        lo, hi = place
+        end = min(known.own_end(slave) or 0, self.derived.get(slave, 0))
+        return hi <= end and known.starts.get(slave, lo + 1) <= lo
+
+    # What is asked of them.
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.node == MASTER and event.f in READS:
+            self.living.add(event.op)
+        elif event.f == "pull" and event.node in self.slaves and MASTER not in self.known.up:
+            place = self.places.get((event.queue, event.asked_from))
+            self.asked[event.op] = Asked(event, place if self._has(event.node, place) else None)
+
+    def on_deliver(self, event: Deliver) -> None:
+        if event.node == MASTER and event.op not in self.living:
+            return
+        if event.node == MASTER:
+            place, at = (event.queue, event.queue_offset), (event.lo, event.hi)
+            if self.places.setdefault(place, at) != at:
+                self.places[place] = None
+        elif event.op in self.asked:
+            self.first.setdefault(event.op, event.queue_offset)
+
+    def on_ok(self, event: Ok) -> None:
+        self.living.discard(event.op)
+        asked = self.asked.pop(event.op, None)
+        if asked is None:
+            return
+        slave, offset, found = event.node, asked.call.value or 0, self.first.pop(event.op, None)
+        if event.broker and not self.slaves[slave].reads:
+            self.violate(event, f"{slave} suggests broker {event.broker}, and slaveReadEnable is off")
+        if not self._has(slave, asked.place) and not self._claims(event, offset):
+            return
+        self.judged += 1
+        if subscribed(asked.call.detail) is not None and (event.queue_offset or 0) > offset:
+            return
+        if found != offset:
+            got = "nothing" if found is None else f"offset {found}"
+            self.violate(
+                event, f"{slave} has offset {offset} of {event.queue}, and a pull there was answered with {got}"
+            )
+
+    def _claims(self, ok: Ok, offset: int) -> bool:
+        """Whether the slave says that the offset lies in its queue."""
+        if ok.lo is None or ok.hi is None or ok.node in self.expired or ok.node in self.known.rolled:
+            return False
+        return ok.lo <= offset < ok.hi
+
+    def on_fail(self, event: Fail) -> None:
+        self.living.discard(event.op)
+        asked = self.asked.pop(event.op, None)
+        if asked is None or event.status not in REFUSALS:
+            return
+        self.judged += 1
+        if not (event.status == BUSY and self.slaves[event.node].may_refuse):
+            self.violate(event, f"{event.node} does not serve while its master is down: {event.status}")
+
+    def on_info(self, event: Info) -> None:
+        self.living.discard(event.op)
+        self.asked.pop(event.op, None)

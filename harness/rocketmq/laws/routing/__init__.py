@@ -1,0 +1,1 @@
+"""Laws about routes, and how clients choose brokers; one file per law."""

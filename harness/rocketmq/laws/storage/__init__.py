@@ -1,0 +1,1 @@
+"""Laws about log, queues and index; one file per law."""

@@ -1,0 +1,167 @@
+"""``log-grows``: a log only grows while its node lives, and recovery cuts no more than a crash took.
+
+Each append starts at the log's end (an empty slave may start anywhere). A start with a lower end than before must be
+followed by a ``cut`` that says so, at a border between records or at a file's start. And it must keep every whole
+record of what is safe: all that was appended after a killed or stopped process, what had been flushed after a power
+loss (judged where the lab records flushes). This is said of bytes and of either node; of messages see
+``log-flushed-survives``.
+
+Where the master lost its tail, borders of the lost records are none any more, save for a slave that still holds them
+(class rollback, see ``known``); such a slave must keep what both histories share.
+
+A store that was replaced or wiped is a new one: nothing is asked of its start. A log's start may move on as its oldest
+files expire.
+
+Left out: disks that lied about a flush. A log that is longer after a restart: a process may die between writing and
+telling. A filler behind the last record, which RocketMQ keeps or drops. A slave's log that begins inside a file:
+nothing can find its first record again.
+Source: CommitLog.recoverNormally and recoverAbnormally.
+"""
+
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.log import Append, Cut, Flush, Record
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+
+STOPPED = "clean stop"
+KILLED = "process crash"
+POWER_LOSS = "machine crash"
+LIED = "machine crash with a disk that lied"
+
+
+class LogGrows(Law):
+    id = "log-grows"
+    promise = (
+        "A node's log end never decreases while it lives; only recovery cuts it, at a record's border, and keeps every "
+        "record that the crash left."
+    )
+    source = "CommitLog.recoverNormally, CommitLog.recoverAbnormally"
+    needs = frozenset({"start", "append"})
+
+    def begin(self) -> None:
+        self.shorter: dict[str | None, tuple[Event, int]] = {}
+        """Starts at a lower end than before, and that end, until recovery explains them."""
+        self.borders: dict[int, bool] = {}
+        """Of the master's log: borders, and whether a record (not a filler) is known to end there."""
+        self.lost: set[int] = set()
+        """Borders of what the master lost."""
+        self.flushed: dict[str, int] = {}
+        self.replaced: set[str] = set()
+        """Nodes with another store than before, until they start on it."""
+        self.down: dict[str, str] = {}
+        """Nodes that are down, and the worst that happened to them since they ran."""
+        self.sees_flushes = "flush" in self.known.observes
+
+    def on_append(self, event: Append) -> None:
+        node = event.node
+        if self.shorter:
+            self._unexplained(node)
+        end = self.known.ends.get(node)
+        if node == MASTER:
+            self.borders[event.hi] = event.f != "filler"
+        elif not end:
+            return
+        if end is not None:
+            self.judged += 1
+            if event.lo != end:
+                self.violate(event, f"{node} appended [{event.lo}, {event.hi}), its log ended at {end}")
+
+    def on_record(self, event: Record) -> None:
+        lo, hi = event.lo, event.hi
+        if event.node in self.known.rolled:
+            self.lost.update((lo, hi))
+        else:
+            self.borders.setdefault(lo, False)
+            self.borders[hi] = True
+
+    def on_flush(self, event: Flush) -> None:
+        node, hi = event.node, event.upto
+        if hi > self.flushed.get(node, -1):
+            self.flushed[node] = hi
+
+    def on_crash(self, event: Crash) -> None:
+        """A node went down; a machine that loses power while its process is down hurts its store too."""
+        node = event.node
+        if event.status == "lied" or self.down.get(node) == LIED:
+            self.down[node] = LIED
+        elif event.f == "machine":
+            self.down[node] = POWER_LOSS
+        else:
+            self.down.setdefault(node, KILLED)
+
+    def on_stop(self, event: Stop) -> None:
+        """A node ended in an orderly way, with everything durable, unless it was hit before it got there."""
+        node = event.node
+        if node not in self.down:
+            self.down[node] = STOPPED
+            self.flushed[node] = self.known.ends.get(node, 0)
+
+    def on_start(self, event: Start) -> None:
+        node, end = event.node, event.hi
+        before = self.known.ends.get(node)
+        how = self.down.pop(node, None)
+        if node in self.replaced:
+            self.replaced.discard(node)
+            before = None
+        if end is None:
+            return
+        if before is not None:
+            self.judged += 1
+            if end < before:
+                self.shorter[node] = (event, before)
+                self._check_kept(event, node, self._safe(node, before, how), how)
+        # What recovery keeps it makes durable, or says so at its peril.
+        self.flushed[node] = end
+        if node == MASTER and before is not None and end < before:
+            self.lost.update(border for border in self.borders if border > end)
+            self.borders = {border: ends for border, ends in self.borders.items() if border <= end}
+
+    def _safe(self, node: str, before: int, how: str | None) -> int:
+        """Up to where a node's log had to survive; 0 where nobody knows."""
+        if how in (None, LIED) or (how == POWER_LOSS and not self.sees_flushes):
+            return 0
+        safe = min(before, self.flushed.get(node, 0)) if how == POWER_LOSS else before
+        return min(safe, self.known.rolled.get(node, safe))
+
+    def _check_kept(self, event: Start, node: str, safe: int, how: str | None) -> None:
+        end, begin = event.hi or 0, self.known.starts.get(node, 0)
+        if begin % self.known.setting(node, "mappedFileSizeCommitLog"):
+            return
+        whole = max((b for b, ends in self.borders.items() if ends and begin < b <= safe), default=0)
+        if whole > end:
+            self.violate(event, f"{node} came back with its log at {end}; its records up to {whole} outlive a {how}")
+
+    def on_cut(self, event: Cut) -> None:
+        node, lo = event.node, event.new_end
+        start, _ = self.shorter.pop(node, (None, 0))
+        if start is None or start.hi != lo:
+            self.violate(event, f"{node}'s log was cut at {lo} while it lived, not by recovery")
+        size = self.known.setting(node, "mappedFileSizeCommitLog")
+        if self.borders and lo % size and not self._is_border(node, lo):
+            self.violate(event, f"{node}'s log was cut at {lo}, in the middle of a record")
+
+    def _is_border(self, node: str, offset: int) -> bool:
+        # A slave that recovers while its master's store is being replaced still ends at a border of the old history.
+        may_be_old = node in self.known.rolled or MASTER in self.replaced
+        return offset in self.borders or (may_be_old and offset in self.lost)
+
+    def on_wipe(self, event: Wipe) -> None:
+        node = event.node
+        self.shorter.pop(node, None)
+        self.flushed.pop(node, None)
+        self.replaced.add(node)
+        if node == MASTER:
+            # An older state may even hold another history: its borders are learnt anew.
+            self.lost.update(self.borders)
+            self.borders = {}
+
+    def end(self, last: Event) -> None:
+        for node in list(self.shorter):
+            self._unexplained(node)
+
+    def _unexplained(self, node: str | None) -> None:
+        found = self.shorter.pop(node, None)
+        if found is not None:
+            start, before = found
+            self.violate(start, f"{node} came back with its log at {start.hi} instead of {before}, and no cut says why")

@@ -1,0 +1,93 @@
+"""``log-no-resurrection``: a record that a recovery cut stays away until it is sent or replicated again.
+
+A node held a record if its log reached the record's end when it went down. If its next start ends the log before that,
+the record is cut. It is back in an honest way when appends have brought the log's end to the record's end again. Seen
+by a store reader, or delivered to a pull that was asked after the start, any sooner, it came from bytes that the
+recovery had left behind.
+
+Left out: records of which only a part was written again; whatever a replaced or wiped store brings back; a log that is
+longer than its trace after a start, since a process may die between writing and telling. Source: the design; RocketMQ's
+recovery moves positions only, so that such bytes stay on its disk (MappedFileQueue.truncateDirtyFiles).
+"""
+
+from pairproof.harness.kinds.client import Deliver, Invoke
+from pairproof.harness.kinds.node import Start, Wipe
+from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+
+
+class LogNoResurrection(Law):
+    id = "log-no-resurrection"
+    promise = "A record that a recovery cut is readable on that node again only after it was sent or replicated again."
+    source = "CommitLog.recoverAbnormally: what lies behind the cut is not log any more"
+    needs = frozenset({"start", "append", "record"})
+
+    def begin(self) -> None:
+        self.puts: list[tuple[int, int, str]] = []
+        """Every record that the master ever wrote."""
+        self.cut: dict[str, dict[tuple[int, str | None], int]] = {}
+        """Per node: records that a recovery cut, by place and message, and where they ended."""
+        self.grown: dict[str, int] = {}
+        """How far such a node's log was written again, without a gap."""
+        self.replaced: set[str] = set()
+        self.lives: dict[str, int] = {}
+        self.asked: dict[int | None, int] = {}
+        """Pulls, and which life of their node they asked."""
+
+    def on_append(self, event: Append) -> None:
+        node, hi = event.node, event.hi
+        if node == MASTER and event.message is not None:
+            self.puts.append((event.lo, hi, event.message))
+        cut = self.cut.get(node)
+        # An empty slave's copy may begin anywhere.
+        if cut and self.grown[node] in (0, event.lo):
+            self.grown[node] = hi
+            self.cut[node] = {which: end for which, end in cut.items() if end > hi}
+
+    def on_start(self, event: Start) -> None:
+        node, end = event.node, event.hi
+        self.lives[node] = self.lives.get(node, 0) + 1
+        before = self.known.ends.get(node, 0)
+        if node in self.grown and end is not None:
+            self.grown[node] = end
+        if node in self.replaced:
+            self.replaced.discard(node)
+        elif end is not None and end < before:
+            cut = self.cut.setdefault(node, {})
+            self.grown[node] = end
+            cut.update({(lo, message): hi for lo, hi, message in self.puts if end < hi <= before})
+
+    def on_wipe(self, event: Wipe) -> None:
+        self.replaced.add(event.node)
+        self.cut.pop(event.node, None)
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.f == "pull":
+            self.asked[event.op] = self.lives.get(event.node, 0)
+
+    def on_deliver(self, event: Deliver) -> None:
+        if self.cut and self.asked.get(event.op) == self.lives.get(event.node, 0):
+            self._look(event, "was delivered")
+
+    def on_record(self, event: Record) -> None:
+        if self.cut:
+            self._look(event, "is in its log")
+
+    def _look(self, event: Deliver | Record, how: str) -> None:
+        cut = self.cut.get(event.node or "")
+        if not cut:
+            return
+        self.judged += 1
+        which = event.lo or 0, event.message
+        # Another record of the same message, one that was sent back, say, may have come to lie there.
+        if cut.get(which) == event.hi:
+            del cut[which]
+            self.violate(
+                event, f"{event.message} {how} on {event.node}, whose recovery had cut it; nobody wrote it again"
+            )
+
+    def on_audit(self, event: Audit) -> None:
+        """Nothing of it there: that counts, too."""
+        if event.f != "compare" and self.cut.get(event.node):
+            self.judged += 1

@@ -1,0 +1,57 @@
+"""``log-prefix``: over the range that both hold, a slave's bytes are the master's.
+
+Judged wherever a store reader digests both logs for the same audit, on the same grid, while both nodes run: a node that
+is down may have a torn tail which nobody serves.
+
+Left out: what a slave in class rollback (see ``known``) holds above the point up to which the two histories are one.
+Source: RocketMQ's HA design: a slave's commit log is
+a byte copy.
+"""
+
+from pairproof.harness.history import Event
+from pairproof.harness.rocketmq.kinds.log import Chunk
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+
+
+class LogPrefix(Law):
+    id = "log-prefix"
+    promise = "A slave's log equals the master's, byte for byte, over the range that both hold."
+    source = "CommitLog.appendData: a slave stores the master's bytes as they are"
+    applies_with = "a slave that holds records"
+    needs = frozenset({"chunk"})
+
+    def begin(self) -> None:
+        self.audit: int | None = None
+        self.seen: dict[str, dict[int | None, Event]] = {}
+
+    def on_chunk(self, event: Chunk) -> None:
+        """A digest of one node's log; compared when the other's is there."""
+        if event.audit != self.audit:
+            self.audit = event.audit
+            self.seen = {}
+        node = event.node
+        mine = self.seen.get(node)
+        if mine is None:
+            mine = self.seen[node] = {}
+        mine[event.lo] = event
+        if node != MASTER:
+            masters = self.seen.get(MASTER)
+            if masters is not None:
+                self._compare(event, masters.get(event.lo), node)
+            return
+        for slave, theirs in self.seen.items():
+            if slave != MASTER:
+                self._compare(event, theirs.get(event.lo), slave)
+
+    def _compare(self, event: Chunk, other: Event | None, slave: str) -> None:
+        if other is None or other.hi != event.hi:
+            return
+        common = self.known.rolled.get(slave)
+        if common is not None and (event.hi or 0) > common:
+            return
+        if slave not in self.known.up or MASTER not in self.known.up:
+            return
+        self.judged += 1
+        if other.digest != event.digest:
+            self.violate(event, f"[{event.lo}, {event.hi}) of {slave} is not what the master holds there")

@@ -1,0 +1,65 @@
+"""``log-slave-behind``: a slave's log never reaches beyond the master's.
+
+Judged at each append that a slave traces, else at each report of a slave that reaches the master, and wherever both
+logs are audited together while both nodes run.
+
+Left out: slaves in class rollback, and bytes still under way from an earlier life of the master.
+Source: HAService.HAClient.
+"""
+
+from pairproof.harness.history import Event
+from pairproof.harness.rocketmq.kinds.ha import Report
+from pairproof.harness.rocketmq.kinds.log import Append, Audit
+from pairproof.harness.rocketmq.known.model import HOSTILE
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+
+
+class LogSlaveBehind(Law):
+    id = "log-slave-behind"
+    promise = "A slave's log end never exceeds the master's."
+    source = "HAService.HAClient: a slave writes only what its master sent"
+    needs = frozenset({"append"})
+
+    def begin(self) -> None:
+        self.audit: int | None = None
+        self.audited: dict[str, int] = {}
+
+    def on_append(self, event: Append) -> None:
+        node = event.node
+        if node != MASTER:
+            end = self.known.ends.get(MASTER)
+            if end is not None:
+                self._judge(event, node, event.hi, end)
+
+    def on_report(self, event: Report) -> None:
+        if event.side != "m":
+            return
+        link = self.known.links.get(event.link)
+        peer = HOSTILE if link is None else link.peer
+        end = self.known.ends.get(MASTER)
+        if peer != HOSTILE and end is not None and peer not in self.known.traced:
+            self._judge(event, peer, event.offset, end)
+
+    def on_audit(self, event: Audit) -> None:
+        if event.number != self.audit:
+            self.audit, self.audited = event.number, {}
+        node, up = event.node, self.known.up
+        if node not in up or event.hi is None or (node != MASTER and event.lo == event.hi):
+            # An empty log may begin anywhere: where an earlier master told it to, say.
+            return
+        self.audited[node] = event.hi
+        end = self.audited.get(MASTER)
+        if end is None:
+            return
+        for slave in self.audited if node == MASTER else (node,):
+            if slave != MASTER and MASTER in up:
+                self._judge(event, slave, self.audited[slave], end)
+
+    def _judge(self, event: Event, slave: str, held: int, end: int) -> None:
+        known = self.known
+        if slave in known.rolled or (held > end and known.common(slave, held) < held):
+            return
+        self.judged += 1
+        if held > end:
+            self.violate(event, f"{slave}'s log reaches {held}, the master's {end}")

@@ -1,0 +1,102 @@
+"""``loss-is-suffix``: what a slave lacks of its master's messages is what lies behind its log's end, and nothing else.
+
+Wherever a store reader lists a running slave's records, each message that the master had written between the log's
+start and its end must be among them, at its own place. So a master that is lost for good takes a suffix with it, never
+a hole. The master's messages are known from its appends, from its own records, and, where no appends are seen, from the
+answers to sends.
+
+Left out: what a slave in class rollback (see ``known``) holds above the point up to which the two histories are one.
+Source: the design of asynchronous replication: one log, copied in order.
+"""
+
+from pairproof.harness.kinds.client import Invoke, Ok
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.contract import STORED
+from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+
+Place = tuple[int, int]
+
+
+class LossIsSuffix(Law):
+    id = "loss-is-suffix"
+    promise = "From its log start on, a slave lacks exactly those of the master's messages that end after its log end."
+    source = "HAService: a slave's log is one piece of its master's"
+    applies_with = "a slave that holds records"
+    needs = frozenset({"record", "audit"})
+
+    def begin(self) -> None:
+        self.written: dict[str | None, Place] = {}
+        """The master's messages, where they lie."""
+        self.crashes = 0
+        self.power = True
+        """Whether the master's machine has had it since the last start."""
+        self.begun: dict[int | None, int] = {}
+        """Sends, and the master's crashes before them; kept only where no appends are seen."""
+        self.blind = "append" not in self.known.observes
+        self.reading: tuple[int | None, str | None] = (None, None)
+        self.found: set[tuple[str | None, int | None]] = set()
+
+    def on_append(self, event: Append) -> None:
+        if event.node == MASTER and event.message is not None:
+            self.written[event.message] = (event.lo, event.hi)
+
+    def on_invoke(self, event: Invoke) -> None:
+        if self.blind:
+            self.begun[event.op] = self.crashes
+
+    def on_ok(self, event: Ok) -> None:
+        """A send was answered; if the master crashed meanwhile, something else may lie there by now."""
+        if not self.blind or event.f != "send" or event.status not in STORED or event.lo is None or event.hi is None:
+            return
+        if self.begun.pop(event.op, None) == self.crashes:
+            self.written[event.message] = (event.lo, event.hi)
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        """Where no recovery says what a crash took, nothing is sure."""
+        if event.node == MASTER:
+            self.crashes += 1
+            self.power = self.power and event.f != "machine"
+
+    on_stop = on_crash
+
+    def on_wipe(self, event: Wipe) -> None:
+        """Another store of the master's: what it holds will be read."""
+        if event.node == MASTER:
+            self.written = {}
+
+    def on_start(self, event: Start) -> None:
+        """Recovery took what lies above the log's new end; where nobody says where that is, all that power kept."""
+        if event.node == MASTER:
+            end, power = event.hi, self.power
+            self.power = True
+            if end is None and power:
+                return
+            end = end or 0
+            self.written = {message: place for message, place in self.written.items() if place[1] <= end}
+
+    def on_record(self, event: Record) -> None:
+        if event.node == MASTER:
+            self.written[event.message] = (event.lo, event.hi)
+            return
+        if self.reading != (event.audit, event.node):
+            self.reading, self.found = (event.audit, event.node), set()
+        self.found.add((event.message, event.lo))
+
+    def on_audit(self, event: Audit) -> None:
+        node = event.node
+        if node == MASTER or event.f == "compare" or event.hi is None or node not in self.known.up:
+            return
+        found = self.found if self.reading == (event.number, node) else set()
+        start = event.lo
+        end = min(self.known.common(node, event.hi), self.known.rolled.get(node, event.hi))
+        for message, (lo, hi) in self.written.items():
+            if lo < start or hi > end:
+                continue
+            self.judged += 1
+            if (message, lo) not in found:
+                self.violate(
+                    event._replace(message=message),
+                    f"{node}'s log reaches from {start} to {event.hi} and lacks {message} at [{lo}, {hi})",
+                )

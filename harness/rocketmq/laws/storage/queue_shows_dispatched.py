@@ -1,0 +1,141 @@
+"""``queue-shows-dispatched``: a broker's readers see only what it has dispatched.
+
+A message that is stored and not in its queue yet is not there for readers. So no message that a pull delivers ends
+behind the point up to which its broker has dispatched, by its own trace; nor does the last message before the queue's
+end, as the pull's answer tells that, where a sender was told which message has this offset.
+
+Judged for pulls that begin and end in one life of their broker; what its log held at the start it has dispatched. A
+broker may answer a pull that waits for a message a moment before it says that it has dispatched the message. Left out:
+slaves in class rollback (see ``known``), whose log is no copy; delayed messages, whose senders are told an offset of
+another queue. How soon a message is dispatched, see ``queue-whole-records``.
+Source: DefaultMessageStore.ReputMessageService, getMessage and getMaxOffsetInQueue.
+"""
+
+from typing import NamedTuple
+
+from pairproof.harness.content import waits_first
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.log import Dispatch
+from pairproof.harness.rocketmq.known.waits import is_instant
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+
+Place = tuple[str | None, int]
+"""Queue and queue offset."""
+
+
+class Early(NamedTuple):
+    """A message that was seen before its broker said that it had dispatched it, and what was seen."""
+
+    seen: Event
+    hi: int
+    what: str
+
+
+class QueueShowsDispatched(Law):
+    id = "queue-shows-dispatched"
+    promise = "A pull shows and delivers only messages that its broker has dispatched."
+    source = "DefaultMessageStore: readers see the consume queues"
+    needs = frozenset({"start", "dispatch", "invoke", "ok", "deliver"})
+    timed = True
+
+    def begin(self) -> None:
+        self.reached: dict[str | None, int] = {}
+        """Up to where a broker has dispatched in its present life."""
+        self.pulls: dict[int | None, str | None] = {}
+        """Pulls under way that began in their broker's present life, and their brokers."""
+        self.sends: set[int | None] = set()
+        """Sends under way that began in the master's present life, but for delayed ones, which go elsewhere first."""
+        self.ends: dict[Place, int | None] = {}
+        """Where the message with a queue offset ends in the log, as its sender was told; None where two were told."""
+        self.early: list[Early] = []
+
+    def on_start(self, event: Start) -> None:
+        """A broker dispatches all that its log holds before it serves."""
+        self._forget(event.node)
+        if event.hi is None:
+            self.reached.pop(event.node, None)
+            return
+        self.reached[event.node] = event.hi
+        if event.node == MASTER:
+            self.ends = {place: hi for place, hi in self.ends.items() if hi is None or hi <= event.hi}
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        self._forget(event.node)
+        self._settle(event, 0)
+
+    on_stop = on_crash
+
+    def _forget(self, node: str | None) -> None:
+        self.pulls = {op: asked for op, asked in self.pulls.items() if asked != node}
+        if node == MASTER:
+            self.sends.clear()
+
+    def on_wipe(self, event: Wipe) -> None:
+        """Another store may have other messages at the same offsets."""
+        if event.node == MASTER:
+            self.ends = dict.fromkeys(self.ends)
+
+    def on_dispatch(self, event: Dispatch) -> None:
+        self.reached[event.node] = event.upto
+        if self.early:
+            self._settle(event, event.upto)
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.f == "pull" and event.node in self.known.up and event.node in self.reached:
+            self.pulls[event.op] = event.node
+        elif event.f == "send" and event.node == MASTER and not waits_first(event):
+            self.sends.add(event.op)
+
+    def on_deliver(self, event: Deliver) -> None:
+        if event.node is not None and self.pulls.get(event.op) == event.node and event.hi is not None:
+            self._check(event, event.hi, f"{event.node} delivered {event.message}")
+
+    def on_ok(self, event: Ok) -> None:
+        if event.f == "send":
+            self._learn(event)
+        elif event.f == "pull" and self.pulls.pop(event.op, "") == event.node and event.hi:
+            hi = self.ends.get((event.queue, event.hi - 1))
+            if hi is not None:
+                self._check(event, hi, f"{event.node} says that {event.queue} goes up to {event.hi - 1}")
+
+    def on_fail(self, event: Fail | Info) -> None:
+        self.pulls.pop(event.op, None)
+        self.sends.discard(event.op)
+
+    on_info = on_fail
+
+    def _learn(self, event: Ok) -> None:
+        if event.op not in self.sends:
+            return
+        self.sends.discard(event.op)
+        if event.queue_offset is None or event.hi is None:
+            return
+        place = event.queue, event.queue_offset
+        if self.ends.setdefault(place, event.hi) != event.hi:
+            self.ends[place] = None
+
+    def _check(self, event: Deliver | Ok, hi: int, what: str) -> None:
+        if event.node in self.known.rolled:
+            return
+        self.judged += 1
+        reached = self.reached[event.node]
+        if hi > reached:
+            self.early.append(
+                Early(event, hi, f"{what}, which ends at {hi} of its log; it had dispatched up to {reached}")
+            )
+
+    def _settle(self, event: Crash | Dispatch | Stop, reached: int) -> None:
+        """A broker says how far it has come, or is gone: what it showed a moment ago may stand."""
+        mine = [each for each in self.early if each.seen.node == event.node]
+        self.early = [each for each in self.early if each.seen.node != event.node]
+        for each in mine:
+            at_once = is_instant(self.known, event.node or "", each.seen.t, event.t)
+            if not at_once or 0 < reached < each.hi:
+                self.violate(each.seen, each.what, since=each.seen.t, until=event.t)
+
+    def end(self, last: Event) -> None:
+        for each in self.early:
+            self.violate(each.seen, each.what, since=each.seen.t, until=each.seen.t)

@@ -1,0 +1,65 @@
+"""``store-time-ordered``: along a log store timestamps do not go back, unless somebody set the master's clock back.
+
+Judged between neighbours among the records that the master stored between two settings of its clock (``clock``);
+where its appends are not seen, only as long as nobody has set it. A promotion counts as a setting: the new master has
+another clock's times in its log.
+
+Left out: of slaves in class rollback (see ``known``) what lies behind the point up to which they have their master's
+log, since it may be a mixture of two; whether the time is right.
+Source: the design: lookups by time and the checkpoint search a log as ordered.
+"""
+
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.machine import Clock
+from pairproof.harness.kinds.node import Wipe
+from pairproof.harness.rocketmq.kinds.log import Append, Record
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
+
+
+class StoreTimeOrdered(Law):
+    id = "store-time-ordered"
+    promise = "Store timestamps do not decrease along a log, except where the master's clock was set."
+    source = "CommitLog.putMessage: the timestamp is taken under the lock that orders the log"
+    needs = frozenset({"record"})
+
+    def begin(self) -> None:
+        self.settings = 0
+        """How often the master's clock was set."""
+        self.stored: dict[tuple[int | None, str | None], int | None] = {}
+        """Under which setting a record was stored; only once there was more than one. None: under either of two."""
+        self.just_set = False
+        self.last: dict[str | None, tuple[Event, int | None]] = {}
+
+    def on_clock(self, event: Clock) -> None:
+        if event.node == MASTER:
+            self.settings += 1
+            self.just_set = True
+
+    def on_wipe(self, event: Wipe) -> None:
+        if event.node == MASTER and event.detail is not None:
+            self.settings += 1
+
+    def on_append(self, event: Append) -> None:
+        if self.settings and event.node == MASTER and event.f == "put":
+            # The first may have taken its time before the clock was set.
+            self.stored[event.lo, event.message] = None if self.just_set else self.settings
+            self.just_set = False
+
+    def on_record(self, event: Record) -> None:
+        if event.store_ms is None or event.lo >= self.known.rolled.get(event.node, event.hi):
+            return
+        stored = self.stored.get((event.lo, event.message), 0)
+        before = self.last.get(event.node)
+        self.last[event.node] = (event, stored)
+        if before is None or stored is None or before[0].op != event.audit or before[1] != stored:
+            return
+        if self.settings and "append" not in self.known.observes:
+            return
+        self.judged += 1
+        value = before[0].value or 0
+        if event.store_ms < value:
+            self.violate(
+                event,
+                f"{event.message} at {event.lo} was stored at {event.store_ms} ms, the record before it at {value} ms",
+            )

@@ -1,0 +1,178 @@
+"""``stored-sent-back``: a message that the master took back is in its log again, as often as it was taken, where it is
+to wait, with one retry more, and says where it is from.
+
+Judged at the master's final audit. What a consumer sent back has a copy for each time that the master said it has it,
+and none that nobody asked for; the copy counts one retry more than the record that the consumer named, and names the
+first message of all (ORIGIN_MESSAGE_ID) and its topic (RETRY_TOPIC). It waits in the delay level that the consumer
+asked for, or in level 3 + its retries; after maxReconsumeTimes retries it is in %DLQ% of the group. From its level it
+comes into %RETRY% of the group once, not before its delay has passed, and within 5 s of it.
+
+Left out: body, tags and flag, see ``stored-as-sent``; who gets it, see ``deliver-sent-back``; when it came, where the
+master's clock was set, and how often, if the master went down; everything after the master lost a part of its log.
+Source: AbstractSendMessageProcessor.consumerSendMsgBack.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, NamedTuple
+
+from pairproof.harness.content import told
+from pairproof.harness.history import MS
+from pairproof.harness.kinds.machine import Clock, Mark
+from pairproof.harness.kinds.node import Crash, Stop
+from pairproof.harness.rocketmq.kinds.log import Audit, Record
+from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import LATE_NS, WAITING
+from pairproof.harness.rocketmq.laws.delivery.sent_back import DEAD, RETRY, Asked, SentBack
+from pairproof.harness.rocketmq.places import MASTER
+
+
+class Key(NamedTuple):
+    """Copies of one message for one group, after so many retries."""
+
+    group: str
+    message: str | None
+    times: int
+
+
+class Due(NamedTuple):
+    """What a send-back asks for."""
+
+    level: int
+    origin: int | None
+    topic: str
+    taken: int | None
+    """When the master said that it has it, ns."""
+
+
+class StoredSentBack(SentBack):
+    id = "stored-sent-back"
+    promise = (
+        "A message that a consumer sent back is stored once more: to come again after its level, with one retry more, "
+        "or as a dead letter after the last; it keeps its origin."
+    )
+    source = "AbstractSendMessageProcessor.consumerSendMsgBack"
+    needs = frozenset({"config", "back", "start", "record", "audit"})
+    timed = True
+
+    def begin(self) -> None:
+        super().begin()
+        self.found: dict[int, Record] = {}
+        self.healed = 0
+        self.went_down = self.was_set = False
+
+    def on_record(self, event: Record) -> None:
+        if event.node == MASTER and event.lo is not None:
+            self.found[event.lo] = event
+
+    def on_audit(self, event: Audit) -> None:
+        if event.node != MASTER:
+            return
+        found, self.found = self.found, {}
+        whole = event.whole_to in (None, event.hi)
+        if event.f != "final" or self.excused or not self.asked or not found or not whole:
+            return
+        dues: dict[Key, list[Due]] = defaultdict(list)
+        for op, back in self.asked.items():
+            source = found.get(back.at)
+            if source is not None:
+                key, due = self._due(back, source, self.taken.get(op))
+                dues[key].append(due)
+        stored: dict[Key, list[Record]] = defaultdict(list)
+        came: dict[Key, list[Record]] = defaultdict(list)
+        for record in found.values():
+            group, is_back = _group(record)
+            if group and (times := told(record.detail).get("times")):
+                (came if is_back else stored)[Key(group, record.message, times)].append(record)
+        for key in (*dues, *(each for each in stored if each not in dues)):
+            self._judge_copies(key, dues.get(key, []), stored.get(key, []), event)
+            self._judge_return(key, dues.get(key, []), stored.get(key, []), came.get(key, []), event)
+
+    def _due(self, back: Asked, source: Record, taken: int | None) -> tuple[Key, Due]:
+        """What is owed to a send-back, by the record that it names."""
+        held = told(source.detail)
+        times = int(held.get("times", 0))
+        origin = _offset(held) if times else source.lo
+        topic = str(held.get("from")) if times else (source.queue or "").rpartition("/")[0]
+        key = Key(back.event.group or "", source.message, times + 1)
+        return key, Due(self.level_of(back, times), origin, topic, taken)
+
+    def _judge_copies(self, key: Key, dues: list[Due], stored: list[Record], end: Audit) -> None:
+        self.judged += 1
+        taken = sum(due.taken is not None for due in dues)
+        what = f"{key.message} of {key.group}, sent back for time {key.times},"
+        if len(stored) < taken:
+            self._say(end, key, f"{what} was taken {taken} times and is stored {len(stored)} times")
+        elif len(stored) > len(dues):
+            self._say(stored[-1], key, f"{what} is stored {len(stored)} times; it was asked for {len(dues)} times")
+        places = {f"{WAITING}{due.level - 1}" if due.level else DEAD + key.group for due in dues}
+        for record in stored if dues else ():
+            held, place = told(record.detail), _place(record)
+            if place not in places:
+                self._say(record, key, f"{what} is in {place}; it belongs into {' or '.join(sorted(places))}")
+            elif (_offset(held), held.get("from")) not in {(due.origin, due.topic) for due in dues}:
+                self._say(record, key, f"{what} says that it is {held.get('origin')} from {held.get('from')}")
+
+    def _judge_return(
+        self, key: Key, dues: list[Due], stored: list[Record], came: list[Record], end: Audit
+    ) -> None:  # fmt: skip
+        waited = [each for each in stored if _place(each).startswith(WAITING)]
+        what = f"{key.message}, which waited for {key.group} for time {key.times},"
+        if len(came) > len(waited) and not self.went_down:
+            self._say(came[-1], key, f"{what} came back {len(came)} times; it waited {len(waited)} times")
+        if self.was_set or not waited:
+            return
+        # Of several that waited, and went other ways, nobody knows which one is back.
+        delay = min(self.delay_ns(int((each.queue or "").rpartition("/")[2]) + 1) // MS for each in waited)
+        for before, after in zip(waited, came, strict=False) if len(waited) == 1 or not self.went_down else ():
+            took = (after.value or 0) - (before.value or 0)
+            if took < delay:
+                self._say(after, key, f"{what} came back after {took} ms; its delay is {delay} ms")
+        if len(came) < len(waited) <= len(dues) and MASTER in self.known.up:
+            last = max((due.taken or end.t) + (self.delay_ns(due.level) if due.level else 0) for due in dues)
+            since = max(last, self.healed, self.known.consumption.born.get(MASTER, 0))
+            if end.t - since > LATE_NS:
+                text = f"{what} is not back, though it is due since {(end.t - since) // MS} ms"
+                self.violate(end._replace(message=key.message), text, since=since)
+
+    def _say(self, event: Record | Audit, key: Key, text: str) -> None:
+        self.violate(event._replace(message=key.message), text, since=None)
+
+    # What changes what is due.
+
+    def on_mark(self, event: Mark) -> None:
+        if event.f == "heal":
+            self.healed = event.t
+
+    def on_crash(self, event: Crash | Stop) -> None:
+        super().on_crash(event)
+        self.went_down |= event.node == MASTER
+
+    on_stop = on_crash
+
+    def on_clock(self, event: Clock) -> None:
+        self.was_set |= event.node == MASTER
+
+
+def _group(record: Record) -> tuple[str, bool]:
+    """Whose copy it is, if of any group, and whether it is back in the group's retry topic."""
+    queue = record.queue or ""
+    where = str(told(record.detail).get("real", "")) if queue.startswith(WAITING) else queue
+    for prefix in (RETRY, DEAD):
+        if where.startswith(prefix):
+            return where[len(prefix) :].rpartition("/")[0], queue.startswith(RETRY)
+    return "", False
+
+
+def _place(record: Record) -> str:
+    """The queue where it waits; else its topic."""
+    queue = record.queue or ""
+    return queue if queue.startswith(WAITING) else queue.rpartition("/")[0]
+
+
+def _offset(held: dict[str, Any]) -> int | None:
+    """Where its first message lies, by its ORIGIN_MESSAGE_ID."""
+    try:
+        return int(str(held.get("origin"))[-16:], 16)
+    except ValueError:
+        return None
