@@ -127,6 +127,9 @@ def _row(role: str, replicas: int, flush: str, waits: bool, status: str, fault: 
     raise KeyError(f"the contract has no row for {asked}")
 
 
+LIED, WIPE, EXPIRE = "lied", "wipe", "expire"
+"""What happened to a store: a machine's crash that took what the disk had called durable; its replacement; the deletion
+of the files that held the message."""
 PROMOTED = "promoted "
 """Before the name of the slave whose store became the master's, in what happened to the master."""
 
@@ -136,24 +139,24 @@ def fault_class(
 ) -> str:
     """The class of what happened to the stores since: (node, how) each; around promotions in their order.
 
-    ``how``: process, machine, lied (a machine's crash that took what its disk had called durable), wipe, expire (of
-    the message itself) or :data:`PROMOTED` and a name. ``misled``: a slave was in class rollback when the message was
-    acknowledged. ``copies``: how many slaves hold the message by its answer; ``everyone``: that these are all of them.
+    ``how``: process, machine, :data:`LIED`, :data:`WIPE`, :data:`EXPIRE` (of the message itself) or :data:`PROMOTED`
+    and a name. ``misled``: a slave was in class rollback when the message was acknowledged. ``copies``: how many slaves
+    hold the message by its answer; ``everyone``: that these are all of them.
     """
     seen, owner = _by_store(happened)
     master = {how for store, how in seen if store == MASTER}
     hurt = {store for store, how in seen if store != MASTER and how != "process"}
     copy_left = not misled and (not hurt or len(hurt) < copies)
-    if "expire" in master or (owner, "expire") in seen:
+    if EXPIRE in master or (owner, EXPIRE) in seen:
         return "expired"
     if owner != MASTER:
         if everyone and not misled and owner not in hurt:
             return "promotion"
         return "master-store-lost" if copy_left else "all-copies-lost"
-    if "wipe" in master or "lied" in master:
+    if WIPE in master or LIED in master:
         if not copy_left:
             return "all-copies-lost"
-        return "master-store-lost" if "wipe" in master else "lying-disk"
+        return "master-store-lost" if WIPE in master else "lying-disk"
     if "machine" in master:
         if misled:
             return "rollback"
@@ -174,7 +177,7 @@ def _by_store(happened: Iterable[tuple[str, str]]) -> tuple[set[tuple[str, str]]
         if how.startswith(PROMOTED):
             slave = how.removeprefix(PROMOTED)
             at[MASTER], at[slave] = at.get(slave, slave), at.get(MASTER, MASTER)
-            seen.add((at[slave], "wipe"))
+            seen.add((at[slave], WIPE))
         else:
             seen.add((at.get(node, node), how))
     return seen, at.get(MASTER, MASTER)

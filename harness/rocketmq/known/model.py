@@ -19,10 +19,13 @@ from pairproof.harness.kinds.node import UNKNOWN, Config, Crash, Start, Stop, Wi
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Expire
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
+from pairproof.harness.rocketmq.known.calls import Calls
 from pairproof.harness.rocketmq.known.consumption import Consumption
 from pairproof.harness.rocketmq.known.coverage import Coverage
 from pairproof.harness.rocketmq.known.derived_under import DerivedUnder
 from pairproof.harness.rocketmq.known.ha_link import Link
+from pairproof.harness.rocketmq.known.nodes import Nodes
+from pairproof.harness.rocketmq.known.stores import Stores
 from pairproof.harness.rocketmq.places import MASTER, OTHER, links_of
 from pairproof.harness.rocketmq.settings import DEFAULTS, Settings, parse, promised_slaves, version
 
@@ -43,6 +46,8 @@ class Known(known.Known):
     def __init__(self, observes: frozenset[str] | None = None) -> None:
         super().__init__(observes)
         self.config: dict[str, Settings] = {}
+        self.nodes, self.stores = Nodes(), Stores()
+        self.calls = Calls(self.nodes, self.stores)
         self.consumption = Consumption(self)
         self.derived_under = DerivedUnder()
         self.sync_master = self.sync_flush = False
@@ -149,7 +154,11 @@ class Known(known.Known):
 
         An end of 0 is not known either: the first heartbeat to an empty slave moves it, and leaves no append.
         """
-        return (self.ends.get(node) or None) if node in self.traced - self.by_records else None
+        return (self.ends.get(node) or None) if node in self.traced and node not in self.by_records else None
+
+    def log_end(self, node: str) -> int | None:
+        """A node's log end; of a slave as :meth:`own_end`."""
+        return self.ends.get(node) if node == MASTER else self.own_end(node)
 
     def recorded_end(self, node: str) -> int | None:
         """Where its whole records end, by its own trace or its files; None where that is not known, as above."""
@@ -188,6 +197,7 @@ class Known(known.Known):
     def on_expire(self, event: Expire) -> None:
         """A log's oldest files are gone; what a slave says of its end it says of them, too."""
         node = event.node
+        self.stores.expired(event)
         self.consumption.hear(event)
         self._copied.setdefault(node, self.starts.get(node, 0))
         self.starts[node] = event.new_start
@@ -195,6 +205,7 @@ class Known(known.Known):
     def on_start(self, event: Start) -> None:
         """A node is up; what it lost shows in its log end."""
         node, end = event.node, event.hi
+        self.nodes.start(event)
         self.consumption.hear(event)
         self.derived_under.started(event, self.config)
         image = node in self._images
@@ -255,6 +266,8 @@ class Known(known.Known):
 
     def on_crash(self, event: Crash | Stop) -> None:
         node = event.node
+        self.nodes.end(event)
+        self.stores.ended(event)
         self.consumption.hear(event)
         super().on_crash(event)
         if node == MASTER:
@@ -270,6 +283,7 @@ class Known(known.Known):
         How far a slave's log ever reached stays known: its last reports may be under way.
         """
         node = event.node
+        self.stores.replaced(event)
         self.consumption.hear(event)
         self.derived_under.wiped(event)
         (self._images.add if event.f == "image" else self._images.discard)(node)
@@ -290,12 +304,20 @@ class Known(known.Known):
 
     on_consumer = on_route = on_sync = on_persist = on_assign
 
-    def on_invoke(self, event: Invoke | Deliver | Fail | Info | Ok) -> None:
-        """A call; what producers and plain readers do is nothing to a group."""
+    def on_invoke(self, event: Invoke) -> None:
+        self.calls.invoked(event, self.log_end(event.node))
+        self.on_deliver(event)
+
+    def on_ok(self, event: Fail | Info | Ok) -> None:
+        self.on_deliver(event)
+        self.calls.ended(event)
+
+    on_fail = on_info = on_ok
+
+    def on_deliver(self, event: Deliver | Invoke | Fail | Info | Ok) -> None:
+        """What producers and plain readers do is nothing to a group."""
         if event.group is not None:
             self.consumption.hear(event)
-
-    on_ok = on_fail = on_info = on_deliver = on_invoke
 
     def on_append(self, event: Append) -> None:
         node, lo, hi = event.node, event.lo, event.hi

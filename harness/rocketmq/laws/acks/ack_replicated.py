@@ -16,7 +16,7 @@ they were on their way. Source: HAService.GroupTransferService
 """
 
 from pairproof.harness.kinds.client import SENDS, Ok
-from pairproof.harness.kinds.node import Config, Crash, Stop
+from pairproof.harness.kinds.node import Config
 from pairproof.harness.rocketmq.known.model import HOSTILE
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -32,16 +32,6 @@ class AckReplicated(Law):
     source = "HAService.GroupTransferService; the promise of synchronous double write"
     applies_with = "brokerRole=SYNC_MASTER and a slave; on 5.x also inSyncReplicas of 2 or more"
     needs = frozenset({"append", "report", "ok"})
-
-    def begin(self) -> None:
-        self.died: int | None = None
-        """When the master's last life ended, ns."""
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        if event.node == MASTER:
-            self.died = event.t
-
-    on_stop = on_crash
 
     def on_config(self, event: Config) -> None:
         if event.node == MASTER:
@@ -60,7 +50,8 @@ class AckReplicated(Law):
 
     def _was_on_its_way(self, ok: Ok) -> bool:
         """Whether a life of the master gave it that has ended since: what strangers had said to that is forgotten."""
-        return self.died is not None and ok.t - self.died < self.known.healthy_ns
+        ended = self.known.nodes.ended_at.get(MASTER)
+        return ended is not None and ok.t - ended < self.known.healthy_ns
 
     def _why(self, ok: Ok, holders: int) -> str:
         if holders:

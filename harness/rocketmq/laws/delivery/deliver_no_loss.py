@@ -27,9 +27,9 @@ from pairproof.harness.content import level_of, told
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok
 from pairproof.harness.kinds.machine import Mark
-from pairproof.harness.kinds.node import Crash, Start, Wipe
+from pairproof.harness.kinds.node import Start
 from pairproof.harness.rocketmq import contract
-from pairproof.harness.rocketmq.kinds.log import Expire, Record
+from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.kinds.transactions import Decide
 from pairproof.harness.rocketmq.known.consumed import Assignment, Consumed, Consumer
 from pairproof.harness.rocketmq.known.consumption import SLACK_NS
@@ -65,15 +65,13 @@ class DeliverNoLoss(Law):
     timed = True
 
     def begin(self) -> None:
-        self.begun: dict[int | None, tuple[int, bool, str | None]] = {}
-        """Sends in flight: how much had happened to stores, whether they ask for a delay, and their tag."""
+        self.decided: dict[int, int] = {}
+        """Commits of half messages under way: how much had happened to stores."""
         self.stored: list[Stored] = []
         self.halves: dict[str | None, str | None] = {}
         """The tags of half messages, by their names."""
         self.committed: list[Stored] = []
         """Commits of them that were taken; where they lie is to be found out."""
-        self.happened: list[tuple[str, str, int]] = []
-        """What was done to stores: the node, how, and below which log offset (of an expiry; else none of all)."""
         self.lies: dict[str | None, tuple[str, int]] = {}
         """Where the master's records lie, by a store reader: queue and queue offset."""
         self.healed: Event | None = None
@@ -89,32 +87,29 @@ class DeliverNoLoss(Law):
     # What is stored, and what happens to it.
 
     def on_invoke(self, event: Invoke) -> None:
-        if event.f not in SENDS:
-            return
-        said = told(event.detail)
-        tag = said.get("tags", "") if said else None
-        if said.get("half"):
-            self.halves[event.message] = tag
-        self.begun[event.op] = len(self.happened), level_of(event) > 0, tag
+        if event.f in SENDS and told(event.detail).get("half"):
+            self.halves[event.message] = _tag_of(event)
 
     def on_ok(self, event: Ok) -> None:
         if event.f not in SENDS or event.node != MASTER or event.status not in contract.STORED:
             return
         if event.message in self.halves:
             return
-        self.stored.append(self._as_stored(event))
+        call = self.known.calls.begun(event)
+        delayed, tag = (False, None) if call is None else (level_of(call.call) > 0, _tag_of(call.call))
+        self.stored.append(self._as_stored(event, self.known.calls.happened_before(event), delayed, tag))
 
     def on_decide(self, event: Decide) -> None:
         if event.f == "asked" and told(event.detail).get("says") == COMMIT:
-            self.begun[event.op] = len(self.happened), False, self.halves.get(event.message)
-        elif event.f == "ok" and event.node == MASTER and event.op in self.begun:
-            self.committed.append(self._as_stored(event._replace(status="PUT_OK", value=0)))
+            self.decided[event.op] = len(self.known.stores.happened)
+        elif event.f == "ok" and event.node == MASTER and event.op in self.decided:
+            ok, happened = event._replace(status="PUT_OK", value=0), self.decided.pop(event.op)
+            self.committed.append(self._as_stored(ok, happened, False, self.halves.get(event.message)))
 
-    def _as_stored(self, event: Event) -> Stored:
+    def _as_stored(self, event: Event, happened: int, delayed: bool, tag: str | None) -> Stored:
         known, given = self.known.consumption, {}
         if known.lost_from is not None:
             given = {each.reader: each.given for each in known.consumed.values() if each.queue == event.queue}
-        happened, delayed, tag = self.begun.pop(event.op, (0, False, None))
         return Stored(event, happened, bool(self.known.rolled), delayed, tag, given)
 
     def on_fail(self, event: Fail) -> None:
@@ -122,16 +117,6 @@ class DeliverNoLoss(Law):
         refused = event.node == MASTER and event.status == "SUBSCRIPTION_GROUP_NOT_EXIST"
         if refused and not creates_groups(self.known.config.get(MASTER, {})):
             self.refused[event.group] = event.t
-
-    def on_crash(self, event: Crash) -> None:
-        how = "lied" if event.status == "lied" else event.f or "machine"
-        self.happened.append((event.node, how, 0))
-
-    def on_wipe(self, event: Wipe) -> None:
-        self.happened.append((event.node, "wipe", 0))
-
-    def on_expire(self, event: Expire) -> None:
-        self.happened.append((event.node, "expire", event.new_start))
 
     def on_record(self, event: Record) -> None:
         if event.node == MASTER and event.queue is not None and self.known.consumption.consumed:
@@ -176,12 +161,7 @@ class DeliverNoLoss(Law):
         settings = self.known.config.get(MASTER, {})
         role, flush = str(settings.get("brokerRole", "ASYNC_MASTER")), str(settings.get("flushDiskType", "ASYNC_FLUSH"))
         copies = promised_slaves(settings)
-        happened = [
-            (node, how)
-            for node, how, below in self.happened[stored.happened :]
-            if how != "expire" or (ok.hi or 0) <= below
-        ]
-        fault = contract.fault_class(happened, stored.misled, copies)
+        fault = contract.fault_class(self.known.stores.since(stored.happened, ok.lo), stored.misled, copies)
         status = ok.status or contract.UNKNOWN
         return contract.must(role, copies + 1, flush, bool(ok.value), status, fault) == contract.MUST_SURVIVE
 
@@ -240,3 +220,9 @@ class DeliverNoLoss(Law):
                 since += [route.since] if route is not None else []
         since += [self.healed.t] if self.healed is not None else []
         return end.t - max(since) <= STUCK_NS
+
+
+def _tag_of(call: Invoke) -> str | None:
+    """Empty without one; None where the client did not say what it sent."""
+    said = told(call.detail)
+    return said.get("tags", "") if said else None

@@ -19,11 +19,9 @@ from typing import NamedTuple
 
 from pairproof.harness.content import told
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.node import Start
+from pairproof.harness.kinds.client import Deliver
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.laws.delivery.pulled import FOUND, Answer, Pulled
-from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import DEFAULTS, Settings, memory
 
 IN_MEMORY = (("maxTransferCountOnMessageInMemory", 32), ("maxTransferBytesOnMessageInMemory", 262_144))
@@ -54,29 +52,6 @@ class PullIsFilled(Pulled):
         self.short: list[Short] = []
         self.where: dict[tuple[str, int], tuple[int, int]] = {}
         """By queue and offset: the lowest log offset, and the largest size, of such a message."""
-        self.ended: dict[int, int | None] = {}
-        """By pull under way: where the broker's log ended when it began, as far as somebody knew."""
-
-    def on_invoke(self, event: Invoke) -> None:
-        super().on_invoke(event)
-        if event.op in self.asked and event.node is not None:
-            self.ended[event.op] = self._end(event.node)
-
-    def on_start(self, event: Start) -> None:
-        self.ended = {op: end for op, end in self.ended.items() if self.asked[op][0].node != event.node}
-
-    def on_fail(self, event: Fail | Info) -> None:
-        super().on_fail(event)
-        self.ended.pop(event.op, None)
-
-    on_info = on_fail
-
-    def _end(self, node: str) -> int | None:
-        return self.known.ends.get(node) if node == MASTER else self.known.own_end(node)
-
-    def on_ok(self, event: Ok) -> None:
-        super().on_ok(event)
-        self.ended.pop(event.op, None)
 
     def judge(self, answer: Answer) -> None:
         ok = answer.ok
@@ -91,7 +66,7 @@ class PullIsFilled(Pulled):
         known = self.known
         settings = known.config.get(ok.node, DEFAULTS)
         if not (known.is_a_black_box(ok.node) and answer.following % _entries(settings) == 0):
-            end = self._end(ok.node) if answer.call.op in self.ended else None
+            end = known.log_end(ok.node) if known.calls.is_current(ok) else None
             self.short.append(Short(answer, end, settings))
 
     def _judge_brought(self, answer: Answer) -> None:
@@ -101,7 +76,7 @@ class PullIsFilled(Pulled):
         self.judged += 1
         settings = known.config.get(ok.node, DEFAULTS)
         # When a black box wrote a record is not known exactly.
-        end = None if known.is_a_black_box(ok.node) else self.ended.get(answer.call.op)
+        end = None if known.is_a_black_box(ok.node) else known.calls.end_before(ok)
         held, brought = memory(settings), 0
         for count, each in enumerate(answer.brought):
             is_slow = held is not None and end is not None and end - each.lo > held

@@ -15,9 +15,9 @@ as RocketMQ's users rely on it.
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok, Try
-from pairproof.harness.kinds.node import Config, Crash, Wipe
+from pairproof.harness.kinds.node import Config
 from pairproof.harness.rocketmq import contract
-from pairproof.harness.rocketmq.kinds.log import Append, Audit, Expire, Record
+from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.acks.ack_refused_is_absent import leaves_open
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
@@ -30,20 +30,19 @@ OWN_EVENTS = "OFFSET_MOVED_EVENT/"
 class Sent:
     """One message's story."""
 
-    __slots__ = ("copied", "crashes_before", "expired_on", "hi", "misled", "status", "tries", "waits")
+    __slots__ = ("copied", "happened", "lo", "misled", "status", "tries", "waits")
 
-    def __init__(self, waits: bool, crashes_before: int) -> None:
+    def __init__(self, waits: bool, happened: int) -> None:
         self.waits = waits
         self.tries = 0
         """How many its producer has made, where it says so."""
-        self.crashes_before = crashes_before
+        self.happened = happened
+        """How much had happened to stores before it was stored."""
         self.status = contract.UNKNOWN
         self.misled = False
         self.copied = True
         """Whether as many slaves as its answer needs may be held to it."""
-        self.hi: int | None = None
-        self.expired_on: list[tuple[int, str]] = []
-        """Nodes whose retention deleted it, and what had happened before, as :attr:`crashes_before`."""
+        self.lo: int | None = None
 
 
 class Contract(Law):
@@ -57,7 +56,6 @@ class Contract(Law):
 
     def begin(self) -> None:
         self.sent: dict[str | None, Sent] = {}
-        self.crashes: list[tuple[str, str]] = []
         self.records: dict[str | None, dict[str | None, Event]] = {}
         """Per node: the records of its last audit that listed any."""
         self.final: dict[str | None, Event] = {}
@@ -69,7 +67,7 @@ class Contract(Law):
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f in SENDS:
-            self.sent[event.message] = Sent(bool(event.waits), len(self.crashes))
+            self.sent[event.message] = Sent(bool(event.waits), len(self.known.stores.happened))
 
     def on_try(self, event: Try) -> None:
         """A producer that tries again: of several copies nobody knows which one the answer is about."""
@@ -82,10 +80,10 @@ class Contract(Law):
         No answer speaks of copies that follow: of one that is due, or that a group has sent back.
         """
         sent = self.sent.get(event.message) if event.message is not None else None
-        if sent is not None and (sent.hi is None or event.node != MASTER):
-            sent.crashes_before = len(self.crashes)
+        if sent is not None and (sent.lo is None or event.node != MASTER):
+            sent.happened = len(self.known.stores.happened)
             if event.node == MASTER:
-                sent.hi = event.hi
+                sent.lo = event.lo
 
     def on_ok(self, event: Ok) -> None:
         sent = self.sent.get(event.message)
@@ -93,26 +91,12 @@ class Contract(Law):
             sent.status = event.status or contract.UNKNOWN
             sent.misled = bool(self.known.rolled)
             sent.copied = not self.known.rests_on_strangers(event)
-            sent.hi = event.hi if sent.hi is None else sent.hi
+            sent.lo = event.lo if sent.lo is None else sent.lo
 
     def on_fail(self, event: Fail) -> None:
         sent = self.sent.get(event.message)
         if sent is not None and event.f in SENDS and not leaves_open(event):
             sent.status = contract.REFUSED
-
-    def on_crash(self, event: Crash) -> None:
-        how = "lied" if event.status == "lied" else event.f or "machine"
-        self.crashes.append((event.node, how))
-
-    def on_wipe(self, event: Wipe) -> None:
-        """A store is gone, or is an older one, or, on the master, that of a slave which takes its place."""
-        promoted = event.node == MASTER and event.detail is not None
-        self.crashes.append((event.node, f"{contract.PROMOTED}{event.detail}" if promoted else "wipe"))
-
-    def on_expire(self, event: Expire) -> None:
-        for sent in self.sent.values():
-            if sent.hi is not None and sent.hi <= event.new_start:
-                sent.expired_on.append((len(self.crashes), event.node))
 
     def on_record(self, event: Record) -> None:
         found = self.records.get(event.node)
@@ -160,9 +144,7 @@ class Contract(Law):
         flush: str,
     ) -> None:
         self.judged += 1
-        happened = self.crashes[sent.crashes_before :]
-        for at, node in reversed(sent.expired_on):
-            happened.insert(max(0, at - sent.crashes_before), (node, "expire"))
+        happened = self.known.stores.since(sent.happened, sent.lo)
         if not sent.copied:
             copies = 0
         fault = contract.fault_class(happened, sent.misled, copies, copies == self.slaves)

@@ -22,7 +22,6 @@ from pairproof.harness.kinds.node import Config, Start, Wipe
 from pairproof.harness.rocketmq.kinds.log import Dispatch, Expire
 from pairproof.harness.rocketmq.known.consumed import subscribed
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.delivery.pulled import READS
 from pairproof.harness.rocketmq.laws.questions.asked import BUSY
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import is_on, parse, refuses_reads
@@ -55,8 +54,6 @@ class RoleSlaveServes(Law):
         self.slaves: dict[str, Serves] = {}
         self.places: dict[tuple[str | None, int | None], tuple[int, int] | None] = {}
         """By queue and offset: where that message lies in the master's log; None where that is not sure."""
-        self.living: set[int | None] = set()
-        """Pulls from the master, as it is now, that are under way: what they bring it has."""
         self.derived: dict[str, int] = {}
         """Up to where a slave's queues reach."""
         self.expired: set[str | None] = set()
@@ -81,14 +78,12 @@ class RoleSlaveServes(Law):
         node, end = event.node, event.hi or 0
         if node == MASTER:
             self.asked.clear()
-            self.living.clear()
             self.places = {place: at for place, at in self.places.items() if at is None or at[1] <= end}
         else:
             self.derived[node] = end
 
     def on_wipe(self, event: Wipe) -> None:
         """A store is another one: what it has is not what was delivered before."""
-        self.living.clear()
         for place in self.places:
             self.places[place] = None
 
@@ -107,16 +102,14 @@ class RoleSlaveServes(Law):
     # What is asked of them.
 
     def on_invoke(self, event: Invoke) -> None:
-        if event.node == MASTER and event.f in READS:
-            self.living.add(event.op)
-        elif event.f == "pull" and event.node in self.slaves and MASTER not in self.known.up:
+        if event.f == "pull" and event.node in self.slaves and MASTER not in self.known.up:
             place = self.places.get((event.queue, event.asked_from))
             self.asked[event.op] = Asked(event, place if self._has(event.node, place) else None)
 
     def on_deliver(self, event: Deliver) -> None:
-        if event.node == MASTER and event.op not in self.living:
-            return
         if event.node == MASTER:
+            if not self.known.calls.is_current(event):
+                return
             place, at = (event.queue, event.queue_offset), (event.lo, event.hi)
             if self.places.setdefault(place, at) != at:
                 self.places[place] = None
@@ -124,7 +117,6 @@ class RoleSlaveServes(Law):
             self.first.setdefault(event.op, event.queue_offset)
 
     def on_ok(self, event: Ok) -> None:
-        self.living.discard(event.op)
         asked = self.asked.pop(event.op, None)
         if asked is None:
             return
@@ -149,7 +141,6 @@ class RoleSlaveServes(Law):
         return ok.lo <= offset < ok.hi
 
     def on_fail(self, event: Fail) -> None:
-        self.living.discard(event.op)
         asked = self.asked.pop(event.op, None)
         if asked is None or event.status not in REFUSALS:
             return
@@ -158,5 +149,4 @@ class RoleSlaveServes(Law):
             self.violate(event, f"{event.node} does not serve while its master is down: {event.status}")
 
     def on_info(self, event: Info) -> None:
-        self.living.discard(event.op)
         self.asked.pop(event.op, None)

@@ -9,12 +9,16 @@ end.
 Left out: messages in files that have expired, the transient store pool. Source: GroupCommitService.
 """
 
-from pairproof.harness.kinds.client import Deliver, Invoke, Ok
+from pairproof.harness.kinds.client import Deliver, Ok
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.contract import PUT_OK, STORED
 from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
+from pairproof.harness.rocketmq.known.nodes import MACHINE
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
+
+SURVIVED = {"process"}
+"""What takes nothing of a log."""
 
 
 class LogFlushedSurvives(Law):
@@ -25,58 +29,39 @@ class LogFlushedSurvives(Law):
     needs = frozenset({"invoke", "ok", "crash", "record", "audit"})
 
     def begin(self) -> None:
-        self.begun: dict[int | None, tuple[int, int, int]] = {}
-        """Operations in flight: crashes of the master, of its machine, and losses of its store before they began."""
-        self.expired: dict[int | None, int] = {}
-        """Of operations in flight, where the log's first file began after files expired meanwhile."""
         self.stored: dict[str | None, bool] = {}
         """Messages on the master, and whether they were promised to be on its disk."""
         self.at_stake: dict[str | None, str] = {}
         """Those that have been through a crash, and its kind."""
         self.where: dict[str | None, int] = {}
         """Where messages lie on the master, if anybody said so."""
-        self.crashes = 0
-        self.machine_crashes = 0
-        self.losses = 0
-        """How often its disk turned out to have lied, or its store was replaced."""
         self.found: set[str | None] = set()
         self.reading: int | None = None
 
-    def on_invoke(self, event: Invoke) -> None:
-        self.begun[event.op] = (self.crashes, self.machine_crashes, self.losses)
-
     def on_ok(self, event: Ok) -> None:
-        began = self.begun.pop(event.op, (self.crashes, self.machine_crashes, self.losses))
         if event.f == "send" and event.status in STORED:
-            durable = event.status == PUT_OK and bool(event.waits) and self.known.sync_flush
-            self._store(event, durable, began)
-        self.expired.pop(event.op, None)
+            self._store(event, event.status == PUT_OK and bool(event.waits) and self.known.sync_flush)
 
     def on_deliver(self, event: Deliver) -> None:
         if event.node == MASTER and event.message not in self.stored:
-            began = self.begun.get(event.op, (self.crashes, self.machine_crashes, self.losses))
-            self._store(event, False, began)
+            self._store(event, False)
 
-    def _store(self, event: Deliver | Ok, durable: bool, began: tuple[int, int, int]) -> None:
-        message = event.message
-        crashes, machine_crashes, losses = began
+    def _store(self, event: Deliver | Ok, durable: bool) -> None:
+        message, calls = event.message, self.known.calls
+        happened = self.known.stores.of_master(calls.happened_before(event), event.lo)
         # An answer may have been under way during the crash: what is not on disk may be gone already.
-        if message is None or losses != self.losses or (not durable and machine_crashes != self.machine_crashes):
+        if message is None or not happened <= (SURVIVED | {MACHINE} if durable else SURVIVED):
             return
         if event.lo is not None:
-            if event.lo < self.expired.get(event.op, 0):
-                return
             self.where[message] = event.lo
         self.stored[message] = durable or self.stored.get(message, False)
-        if crashes != self.crashes:
+        if calls.begun(event) is not None and not calls.is_current(event):
             self.at_stake[message] = "a crash"
 
     def on_crash(self, event: Crash) -> None:
         if event.node != MASTER:
             return
-        self.crashes += 1
-        if event.f == "machine":
-            self.machine_crashes += 1
+        if event.f == MACHINE:
             self.stored = {message: True for message, durable in self.stored.items() if durable}
         if event.status == "lied":
             self._lose_all()
@@ -85,7 +70,6 @@ class LogFlushedSurvives(Law):
     def on_stop(self, event: Stop) -> None:
         """The master ended cleanly: that takes nothing."""
         if event.node == MASTER:
-            self.crashes += 1
             self.at_stake = dict.fromkeys(self.stored, "a clean stop")
 
     def on_wipe(self, event: Wipe) -> None:
@@ -95,13 +79,11 @@ class LogFlushedSurvives(Law):
     def on_expire(self, event: Expire) -> None:
         """Gone with its file, wherever a log begins that is empty after the next crash."""
         if event.node == MASTER:
-            self.expired |= dict.fromkeys(self.begun, event.new_start)
             for message in [each for each in self.stored if self.where.get(each, 0) < event.new_start]:
                 del self.stored[message]
                 self.at_stake.pop(message, None)
 
     def _lose_all(self) -> None:
-        self.losses += 1
         self.stored, self.at_stake = {}, {}
 
     def on_record(self, event: Record) -> None:

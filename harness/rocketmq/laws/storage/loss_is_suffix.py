@@ -9,8 +9,8 @@ Left out: what a slave in class rollback (see ``known``) holds above the point u
 Source: the design of asynchronous replication: one log, copied in order.
 """
 
-from pairproof.harness.kinds.client import Invoke, Ok
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.client import Ok
+from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
 from pairproof.harness.rocketmq.law import Law
@@ -29,11 +29,6 @@ class LossIsSuffix(Law):
     def begin(self) -> None:
         self.written: dict[str | None, Place] = {}
         """The master's messages, where they lie."""
-        self.crashes = 0
-        self.power = True
-        """Whether the master's machine has had it since the last start."""
-        self.begun: dict[int | None, int] = {}
-        """Sends, and the master's crashes before them; kept only where no appends are seen."""
         self.blind = "append" not in self.known.observes
         self.reading: tuple[int | None, str | None] = (None, None)
         self.found: set[tuple[str | None, int | None]] = set()
@@ -42,24 +37,12 @@ class LossIsSuffix(Law):
         if event.node == MASTER and event.message is not None:
             self.written[event.message] = (event.lo, event.hi)
 
-    def on_invoke(self, event: Invoke) -> None:
-        if self.blind:
-            self.begun[event.op] = self.crashes
-
     def on_ok(self, event: Ok) -> None:
         """A send was answered; if the master crashed meanwhile, something else may lie there by now."""
         if not self.blind or event.f != "send" or event.status not in STORED or event.lo is None or event.hi is None:
             return
-        if self.begun.pop(event.op, None) == self.crashes:
+        if self.known.calls.is_current(event):
             self.written[event.message] = (event.lo, event.hi)
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        """Where no recovery says what a crash took, nothing is sure."""
-        if event.node == MASTER:
-            self.crashes += 1
-            self.power = self.power and event.f != "machine"
-
-    on_stop = on_crash
 
     def on_wipe(self, event: Wipe) -> None:
         """Another store of the master's: what it holds will be read."""
@@ -69,11 +52,9 @@ class LossIsSuffix(Law):
     def on_start(self, event: Start) -> None:
         """Recovery took what lies above the log's new end; where nobody says where that is, all that power kept."""
         if event.node == MASTER:
-            end, power = event.hi, self.power
-            self.power = True
-            if end is None and power:
+            if event.hi is None and not self.known.nodes.lost_power(MASTER):
                 return
-            end = end or 0
+            end = event.hi or 0
             self.written = {message: place for message, place in self.written.items() if place[1] <= end}
 
     def on_record(self, event: Record) -> None:

@@ -19,25 +19,24 @@ Source: CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
 """
 
 from pairproof.harness.content import waits_first
-from pairproof.harness.kinds.client import Invoke, Ok
+from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
 from pairproof.harness.rocketmq.known.spoiled import Spoiled
-from pairproof.harness.rocketmq.laws.storage.one_life import OneLife
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 
 Place = tuple[str | None, int | None]
 """Queue and queue offset."""
 
 
-class QueueDense(OneLife):
+class QueueDense(Law):
     id = "queue-dense"
     promise = "A queue's offsets are dense, and an offset gets a second message only if the first was lost."
     source = "CommitLog.topicQueueTable; DefaultMessageStore.recoverTopicQueueTable"
     needs = frozenset({"invoke", "ok", "record", "audit"})
 
     def begin(self) -> None:
-        super().begin()
         self.spoiled = Spoiled()
         self.listed: dict[str | None, list[Record]] = {}
         """Records of audits that are not done, by node."""
@@ -47,13 +46,13 @@ class QueueDense(OneLife):
         """What was last found, or told to be, at each of the master's queue offsets."""
         self.expired = False
 
-    def on_invoke(self, event: Invoke) -> None:
-        if event.f == "send" and event.node == MASTER and not waits_first(event):
-            self.asked(event)
-
     def on_ok(self, event: Ok) -> None:
-        is_known = self.is_of_one_life(event)
-        if is_known and event.lo is not None and event.hi is not None and event.queue_offset is not None:
+        call = self.known.calls.begun(event)
+        if call is None or event.f != "send" or event.node != MASTER or waits_first(call.call):
+            return
+        if event.lo is None or event.hi is None or event.queue_offset is None:
+            return
+        if self.known.calls.is_current(event):
             self.told[event.lo] = event
             self._take(event)
 
@@ -101,7 +100,6 @@ class QueueDense(OneLife):
         self.expired = True
 
     def on_crash(self, event: Crash | Stop) -> None:
-        super().on_crash(event)
         self.spoiled.crashed(event)
 
     on_stop = on_crash
@@ -111,13 +109,16 @@ class QueueDense(OneLife):
         if event.node == MASTER:
             self.taken.clear()
 
-    def recovered(self, event: Start) -> None:
+    def on_start(self, event: Start) -> None:
+        if event.node != MASTER:
+            return
+        lost_power = self.known.nodes.lost_power(MASTER)
         self.spoiled.started(event)
         if event.node in self.spoiled:
             self.taken.clear()
-        if event.hi is None and not self.lost_power:
+        if event.hi is None and not lost_power:
             # Nobody says what was recovered; without a power loss it is all that there was.
             return
-        lo, hi = event.lo or 0 if self.lost_power else 0, event.hi or 0
+        lo, hi = event.lo or 0 if lost_power else 0, event.hi or 0
         kept = {place: each for place, each in self.taken.items() if lo <= (each.lo or 0) and (each.hi or 0) <= hi}
         self.taken = kept

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from pairproof.harness.content import waits_first
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.client import Deliver, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Dispatch
 from pairproof.harness.rocketmq.known.waits import is_instant
@@ -44,17 +44,12 @@ class QueueShowsDispatched(Law):
     def begin(self) -> None:
         self.reached: dict[str | None, int] = {}
         """Up to where a broker has dispatched in its present life."""
-        self.pulls: dict[int | None, str | None] = {}
-        """Pulls under way that began in their broker's present life, and their brokers."""
-        self.sends: set[int | None] = set()
-        """Sends under way that began in the master's present life, but for delayed ones, which go elsewhere first."""
         self.ends: dict[Place, int | None] = {}
         """Where the message with a queue offset ends in the log, as its sender was told; None where two were told."""
         self.early: list[Early] = []
 
     def on_start(self, event: Start) -> None:
         """A broker dispatches all that its log holds before it serves."""
-        self._forget(event.node)
         if event.hi is None:
             self.reached.pop(event.node, None)
             return
@@ -63,15 +58,9 @@ class QueueShowsDispatched(Law):
             self.ends = {place: hi for place, hi in self.ends.items() if hi is None or hi <= event.hi}
 
     def on_crash(self, event: Crash | Stop) -> None:
-        self._forget(event.node)
         self._settle(event, 0)
 
     on_stop = on_crash
-
-    def _forget(self, node: str | None) -> None:
-        self.pulls = {op: asked for op, asked in self.pulls.items() if asked != node}
-        if node == MASTER:
-            self.sends.clear()
 
     def on_wipe(self, event: Wipe) -> None:
         """Another store may have other messages at the same offsets."""
@@ -83,35 +72,28 @@ class QueueShowsDispatched(Law):
         if self.early:
             self._settle(event, event.upto)
 
-    def on_invoke(self, event: Invoke) -> None:
-        if event.f == "pull" and event.node in self.known.up and event.node in self.reached:
-            self.pulls[event.op] = event.node
-        elif event.f == "send" and event.node == MASTER and not waits_first(event):
-            self.sends.add(event.op)
-
     def on_deliver(self, event: Deliver) -> None:
-        if event.node is not None and self.pulls.get(event.op) == event.node and event.hi is not None:
+        if event.hi is not None and self._is_current(event):
             self._check(event, event.hi, f"{event.node} delivered {event.message}")
 
     def on_ok(self, event: Ok) -> None:
         if event.f == "send":
             self._learn(event)
-        elif event.f == "pull" and self.pulls.pop(event.op, "") == event.node and event.hi:
+        elif event.hi and self._is_current(event):
             hi = self.ends.get((event.queue, event.hi - 1))
             if hi is not None:
                 self._check(event, hi, f"{event.node} says that {event.queue} goes up to {event.hi - 1}")
 
-    def on_fail(self, event: Fail | Info) -> None:
-        self.pulls.pop(event.op, None)
-        self.sends.discard(event.op)
-
-    on_info = on_fail
+    def _is_current(self, event: Deliver | Ok) -> bool:
+        call = self.known.calls.begun(event)
+        is_pull = call is not None and call.call.f == "pull" and event.node in self.reached
+        return is_pull and self.known.calls.is_current(event)
 
     def _learn(self, event: Ok) -> None:
-        if event.op not in self.sends:
+        call = self.known.calls.begun(event)
+        if event.queue_offset is None or event.hi is None or call is None or event.node != MASTER:
             return
-        self.sends.discard(event.op)
-        if event.queue_offset is None or event.hi is None:
+        if waits_first(call.call) or not self.known.calls.is_current(event):
             return
         place = event.queue, event.queue_offset
         if self.ends.setdefault(place, event.hi) != event.hi:

@@ -22,8 +22,8 @@ from pairproof.harness.kinds.client import SENDS, Invoke, Ok
 from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.delivery.sent_back import DEAD, RETRY
-from pairproof.harness.rocketmq.laws.storage.one_life import OneLife
 from pairproof.harness.rocketmq.places import MASTER
 
 DELAYED = "SCHEDULE_TOPIC_XXXX"
@@ -32,14 +32,13 @@ SENT_BACK = (RETRY, DEAD)
 PARTS = ("body", "tags", "flag", "compressed")
 
 
-class StoredAsSent(OneLife):
+class StoredAsSent(Law):
     id = "stored-as-sent"
     promise = "A record has the queue, body, key, tags and flag of its send, and lies where the answer said."
     source = "SendMessageProcessor.asyncSendMessage; CommitLog.asyncPutMessage"
     needs = frozenset({"invoke", "ok", "record", "audit"})
 
     def begin(self) -> None:
-        super().begin()
         self.sent: dict[str | None, list[Invoke]] = {}
         """Sends by message; more than one if it was sent again."""
         self.answered: dict[int, Ok] = {}
@@ -54,11 +53,10 @@ class StoredAsSent(OneLife):
             self.sent.setdefault(event.message, []).append(event)
             if _is_unaimed(event.queue):
                 self.unaimed.add(event.op)
-            if event.node == MASTER:
-                self.asked(event)
 
     def on_ok(self, event: Ok) -> None:
-        if self.is_of_one_life(event) and event.lo is not None and event.status in contract.STORED:
+        is_stored = event.f in SENDS and event.node == MASTER and event.status in contract.STORED
+        if is_stored and event.lo is not None and self.known.calls.is_current(event):
             self.answered[event.lo] = event
 
     def on_record(self, event: Record) -> None:
@@ -107,8 +105,8 @@ class StoredAsSent(OneLife):
         if event.node == MASTER:
             self.answered.clear()
 
-    def recovered(self, event: Start) -> None:
-        if event.hi is not None or self.lost_power:
+    def on_start(self, event: Start) -> None:
+        if event.node == MASTER and (event.hi is not None or self.known.nodes.lost_power(MASTER)):
             # Where nobody says what was recovered after a power loss, nothing is known to be left.
             end = event.hi or 0
             self.answered = {lo: each for lo, each in self.answered.items() if lo < end}

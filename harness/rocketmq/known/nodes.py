@@ -1,0 +1,57 @@
+"""Incarnations of nodes: when each was started, when it ended, and how.
+
+An incarnation begins with a node's ``start`` and ends with its ``crash`` or ``stop``, or with the next ``start`` where
+nobody saw it end. Bounded by the number of nodes.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.kinds.node import Crash, Start, Stop
+
+MACHINE = "machine"
+
+
+class Nodes:
+    def __init__(self) -> None:
+        self.started_at: dict[str, int] = {}
+        """When a node's last incarnation was started, ns."""
+        self.ended_at: dict[str, int] = {}
+        """When a node's last incarnation to end ended, ns."""
+        self._up: set[str] = set()
+        self._ended: dict[str, int] = {}
+        self._lost_power: set[str] = set()
+
+    # What laws ask.
+
+    def ended(self, node: str) -> int:
+        """How many incarnations of a node have ended: it changes exactly when an answer of the node may be in flight
+        from an incarnation that is no more."""
+        return self._ended.get(node, 0)
+
+    def lost_power(self, node: str) -> bool:
+        """Whether a node's machine crashed since the node was started last."""
+        return node in self._lost_power
+
+    def born(self, node: str) -> int:
+        """When the node was started last, ns; 0 if it was not."""
+        return self.started_at.get(node, 0)
+
+    # What the judge reports.
+
+    def start(self, event: Start) -> None:
+        node = event.node
+        if node in self._up:
+            self._end(node, event.t)
+        self._up.add(node)
+        self.started_at[node] = event.t
+        self._lost_power.discard(node)
+
+    def end(self, event: Crash | Stop) -> None:
+        self._end(event.node, event.t)
+        self._up.discard(event.node)
+        if event.f == MACHINE:
+            self._lost_power.add(event.node)
+
+    def _end(self, node: str, t: int) -> None:
+        self.ended_at[node] = t
+        self._ended[node] = self._ended.get(node, 0) + 1
