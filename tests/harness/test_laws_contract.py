@@ -205,3 +205,23 @@ def test_only_the_final_audit_counts() -> None:
 def test_the_contract_is_vacuous_on_an_empty_history() -> None:
     assert_vacuous(Contract, H())
     assert_vacuous(Contract, bare())
+
+
+@pytest.mark.parametrize("answer_first", [True, False], ids=["answered, expired", "expired, answered"])
+def test_an_expired_message_is_excused_whenever_its_answer_came(answer_first: bool) -> None:
+    def story(start: int) -> H:
+        history = H().config("master", flushDiskType="SYNC_FLUSH", brokerRole="ASYNC_MASTER")
+        history.start("master", 1000)
+        send = {"node": "master", "process": 0, "f": "send", "queue": "T/0", "value": 1}
+        history.add("invoke", **send, op=6, message="m9").add("invoke", **send, op=7, message="m0")
+        for expires in (not answer_first, answer_first):
+            if expires:
+                history.add("expire", node="master", lo=start)
+            else:
+                history.add("ok", **send, op=7, message="m0", status="PUT_OK", lo=900, hi=1000, queue_offset=0)
+        place = {"lo": 1000, "hi": 1100}
+        history.add("record", node="master", op=3, message="m9", queue="T/0", queue_offset=1, digest=5, **place)
+        return history.add("audit", node="master", op=3, f="final", status="whole", value=1100, **place).mark("end")
+
+    assert_holds(Contract, story(1000))
+    assert_broken(Contract, story(900), "m0 (PUT_OK) is gone from the master")

@@ -318,7 +318,7 @@ def test_progress_that_only_a_slave_was_told_stays_there() -> None:
         return history.table("offsets", {"T@G": {"0": master}}, "master")
 
     assert_holds(MetaOneWay, read(3, (3, "master"), (5, "slave")))
-    assert_broken(MetaOneWay, read(5, (3, "master"), (5, "slave")), "knows T@G/0 to be at 5, which only slave was told")
+    assert_broken(MetaOneWay, read(5, (3, "master"), (5, "slave")), "has G at 5 of T/0, committed at slave only")
     assert_holds(MetaOneWay, read(5, (5, "slave"), (5, "master"), (6, "slave")))
     assert_vacuous(MetaOneWay, read(5, (5, "master"), (5, "slave")))
     assert_holds(MetaOneWay, named().commit(5, "slave").table("offsets", {}, "master"))
@@ -337,6 +337,22 @@ def test_progress_that_only_a_slave_was_told_stays_there() -> None:
         found = judged(MetaOneWay, tried.table("offsets", {"T@G": {"0": 5}}, "master").events)
         assert bool(found.broken) is not tells, (phase, status)
     assert_vacuous(MetaOneWay, named().commit(5, "slave").table("offsets", {"T@G": {"0": 5}}, "slave"))
+
+
+def test_a_commit_that_waits_for_a_connection_may_reach_the_next_incarnation_of_the_master() -> None:
+    def answered(node: str, restarts: bool) -> M:
+        history = named()
+        call = {"node": node, "process": 1, "op": 50, "f": "commit", "queue": "T/0", "group": "G", "queue_offset": 5}
+        history.commit(5, "slave")
+        history.add("invoke", **call)
+        if restarts:
+            history.crash("master").start("master")
+        history.after(5).add("ok", **call, status="PUT_OK")
+        return history.table("offsets", {"T@G": {"0": 5}}, "master")
+
+    assert_vacuous(MetaOneWay, answered("master", restarts=False))
+    assert_vacuous(MetaOneWay, answered("master", restarts=True))
+    assert_broken(MetaOneWay, answered("slave", restarts=True), "has G at 5 of T/0, committed at slave only")
 
 
 @pytest.mark.parametrize("f", ["topic", "group"])

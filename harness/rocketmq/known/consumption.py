@@ -24,6 +24,7 @@ from pairproof.harness.rocketmq.kinds.log import Expire
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.known.consumed import Answer, Assignment, Consumed, Consumer, Route, subscribed
 from pairproof.harness.rocketmq.known.registers import NONE, Observation, Register, offsets_of
+from pairproof.harness.rocketmq.known.stores import promotes
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.harness.rocketmq.settings import is_on
 
@@ -116,6 +117,11 @@ class Consumption:
         if (event.group, event.queue) != (group, queue):
             return None
         return NONE if event.queue_offset is None else event.queue_offset
+
+    def was_committed(self, node: str, group: str, queue: str, value: int) -> bool:
+        """Whether anybody may have committed this progress to this broker, or to one whose store it has."""
+        found = self.registers.get((node, group, queue))
+        return found is not None and found.was_committed(value)
 
     def answer_to(self, process: int | None, queue: str) -> Answer | None:
         """What a broker last said to a consumer that has not taken the queue yet."""
@@ -292,6 +298,9 @@ class Consumption:
             # What is written is older than the file, which is all that is seen of a black box.
             late_ns = self.known.instant_ns if self.known.is_a_black_box(node) else 0
             self._persisted[node] = event.t - late_ns
+            for (where, _, _), register in self.registers.items():
+                if where == node:
+                    register.save()
         elif event.f == "groups" and event.node == MASTER:
             # An administrator may have deleted a group with its progress, whoever that is.
             for (node, _, _), register in self.registers.items():
@@ -317,13 +326,16 @@ class Consumption:
             # Nobody can tell what it lost.
             self._replaced = True
         since = 0 if of_machine else self._written_since(node, event.t)
-        if event.kind == "stop" and self._stops_well(node, event.t):
-            since = event.t
+        well = event.kind == "stop" and self._stops_well(node, event.t)
+        # In real time a save may be recorded after the kill.
+        is_exact = event.kind == "crash" and "persist" in self.known.observes and not self.known.instant_ns
         for (where, _, _), register in self.registers.items():
+            if where == node and is_exact:
+                register.lose_unsaved()
             if where == node and of_machine:
                 register.forget(event.t)
             elif where == node:
-                register.recover(since, event.t)
+                register.recover(event.t if well else since, event.t)
 
     def _stops_well(self, node: str, t: int) -> bool:
         """Whether a broker that is stopped has room to write its table: at most the stop itself is a fault there."""
@@ -343,9 +355,11 @@ class Consumption:
         return since if trouble.still_ns(node, due, t) or trouble.stall(due, t) else max(since, due)
 
     def _wipe(self, event: Wipe) -> None:
-        for (node, _, _), register in self.registers.items():
+        for (node, group, queue), register in list(self.registers.items()):
             if node == event.node:
                 register.forget(event.t)
+            elif promotes(event) and node == event.detail:
+                self._register(MASTER, group, queue).inherit(register)
         if event.node == MASTER:
             self._replaced = True
 

@@ -9,6 +9,8 @@ the next commit. Sources: ConsumerOffsetManager (a commit overwrites, whichever 
 what the master has of a topic and group).
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Collection, Mapping
 from functools import lru_cache
@@ -20,13 +22,16 @@ NONE = -1
 """The progress that a table without an entry knows."""
 LOST = "disconnected"
 """The status of a call whose connection ended before its answer came."""
+NO_ANSWER = frozenset({"refused", "timeout"})
+"""How a call can fail without having reached the broker."""
 
 
 class Register:
     """What one broker's table may say of one group's progress in one queue."""
 
     __slots__ = (
-        "_outlived", "_past", "_pending", "_touched", "_unanswered", "carried", "is_hidden", "restored", "settled",
+        "_outlived", "_past", "_pending", "_saved", "_touched", "_unanswered", "carried", "ever", "is_hidden",
+        "restored", "settled",
     )  # fmt: skip
 
     def __init__(self, is_hidden: bool = False) -> None:
@@ -42,6 +47,10 @@ class Register:
         """Commits under way when the broker went down: one that waits for a connection may reach its next life."""
         self._past: list[tuple[int, int | None]] = []
         """Values that it cannot be since then, ns; a value of None: anything."""
+        self.ever: set[int] = set()
+        """Values of commits that ended and may be in the table, or have been, since the broker last lost any."""
+        self._saved: set[int] = set()
+        """Those of them that the last save may have written."""
         self._touched = -1
         self.carried = False
         """Whether the last commit that was stored rode on a pull."""
@@ -61,6 +70,22 @@ class Register:
             found.add(value)
         return found
 
+    def was_committed(self, value: int) -> bool:
+        """Whether a commit of this value may have reached the broker, at whatever time, and been saved if it had to."""
+        return value in self.ever or any(value == each for each, _ in self._pending.values())
+
+    def save(self) -> None:
+        """The broker wrote its table."""
+        self._saved = self.ever | {value for value, _ in self._pending.values()}
+
+    def lose_unsaved(self) -> None:
+        """The broker was killed, and has on its disk what it saved last."""
+        self.ever = set(self._saved)
+
+    def inherit(self, other: Register) -> None:
+        """The broker continues with the store of another one."""
+        self.ever |= other.ever | {value for value, _ in other._pending.values()}
+
     def begin(self, commit: Invoke) -> None:
         value = commit.queue_offset or 0
         beside: set[int | None] = {other for other, _ in self._pending.values()}
@@ -73,6 +98,9 @@ class Register:
         """A commit was answered, or not: that one may arrive at any time, until :meth:`give_up`."""
         if commit.op not in self._pending:
             return
+        never_arrived = commit.kind == "fail" and commit.status in NO_ANSWER
+        if not never_arrived:
+            self.ever.add(self._pending[commit.op][0])
         if commit.op in self._outlived and (commit.kind == "ok" or commit.status == LOST):
             # A lost connection was to the broker's earlier life; an answer may be from there, too.
             self._outlived.discard(commit.op)
@@ -88,7 +116,7 @@ class Register:
             self._become({value, *beside}, commit.t)
             self.carried = bool(commit.carried)
             self.restored = False
-        elif self.settled is not None:
+        elif self.settled is not None and not never_arrived:
             self.settled.add(value)
 
     def give_up(self, since: int) -> None:

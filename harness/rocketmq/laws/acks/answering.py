@@ -18,14 +18,13 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
+from pairproof.harness.rocketmq.known.registers import NO_ANSWER
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 
 ROUND_NS = 10 * MS
 """One idle round of RocketMQ's group commit and group transfer services."""
 CLIENT_LINK = "client-master"
-NO_ANSWER = frozenset({"refused", "timeout"})
-"""How a call can fail without a word of the broker."""
 REQUEST_BYTES = 4_096
 """Of one request, with which a lab counts what a call spends on the way; a larger one spends as much as several."""
 TURNS = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})

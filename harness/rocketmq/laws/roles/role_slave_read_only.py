@@ -15,8 +15,8 @@ from pairproof.harness.kinds.node import Config
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.known.metadata import ADMIN, CHANGES, DELETES, GROUPS, TOPICS, Name, holds, topic_of
+from pairproof.harness.rocketmq.known.registers import NO_ANSWER
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.acks.answering import NO_ANSWER
 from pairproof.harness.rocketmq.settings import parse, version
 
 REFUSES_ADMIN = (4, 9, 4)
