@@ -99,7 +99,8 @@ class Register:
         if commit.op not in self._pending:
             return
         never_arrived = commit.kind == "fail" and commit.status in NO_ANSWER
-        if not never_arrived:
+        of_earlier = commit.op in self._outlived and commit.kind == "info" and commit.status == LOST
+        if not (never_arrived or of_earlier):
             self.ever.add(self._pending[commit.op][0])
         if commit.op in self._outlived and (commit.kind == "ok" or commit.status == LOST):
             # A lost connection was to the broker's earlier life; an answer may be from there, too.
