@@ -34,7 +34,7 @@ MEANS: Mapping[str, str] = MappingProxyType({
     "register": "taps of its link to the name server: the answer reaches it",
     "dispatch": "its consume queues' files: the entries of each record, once the record is in the log",
     "sync": "taps of its links to the master, and what its log says it did not get; not what it took over",
-    "persist": "its tables' files, as inotify tells: recorded, and no law is judged by it yet",
+    "persist": "its tables' files, as inotify tells",
     "expire": "its commit log's files: the oldest ones are gone",
     "diverged": "its log, of 4.9.3 to 4.9.x: `slave[...] request offset=... greater than local commitLog offset=...`",
 })  # fmt: skip

@@ -58,7 +58,7 @@ BEHAVES = {"<=4.5.2": "4.4.0", "<=4.9.2": "4.9.2", "<5": "4.9.7", ">=5": "5.5.0"
 """Ranges of releases, oldest first, and the line whose conduct is known."""
 SIMULATED = frozenset(("try", "back", "decide", "visit", "left"))
 """What only simulated clients tell, visitors, who would change a real broker, and who reads before anybody goes on."""
-UNTRACED = frozenset(("flush", "persist"))
+UNTRACED = frozenset(("flush",))
 """What only a broker itself can tell."""
 SAYS_WHOM_IT_REFUSES = "4.9.7"
 """The line whose masters do."""

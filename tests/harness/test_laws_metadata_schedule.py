@@ -307,6 +307,27 @@ def test_what_is_taken_over_is_saved_and_what_is_not_is_not() -> None:
     assert_holds(MetaVersionGate, agreed().step("topics").wait(1).persist("topics"))
 
 
+def test_one_answer_causes_one_save() -> None:
+    def saved(times: int, f: str = "topics") -> M:
+        history = named().wait(3_000).step("topics", "answered")
+        for _ in range(times):
+            history.persist(f)
+        return history
+
+    assert_holds(MetaVersionGate, saved(0))
+    assert_holds(MetaVersionGate, saved(1))
+    assert_broken(MetaVersionGate, saved(2), "slave saved its topics 2 times after one answer")
+    assert_broken(MetaVersionGate, saved(9), "slave saved its topics 2 times after one answer")
+    assert_holds(MetaVersionGate, saved(1).step("offsets", "answered").persist("topics"))
+    assert_holds(MetaVersionGate, saved(5, "delays"))
+    # Clients may have made the slave create their topics and groups.
+    used = named().call("pull", "slave", group="G").wait(3_000).step("topics", "answered")
+    for _ in range(5):
+        used.persist("topics")
+    assert_holds(MetaVersionGate, used)
+    assert_broken(MetaVersionGate, used.persist("topics"), "slave saved its topics 6 times after one answer")
+
+
 # meta-one-way
 
 

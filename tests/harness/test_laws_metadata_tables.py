@@ -183,6 +183,10 @@ def test_who_was_answered_and_does_not_say_what_it_took_over_owes_it_when_it_goe
     assert_vacuous(MetaConverges, read(answered("topics")))
     assert_vacuous(MetaConverges, read(answered("topics", "offsets"), "offsets"))
     assert_broken(MetaConverges, read(answered("topics").wait(1_000)), "are not the master's")
+    # What a slave makes of an answer is no change of its own.
+    rewritten = answered("topics").persist("topics").persist("topics").wait(1_000)
+    assert_broken(MetaConverges, read(rewritten), "are not the master's")
+    assert_vacuous(MetaConverges, read(answered("topics", "offsets").persist("topics").wait(1_000)))
     # Its next life knows nothing of this one's answer.
     assert_vacuous(MetaConverges, read(answered("topics").again("slave").register().wait(1_001)))
 

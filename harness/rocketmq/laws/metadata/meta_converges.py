@@ -181,6 +181,9 @@ class MetaConverges(MetadataLaw):
             return
         if node == MASTER:
             self.changed[table] = event.t
+        elif node in self.answered and self.answered[node][0] == table:
+            # It makes of the answer what it makes: that is no change of its own.
+            return
         elif (node, table) not in self.asked and self.synced.get((node, table), (0, -1))[1] != event.t:
             self.changed_at[node, table] = event.t
 

@@ -8,17 +8,22 @@ Judged at the steps of a slave's sync, for topics and for groups:
   fault touched it: a master saves when it has made a new version, and else only what a full disk had kept it from,
   within flushConsumerOffsetInterval;
 - what was applied is saved at once: before anything else of the sync, if no fault touches the slave;
-- nothing is saved in the instant in which a step ends as *same*, but what a full disk had kept the slave from.
+- nothing is saved in the instant in which a step ends as *same*, but what a full disk had kept the slave from;
+- where nobody sees what a slave makes of an answer, it saves the table once before it asks for another one, and once
+  more for each topic and group that clients may have made it create.
 
 Left out: which versions they are, see ``meta-converges``; the first step of a life; changes that a machine crash, or a
 full disk, took. Sources: SlaveSynchronize.syncTopicConfig and syncSubscriptionGroupConfig, DataVersion.
 """
 
+from __future__ import annotations
+
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.client import Consumer, Invoke
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.known.consumption import PERSIST_MS
-from pairproof.harness.rocketmq.known.metadata import DONE, GROUPS, TOPICS, Agreement, MetadataLaw
+from pairproof.harness.rocketmq.known.metadata import ADMIN, DONE, GROUPS, TOPICS, Agreement, MetadataLaw, topic_of
 from pairproof.harness.rocketmq.known.waits import is_instant
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -40,6 +45,16 @@ class Copy(Agreement):
         """The last step that ended as same."""
 
 
+class Answered:
+    """An answer of which nobody sees what its slave makes."""
+
+    __slots__ = ("event", "saves")
+
+    def __init__(self, event: Sync) -> None:
+        self.event = event
+        self.saves = 0
+
+
 class MetaVersionGate(MetadataLaw):
     id = "meta-version-gate"
     promise = "A slave takes over and saves its master's topics or groups if and only if their data versions differ."
@@ -50,11 +65,16 @@ class MetaVersionGate(MetadataLaw):
     def begin(self) -> None:
         super().begin()
         self.copies: dict[tuple[str, str], Copy] = {}
+        self.answers: dict[str, Answered] = {}
+        """By slave: the answer that it may still be taking over."""
+        self.names: set[str] = set()
+        """Topics and groups that clients use."""
 
     # Steps.
 
     def on_sync(self, event: Sync) -> None:
         node = event.node
+        self.answers.pop(node, None)
         self._judge_unsaved(node, event)
         if node not in self.slaves or event.f not in (TOPICS, GROUPS):
             return
@@ -62,6 +82,9 @@ class MetaVersionGate(MetadataLaw):
         if event.status == "asked":
             copy.ask(event.t)
             return
+        if event.status == "answered":
+            self.answers[node] = Answered(event)
+            self.judged += 1
         if copy.asked is not None and event.status in DONE:
             if event.status == "applied":
                 self._judge_applied(copy, event)
@@ -106,6 +129,10 @@ class MetaVersionGate(MetadataLaw):
         if node == MASTER:
             self._order(table, event.t)
             return
+        answered = self.answers.get(node)
+        if answered is not None and answered.event.f == table:
+            self._judge_save(answered, event)
+            return
         copy = self.copies.get((node, table))
         if copy is None:
             return
@@ -120,6 +147,20 @@ class MetaVersionGate(MetadataLaw):
         if copy.asked is None and same is not None and (same.seq, same.t) == (event.seq - 1, event.t):
             self._violate_save(event)
         copy.saved(event)
+
+    def _judge_save(self, answered: Answered, event: Persist) -> None:
+        answered.saves += 1
+        # A group makes a topic for its retries, too.
+        if answered.saves == 2 + 2 * len(self.names):
+            what = f"{event.node} saved its {event.f} {answered.saves} times after one answer"
+            self.violate(event, f"{what}; clients may have made it create {len(self.names)} names", since=None)
+
+    def on_invoke(self, event: Invoke) -> None:
+        created = event.message if event.f in ADMIN else None
+        self.names.update(each for each in (event.group, topic_of(event.queue), created) if each)
+
+    def on_consumer(self, event: Consumer) -> None:
+        self.names.add(event.group)
 
     def _order(self, table: str, t: int) -> None:
         late_ns = int(self.known.config.get(MASTER, {}).get("flushConsumerOffsetInterval", PERSIST_MS)) * MS
@@ -144,6 +185,7 @@ class MetaVersionGate(MetadataLaw):
 
     def on_crash(self, event: Crash | Start | Stop | Wipe) -> None:
         node = event.node
+        self.answers.pop(node, None)
         for place in [place for place in self.copies if place[0] == node]:
             del self.copies[place]
         if node == MASTER:
