@@ -18,12 +18,35 @@ from pairproof.harness import registry
 from pairproof.harness.history import STOPPED, Event, kinds
 from pairproof.harness.kinds.machine import Mark
 from pairproof.harness.known import Known
-from pairproof.harness.law import Law
+from pairproof.harness.law import EVERY, Circumstance, Heard, Law
 from pairproof.harness.ports import Target
 from pairproof.harness.precedence import Precedence
 from pairproof.harness.verdict import Judgement, Verdict
 
-Handler = MethodType
+Subject = tuple[str, str | None, str | None]
+"""An event's kind, node and f: they decide who receives it."""
+MAX_SUBJECTS = 10_000
+"""For which handlers are kept: an honest trial has some hundreds."""
+
+
+class Guarded:
+    """A law's handler that receives an event unless the law abstains from it."""
+
+    __slots__ = ("__self__", "_handler", "_unless")
+
+    def __init__(self, handler: MethodType, unless: tuple[Circumstance, ...]) -> None:
+        self.__self__: Law = handler.__self__  # type: ignore[assignment]
+        self._handler, self._unless = handler, unless
+
+    def __call__(self, event: Event) -> None:
+        for each in self._unless:
+            if each.holds(self.__self__.known, event):
+                self.__self__.abstain(each.id)
+                return
+        self._handler(event)
+
+
+Handler = MethodType | Guarded
 """A law's, a model's or the check's method for one kind of event."""
 
 
@@ -37,10 +60,8 @@ class Plan(NamedTuple):
     models: tuple[type[Known], ...]
     asks: tuple[int, ...]
     """By law that can be judged: the index of its known."""
-    hearers: Mapping[str, tuple[tuple[int, str], ...]]
-    """By kind: indices into laws and models, one behind the other, and the methods that handle it."""
-    apart: frozenset[str]
-    """Nodes to which some law is deaf."""
+    hearers: Mapping[str, tuple[tuple[int, str, Heard], ...]]
+    """By kind: indices into laws and models, one behind the other, the methods that handle it, and which of it."""
 
 
 def all_laws() -> tuple[type[Law], ...]:
@@ -66,9 +87,10 @@ def laws(ids: Iterable[str]) -> tuple[type[Law], ...]:
 
 
 @cache
-def _handled(of: type) -> tuple[tuple[str, str], ...]:
-    found = tuple((name[3:], name) for name in dir(of) if name.startswith("on_"))
-    for kind, _ in found:
+def _handled(of: type) -> tuple[tuple[str, str, Heard], ...]:
+    names = [name for name in dir(of) if name.startswith("on_")]
+    found = tuple((name[3:], name, getattr(getattr(of, name), "heard", EVERY)) for name in names)
+    for kind, _, _ in found:
         # An error, with the remedy, for one that is not registered.
         kinds()[kind]
     return found
@@ -80,14 +102,13 @@ def _plan(laws: tuple[type[Law], ...], observes: frozenset[str]) -> Plan:
     blind = tuple(law for law in laws if not law.needs <= observes)
     models = _models(seeing)
     asks = tuple(next(at for at, each in enumerate(models) if issubclass(each, law.known_type)) for law in seeing)
-    hearers: dict[str, list[tuple[int, str]]] = {}
+    hearers: dict[str, list[tuple[int, str, Heard]]] = {}
     # The model hears an event after the laws did: they judge it against what was before.
     owners: tuple[type, ...] = (*seeing, *models)
     for index, of in enumerate(owners):
-        for kind, name in _handled(of):
-            hearers.setdefault(kind, []).append((index, name))
-    told = {kind: tuple(each) for kind, each in hearers.items()}
-    return Plan(seeing, blind, models, asks, told, frozenset().union(*(law.deaf_to for law in seeing)))
+        for kind, name, heard in _handled(of):
+            hearers.setdefault(kind, []).append((index, name, heard))
+    return Plan(seeing, blind, models, asks, {kind: tuple(each) for kind, each in hearers.items()})
 
 
 def _models(laws: tuple[type[Law], ...]) -> tuple[type[Known], ...]:
@@ -105,7 +126,7 @@ class Judge:
     def __init__(self, laws: Iterable[type[Law]], observes: frozenset[str] | None = None) -> None:
         observes = frozenset(kinds()) if observes is None else observes
         plan = _plan(tuple(laws), observes)
-        self._blind, self._apart = plan.blind, plan.apart
+        self._blind = plan.blind
         self.models = [each(observes) for each in plan.models]
         self._laws = [law(self.models[asked]) for law, asked in zip(plan.seeing, plan.asks, strict=True)]
         self._owners: list[Law | Known] = [*self._laws, *self.models]
@@ -115,26 +136,24 @@ class Judge:
         """Who hears no more, by id."""
         self._crashed: set[Law] = set()
         self._last: Event | None = None
-        self._handlers: dict[str, list[Handler]] = {}
-        """Of the kinds that have occurred: a trial has half of them."""
+        self._handlers: dict[Subject, Sequence[Handler]] = {}
+        """Of the subjects that have occurred."""
+        self._has_started = False
 
     def feed(self, event: Event) -> None:
-        handlers = self._handlers.get(event[2])
-        if handlers is None:
-            handlers = self._bind(event[2])
-        self._tell(_willing(handlers, event[3]) if event[3] in self._apart else handlers, event)
+        subject = event[2], event[3], event[9]
+        self._tell(self._handlers.get(subject) or self._bind(subject), event)
         self._last = event
 
     def feed_all(self, events: Iterable[Event]) -> None:
         """Judge many events: the same as :meth:`feed` for each, faster."""
-        get, apart = self._handlers.get, self._apart
+        get = self._handlers.get
         event = self._last
         for event in events:
-            handlers = get(event[2])
+            subject = event[2], event[3], event[9]
+            handlers = get(subject)
             if handlers is None:
-                handlers = self._bind(event[2])
-            if event[3] in apart:
-                handlers = _willing(handlers, event[3])
+                handlers = self._bind(subject)
             try:
                 for handler in handlers:
                     handler(event)
@@ -157,27 +176,36 @@ class Judge:
         found.extend(_nothing(law.id, Verdict.NOT_OBSERVABLE) for law in self._blind)
         return found
 
-    def _bind(self, kind: str) -> list[Handler]:
-        """Who hears of this kind, which has not occurred before."""
-        heard = ((self._owners[index], name) for index, name in self._hearers.get(kind, ()))
-        found = self._handlers[kind] = [getattr(each, name) for each, name in heard if id(each) not in self._gone]
+    def _bind(self, subject: Subject) -> Sequence[Handler]:
+        """The handlers of what has not occurred before."""
+        kind, node, f = subject
+        found: list[Handler] = []
+        for index, name, heard in self._hearers.get(kind, ()):
+            owner = self._owners[index]
+            if id(owner) in self._gone or not heard.includes(f, node):
+                continue
+            if isinstance(owner, Law) and node in owner.deaf_to:
+                continue
+            handler = getattr(owner, name)
+            guards = heard.unless if isinstance(owner, Law) else ()
+            found.append(Guarded(handler, guards) if guards else handler)
         if (check := self._precedence.handler(kind)) is not None:
             found.insert(0, check)
-        if kind == "start":
+        if kind == "start" and not self._has_started:
             # By the first start every node has been configured, and a law knows whether it applies.
             found.append(MethodType(Judge._excuse, self))
+        elif len(self._handlers) < MAX_SUBJECTS:
+            self._handlers[subject] = found
         return found
 
     def _excuse(self, event: Event) -> None:
         """Laws that do not apply to this trial hear no more: that is a fifth of the time."""
-        self._handlers["start"].pop()
+        self._has_started = True
         self._forget([law for law in self._laws if not law.applicable])
 
     def _forget(self, owners: Sequence[object]) -> None:
-        gone = {id(each) for each in owners}
-        self._gone |= gone
-        for handlers in self._handlers.values() if gone else ():
-            handlers[:] = [each for each in handlers if id(each.__self__) not in gone]
+        self._gone |= {id(each) for each in owners}
+        self._handlers.clear()
 
     def _tell(self, handlers: Sequence[Handler], event: Event) -> None:
         # Each crash removes a law, so this ends.
@@ -218,11 +246,6 @@ def _crashed(why: Exception) -> str:
     """What a law raised, and in which line of which file."""
     at = traceback.extract_tb(why.__traceback__)[-1]
     return f"{type(why).__name__}: {why} ({Path(at.filename).name}:{at.lineno})"
-
-
-def _willing(handlers: Sequence[Handler], node: str | None) -> list[Handler]:
-    """Those who hear of this node."""
-    return [each for each in handlers if not isinstance(each.__self__, Law) or node not in each.__self__.deaf_to]
 
 
 @cache

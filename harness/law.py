@@ -3,11 +3,15 @@
 A law declares the kinds of event that it needs and handles those it wants in methods named ``on_<kind>``; the judge
 calls them in ``seq`` order, then ``end``. It reads what happened *before* the event from a :class:`Known`, which the
 judge keeps for all laws that declare the same one.
+
+:func:`only` says which events of its kind a handler is about, and under which circumstances the law abstains from them.
+The judge checks both before the law receives the event, and each verdict counts the abstentions by their reason.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Collection
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from pairproof.harness.history import Event
 from pairproof.harness.known import Known
@@ -17,6 +21,49 @@ MAX_VIOLATIONS = 16
 """Violations that one law keeps of one trial; the rest are counted only."""
 STALLS = "stalled"
 """A law's note: how many violations the machine's stalls may have made."""
+
+
+ABSTAINED = "abstained: "
+"""How the notes begin that count a law's abstentions; the reason follows."""
+Handler = TypeVar("Handler", bound=Callable[..., None])
+
+
+class Circumstance(NamedTuple):
+    """A reason why a law does not judge an event."""
+
+    id: str
+    holds: Callable[[Any, Any], bool]
+    """By the model, as it was before the event, and the event."""
+
+
+class Heard(NamedTuple):
+    """Which events of its kind a handler is about; an empty set: all."""
+
+    f: frozenset[str] = frozenset()
+    nodes: frozenset[str] = frozenset()
+    unless: tuple[Circumstance, ...] = ()
+
+    def includes(self, f: str | None, node: str | None) -> bool:
+        return (not self.f or f in self.f) and (not self.nodes or node in self.nodes)
+
+
+EVERY = Heard()
+
+
+def only(
+    *f: str, node: str | Collection[str] = (), unless: tuple[Circumstance, ...] = ()
+) -> Callable[[Handler], Handler]:
+    """A handler that is about some events of its kind: those with one of these ``f``, at one of these nodes.
+
+    ``unless``: circumstances under which the law abstains from an event that is left.
+    """
+    heard = Heard(frozenset(f), frozenset((node,) if isinstance(node, str) else node), unless)
+
+    def marked(handler: Handler) -> Handler:
+        handler.__dict__["heard"] = heard
+        return handler
+
+    return marked
 
 
 class Violation(NamedTuple):
@@ -62,6 +109,11 @@ class Law:
 
     def begin(self) -> None:
         """A trial begins: what the law remembers of it is set up here."""
+
+    def abstain(self, reason: str) -> None:
+        """The law was offered something to judge, and does not judge it."""
+        note = ABSTAINED + reason
+        self.notes[note] = self.notes.get(note, 0) + 1
 
     def violate(self, event: Event, text: str, since: int | None = None, until: int | None = None) -> None:
         """The promise was broken at ``event``.
