@@ -330,11 +330,12 @@ class Consumption:
         # In real time a save may be recorded after the kill.
         is_exact = event.kind == "crash" and "persist" in self.known.observes and not self.known.instant_ns
         for (where, _, _), register in self.registers.items():
-            if where == node and is_exact:
-                register.lose_unsaved()
-            if where == node and of_machine:
+            if where != node:
+                continue
+            register.went_down(is_exact)
+            if of_machine:
                 register.forget(event.t)
-            elif where == node:
+            else:
                 register.recover(event.t if well else since, event.t)
 
     def _stops_well(self, node: str, t: int) -> bool:

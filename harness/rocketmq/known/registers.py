@@ -78,9 +78,12 @@ class Register:
         """The broker wrote its table."""
         self._saved = self.ever | {value for value, _ in self._pending.values()}
 
-    def lose_unsaved(self) -> None:
-        """The broker was killed, and has on its disk what it saved last."""
-        self.ever = set(self._saved)
+    def went_down(self, has_lost_unsaved: bool) -> None:
+        """The broker ended. ``has_lost_unsaved``: it is sure to have on its disk what it saved last, and no more."""
+        if has_lost_unsaved:
+            self.ever = set(self._saved)
+        else:
+            self.ever |= {value for value, _ in self._pending.values()}
 
     def inherit(self, other: Register) -> None:
         """The broker continues with the store of another one."""
