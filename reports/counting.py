@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairproof.harness.runs import schema
+from pairproof.harness.runs.part_size import Budget
 from pairproof.harness.runs.reader import read as read_rows
 from pairproof.harness.runs.tables import SCHEMAS
 from pairproof.harness.verdict import CORPUS, Verdict
@@ -86,8 +87,8 @@ def _piece(run: RunInput, names: Container[str]) -> RunInput:
 def counted(run: RunInput, judging: bool) -> Tables:
     """What a piece comes to; see :func:`merged`. CorruptRun if a part of it cannot be read; of histories they are told
     as :data:`UNREADABLE`."""
-    runs = [run]
-    verdicts, trials, faults = (read(runs, table) for table in ("verdicts", "trials", "faults"))
+    runs, budget = [run], Budget()
+    verdicts, trials, faults = (read(runs, table, budget) for table in ("verdicts", "trials", "faults"))
     views = {
         "judged": _judged(verdicts, trials),
         "injected": _injected(faults),
@@ -95,10 +96,10 @@ def counted(run: RunInput, judging: bool) -> Tables:
         "noted": _exploded(verdicts, ("law", "target", "lab"), "notes", ("note", "amount")),
         "searched": _searched(trials),
         "unexecuted": _exploded(trials, ("target", "lab"), "skipped", ("reason", "trials")),
-        "coverage": read(runs, "coverage"),
+        "coverage": read(runs, "coverage", budget),
     }
     found = {name: _sum(views[each.source], each) for name, each in MEASURES.items() if each.source in views}
-    recorded = arrow_traces.views(runs, judging) | {MEASURED: _amounts(read(runs, "objectives"))}
+    recorded = arrow_traces.views(runs, judging) | {MEASURED: _amounts(read(runs, "objectives", budget))}
     found |= {name: arrow_traces.gathered(recorded[each.source], each) for name, each in SPREADS.items()}
     found |= arrow_traces.lists(recorded)
     alone = recorded["traces"].filter(pc.is_null(recorded["traces"]["trial"]))
@@ -144,9 +145,9 @@ def _nothing() -> Tables:
     return counted(RunInput(Path(), {"run": "", "target": "", "lab": "", "laws": [], "observes": []}, [], empty), False)
 
 
-def read(runs: Sequence[RunInput], table: str) -> pa.Table:
-    """One table of all runs, with the run's target and lab beside it."""
-    names = [name for name, _ in columns(table)]
+def read(runs: Sequence[RunInput], table: str, budget: Budget) -> pa.Table:
+    """One table of all runs, with the run's target and lab beside it. Schedules, which are long, are not counted."""
+    names = [name for name, _ in columns(table) if name != "schedule"]
     pieces = [
         SCHEMAS[table]
         .empty_table()
@@ -157,6 +158,7 @@ def read(runs: Sequence[RunInput], table: str) -> pa.Table:
     for run in runs:
         for part in run.parts[table]:
             rows = read_rows(part, run.run).select(names)
+            budget.keep(rows)
             for fact in ("target", "lab"):
                 rows = rows.append_column(fact, pa.repeat(run.facts[fact], len(rows)))
             pieces.append(rows)
@@ -177,10 +179,13 @@ def of_trials(
     for name, trial in wanted:
         by_run.setdefault(name, []).append(trial)
     for run in runs:
+        budget = Budget()
         for part in run.parts[table] if run.run in by_run else ():
             if (run.run, part.name) not in without:
                 rows = read_rows(part, run.run, by_run[run.run]).select(names)
-                pieces.append(rows if at_most is None else rows.filter(pc.less(rows["seq"], at_most)))
+                rows = rows if at_most is None else rows.filter(pc.less(rows["seq"], at_most))
+                budget.keep(rows)
+                pieces.append(rows)
     return pa.concat_tables(pieces).sort_by([(key, "ascending") for key in ("run", "trial", "seq") if key in names])
 
 

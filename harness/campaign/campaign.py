@@ -23,6 +23,7 @@ from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import CorruptRun, UsageError, interrupted
 from pairproof.harness.explore import MAX_FINDINGS_PER_LAW
 from pairproof.harness.runs import atomic, places, schema, tables
+from pairproof.harness.runs.part_size import Budget
 from pairproof.harness.runs.parts import About
 from pairproof.harness.runs.reader import RunReader, read_facts
 from pairproof.harness.runs.wholeness import part_name
@@ -243,12 +244,13 @@ class Campaign:
 
     def _rows_of(self, trials: set[int]) -> dict[int, tuple[str, str]]:
         """Origin and schedule of trials, from their parts."""
-        found = {}
+        found, budget = {}, Budget()
         for chunk in self._chunks:
             wanted = trials & set(range(chunk.number, chunk.number + chunk.trials))
             if wanted and chunk.part in self._done:
                 part = tables.read_part(self.writer.folder / "trials" / part_name(chunk.part), wanted)
-                for row in part.select(["trial", "origin", "schedule"]).to_pylist():
+                budget.keep(part := part.select(["trial", "origin", "schedule"]))
+                for row in part.to_pylist():
                     found[row["trial"]] = (row["origin"], row["schedule"])
         return found
 

@@ -4,6 +4,10 @@ A part may come from a stranger, so nothing that its footer says of sizes is bel
 unpacks to, and a reader allocates no more for it; the headers of all pages are read here (Parquet's Thrift, compact
 protocol). A value that a dictionary holds once may be that of each row: rows are counted by :class:`Budget`, while they
 still are numbers into the dictionary.
+
+A reader has a part's texts several times: in Arrow's table, in a sorted copy of that, and as Python's objects. So what
+they may take grows with the rows, as all else does that a reader has of them; of few rows it is little. A reader that
+keeps the rows of several parts has one budget for all of them.
 """
 
 from __future__ import annotations
@@ -22,6 +26,9 @@ MAX_PAGES_BYTES = 192 << 20
 """Of all pages, unpacked."""
 MAX_VALUES_BYTES = 256 << 20
 """Of all texts of all rows."""
+SPARE_BYTES, VALUE_BYTES = 64 << 20, 64
+"""What they may take at most: so many bytes, and so many more for each value. An honest run's 250,000 events have 25 MB
+of texts, its 4,000 schedules 5 MB."""
 MAX_VALUE_BYTES = 4 << 20
 
 I8, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(3, 13)
@@ -45,19 +52,28 @@ def check(data: bytes, footer: Any) -> None:
 
 
 class Budget:
-    """What the texts of a part's rows may take."""
+    """What the rows may take that are in memory at the same time; ValueError if they are too much."""
 
     def __init__(self) -> None:
-        self._left = MAX_VALUES_BYTES
+        self._allowed = SPARE_BYTES
+        self._taken = 0
 
     def spend(self, column: Any) -> None:
-        """Take a column, which holds dictionaries; ValueError if its values are too much."""
+        """Take a column of texts, which holds dictionaries, before it is unpacked."""
         sizes = pc.binary_length(column.dictionary)
         if (pc.max(sizes).as_py() or 0) > MAX_VALUE_BYTES:
             raise ValueError(f"a value has more than {MAX_VALUE_BYTES:,} bytes")
-        self._left -= pc.sum(pc.cast(pc.take(sizes, column.indices), "int64")).as_py() or 0
-        if self._left < 0:
-            raise ValueError(f"its values have more than {MAX_VALUES_BYTES:,} bytes")
+        self._take(len(column), pc.sum(pc.cast(pc.take(sizes, column.indices), "int64")).as_py() or 0)
+
+    def keep(self, rows: Any) -> None:
+        """Take a table, which is kept beside those before it."""
+        self._take(rows.num_rows * rows.num_columns, rows.nbytes)
+
+    def _take(self, values: int, size: int) -> None:
+        self._allowed = min(self._allowed + values * VALUE_BYTES, MAX_VALUES_BYTES)
+        self._taken += size
+        if self._taken > self._allowed:
+            raise ValueError(f"its values have more than {self._allowed:,} bytes")
 
 
 def _pages(data: bytes, column: Any) -> Iterator[int]:

@@ -174,11 +174,71 @@ def test_a_part_that_unpacks_to_gigabytes_is_refused(run: Path) -> None:
     bomb(run)
     sealed(run)
     assert sum(each.stat().st_size for each in (run / "verdicts").iterdir()) < 60_000
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, str(run)], capture_output=True, text=True, check=True, timeout=120
-    )
+    code, peak_kb, said = measured("show", str(run))
+    assert code == 3 and peak_kb < MAX_RSS_KB and "a value has more than" in said
+
+
+REPORT = ("report", "--engine", "local", "--no-rejudge")
+
+
+def measured(*arguments: str) -> tuple[int, int, str]:
+    """Exit code, peak memory and standard error of a command in a process of its own."""
+    started = [sys.executable, "-c", MEASURED, *arguments]
+    done = subprocess.run(started, capture_output=True, text=True, check=True, timeout=120)
     code, peak_kb = map(int, done.stdout.split()[-2:])
-    assert code == 3 and peak_kb < MAX_RSS_KB and "a value has more than" in done.stderr
+    return code, peak_kb, done.stderr
+
+
+def swollen(folder: Path, table: str, name: str, size: int, parts: int | None = None) -> None:
+    """Give each of the first ``parts`` parts of a table texts of ``size`` bytes, no value of which is too large."""
+    for part in sorted((folder / table).glob("*.parquet"))[:parts]:
+        rows = pq.read_table(part, partitioning=None)
+        text = "x" * min(size // len(rows), part_size.MAX_VALUE_BYTES)
+        alike = pa.DictionaryArray.from_arrays(pa.array([0] * len(rows), pa.int32()), [text])
+        rows = rows.set_column(rows.schema.get_field_index(name), name, alike)
+        pq.write_table(rows, part, compression="zstd", write_page_checksum=True, store_schema=False)
+    sealed(folder)
+
+
+@pytest.mark.parametrize(("size", "is_read"), [(40_000_000, True), (150_000_000, False)])
+def test_the_texts_of_few_rows_are_few(size: int, is_read: bool, run: Path) -> None:
+    """A reader has them several times: 150 MB in a part of history made a report take 980 MB."""
+    swollen(run, "history", "message", size, parts=1)
+    code, peak_kb, said = measured(*REPORT, str(run))
+    assert code == 1 and peak_kb < MAX_RSS_KB and ("its values have more than" in said) is not is_read
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign's run, which has the same seven parts wherever it is played."""
+    runs = tmp_path_factory.mktemp("campaign")
+    laws = [word for law in LAWS for word in ("--law", law)]
+    asked = ["--trials", "24", "--engine", "local", "--jobs", "1", *laws, "--runs", str(runs)]
+    assert main(["campaign", "--target", TARGET, "--seed", "parts", *asked]) == 1
+    (folder,) = runs.iterdir()
+    return folder
+
+
+@pytest.mark.parametrize("parts", [1, 7])
+@pytest.mark.parametrize(
+    ("table", "name", "command"), [("verdicts", "text", ("show",)), ("history", "message", REPORT)]
+)
+def test_parts_that_are_kept_together_are_counted_together(
+    table: str, name: str, command: tuple[str, ...], parts: int, campaign: Path, tmp_path: Path
+) -> None:
+    """Each may be read, and one of them is; what all of them took had no limit but their number."""
+    run = shutil.copytree(campaign, tmp_path / campaign.name)
+    swollen(run, table, name, 20_000_000, parts)
+    code, peak_kb, said = measured(*command, str(run))
+    assert code == (1 if parts == 1 else 3) and ("its values have more than" in said) is (code == 3)
+    assert peak_kb < MAX_RSS_KB
+
+
+def test_parts_that_are_too_much_together_spoil_no_other_run(campaign: Path, good: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(campaign, tmp_path / campaign.name)
+    swollen(run, "history", "message", 40_000_000)
+    made = make_report([good, run], tmp_path / "out", engine="local", rejudge=False)
+    assert {row["run"] for row in made.report.runs} == {good.name} and made.exit_code == 3
 
 
 # Not getrusage, which also counts the process that started it.
@@ -186,7 +246,7 @@ MEASURED = """
 import sys
 from pathlib import Path
 from pairproof.harness.commands.main import main
-code = main(["show", sys.argv[1]])
+code = main(sys.argv[1:])
 (peak,) = [line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
 print(code, peak)
 """
