@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, cast
 from pairproof.harness import registry, resolve, versions
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.law import STALLS, Violation
+from pairproof.harness.law import CONVENTION, STALLS, Law, Violation
 from pairproof.harness.ports import Target
 from pairproof.harness.schedule import Schedule
 from pairproof.harness.schedule_json import from_json
@@ -100,8 +100,22 @@ def every() -> Mapping[str, Deviation]:
     return {name: from_text(file.read_text(encoding="utf-8"), name) for name, file in files}
 
 
+OWN_WAY = "own-way"
+
+
+@cache
+def own_way(system: str) -> Deviation:
+    """What a target does that does not say that it follows a system's conventions: it breaks laws of that kind."""
+    known = {name: cast("type[Law]", registry.find("laws", name)) for name in registry.names("laws")}
+    laws = frozenset(name for name, law in known.items() if law.system == system and law.kind == CONVENTION)
+    about = "it does in its own way what it does not claim to do as the system does: orders, wordings, limits, pace"
+    return Deviation(OWN_WAY, about, "", "", system, "", (), (), (), (Sign(laws, re.compile(""), ()),), {})
+
+
 def find(name: str) -> Deviation:
     """One by its id."""
+    if name == OWN_WAY:
+        return own_way("")
     if name not in every():
         raise UsageError(f"unknown deviation {name!r}; valid: {', '.join(every()) or 'none'}")
     return every()[name]
@@ -116,7 +130,10 @@ def of(target: Target) -> tuple[Deviation, ...]:
     """Those of a target, also of the programs that can take its nodes' places."""
     system = str(getattr(target, "system", ""))
     runs = [getattr(target, name, {}) for name in ("releases", "replacements")]
-    return tuple(each for each in every().values() if any(each.is_of(system, found) for found in runs))
+    listed = tuple(each for each in every().values() if any(each.is_of(system, found) for found in runs))
+    if getattr(target, "follows_conventions", False) or not own_way(system).laws:
+        return listed
+    return (*listed, own_way(system))
 
 
 @cache
@@ -163,8 +180,8 @@ class Seen:
         (trials by search), and the number of the first trial."""
         return [
             {
-                "id": name, "about": every()[name].about, "findings": laws.total(), "laws": sorted(laws),
-                "trials": self._searches[name].total(), "upstream": list(every()[name].upstream),
+                "id": name, "about": find(name).about, "findings": laws.total(), "laws": sorted(laws),
+                "trials": self._searches[name].total(), "upstream": list(find(name).upstream),
                 "searches": dict(self._searches[name]), "first": self._first[name],
             }
             for name, laws in sorted(self._laws.items())

@@ -19,6 +19,10 @@ from pairproof.harness.trouble import doubted
 
 MAX_VIOLATIONS = 16
 """Violations that one law keeps of one trial; the rest are counted only."""
+DURABILITY, PROTOCOL, CONVENTION = "durability", "protocol", "convention"
+"""What kind of promise a law is: one of any replicated pair; one of the system's protocol; or the system's own way of
+doing it, such as an order, a wording, a limit or a pace. Targets that do not say that they follow the system's
+conventions (``Target.follows_conventions``) are only warned of the third."""
 STALLS = "stalled"
 """A law's note: how many violations the machine's stalls may have made."""
 
@@ -85,6 +89,8 @@ class Law:
     """Kinds without which nothing can be judged: a lab that cannot record one of them cannot observe the law."""
     system: ClassVar[str] = ""
     """The system of targets that it is about; empty: any. Other targets are not judged by it, unless asked for."""
+    kind: ClassVar[str] = PROTOCOL
+    """The kind of promise."""
     known_type: ClassVar[type[Known]] = Known
     """The model that it asks: a system's own laws have a base class that names the system's."""
     deaf_to: ClassVar[frozenset[str]] = frozenset()

@@ -113,6 +113,11 @@ class ReferenceTarget(NamedTuple):
         return "rocketmq"
 
     @property
+    def follows_conventions(self) -> bool:
+        """It claims to do everything as RocketMQ does it."""
+        return True
+
+    @property
     def name(self) -> str:
         """``reference`` or ``reference+mutant``; of a model ``rocketmq-VERSION@model``."""
         base = f"rocketmq-{self.stands_for}@model" if self.stands_for else "reference"

@@ -89,6 +89,11 @@ class RocketMQTarget(NamedTuple):
         return TARGET.system
 
     @property
+    def follows_conventions(self) -> bool:
+        """It claims to do everything as RocketMQ does it."""
+        return True
+
+    @property
     def name(self) -> str:
         """The registered one if there is one (``rocketmq-VERSION``, or both programs), else ``rocketmq@...``."""
         both = dict.fromkeys((self.master, self.slave))

@@ -12,11 +12,12 @@ from pairproof.harness.history import Event
 from pairproof.harness.kinds.machine import Mark
 from pairproof.harness.kinds.store import Held, Looked
 from pairproof.harness.known import Known
-from pairproof.harness.law import Law
+from pairproof.harness.law import DURABILITY, Law
 
 
 class Converges(Law):
     id = "converges"
+    kind = DURABILITY
     promise = "After every fault has ended the system comes to rest, and each copy holds what its source holds."
     source = "the meaning of replication"
     needs = frozenset({"mark", "held", "looked"})

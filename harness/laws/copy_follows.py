@@ -11,11 +11,12 @@ from pairproof.harness.history import Event
 from pairproof.harness.kinds.machine import Mark
 from pairproof.harness.kinds.store import Held, Looked
 from pairproof.harness.known import Known
-from pairproof.harness.law import Law
+from pairproof.harness.law import DURABILITY, Law
 
 
 class CopyFollows(Law):
     id = "copy-follows"
+    kind = DURABILITY
     promise = "When the system is at rest a copy holds nothing that its source does not hold, and at the same place."
     source = "the meaning of replication"
     needs = frozenset({"mark", "held", "looked"})

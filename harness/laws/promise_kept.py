@@ -17,7 +17,7 @@ from pairproof.harness.kinds.client import Invoke
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.kinds.store import Held, Looked, Promise
 from pairproof.harness.known import Known
-from pairproof.harness.law import Law
+from pairproof.harness.law import DURABILITY, Law
 
 WORST = {None: 0, "stop": 1, "process": 2, "machine": 3, "store": 4}
 """Ends of a node, each worse than those before; a store that is replaced survives nothing."""
@@ -28,6 +28,7 @@ SHOWN = 3
 
 class PromiseKept(Law):
     id = "promise-kept"
+    kind = DURABILITY
     promise = "A write that a client was told a node has is there after every failure that this survives."
     source = "the meaning of an acknowledgement"
     needs = frozenset({"promise", "held", "looked"})

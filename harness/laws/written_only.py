@@ -11,11 +11,12 @@ from __future__ import annotations
 from pairproof.harness.kinds.client import Fail, Invoke
 from pairproof.harness.kinds.store import Held
 from pairproof.harness.known import Known
-from pairproof.harness.law import Law
+from pairproof.harness.law import DURABILITY, Law
 
 
 class WrittenOnly(Law):
     id = "written-only"
+    kind = DURABILITY
     promise = "A store holds only what clients wrote, and nothing of what was refused."
     source = "the meaning of a refusal"
     needs = frozenset({"invoke", "fail", "held"})

@@ -6,7 +6,9 @@ from pairproof.harness import deviations
 from pairproof.harness.deviations import Deviation
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.law import STALLS, Violation
+from pairproof.harness.judge import all_laws
+from pairproof.harness.law import CONVENTION, DURABILITY, PROTOCOL, STALLS, Violation
+from pairproof.harness.schedule import Args
 from pairproof.harness.trouble import STALLED
 from pairproof.harness.verdict import Judgement, Standing, Verdict, exit_code
 
@@ -153,3 +155,27 @@ def test_a_deviation_says_which_searches_met_it_and_when_first() -> None:
     (row,) = seen.rows()
     assert (row["searches"], row["first"]) == ({"sweep": 1, "known-bugs": 1}, 3)
     assert deviations.told(row).endswith("; by sweep 1, known-bugs 1, first in trial 3)")
+
+
+@pytest.mark.parametrize("follows", [True, False])
+def test_a_target_that_claims_no_conventions_is_warned_only_of_those(follows: bool) -> None:
+    class Own:
+        name = "own"
+        system = "rocketmq"
+        follows_conventions = follows
+
+        def settings(self, schedule: Args) -> Args:
+            return schedule
+
+    paced, lost = (Judgement(law, Verdict.VIOLATED, 1, 1, (OTHER,)) for law in ("meta-schedule", "contract"))
+    found = deviations.sorted_out([paced, lost], BEHIND, deviations.of(Own()))
+    assert [each.verdict for each in found] == [Verdict.VIOLATED if follows else Verdict.DEVIATES, Verdict.VIOLATED]
+    seen = deviations.Seen()
+    seen.add(found)
+    assert [each["id"] for each in seen.rows()] == ([] if follows else ["own-way"])
+
+
+def test_each_law_has_one_of_three_kinds() -> None:
+    kinds = {law.id: law.kind for law in all_laws()}
+    assert set(kinds.values()) == {DURABILITY, PROTOCOL, CONVENTION}
+    assert (kinds["contract"], kinds["ha-contiguous"], kinds["meta-schedule"]) == (DURABILITY, PROTOCOL, CONVENTION)

@@ -9,6 +9,7 @@ Left out: disks that lie about flushes, see ``contract``; whether a power loss t
 
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Config, Crash, Start
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -17,6 +18,7 @@ from pairproof.harness.rocketmq.settings import parse
 
 class AckFlushed(Law):
     id = "ack-flushed"
+    kind = DURABILITY
     promise = "Under SYNC_FLUSH a waiting send gets PUT_OK only after the master has flushed its log to the send's end."
     source = "CommitLog.GroupCommitService"
     applies_with = "flushDiskType=SYNC_FLUSH"

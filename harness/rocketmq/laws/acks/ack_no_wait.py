@@ -8,6 +8,7 @@ slave: without one nobody can tell who waits.
 Left out: flushes that end too late, see ``ack-bounded``. Source: CommitLog.submitReplicaRequest, handleHA of 5.x.
 """
 
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.laws.acks.answering import AnswerTimes, Call, Owed
 
@@ -16,6 +17,7 @@ REPLICATION = (*places.HA_LINKS, *places.SLAVES)
 
 class AckNoWait(AnswerTimes):
     id = "ack-no-wait"
+    kind = CONVENTION
     promise = "A send that waits for no slave is answered at once, whatever happens to slaves and HA links."
     source = "CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "fault", "invoke", "ok"})

@@ -10,6 +10,7 @@ Source: HAService.GroupTransferService, notifyTransferSome.
 """
 
 from pairproof.harness.kinds.node import Config, Start
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
 from pairproof.harness.rocketmq.known.model import HOSTILE, VALID
 from pairproof.harness.rocketmq.laws.acks.answering import AnswerTimes, Call, Owed, first_at
@@ -19,6 +20,7 @@ from pairproof.harness.rocketmq.settings import line, parse, promised_slaves
 
 class AckPrompt(AnswerTimes):
     id = "ack-prompt"
+    kind = CONVENTION
     promise = "A waiting send is answered within one round after enough slaves have reported its end (and its flush)."
     source = "HAService.GroupTransferService"
     needs = frozenset({"config", "connect", "frame", "report", "invoke", "ok"})

@@ -10,11 +10,13 @@ true, see ``stored-as-sent`` and the ``deliver-`` laws. Source: SendMessageRespo
 
 from pairproof.harness.history import UNREADABLE
 from pairproof.harness.kinds.client import Info, Ok
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.law import Law
 
 
 class AckReadable(Law):
     id = "ack-readable"
+    kind = DURABILITY
     promise = "Every answer of a broker to a client can be read."
     source = "SendMessageResponseHeader, PullMessageResponseHeader"
     needs = frozenset({"invoke", "ok", "info"})

@@ -9,6 +9,7 @@ that *is* stored; calls that timed out, which are ``info``. Source: SendMessageP
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import SENDS, Deliver, Fail, Try
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
 
@@ -22,6 +23,7 @@ def leaves_open(fail: Fail | Try) -> bool:
 
 class AckRefusedIsAbsent(Law):
     id = "ack-refused-is-absent"
+    kind = DURABILITY
     promise = "A send that failed leaves no message in any store, and no client receives it."
     source = "SendMessageProcessor.handlePutMessageResult"
     needs = frozenset({"fail", "record"})

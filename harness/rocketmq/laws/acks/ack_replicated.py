@@ -17,6 +17,7 @@ they were on their way. Source: HAService.GroupTransferService
 
 from pairproof.harness.kinds.client import SENDS, Ok
 from pairproof.harness.kinds.node import Config
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.known.model import HOSTILE
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -25,6 +26,7 @@ from pairproof.harness.rocketmq.settings import parse, promised_slaves
 
 class AckReplicated(Law):
     id = "ack-replicated"
+    kind = DURABILITY
     promise = (
         "A SYNC_MASTER answers a waiting send with PUT_OK only after a slave (on 5.x as many as inSyncReplicas asks "
         "for) has appended all of it and reported its last byte."

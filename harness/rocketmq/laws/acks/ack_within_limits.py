@@ -9,12 +9,14 @@ are small; what else a record consists of, which some versions count, too. Sourc
 
 from pairproof.harness.content import is_followed, told
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.law import Law
 
 
 class AckWithinLimits(Law):
     id = "ack-within-limits"
+    kind = CONVENTION
     promise = "No message is stored whose body is larger than maxMessageSize, or whose properties no record can hold."
     source = "MessageExtEncoder.encode: MESSAGE_SIZE_EXCEEDED, PROPERTIES_SIZE_EXCEEDED"
     needs = frozenset({"config", "invoke", "ok"})

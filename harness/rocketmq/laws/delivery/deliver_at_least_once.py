@@ -13,6 +13,7 @@ offsetCheckInSlave, where a slave that lags sends consumers back. Source: Consum
 
 from pairproof.harness.kinds.client import Deliver, Ok
 from pairproof.harness.kinds.node import Start
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.known.registers import NONE
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import SLAVES
@@ -20,6 +21,7 @@ from pairproof.harness.rocketmq.places import SLAVES
 
 class DeliverAtLeastOnce(Law):
     id = "deliver-at-least-once"
+    kind = DURABILITY
     promise = "Messages that a group gets again lie above the last commit at the broker that told it where to resume."
     source = "ConsumerOffsetManager; RebalancePushImpl.computePullFromWhere"
     needs = frozenset({"invoke", "ok", "deliver", "assign"})

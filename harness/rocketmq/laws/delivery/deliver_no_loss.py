@@ -28,6 +28,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok
 from pairproof.harness.kinds.machine import Mark
 from pairproof.harness.kinds.node import Start
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.kinds.transactions import Decide
@@ -58,6 +59,7 @@ class Stored(NamedTuple):
 
 class DeliverNoLoss(Law):
     id = "deliver-no-loss"
+    kind = DURABILITY
     promise = "After healing, every message that the contract says must survive is delivered to every group."
     source = "docs/contract.md; ConsumeQueue and ConsumerOffsetManager"
     applies_with = "a name server and consumers, without offsetCheckInSlave"

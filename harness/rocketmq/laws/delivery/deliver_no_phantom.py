@@ -14,6 +14,7 @@ Source: PullMessageProcessor hands out the log's own bytes.
 
 from pairproof.harness.content import told, waits_first
 from pairproof.harness.kinds.client import SENDS, Deliver, Invoke
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.delivery.sent_back import RETRY
@@ -21,6 +22,7 @@ from pairproof.harness.rocketmq.laws.delivery.sent_back import RETRY
 
 class DeliverNoPhantom(Law):
     id = "deliver-no-phantom"
+    kind = DURABILITY
     promise = "No message is delivered that was not sent, or with another body, key, tag or queue than its send's."
     source = "PullMessageProcessor: a pull's answer is the log's own bytes"
     needs = frozenset({"invoke", "deliver"})

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from pairproof.harness.content import told
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Deliver
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.laws.delivery.pulled import FOUND, Answer, Pulled
 from pairproof.harness.rocketmq.settings import DEFAULTS, Settings, memory
@@ -44,6 +45,7 @@ class Short(NamedTuple):
 
 class PullIsFilled(Pulled):
     id = "pull-is-filled"
+    kind = CONVENTION
     promise = "An answer that brings messages ends at a limit of count or bytes, no later, or where its queue ends."
     source = "DefaultMessageStore.getMessage, isTheBatchFull"
 

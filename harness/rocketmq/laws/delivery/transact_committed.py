@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from pairproof.harness.content import told
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
 from pairproof.harness.rocketmq.laws.delivery.transacted import COMMIT, HALF, Transacted
 from pairproof.harness.rocketmq.places import MASTER
@@ -21,6 +22,7 @@ from pairproof.harness.rocketmq.places import MASTER
 
 class TransactCommitted(Transacted):
     id = "transact-committed"
+    kind = DURABILITY
     promise = (
         "A committed half message is in its queue as often as a commit was taken, marked as committed, with the place "
         "of its half."

@@ -9,12 +9,14 @@ meant another half message at the same place. Source: SendMessageProcessor, Tran
 """
 
 from pairproof.harness.kinds.client import Deliver
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.laws.delivery.transacted import Transacted
 
 
 class TransactHidden(Transacted):
     id = "transact-hidden"
+    kind = DURABILITY
     promise = "Nobody receives the message of a transaction that was not committed, and no queue of its topic has it."
     source = "TransactionalMessageBridge.putHalfMessage; EndTransactionProcessor"
     needs = frozenset({"invoke", "decide", "deliver", "record"})

@@ -16,6 +16,7 @@ as RocketMQ's users rely on it.
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok, Try
 from pairproof.harness.kinds.node import Config
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
 from pairproof.harness.rocketmq.law import Law
@@ -47,6 +48,7 @@ class Sent:
 
 class Contract(Law):
     id = "contract"
+    kind = DURABILITY
     promise = (
         "Only messages that the durability contract allows to be lost are lost; no message exists that was refused or "
         "not sent."

@@ -18,6 +18,7 @@ SlaveSynchronize.
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync, Table
 from pairproof.harness.rocketmq.known.metadata import (
     DONE,
@@ -40,6 +41,7 @@ FLUSHED_NS = 1_000 * MS
 
 class MetaDurable(CopiesLaw):
     id = "meta-durable"
+    kind = DURABILITY
     promise = "Tables that a slave has synced survive its restart, even when the last write was torn."
     source = "ConfigManager.persist, ConfigManager.load: X, or its backup X.bak"
     needs = frozenset({"config", "start", "sync", "persist"})

@@ -20,6 +20,7 @@ SlaveSynchronize.syncAll.
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import UNKNOWN, Crash, Start, Stop
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.metadata import Register, Sync
 from pairproof.harness.rocketmq.known.metadata import (
     CALL_NS,
@@ -61,6 +62,7 @@ class Life:
 
 class MetaSchedule(MetadataLaw):
     id = "meta-schedule"
+    kind = CONVENTION
     promise = (
         "A slave fetches topics, consumer offsets, delay offsets and groups, in this order, at its version's delay and "
         "period; one that fails does not stop the others."

@@ -11,6 +11,7 @@ on the disk; replaced stores. Source: BrokerController (consumerOffsetManager.pe
 """
 
 from pairproof.harness.history import Event
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.known.registers import NONE
 from pairproof.harness.rocketmq.laws.progress.shown_progress import ShownProgress
 from pairproof.harness.rocketmq.places import MASTER
@@ -18,6 +19,7 @@ from pairproof.harness.rocketmq.places import MASTER
 
 class ProgressPersisted(ShownProgress):
     id = "progress-persisted"
+    kind = DURABILITY
     promise = "A commit older than the persist period survives kill -9 of the master."
     source = "BrokerController.initialize: consumerOffsetManager.persist every flushConsumerOffsetInterval"
     needs = frozenset({"invoke", "ok", "crash", "table"})

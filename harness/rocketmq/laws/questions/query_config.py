@@ -11,6 +11,7 @@ Source: AdminBrokerProcessor.getBrokerConfig, Configuration.getAllConfigsFormatS
 import json
 
 from pairproof.harness.kinds.node import Config
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.answers import Answer
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.questions.asked import NOT_ANSWERED
@@ -23,6 +24,7 @@ FREE = (("brokerIP2", ""), ("haMasterAddress", ""), ("inSyncReplicas", 0), ("nam
 
 class QueryConfig(Law):
     id = "query-config"
+    kind = CONVENTION
     promise = "A broker runs with the settings that it was given."
     source = "AdminBrokerProcessor.getBrokerConfig, Configuration.getAllConfigsFormatString"
     needs = frozenset({"config", "answer"})

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Invoke
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.answers import Answer
 from pairproof.harness.rocketmq.kinds.metadata import Sync, Table
 from pairproof.harness.rocketmq.laws.questions.asked import Asked, Log, named
@@ -28,6 +29,7 @@ UNSURE_NS = 1_000 * MS
 
 class QueryStatistics(Asked):
     id = "query-statistics"
+    kind = CONVENTION
     promise = "What a broker says of itself, a topic and a group follows from its log and its tables."
     source = "AdminBrokerProcessor.getBrokerRuntimeInfo, getTopicStatsInfo, getConsumeStats"
     needs = frozenset({"answer", "record", "audit", "entries"})

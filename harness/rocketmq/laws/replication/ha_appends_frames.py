@@ -12,6 +12,7 @@ from collections import deque
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame
 from pairproof.harness.rocketmq.kinds.log import Append
 from pairproof.harness.rocketmq.known.model import HOSTILE
@@ -22,6 +23,7 @@ from pairproof.harness.rocketmq.places import MASTER
 
 class HaAppendsFrames(Law):
     id = "ha-appends-frames"
+    kind = DURABILITY
     promise = "A slave appends exactly the bodies of the complete frames that it received, all of them, in order."
     source = "HAService.HAClient.dispatchReadRequest"
     # Flushes are seen only where a process traces what it does.

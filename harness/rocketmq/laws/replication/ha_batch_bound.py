@@ -4,6 +4,7 @@ Left out: heartbeats, which have no body. Source: HAConnection's write service, 
 one mapped file.
 """
 
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.ha import Frame
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -11,6 +12,7 @@ from pairproof.harness.rocketmq.places import MASTER
 
 class HaBatchBound(Law):
     id = "ha-batch-bound"
+    kind = CONVENTION
     promise = "A frame's body is at most haTransferBatchSize bytes and never crosses a commit log file's border."
     source = "HAConnection.WriteSocketService, CommitLog.getData"
     needs = frozenset({"config", "frame"})

@@ -13,6 +13,7 @@ Source: HAConnection.WriteSocketService and HAService.HAClient, which look at la
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Flush
 from pairproof.harness.rocketmq.known.model import HOSTILE, VALID
@@ -26,6 +27,7 @@ End = tuple[str | None, str | None]
 
 class HaHeartbeat(Law):
     id = "ha-heartbeat"
+    kind = CONVENTION
     promise = (
         "From the first report on, an idle master sends (next offset, 0) and an idle slave its report, each at least "
         "every haSendHeartbeatInterval (and a poll), and not much sooner."

@@ -12,6 +12,7 @@ Left out: closes right after bytes came, which answer those. A broker on its way
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Stop
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Diverged, Frame, Partial, Report
 from pairproof.harness.rocketmq.known.model import HOSTILE
 from pairproof.harness.rocketmq.known.waits import configured_ns, is_far_too_late, is_late
@@ -41,6 +42,7 @@ class Listener:
 
 class HaHousekeeping(Law):
     id = "ha-housekeeping"
+    kind = CONVENTION
     promise = "A peer that is silent for longer than haHousekeepingInterval (and a poll) is dropped, and never earlier."
     source = "HAConnection.ReadSocketService, HAService.HAClient"
     needs = frozenset({"config", "connect", "close", "report", "frame", "partial"})

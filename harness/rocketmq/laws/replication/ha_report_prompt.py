@@ -11,6 +11,7 @@ from collections import deque
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Stop
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
 from pairproof.harness.rocketmq.known.model import HOSTILE
 from pairproof.harness.rocketmq.known.waits import POLL_NS, Speaker, configured_ns, is_late
@@ -30,6 +31,7 @@ class Reporter(Speaker):
 
 class HaReportPrompt(Law):
     id = "ha-report-prompt"
+    kind = CONVENTION
     promise = "A slave reports after each append, and otherwise at least every haSendHeartbeatInterval (and a poll)."
     source = "HAService.HAClient"
     needs = frozenset({"config", "connect", "report", "frame", "partial"})

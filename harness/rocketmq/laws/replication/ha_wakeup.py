@@ -12,6 +12,7 @@ CommitLog.submitReplicaRequest, which wakes it.
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Invoke
 from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.ha import Close, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
 from pairproof.harness.rocketmq.known.model import VALID
@@ -39,6 +40,7 @@ class Writer:
 
 class HaWakeup(Law):
     id = "ha-wakeup"
+    kind = CONVENTION
     promise = (
         "The master pushes new data (where only flushed data is pushed: newly flushed data) to an idle, caught-up "
         "slave within 100 ms, that of a send which waits for slaves within 10 ms."

@@ -25,6 +25,7 @@ from typing import NamedTuple
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Consumer, Fail, Info
 from pairproof.harness.kinds.machine import Lab, Mark
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.groups import Ask
 from pairproof.harness.rocketmq.law import Law
 
@@ -104,6 +105,7 @@ class Client:
 
 class ClientPaced(Law):
     id = "client-paced"
+    kind = CONVENTION
     promise = (
         "Clients send heartbeats to all their brokers and ask for routes every 30 s, consumers ask for their group's "
         "members every 20 s and within a second of a change; and no more often than that."

@@ -23,6 +23,7 @@ from pairproof.harness.content import told
 from pairproof.harness.history import MS, UNREADABLE
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok, Try
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
 from pairproof.harness.rocketmq.kinds.metadata import Register
 from pairproof.harness.rocketmq.law import Law
@@ -63,6 +64,7 @@ class Produce:
 
 class ProducerTries(Law):
     id = "producer-tries"
+    kind = CONVENTION
     promise = (
         "A producer takes queues in turn and tries again what failed, at another broker name, within its time; it does "
         "not send again what was stored, nor call failed what may be stored; a try stores a message once."

@@ -25,6 +25,7 @@ from typing import NamedTuple
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Call, Deliver, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.law import Law
@@ -145,6 +146,7 @@ class Pull(NamedTuple):
 
 class ReadSplit(Law):
     id = "read-split"
+    kind = CONVENTION
     promise = (
         "With slaveReadEnable off, a broker suggests the master. With it on, it suggests the id that the group has for "
         "readers that lag by more than memory holds, and to all other readers the group's usual id."

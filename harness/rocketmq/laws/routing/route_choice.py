@@ -20,6 +20,7 @@ from functools import lru_cache
 
 from pairproof.harness.kinds.client import Assign, Consumer, Invoke, Ok, Route
 from pairproof.harness.kinds.node import Config
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER, NODES
 from pairproof.harness.rocketmq.settings import DEFAULTS, parse, version
@@ -32,6 +33,7 @@ Brokers = Mapping[int, str]
 
 class RouteChoice(Law):
     id = "route-choice"
+    kind = CONVENTION
     promise = (
         "A consumer pulls from the broker that its user fixed, or else from the one that was last suggested for the "
         "queue; if its route lacks that one, from the next id, or else from any; senders choose the master."

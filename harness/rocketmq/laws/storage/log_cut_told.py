@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from pairproof.harness.content import told
 from pairproof.harness.kinds.node import Abort
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.log import Found, Left
 from pairproof.harness.rocketmq.law import Law
 
 
 class LogCutTold(Law):
     id = "log-cut-told"
+    kind = CONVENTION
     promise = "What a recovery says of a cut is true: how many whole records it lost, and up to where."
     source = "the design: recovery says what it cut"
     needs = frozenset({"found", "left"})

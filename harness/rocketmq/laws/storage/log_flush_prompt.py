@@ -15,6 +15,7 @@ from collections import deque
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.log import Append, Cut, Flush
 from pairproof.harness.rocketmq.known.waits import POLL_NS, is_late
 from pairproof.harness.rocketmq.law import Law
@@ -24,6 +25,7 @@ THOROUGH, INTERVAL = "flushCommitLogThoroughInterval", "flushIntervalCommitLog"
 
 class LogFlushPrompt(Law):
     id = "log-flush-prompt"
+    kind = CONVENTION
     promise = (
         "What is written to a log is durable within flushCommitLogThoroughInterval and flushIntervalCommitLog, with "
         "SYNC_FLUSH at once (and a poll)."

@@ -11,6 +11,7 @@ Left out: messages in files that have expired, the transient store pool. Source:
 
 from pairproof.harness.kinds.client import Deliver, Ok
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.contract import PUT_OK, STORED
 from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
 from pairproof.harness.rocketmq.known.nodes import MACHINE
@@ -23,6 +24,7 @@ SURVIVED = {"process"}
 
 class LogFlushedSurvives(Law):
     id = "log-flushed-survives"
+    kind = DURABILITY
     promise = "PUT_OK under SYNC_FLUSH survives a machine crash; any stored message survives a process crash."
     source = "CommitLog.GroupCommitService; the page cache outlives a process"
     applies_with = "a message that is answered PUT_OK before a crash"

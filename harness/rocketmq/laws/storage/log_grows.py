@@ -20,6 +20,7 @@ Source: CommitLog.recoverNormally and recoverAbnormally.
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Append, Cut, Flush, Record
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -32,6 +33,7 @@ LIED = "machine crash with a disk that lied"
 
 class LogGrows(Law):
     id = "log-grows"
+    kind = DURABILITY
     promise = (
         "A node's log end never decreases while it lives; only recovery cuts it, at a record's border, and keeps every "
         "record that the crash left."

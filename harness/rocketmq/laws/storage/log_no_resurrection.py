@@ -12,6 +12,7 @@ recovery moves positions only, so that such bytes stay on its disk (MappedFileQu
 
 from pairproof.harness.kinds.client import Deliver, Invoke
 from pairproof.harness.kinds.node import Start, Wipe
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -19,6 +20,7 @@ from pairproof.harness.rocketmq.places import MASTER
 
 class LogNoResurrection(Law):
     id = "log-no-resurrection"
+    kind = DURABILITY
     promise = "A record that a recovery cut is readable on that node again only after it was sent or replicated again."
     source = "CommitLog.recoverAbnormally: what lies behind the cut is not log any more"
     needs = frozenset({"start", "append", "record"})

@@ -9,6 +9,7 @@ a byte copy.
 """
 
 from pairproof.harness.history import Event
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Chunk
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -16,6 +17,7 @@ from pairproof.harness.rocketmq.places import MASTER
 
 class LogPrefix(Law):
     id = "log-prefix"
+    kind = DURABILITY
     promise = "A slave's log equals the master's, byte for byte, over the range that both hold."
     source = "CommitLog.appendData: a slave stores the master's bytes as they are"
     applies_with = "a slave that holds records"

@@ -10,6 +10,7 @@ itself. Source: CommitLog's record check in recovery: magic, size, CRC; and that
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.ha import Frame
 from pairproof.harness.rocketmq.kinds.log import Append, Audit
 from pairproof.harness.rocketmq.law import Law
@@ -18,6 +19,7 @@ from pairproof.harness.rocketmq.places import MASTER
 
 class LogRecordsWhole(Law):
     id = "log-records-whole"
+    kind = DURABILITY
     promise = "Up to its end a recovered log is whole, valid records and fillers."
     source = "CommitLog.checkMessageAndReturnSize, CommitLog.recoverNormally"
     needs = frozenset({"audit"})

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from pairproof.harness.content import told
 from pairproof.harness.kinds.node import UNKNOWN, Abort, Crash, Start, Wipe
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Audit, Found, Left
 from pairproof.harness.rocketmq.law import Law
 
@@ -32,6 +33,7 @@ NAMES = {"orderly": "normal", "crash": "abnormal"}
 
 class LogRecovered(Law):
     id = "log-recovered"
+    kind = DURABILITY
     promise = (
         "After a crash a log ends where its unbroken chain of whole records ended, unchanged, durable and with nothing "
         "behind it; after an orderly stop nothing of log, queues and index changes."

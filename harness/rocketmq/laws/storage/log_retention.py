@@ -18,6 +18,7 @@ from typing import NamedTuple
 from pairproof.harness.history import MS
 from pairproof.harness.kinds.machine import Clock, Fault, Lab
 from pairproof.harness.kinds.node import Start, Wipe
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Append, Cut, Expire
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -38,6 +39,7 @@ class Written(NamedTuple):
 
 class LogRetention(Law):
     id = "log-retention"
+    kind = DURABILITY
     promise = "No file of a log is deleted by itself that has a message younger than fileReservedTime."
     source = "CleanCommitLogService, MappedFileQueue.deleteExpiredFileByTime"
     needs = frozenset({"config", "append", "expire"})

@@ -8,6 +8,7 @@ Source: HAService.HAClient.
 """
 
 from pairproof.harness.history import Event
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.ha import Report
 from pairproof.harness.rocketmq.kinds.log import Append, Audit
 from pairproof.harness.rocketmq.known.model import HOSTILE
@@ -17,6 +18,7 @@ from pairproof.harness.rocketmq.places import MASTER
 
 class LogSlaveBehind(Law):
     id = "log-slave-behind"
+    kind = DURABILITY
     promise = "A slave's log end never exceeds the master's."
     source = "HAService.HAClient: a slave writes only what its master sent"
     needs = frozenset({"append"})

@@ -11,6 +11,7 @@ Source: the design of asynchronous replication: one log, copied in order.
 
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Start, Wipe
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
 from pairproof.harness.rocketmq.law import Law
@@ -21,6 +22,7 @@ Place = tuple[int, int]
 
 class LossIsSuffix(Law):
     id = "loss-is-suffix"
+    kind = DURABILITY
     promise = "From its log start on, a slave lacks exactly those of the master's messages that end after its log end."
     source = "HAService: a slave's log is one piece of its master's"
     applies_with = "a slave that holds records"

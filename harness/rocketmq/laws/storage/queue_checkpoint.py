@@ -19,6 +19,7 @@ from typing import NamedTuple
 from pairproof.harness.content import told
 from pairproof.harness.history import MS
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.log import Checkpoint, Cut, Dispatch, Record
 from pairproof.harness.rocketmq.known.waits import POLL_NS, is_late
 from pairproof.harness.rocketmq.law import Law
@@ -40,6 +41,7 @@ class Dispatched(NamedTuple):
 
 class QueueCheckpoint(Law):
     id = "queue-checkpoint"
+    kind = CONVENTION
     promise = (
         "The checkpoint says within flushIntervalConsumeQueue and flushConsumeQueueThoroughInterval, and after a clean "
         "stop, that queues are durable, and never more than the log has."

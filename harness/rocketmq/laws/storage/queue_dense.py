@@ -21,6 +21,7 @@ Source: CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
 from pairproof.harness.content import waits_first
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
 from pairproof.harness.rocketmq.known.spoiled import Spoiled
 from pairproof.harness.rocketmq.law import Law
@@ -32,6 +33,7 @@ Place = tuple[str | None, int | None]
 
 class QueueDense(Law):
     id = "queue-dense"
+    kind = DURABILITY
     promise = "A queue's offsets are dense, and an offset gets a second message only if the first was lost."
     source = "CommitLog.topicQueueTable; DefaultMessageStore.recoverTopicQueueTable"
     needs = frozenset({"invoke", "ok", "record", "audit"})

@@ -17,6 +17,7 @@ Source: ConsumeQueue, IndexService.
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Append, Entries, Expire, Keys
 from pairproof.harness.rocketmq.known.spoiled import Spoiled
 from pairproof.harness.rocketmq.laws.storage.dispatching import Dispatching
@@ -27,6 +28,7 @@ DELAYED = "SCHEDULE_TOPIC_XXXX/"
 
 class QueueDerivedEqual(Dispatching):
     id = "queue-derived-equal"
+    kind = DURABILITY
     promise = "Consume queues of two nodes agree over what both hold, and their key indexes give the same answers."
     source = "ConsumeQueue and IndexService: each node derives them from its own log"
     needs = frozenset({"entries", "keys"})

@@ -14,12 +14,14 @@ Source: ReputMessageService, ConsumeQueue, IndexService.load, CommitLog.recoverA
 """
 
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Derived
 from pairproof.harness.rocketmq.laws.storage.dispatching import Dispatching
 
 
 class QueueIsItsLog(Dispatching):
     id = "queue-is-its-log"
+    kind = DURABILITY
     promise = "The queues and the key index of a broker are what its own log gives."
     source = "DefaultMessageStore.ReputMessageService: consume queues and index are built from the log"
     needs = frozenset({"derived"})

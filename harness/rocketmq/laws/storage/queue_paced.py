@@ -24,6 +24,7 @@ import json
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Lab, Mark
+from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.groups import Ask, Lock
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import OTHER
@@ -79,6 +80,7 @@ class Held:
 
 class QueuePaced(Law):
     id = "queue-paced"
+    kind = CONVENTION
     promise = (
         "A consumer pulls each of its queues, once at a time and without a break; it tells its progress every 5 s and "
         "renews its locks every 20 s."

@@ -20,6 +20,7 @@ from typing import Any
 from pairproof.harness.content import told
 from pairproof.harness.kinds.client import SENDS, Invoke, Ok
 from pairproof.harness.kinds.node import Start, Wipe
+from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
 from pairproof.harness.rocketmq.law import Law
@@ -34,6 +35,7 @@ PARTS = ("body", "tags", "flag", "compressed")
 
 class StoredAsSent(Law):
     id = "stored-as-sent"
+    kind = DURABILITY
     promise = "A record has the queue, body, key, tags and flag of its send, and lies where the answer said."
     source = "SendMessageProcessor.asyncSendMessage; CommitLog.asyncPutMessage"
     needs = frozenset({"invoke", "ok", "record", "audit"})
