@@ -196,6 +196,18 @@ def test_who_could_not_read_its_masters_answer_owes_the_table_at_once() -> None:
     assert_broken(MetaConverges, tables(unread, **WRONG), "are not the master's", times=4)
 
 
+def test_topics_that_nobody_ever_had_are_the_slave_s_own() -> None:
+    def read(used: bool) -> M:
+        history = named().wait(1_000).marked("heal").wait(2_000)
+        history.call("send", queue="OWN/0") if used else history
+        history.wait(1_000).round(**dict.fromkeys(("topics", "groups"), "applied"))
+        history.table("topics", FULL, "master", VERSION)
+        return history.table("topics", {**FULL, "OWN": {}}, "slave", VERSION)
+
+    assert_holds(MetaConverges, read(used=False))
+    assert_broken(MetaConverges, read(used=True), "they differ in OWN")
+
+
 def test_one_failure_may_only_have_shown_that_a_connection_was_dead() -> None:
     def failing(*times_ms: float) -> M:
         history = named().marked("heal")

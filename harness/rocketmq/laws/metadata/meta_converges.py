@@ -15,9 +15,9 @@ master saves, or a slave outside of a sync, an administrator's call, a consumer 
 topic by a group; for offsets a commit of another value than the node, or the master, was told last; for delays what the
 master stores.
 
-Left out: topics that a slave makes at each start under its own settings; slaves that are down at the end; delays where
-files of the master's log were deleted; heartbeats of consumers in labs that do not see what the master saves: there a
-change counts as 30 s later. Source: SlaveSynchronize.
+Left out: topics that neither clients nor masters ever had, such as those that a slave makes at each start; slaves that
+are down at the end; delays where files of the master's log were deleted; heartbeats of consumers in labs that do not
+see what the master saves: there a change counts as 30 s later. Source: SlaveSynchronize, TopicConfigManager.
 """
 
 from collections.abc import Mapping
@@ -43,9 +43,10 @@ from pairproof.harness.rocketmq.known.metadata import (
     entries,
     schedule,
     told,
+    topic_of,
 )
 from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import Settings, creates_topics
+from pairproof.harness.rocketmq.settings import Settings
 
 HEARTBEAT_NS = 30_000 * MS
 """How often a client tells brokers of its groups."""
@@ -93,6 +94,8 @@ class MetaConverges(MetadataLaw):
         """By slave and table: since it last got it."""
         self.knew_master: dict[str, int] = {}
         self.readings: dict[Name, Reading] = {}
+        self.named: set[str | None] = set()
+        """Topics and groups that clients or the master ever had: all others a slave has of its own."""
         self.uses: set[tuple[str | None, str | None, str | None]] = set()
         self.progress: dict[tuple[str | None, str | None, str | None], int | None] = {}
         self.trimmed = False
@@ -133,6 +136,7 @@ class MetaConverges(MetadataLaw):
     # What changes a table.
 
     def on_invoke(self, event: Invoke) -> None:
+        self.named.update((topic_of(event.queue), event.group, event.message if event.f in CHANGES else None))
         if event.f == "commit":
             place = (event.node, event.queue, event.group)
             # What it has of its master a commit at a slave replaces, also the same one again.
@@ -161,6 +165,7 @@ class MetaConverges(MetadataLaw):
 
     def on_consumer(self, event: Consumer) -> None:
         """Its heartbeat creates its group, and the topic of its retries."""
+        self.named.add(event.group)
         self._renamed(event.t)
 
     def _renamed(self, t: int) -> None:
@@ -225,6 +230,8 @@ class MetaConverges(MetadataLaw):
     # What is read.
 
     def on_table(self, event: Table) -> None:
+        if event.node == MASTER and event.f == TOPICS:
+            self.named.update(entries(event))
         if self.healed:
             if event.node in self.answered and event.t >= self.answered[event.node][2] + SLACK_NS:
                 self._has_taken(event.node)
@@ -242,10 +249,13 @@ class MetaConverges(MetadataLaw):
                 since = None if copy is None or hidden else self._due_since(slave, settings, table, copy)
                 if copy is not None and original is not None and since is not None:
                     self.judged += 1
-                    own = _made_at_start(self.known.config.get(slave, {}))
-                    difference = _difference(original.event, copy.event, own)
+                    difference = _difference(original.event, copy.event, self._own(copy.event))
                     if difference:
                         self.violate(copy.event, f"{slave}'s {table} are not the master's: {difference}", since=since)
+
+    def _own(self, table: Table) -> set[str]:
+        """Topics of a slave that no client and no master ever had: those of the system itself."""
+        return {name for name in entries(table) if name.rpartition("%")[2] not in self.named and name not in self.named}
 
     def _due_since(self, slave: str, settings: Settings, table: str, copy: Reading) -> int | None:
         """Since when a slave has had the time to be like its master, ns; None if it need not be."""
@@ -269,13 +279,7 @@ class MetaConverges(MetadataLaw):
         return since if copy.event.t - since > bound else None
 
 
-def _made_at_start(settings: Settings) -> frozenset[str]:
-    """Topics that a node with these settings makes at each start, whatever it has synced: TopicConfigManager's."""
-    names = {str(settings.get(key, "")) for key in ("brokerName", "brokerClusterName")}
-    return frozenset({*names, "TBW102"} if creates_topics(settings) else names)
-
-
-def _difference(original: Table, copy: Table, own: frozenset[str]) -> str:
+def _difference(original: Table, copy: Table, own: set[str]) -> str:
     """What the copy lacks; nothing if it is as it should be. ``own``: topics that it may have beyond the master's."""
     if original.f in NAMED and (original.counter, original.stamp) != (copy.counter, copy.stamp):
         return f"version ({copy.counter}, {copy.stamp}), the master's ({original.counter}, {original.stamp})"
