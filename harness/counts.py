@@ -27,6 +27,10 @@ class Counts:
         """By law: the origins of the trials that it judged, each with its verdicts."""
         self.exercised: Counter[str] = Counter()
         """By law: trials that gave it something to judge."""
+        self.judged: Counter[str] = Counter()
+        """By law: how often it judged."""
+        self.notes: Counter[tuple[str, str]] = Counter()
+        """By law and note."""
         self.by_origin: Counter[str] = Counter()
         self.events = 0
         self.again = 0
@@ -62,3 +66,6 @@ class Counts:
         for each in trial.judgements:
             self.seen[each.law].add((trial.origin, each.verdict))
             self.exercised[each.law] += each.judged > 0
+            self.judged[each.law] += each.judged
+            for note, amount in each.notes.items():
+                self.notes[each.law, note] += amount

@@ -21,6 +21,7 @@ from time import monotonic
 
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve, slices
+from pairproof.harness.abstentions import offered
 from pairproof.harness.budget import Allowance, Budget
 from pairproof.harness.cause import violated
 from pairproof.harness.counts import Counts, refuse
@@ -167,7 +168,9 @@ class Explorer:
         return Summary(
             seen, counts.by_origin.total(), counts.events, dict(counts.by_origin), self.findings, self.totals,
             self.seconds_so_far(), counts.coverage, self._shrinking_s, self.budget.words, dict(counts.exercised),
-            counts.tally, counts.again, dict(counts.faults), counts.replicated, dict(counts.refused),
+            counts.tally, counts.again, dict(counts.faults), counts.replicated,
+            offered(counts.judged, ((law, note, amount) for (law, note), amount in counts.notes.items())),
+            dict(counts.refused),
         )  # fmt: skip
 
     # Searches, each with its allowance.

@@ -29,6 +29,8 @@ STALLS = "stalled"
 
 ABSTAINED = "abstained: "
 """How the notes begin that count a law's abstentions; the reason follows."""
+JUDGED = "judged: "
+"""How the notes begin that count what a law with several parts judged; the part follows."""
 Handler = TypeVar("Handler", bound=Callable[..., None])
 
 
@@ -98,6 +100,8 @@ class Law:
     applies_with: ClassVar[str] = ""
     """Of a promise that every user counts on: what a configuration must have for it to be judged. A run in which no
     trial judged the law says so."""
+    parts: ClassVar[tuple[str, ...]] = ()
+    """What it judges, where that is several things: a run says which of them it never judged."""
     timed: ClassVar[bool] = False
     """Whether the law measures time: each violation then says since when the time ran, or that no time decided it."""
 
@@ -119,6 +123,12 @@ class Law:
     def abstain(self, reason: str) -> None:
         """The law was offered something to judge, and does not judge it."""
         note = ABSTAINED + reason
+        self.notes[note] = self.notes.get(note, 0) + 1
+
+    def judge_part(self, part: str) -> None:
+        """The law judges one of its :attr:`parts`."""
+        self.judged += 1
+        note = JUDGED + part
         self.notes[note] = self.notes.get(note, 0) + 1
 
     def violate(self, event: Event, text: str, since: int | None = None, until: int | None = None) -> None:

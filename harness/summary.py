@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pairproof.harness import floors, registry
+from pairproof.harness import abstentions, floors, registry
 from pairproof.harness import judge as judging
+from pairproof.harness.abstentions import Offered
 from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.floors import Floor
 from pairproof.harness.tally import Tally
@@ -56,6 +57,8 @@ class Summary(NamedTuple):
     """By name of each fault that began: how often it took effect."""
     replicated: Counter[bool] = Counter()
     """Trials with a slave, by whether a slave held a record of the workload."""
+    offered: Sequence[Offered] = ()
+    """What laws abstained from, and what those with several parts judged."""
     refused: Mapping[str, int] = MappingProxyType({})
     """Drawn schedules that were not played, by the reason."""
 
@@ -108,6 +111,12 @@ class Summary(NamedTuple):
             for law in judging.laws(each for each in idle if each in known)
             if law.applies_with
         ]
+
+    def abstentions(self) -> list[str]:
+        """Laws that abstained from nearly all that they were offered, and parts that no trial judged."""
+        known = registry.names("laws")
+        asked = judging.laws(each.law for each in self.offered if each.law in known)
+        return [*abstentions.lines(self.offered, {law.id: law.parts for law in asked})]
 
     def refusals(self) -> list[str]:
         """How many schedules of the searches could not be played, and why: a line for each reason."""

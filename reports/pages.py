@@ -11,6 +11,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from pairproof.harness.abstentions import is_abstention
 from pairproof.harness.evidence import FEW
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.text import plain
@@ -229,6 +230,7 @@ def _index(report: Report) -> dict[str, Any]:
         "virtual_s": sum(row["virtual_ns"] for row in report.search) / 1e9,
         "took_s": sum(row["seconds"] or 0 for row in report.runs),
         "contract": _contract(report),
+        "abstained": _abstained(report),
         "sure": _sure(report),
         "worst": objectives.worst(report.objectives),
         "recorded": rejudging.total(report.histories),
@@ -300,8 +302,20 @@ def _contract(report: Report) -> list[Row]:
     """One row per law, target and lab, its notes together."""
     found: dict[tuple[str, str, str], dict[str, int]] = {}
     for row in report.contract:
+        if is_abstention(row["note"]):
+            continue
         found.setdefault((row["law"], row["target"], row["lab"]), {})[row["note"]] = row["amount"]
     return [{"law": law, "target": target, "lab": lab, "notes": notes} for (law, target, lab), notes in found.items()]
+
+
+def _abstained(report: Report) -> list[Row]:
+    """One row per law that abstained from anything, the largest share first."""
+    rows = [
+        {"law": each.law, "judged": each.judged, "percent": each.percent, "reasons": each.reasons}
+        for each in report.offered()
+        if each.abstained
+    ]
+    return sorted(rows, key=lambda row: (-int(row["percent"]), row["law"]))
 
 
 def _finding(finding: Row, events: Sequence[Event], at: int | None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ judged, had no effect, or was skipped.
 
 from collections.abc import Iterator
 
+from pairproof.harness import abstentions, judge, registry
 from pairproof.harness.evidence import FEW
 from pairproof.reports import effects, known_cases
 from pairproof.reports.markdown import escape
@@ -12,7 +13,10 @@ from pairproof.reports.model import Report
 
 def lines(report: Report) -> list[str]:
     """All of them, the gravest first."""
-    parts = (_unread(report), _judged_otherwise(report), _demanded(report), _undecided(report), _without_effect(report))
+    parts = (
+        _unread(report), _judged_otherwise(report), _demanded(report), _undecided(report), _abstained(report),
+        _without_effect(report),
+    )  # fmt: skip
     return [line for part in parts for line in part]
 
 
@@ -57,6 +61,13 @@ def _undecided(report: Report) -> Iterator[str]:
     for row in report.doubts:
         why = escape(row["text"] or "no reason given")
         yield f"{escape(row['law'])} could not be decided in {escape(row['run'])}: {why}"
+
+
+def _abstained(report: Report) -> Iterator[str]:
+    known = registry.names("laws")
+    found = report.offered()
+    laws = judge.laws(each.law for each in found if each.law in known)
+    yield from map(escape, abstentions.lines(found, {law.id: law.parts for law in laws}))
 
 
 def _without_effect(report: Report) -> Iterator[str]:

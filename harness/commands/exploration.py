@@ -267,6 +267,7 @@ class Request:
             "floors": [each._asdict() for each in found.floors],
             "refused": found.refusals(),
             "unjudged": found.unjudged(),
+            "abstained": {each.law: dict(each.abstained) for each in found.offered if each.abstained},
             "faults": {name: each._asdict() for name, each in found.tally.faults().items()} if found.tally else {},
             "laws": {law: str(verdict) for law, verdict in sorted(found.verdicts.items())},
             "remarks": {law: each.remark for law, each in sorted(standings.items()) if each.remark},

@@ -238,7 +238,7 @@ def say_verdict(
     say("; ".join(found.enumerated()) or "no search was enumerated")
     if found.coverage.counts:
         say(f"coverage: {found.coverage.summary(resolve.drawn(lab))}")
-    for line in (*found.unjudged(), *found.refusals()):
+    for line in (*found.unjudged(), *found.abstentions(), *found.refusals()):
         say(line, "yellow")
     say(f"{found.events:,} events in {found.seconds:.1f} s, {found.rate()}")
     say(f"profile {facts['profile']}, seed {facts['seed']}, recorded in {folder}")

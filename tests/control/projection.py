@@ -20,6 +20,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from pairproof.harness import resolve
+from pairproof.harness.abstentions import is_abstention
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.history import Event
 from pairproof.harness.interpreter import run_trial
@@ -126,7 +127,16 @@ def _verdict_lines(trial: Trial, without: Collection[str]) -> Iterator[str]:
     for each in trial.judgements:
         if each.law not in without:
             when = [[one.t, one.message] for one in each.violations]
-            yield _encode([each.law, str(each.verdict), each.judged, each.broken, when, dict(each.notes)])
+            yield _encode(
+                [
+                    each.law,
+                    str(each.verdict),
+                    each.judged,
+                    each.broken,
+                    when,
+                    {n: m for n, m in each.notes.items() if not is_abstention(n)},
+                ]
+            )
 
 
 def _words(trial: Trial, without: Collection[str]) -> Iterator[str]:

@@ -74,6 +74,7 @@ class MetaConverges(MetadataLaw):
     source = "SlaveSynchronize.syncAll, every 10 s"
     applies_with = "a name server and a slave"
     needs = frozenset({"config", "table", "mark"})
+    parts = STEPS
     timed = True
 
     def begin(self) -> None:
@@ -248,7 +249,7 @@ class MetaConverges(MetadataLaw):
                 hidden = table == DELAYS and self.trimmed
                 since = None if copy is None or hidden else self._due_since(slave, settings, table, copy)
                 if copy is not None and original is not None and since is not None:
-                    self.judged += 1
+                    self.judge_part(table)
                     difference = _difference(original.event, copy.event, self._own(copy.event))
                     if difference:
                         self.violate(copy.event, f"{slave}'s {table} are not the master's: {difference}", since=since)
