@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.contract import EXPIRE, LIED, PROMOTED, WIPE
 from pairproof.harness.rocketmq.kinds.log import Cut, Expire
-from pairproof.harness.rocketmq.places import MASTER, NODES
+from pairproof.harness.rocketmq.places import MASTER, NAMES, NODES
 
 
 class Happening(NamedTuple):
@@ -30,7 +30,7 @@ class Stores:
     def __init__(self) -> None:
         self.happened: list[Happening] = []
         self.lost: set[str] = set()
-        """Nodes whose log ever lost something, or may have: another message may lie where one was, or none."""
+        """Brokers whose log ever lost something, or may have: another message may lie where one was, or none."""
         self.promoted_at = -1
         """When a slave's store last became the master's, ns."""
 
@@ -56,27 +56,31 @@ class Stores:
     def started(self, event: Start, end: int) -> None:
         """``end``: where its log ended before."""
         if event.hi is None or event.hi < end:
-            self.lost.add(event.node)
+            self._loses(event.node)
 
     def ended(self, event: Crash | Stop) -> None:
         """An orderly stop takes nothing."""
         if event.f == "machine":
-            self.lost.add(event.node)
+            self._loses(event.node)
         if event.kind == "crash":
             self._add(event.node, LIED if event.status == LIED else event.f or "machine")
 
     def replaced(self, event: Wipe) -> None:
-        self.lost.add(event.node)
+        self._loses(event.node)
         if promotes(event):
             self.promoted_at = event.t
         self._add(event.node, f"{PROMOTED}{event.detail}" if promotes(event) else WIPE)
 
     def expired(self, event: Expire) -> None:
-        self.lost.add(event.node)
+        self._loses(event.node)
         self._add(event.node, EXPIRE, event.new_start)
 
     def cut(self, event: Cut) -> None:
-        self.lost.add(event.node)
+        self._loses(event.node)
+
+    def _loses(self, node: str) -> None:
+        if node != NAMES:
+            self.lost.add(node)
 
     def _add(self, node: str, how: str, below: int = 0) -> None:
         if node in NODES:
