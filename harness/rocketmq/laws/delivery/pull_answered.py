@@ -77,8 +77,7 @@ class PullAnswered(Law):
     def _judge(self, begun: Begun[Invoke], event: Event) -> None:
         pull = begun.call
         node, known = pull.node, self.known
-        consumer = known.consumption.consumers.get(pull.process)
-        if pull.group is None or node not in PAIR or consumer is None or consumer.since > pull.t:
+        if node not in PAIR or pull.process not in known.consumption.consumers:
             return
         trouble, before = known.trouble, max(0, pull.t - SETTLED_NS)
         if trouble.still_ns(node, before, event.t) or not known.calls.is_current(pull):
