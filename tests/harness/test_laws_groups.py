@@ -86,7 +86,7 @@ def test_a_pull_that_left_while_its_broker_had_no_power_may_never_have_reached_i
         history = world().crash("master", "machine")
         if left_early:
             waiting(history)
-        history.restart("master").after(6_000)
+        history.restart("master", 0).after(6_000)
         return (history if left_early else waiting(history)).store("m0")
 
     assert_vacuous(PullAnswered, answered(back(left_early=True), 15_000))
