@@ -29,14 +29,13 @@ class Naming:
         return self.registered.get(node, -1) >= self.lost_sight(node)
 
     def lost_sight(self, node: str) -> int:
-        """When the name server may last have lost sight of a broker, ns: it was started, or :meth:`touched`."""
-        return max(self._nodes.born(node), self.touched(node))
+        """When the name server may last have lost sight of a broker, ns.
 
-    def touched(self, node: str) -> int:
-        """When the name server was started, or a fault or a pause at either or between them ended, last, ns."""
-        ended, woke = self._trouble.ended, self._trouble.woke
-        places = (node, NAMES, f"names-{node}")
-        return max(self._nodes.born(NAMES), *(max(ended.get(each, 0), woke.get(each, 0)) for each in places))
+        One of the two was started, or stood still until then, or a fault at the name server or between them ended.
+        """
+        ended, woke, born = self._trouble.ended, self._trouble.woke, self._nodes.born
+        faults = (ended.get(NAMES, 0), ended.get(f"names-{node}", 0))
+        return max(born(node), born(NAMES), woke.get(node, 0), woke.get(NAMES, 0), *faults)
 
     # What the judge reports.
 
