@@ -25,8 +25,9 @@ class Naming:
     # What laws ask.
 
     def knows(self, node: str) -> bool:
-        """Whether a broker has registered since the name server may have lost sight of it."""
-        return self.registered.get(node, -1) >= self.lost_sight(node)
+        """Whether both are up, and the broker has registered since the name server may have lost sight of it."""
+        is_down = node in self._nodes.down or NAMES in self._nodes.down
+        return not is_down and self.registered.get(node, -1) >= self.lost_sight(node)
 
     def lost_sight(self, node: str) -> int:
         """When the name server may last have lost sight of a broker, ns.
