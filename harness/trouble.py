@@ -29,6 +29,8 @@ STALLED = "the machine stalled"
 AFTER_NS = 500_000_000
 """How long after a stall what has piled up meanwhile may still be late."""
 
+_NOWHERE: frozenset[str] = frozenset()
+
 
 class Trouble:
     """Bounded by the faults, pauses and crashes of one trial. ``links_of``: names of a node's links."""
@@ -40,6 +42,8 @@ class Trouble:
         self._touched: dict[int | None, frozenset[str]] = {}
         self.ended: dict[str, int] = {}
         """Per place: when its last fault ended, ns."""
+        self.woke: dict[str, int] = {}
+        """When nodes that stood still last went on, ns."""
         self._still: dict[str, int] = {}
         """Since when nodes stand still, ns."""
         self._holds: dict[str, set[int | None]] = {}
@@ -82,6 +86,7 @@ class Trouble:
         if since is None or holds:
             return
         del self._still[node]
+        self.woke[node] = t
         if t > since:
             self._spans.setdefault(node, []).append((since, t))
 
@@ -112,6 +117,12 @@ class Trouble:
         if any(place in self._still for place in where):
             return True
         return any(not each.isdisjoint(where) for each in self._touched.values())
+
+    def struck(self) -> frozenset[str]:
+        """All places on which a fault acts now, and the nodes that stand still."""
+        if not self._touched and not self._still:
+            return _NOWHERE
+        return _NOWHERE.union(self._still, *self._touched.values())
 
     def is_still(self, node: str) -> bool:
         """Whether a node is paused or down now."""

@@ -7,6 +7,7 @@ that of its key.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from pairproof.harness.history import digest
 from pairproof.harness.rocketmq.testing import FILE, SIZE, H
@@ -71,14 +72,22 @@ class C(H):
         self.add("consumer", process=process, group=self.groups[process], f="clustering", status=status)
         return self
 
-    def call(self, process: int, f: str, node: str, phase: str = "ok", **columns: object) -> C:
-        """A call begins a millisecond later and ends after another; columns of its end alone begin with ``ok_``."""
+    def call(
+        self, process: int, f: str, node: str, phase: str = "ok", brings: Callable[[int], object] | None = None,
+        **columns: object,
+    ) -> C:  # fmt: skip
+        """A call begins a millisecond later and ends after another; columns of its end alone begin with ``ok_``.
+
+        ``brings``: adds what comes just before its end, by the call's number.
+        """
         self.after(1)
         op, self.ops = self.ops, self.ops + 1
         asked = {key: value for key, value in columns.items() if not key.startswith("ok_")}
         told = {key[3:]: value for key, value in columns.items() if key.startswith("ok_")}
         known = {"node": node, "process": process, "op": op, "f": f, "queue": Q, "group": self.groups.get(process)}
         self.add("invoke", **{**known, **asked}).after(1)
+        if brings is not None:
+            brings(op)
         return self.add(phase, **{**known, **asked, **told}) if phase else self
 
     def query(self, answer: int | None, node: str = "master", process: int = 1) -> C:
@@ -96,13 +105,14 @@ class C(H):
         self, at: int, *messages: str, node: str = "master", process: int = 1, then: int | None = None, **given: object
     ) -> C:
         """Ask from ``at`` on, receive messages in order; ``given``: columns of all deliveries that are not honest."""
-        op = self.ops
+
+        def brings(op: int) -> None:
+            for message in messages:
+                self.deliver(message, op, node, process, **given)
+
         next_begin = at + len(messages) if then is None else then
         wanted = {"detail": self.wanted[process], "ok_detail": None} if process in self.wanted else {}
-        self.call(process, "pull", node, value=at, ok_queue_offset=next_begin, **wanted)
-        for message in messages:
-            self.deliver(message, op, node, process, **given)
-        return self
+        return self.call(process, "pull", node, brings=brings, value=at, ok_queue_offset=next_begin, **wanted)
 
     def deliver(self, key: str, op: int, node: str = "master", process: int = 1, **given: object) -> C:
         lo, hi = self.where.get(key, (FILE, FILE + SIZE))

@@ -15,8 +15,9 @@ class Group(H):
         )  # fmt: skip
         return self
 
-    def comes(self) -> Group:
-        self.add("consumer", process=1, status="on", group="g", f="clustering")
+    def comes(self, fixed: int | None = None) -> Group:
+        """``fixed``: the broker id that its user chose."""
+        self.add("consumer", process=1, status="on", group="g", f="clustering", broker=fixed)
         return self.takes("on")
 
     def takes(self, status: str) -> Group:

@@ -90,9 +90,12 @@ def test_what_came_twice_to_one_place_may_be_delivered_either_way() -> None:
 
 def test_a_retried_message_comes_from_its_group_s_own_queue() -> None:
     history = grouped("m0")
-    op = history.ops
-    history.call(1, "pull", "master", queue="%RETRY%G/0", value=0, ok_queue_offset=1)
-    assert_holds(DeliverNoPhantom, history.deliver("m0", op, queue="%RETRY%G/0", lo=900, hi=1_000))
+
+    def brings(op: int) -> None:
+        history.deliver("m0", op, queue="%RETRY%G/0", lo=900, hi=1_000)
+
+    history.call(1, "pull", "master", brings=brings, queue="%RETRY%G/0", value=0, ok_queue_offset=1)
+    assert_holds(DeliverNoPhantom, history)
 
 
 def test_nobody_receives_nothing() -> None:
@@ -124,7 +127,7 @@ def late(regroup: bool) -> C:
     """What the first pull brought comes to the application after what the second did."""
     history = grouped("m0", "m1")
     first = history.ops
-    history.pull(0, then=1).pull(1, "m1")
+    history.call(1, "pull", "master", phase="", value=0).pull(1, "m1")
     if regroup:
         history.assign(2, status="off").assign(0)
     return history.deliver("m0", first)

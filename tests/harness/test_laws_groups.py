@@ -80,6 +80,19 @@ def test_what_a_fault_holds_up_accuses_nobody(place: str) -> None:
     assert_broken(PullAnswered, answered(elsewhere, 1_001), "after a message had come")
 
 
+def test_a_pull_that_left_while_its_broker_had_no_power_may_never_have_reached_it() -> None:
+    def back(left_early: bool) -> C:
+        """The master's machine loses power, and is back for long when a message comes for the pull."""
+        history = world().crash("master", "machine")
+        if left_early:
+            waiting(history)
+        history.restart("master", 0).after(6_000)
+        return (history if left_early else waiting(history)).store("m0")
+
+    assert_vacuous(PullAnswered, answered(back(left_early=True), 15_000))
+    assert_broken(PullAnswered, answered(back(left_early=False), 15_000), "after a message had come")
+
+
 def test_pulls_of_nodes_and_consumers_that_went_are_not_measured() -> None:
     assert_vacuous(PullAnswered, answered(waiting().crash("master"), 30_000))
     assert_vacuous(PullAnswered, answered(waiting().go(), 30_000))

@@ -45,7 +45,7 @@ def named(history: H, ms: float = 0) -> Names:
     return history
 
 
-def two(**settings: object) -> Names:
+def two(fixed: int | None = None, **settings: object) -> Names:
     """Both names were used already; g reads t/0 of both."""
     history = Names()
     history.end["other"] = 0
@@ -54,7 +54,7 @@ def two(**settings: object) -> Names:
         history.config(node, namesrvAddr="n", **role, **settings)
     for node in ("master", "slave", "other"):
         named(history.start(node)).registers(node)
-    history.comes().after(1_000)
+    history.comes(fixed).after(1_000)
     for node in ("master", "other"):
         history.stores(f"first-{node}", node).serves(node, following=1)
     return named(history, 1_000)
@@ -202,9 +202,9 @@ def test_who_reads_from_a_slave_waits_for_the_slave() -> None:
 # Its backlog.
 
 
-def returned(how: str = "process", hi: int = 300, following: int = 0) -> Names:
+def returned(how: str = "process", hi: int = 300, fixed: int | None = None) -> Names:
     """The other name's master goes down with two messages unread, and returns with its log ending at ``hi``."""
-    history = two().stores("m1", offset=1).stores("m2", offset=2)
+    history = two(fixed).stores("m1", offset=1).stores("m2", offset=2)
     history = named(history.crash("other", how), 30_000)
     return named(named(history.start("other", hi), 1_000).registers("other"))
 
@@ -225,6 +225,12 @@ def test_who_was_sent_to_a_slave_has_its_time_from_when_it_is_back() -> None:
     assert_vacuous(ModeIsolation, named(back, 90_000).mark("end"))
     back = named(named(returned(), 60_000).serves("other", broker=1), 60_000).serves("other")
     assert_broken(ModeIsolation, named(back, 90_001).mark("end"), "for 90001 ms")
+
+
+def test_who_is_to_read_from_a_slave_owes_the_master_nothing() -> None:
+    """A slave of 5.x refuses reads, and the group asks it nevertheless."""
+    assert_vacuous(ModeIsolation, named(returned(fixed=1), 90_001).mark("end"))
+    assert_broken(ModeIsolation, named(returned(fixed=0), 90_001).mark("end"), "did not ask for t/0 of other")
 
 
 def test_only_a_group_s_own_pulls_ask() -> None:

@@ -1,56 +1,83 @@
-"""Calls under way: who was asked, and what was known when the call began.
+"""Calls under way: who was asked, what was known when the call began, and what has come of it.
 
 An answer belongs to the incarnation of the node that gave it. Where that incarnation has ended since the call began,
 the answer may have been in flight then, or the next incarnation may have given it. :meth:`Calls.is_current` is false
 for such an answer, and no law may compare it with the node's present state.
 
-A call that began while its node was down waits for a connection, and only the next incarnation can answer it.
+A call that began while its node was down waits for a connection, and only the next incarnation can answer it. It may
+never get there: where a machine lost power, nobody closed the connection by which it left (:attr:`Begun.is_up`).
 
-Bounded by the calls under way.
+*Questions* are the calls that have numbers of their own: see :data:`Question`. Bounded by the calls under way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Call, Invoke
+from pairproof.harness.kinds.client import Call, Deliver, Invoke, Try
+from pairproof.harness.rocketmq.kinds.groups import Ask, Back, Lock
+from pairproof.harness.rocketmq.kinds.transactions import Decide
 from pairproof.harness.rocketmq.known.nodes import Nodes
 from pairproof.harness.rocketmq.known.stores import Stores
+from pairproof.harness.trouble import Trouble
+
+Question = TypeVar("Question", Ask, Back, Decide, Lock)
+Asked = TypeVar("Asked", bound=Event)
 
 
-class Begun(NamedTuple):
+class Begun(NamedTuple, Generic[Asked]):
     """A call under way."""
 
-    call: Invoke
+    call: Asked
     incarnation: int
     """Of the node that was asked: how many had ended when the call began."""
+    is_up: bool
+    """Whether that node was up then."""
     happened: int
     """How much had happened to stores when the call began: an argument of :meth:`Stores.since`."""
+    struck: frozenset[str]
+    """Where there was trouble when the call began."""
     log_end: int | None
     """Where the log of the node that was asked ended when the call began; None if that was not known."""
+    dispatched: int
+    """Up to where the queues of that node reached when the call began."""
+    brought: list[Deliver]
+    """What a pull has brought."""
+    tries: list[Try]
+    """The beginnings and ends of a producer's tries."""
 
 
 class Calls:
-    def __init__(self, nodes: Nodes, stores: Stores) -> None:
-        self._nodes, self._stores = nodes, stores
-        self._open: dict[int, Begun] = {}
+    def __init__(self, nodes: Nodes, stores: Stores, trouble: Trouble) -> None:
+        self._nodes, self._stores, self._trouble = nodes, stores, trouble
+        self._open: dict[int, Begun[Invoke]] = {}
+        self._questions: dict[tuple[str, int | None, int | None], Begun[Any]] = {}
+        self._first: dict[int | None, int] = {}
 
     # What laws ask.
 
-    def begun(self, event: Event) -> Begun | None:
+    def begun(self, event: Event) -> Begun[Invoke] | None:
         """How the call began that this event answers or is part of; None if its beginning was not recorded."""
         return self._open.get(event.op or 0)
 
+    def asked(self, event: Question) -> Begun[Question] | None:
+        """How the question began that this event answers; None if its beginning was not recorded."""
+        return self._questions.get((event.kind, event.process, event.op))
+
     def is_current(self, event: Event) -> bool:
         """Whether the call began, and is answered now, in one incarnation of the node that was asked."""
-        found = self._open.get(event.op or 0)
+        found = self._find(event)
         return found is not None and found.incarnation == self._nodes.ended(found.call.node)
 
-    def open_at(self, node: str) -> Iterator[Begun]:
+    def open_at(self, node: str) -> Iterator[Begun[Invoke]]:
         """Calls to this node that are under way, the oldest first."""
         return (each for each in self._open.values() if each.call.node == node)
+
+    def questions(self, kind: type[Question]) -> Iterator[Begun[Question]]:
+        """Questions of this kind that are under way, the oldest first."""
+        return (each for each in self._questions.values() if isinstance(each.call, kind))
 
     def end_before(self, event: Event) -> int | None:
         """Where the log of the answering incarnation ended when this event's call began; None if that is not known."""
@@ -59,13 +86,52 @@ class Calls:
 
     def happened_before(self, event: Event) -> int:
         """How much had happened to stores when this event's call began; now, if its beginning was not recorded."""
-        found = self._open.get(event.op or 0)
+        found = self._find(event)
         return len(self._stores.happened) if found is None else found.happened
+
+    def first_at(self, process: int | None) -> int:
+        """When a client, and with it its connection, began, ns; 0 if it has called nobody."""
+        return self._first.get(process, 0)
+
+    def _find(self, event: Event) -> Begun[Any] | None:
+        if event.kind in _QUESTIONS:
+            return self._questions.get((event.kind, event.process, event.op))
+        return self._open.get(event.op or 0)
 
     # What the judge reports.
 
-    def invoked(self, event: Invoke, log_end: int | None) -> None:
-        self._open[event.op] = Begun(event, self._nodes.ended(event.node), len(self._stores.happened), log_end)
+    def invoked(self, event: Invoke, log_end: int | None, dispatched: int) -> None:
+        self._first.setdefault(event.process, event.t)
+        self._open[event.op] = self._begin(event, log_end, dispatched)
+
+    def delivered(self, event: Deliver) -> None:
+        found = self._open.get(event.op)
+        if found is not None:
+            found.brought.append(event)
+
+    def tried(self, event: Try) -> None:
+        self._first.setdefault(event.process, event.t)
+        found = self._open.get(event.op)
+        if found is not None:
+            found.tries.append(event)
 
     def ended(self, event: Call) -> None:
         self._open.pop(event.op, None)
+
+    def questioned(self, event: Ask | Back | Decide | Lock) -> None:
+        """A question begins or ends."""
+        key = (event.kind, event.process, event.op)
+        if "asked" in (event.f, event.status):
+            if event.kind == "decide":
+                self._first.setdefault(event.process, event.t)
+            self._questions[key] = self._begin(event, None, 0)
+        elif event.status != "told":
+            self._questions.pop(key, None)
+
+    def _begin(self, event: Asked, log_end: int | None, dispatched: int) -> Begun[Asked]:
+        node, nodes = event.node or "", self._nodes
+        happened, struck = len(self._stores.happened), self._trouble.struck()
+        return Begun(event, nodes.ended(node), nodes.is_up(node), happened, struck, log_end, dispatched, [], [])
+
+
+_QUESTIONS = frozenset({"ask", "back", "decide", "lock"})

@@ -14,16 +14,19 @@ Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMa
 
 from pairproof.harness import known
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route
+from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route, Try
 from pairproof.harness.kinds.node import UNKNOWN, Config, Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.groups import Ask, Back, Lock
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
-from pairproof.harness.rocketmq.kinds.log import Append, Expire
-from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
+from pairproof.harness.rocketmq.kinds.log import Append, Cut, Dispatch, Expire
+from pairproof.harness.rocketmq.kinds.metadata import Persist, Register, Sync
+from pairproof.harness.rocketmq.kinds.transactions import Decide
 from pairproof.harness.rocketmq.known.calls import Calls
 from pairproof.harness.rocketmq.known.consumption import Consumption
 from pairproof.harness.rocketmq.known.coverage import Coverage
 from pairproof.harness.rocketmq.known.derived_under import DerivedUnder
 from pairproof.harness.rocketmq.known.ha_link import Link
+from pairproof.harness.rocketmq.known.naming import Naming
 from pairproof.harness.rocketmq.known.nodes import Nodes
 from pairproof.harness.rocketmq.known.stores import Stores
 from pairproof.harness.rocketmq.places import MASTER, OTHER, links_of
@@ -47,7 +50,8 @@ class Known(known.Known):
         super().__init__(observes)
         self.config: dict[str, Settings] = {}
         self.nodes, self.stores = Nodes(), Stores()
-        self.calls = Calls(self.nodes, self.stores)
+        self.calls = Calls(self.nodes, self.stores, self.trouble)
+        self.naming = Naming(self.nodes, self.trouble)
         self.consumption = Consumption(self)
         self.derived_under = DerivedUnder()
         self.sync_master = self.sync_flush = False
@@ -63,6 +67,8 @@ class Known(known.Known):
         self.starts: dict[str, int] = {}
         self.ends: dict[str, int] = {}
         """Log start and end by the nodes' own trace; no key where it is unknown, no start of a slave without a log."""
+        self.dispatched: dict[str, int] = {}
+        """Up to where the queues of a node reach in its present incarnation."""
         self.traced: set[str] = set()
         """Slaves whose appends are recorded."""
         self.by_records: set[str] = set()
@@ -184,6 +190,14 @@ class Known(known.Known):
             return hi
         return min((end for incarnation, end in self._cuts if incarnation > link.incarnation and end < hi), default=hi)
 
+    def disturbed_at(self, but_for: tuple[str, ...] = ()) -> int:
+        """When a fault last ended, a node ended, or one that stood still went on, ns; -1: never.
+
+        ``but_for``: how the names of places begin whose faults do not matter.
+        """
+        faults = [t for place, t in self.trouble.ended.items() if not place.startswith(but_for)]
+        return max((-1, *faults, *self.nodes.ended_at.values(), *self.trouble.woke.values()))
+
     # What the judge tells.
 
     def on_config(self, event: Config) -> None:
@@ -206,6 +220,8 @@ class Known(known.Known):
         """A node is up; what it lost shows in its log end."""
         node, end = event.node, event.hi
         self.nodes.start(event)
+        self.naming.started(node)
+        self.stores.started(event, self.ends.get(node, 0))
         self.consumption.hear(event)
         self.derived_under.started(event, self.config)
         image = node in self._images
@@ -228,6 +244,8 @@ class Known(known.Known):
                 del self.rolled[node]
             if end > self.appended.get(node, -1):
                 self.appended[node] = end
+        # A new process derives all that its log has before it serves.
+        self.dispatched[node] = end or 0
         if end is not None:
             self.ends[node] = end
             if end or node == MASTER:
@@ -298,6 +316,15 @@ class Known(known.Known):
             for each in (self.ends, self.starts, self.claimed, self.rolled, self._copied):
                 each.pop(node, None)
 
+    def on_cut(self, event: Cut) -> None:
+        self.stores.cut(event)
+
+    def on_dispatch(self, event: Dispatch) -> None:
+        self.dispatched[event.node] = event.upto
+
+    def on_register(self, event: Register) -> None:
+        self.naming.register(event)
+
     def on_assign(self, event: Assign | Consumer | Persist | Route | Sync) -> None:
         """A consumer, or a broker's table of what it consumed: see there."""
         self.consumption.hear(event)
@@ -305,16 +332,28 @@ class Known(known.Known):
     on_consumer = on_route = on_sync = on_persist = on_assign
 
     def on_invoke(self, event: Invoke) -> None:
-        self.calls.invoked(event, self.log_end(event.node))
-        self.on_deliver(event)
+        self.calls.invoked(event, self.log_end(event.node), self.dispatched.get(event.node, 0))
+        self._consume(event)
 
     def on_ok(self, event: Fail | Info | Ok) -> None:
-        self.on_deliver(event)
+        self._consume(event)
         self.calls.ended(event)
 
     on_fail = on_info = on_ok
 
-    def on_deliver(self, event: Deliver | Invoke | Fail | Info | Ok) -> None:
+    def on_deliver(self, event: Deliver) -> None:
+        self.calls.delivered(event)
+        self._consume(event)
+
+    def on_try(self, event: Try) -> None:
+        self.calls.tried(event)
+
+    def on_ask(self, event: Ask | Back | Decide | Lock) -> None:
+        self.calls.questioned(event)
+
+    on_back = on_decide = on_lock = on_ask
+
+    def _consume(self, event: Deliver | Invoke | Fail | Info | Ok) -> None:
         """What producers and plain readers do is nothing to a group."""
         if event.group is not None:
             self.consumption.hear(event)

@@ -6,6 +6,7 @@ nobody saw it end. Bounded by the number of nodes.
 
 from __future__ import annotations
 
+from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Start, Stop
 
 MACHINE = "machine"
@@ -17,6 +18,8 @@ class Nodes:
         """When a node's last incarnation was started, ns."""
         self.ended_at: dict[str, int] = {}
         """When a node's last incarnation to end ended, ns."""
+        self.down: dict[str, Crash | Stop] = {}
+        """Nodes that are down, and what ended their last incarnation."""
         self._up: set[str] = set()
         self._ended: dict[str, int] = {}
         self._lost_power: set[str] = set()
@@ -27,6 +30,14 @@ class Nodes:
         """How many incarnations of a node have ended: it changes exactly when an answer of the node may be in flight
         from an incarnation that is no more."""
         return self._ended.get(node, 0)
+
+    def is_up(self, node: str) -> bool:
+        return node in self._up
+
+    def is_down_since(self, node: str, event: Event) -> bool:
+        """Whether a node was down at this event already, and has been ever since."""
+        end = self.down.get(node)
+        return end is not None and end.seq < event.seq
 
     def lost_power(self, node: str) -> bool:
         """Whether a node's machine crashed since the node was started last."""
@@ -43,12 +54,14 @@ class Nodes:
         if node in self._up:
             self._end(node, event.t)
         self._up.add(node)
+        self.down.pop(node, None)
         self.started_at[node] = event.t
         self._lost_power.discard(node)
 
     def end(self, event: Crash | Stop) -> None:
         self._end(event.node, event.t)
         self._up.discard(event.node)
+        self.down.setdefault(event.node, event)
         if event.f == MACHINE:
             self._lost_power.add(event.node)
 

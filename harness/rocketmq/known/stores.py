@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.harness.kinds.node import Crash, Stop, Wipe
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.contract import EXPIRE, LIED, PROMOTED, WIPE
-from pairproof.harness.rocketmq.kinds.log import Expire
-from pairproof.harness.rocketmq.places import MASTER, NODES
+from pairproof.harness.rocketmq.kinds.log import Cut, Expire
+from pairproof.harness.rocketmq.places import MASTER, NAMES, NODES
 
 
 class Happening(NamedTuple):
@@ -29,6 +29,10 @@ class Happening(NamedTuple):
 class Stores:
     def __init__(self) -> None:
         self.happened: list[Happening] = []
+        self.lost: set[str] = set()
+        """Brokers whose log ever lost something, or may have: another message may lie where one was, or none."""
+        self.promoted_at = -1
+        """When a slave's store last became the master's, ns."""
 
     # What laws ask.
 
@@ -43,18 +47,40 @@ class Stores:
         """What of that happened to the master's store."""
         return {how for node, how in self.since(at, lo) if node == MASTER}
 
+    def may_lack_files(self, node: str) -> bool:
+        """Whether a node's machine ever crashed, or its store was ever replaced: its tables may be older ones."""
+        return any(each.node == node and each.how not in ("process", EXPIRE) for each in self.happened)
+
     # What the judge reports.
+
+    def started(self, event: Start, end: int) -> None:
+        """``end``: where its log ended before."""
+        if event.hi is None or event.hi < end:
+            self._loses(event.node)
 
     def ended(self, event: Crash | Stop) -> None:
         """An orderly stop takes nothing."""
+        if event.f == "machine":
+            self._loses(event.node)
         if event.kind == "crash":
             self._add(event.node, LIED if event.status == LIED else event.f or "machine")
 
     def replaced(self, event: Wipe) -> None:
+        self._loses(event.node)
+        if promotes(event):
+            self.promoted_at = event.t
         self._add(event.node, f"{PROMOTED}{event.detail}" if promotes(event) else WIPE)
 
     def expired(self, event: Expire) -> None:
+        self._loses(event.node)
         self._add(event.node, EXPIRE, event.new_start)
+
+    def cut(self, event: Cut) -> None:
+        self._loses(event.node)
+
+    def _loses(self, node: str) -> None:
+        if node != NAMES:
+            self.lost.add(node)
 
     def _add(self, node: str, how: str, below: int = 0) -> None:
         if node in NODES:

@@ -16,10 +16,9 @@ from typing import NamedTuple
 
 from pairproof.harness.content import told
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import SENDS, Deliver, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.node import Crash, Wipe
-from pairproof.harness.rocketmq.kinds.log import Audit, Cut, Expire, Record
-from pairproof.harness.rocketmq.known.consumed import Assignment, subscribed
+from pairproof.harness.kinds.client import SENDS, Deliver, Invoke, Ok
+from pairproof.harness.rocketmq.kinds.log import Audit, Record
+from pairproof.harness.rocketmq.known.consumed import subscribed
 from pairproof.harness.rocketmq.known.consumption import PAIR
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.delivery.pulled import FOUND, READS, RETRY
@@ -29,13 +28,14 @@ ANSWERED = frozenset({FOUND, RETRY})
 """It found something, or nothing matched."""
 
 
-class Asked(NamedTuple):
-    """A pull by tags under way."""
+class Answer(NamedTuple):
+    """A pull by tags that was answered."""
 
-    call: Invoke
+    ok: Ok
     wanted: frozenset[str]
-    held: Assignment | None
-    """Of a consumer: how it has the queue."""
+    asked_from: int
+    brought: frozenset[int]
+    """The queue offsets of its messages."""
 
 
 class DeliverByTag(Law):
@@ -47,33 +47,19 @@ class DeliverByTag(Law):
     def begin(self) -> None:
         self.tags: dict[str | None, str | None] = {}
         """By message that was sent, its tag; empty without one, None where nobody said."""
-        self.asked: dict[int | None, Asked] = {}
-        self.brought: dict[int | None, set[int | None]] = {}
-        """By pull, the queue offsets of what it has brought."""
-        self.done: list[Ok] = []
+        self.done: list[Answer] = []
         self.listing: list[Record] = []
         self.listed: list[Record] = []
-        self.lost = False
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f in SENDS:
             said = told(event.detail)
             self.tags[event.message] = said.get("tags", "") if said else None
-        elif event.f in READS:
-            wanted = subscribed(event.detail)
-            if wanted is not None:
-                self.asked[event.op] = Asked(event, wanted, self._held(event))
-                self.brought[event.op] = set()
-
-    def _held(self, event: Invoke | Ok) -> Assignment | None:
-        return self.known.consumption.assignments.get((event.process, event.queue or ""))
 
     def on_deliver(self, event: Deliver) -> None:
-        if event.op not in self.asked:
-            return
-        self.brought[event.op].add(event.queue_offset)
-        tag, wanted = self.tags.get(event.message), self.asked[event.op].wanted
-        if tag is not None:
+        begun, tag = self.known.calls.begun(event), self.tags.get(event.message)
+        wanted = None if begun is None else subscribed(begun.call.detail)
+        if tag is not None and wanted is not None:
             self.judged += 1
             is_hash = event.group is None and tag and _hash(tag) in map(_hash, wanted)
             if tag not in wanted and not is_hash:
@@ -81,16 +67,14 @@ class DeliverByTag(Law):
                 self.violate(event, f"{event.node}, asked for {' or '.join(sorted(wanted))}, delivered {what}")
 
     def on_ok(self, event: Ok) -> None:
-        asked = self.asked.get(event.op)
-        if asked is None or event.status not in ANSWERED or event.node not in PAIR:
+        begun = self.known.calls.begun(event) if event.f in READS else None
+        wanted = None if begun is None else subscribed(begun.call.detail)
+        if begun is None or wanted is None or event.status not in ANSWERED or event.node not in PAIR:
             return
-        if event.group is None or (asked.held is not None and asked.held is self._held(event)):
-            self.done.append(event)
-
-    def on_fail(self, event: Fail | Info) -> None:
-        self.asked.pop(event.op, None)
-
-    on_info = on_fail
+        held = self.known.consumption.assignments.get((event.process, event.queue or ""))
+        if event.group is None or (held is not None and held.since <= begun.call.t):
+            brought = frozenset(each.queue_offset for each in begun.brought)
+            self.done.append(Answer(event, wanted, begun.call.asked_from or 0, brought))
 
     def on_record(self, event: Record) -> None:
         if event.node == MASTER:
@@ -100,24 +84,17 @@ class DeliverByTag(Law):
         if event.node == MASTER and event.f != "compare":
             self.listed, self.listing = self.listing, []
 
-    def on_crash(self, event: Crash) -> None:
-        self.lost = self.lost or event.f == "machine"
-
-    def on_wipe(self, event: Wipe | Cut | Expire) -> None:
-        self.lost = True
-
-    on_cut = on_expire = on_wipe
-
     def end(self, last: Event) -> None:
-        for answer in () if self.lost or self.known.rollbacks else self.done:
-            asked, wanted, _ = self.asked[answer.op]
-            reach = range(asked.asked_from or 0, answer.queue_offset or 0)
+        if not self.known.stores.lost.isdisjoint(PAIR) or self.known.rollbacks:
+            return
+        for ok, wanted, asked_from, brought in self.done:
+            reach = range(asked_from, ok.queue_offset or 0)
             for each in self.listed:
-                if each.queue == asked.queue and each.queue_offset in reach and told(each.detail).get("tags") in wanted:
+                if each.queue == ok.queue and each.queue_offset in reach and told(each.detail).get("tags") in wanted:
                     self.judged += 1
-                    if each.queue_offset not in self.brought[answer.op]:
+                    if each.queue_offset not in brought:
                         where = f"{each.message} at {each.queue_offset} of {each.queue}"
-                        self.violate(answer, f"{answer.node} went on at {answer.queue_offset} without {where}")
+                        self.violate(ok, f"{ok.node} went on at {ok.queue_offset} without {where}")
 
 
 def _hash(tag: str) -> int:

@@ -24,6 +24,7 @@ from pairproof.harness.kinds.machine import Clock, Mark
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.groups import Back
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Expire, Record
+from pairproof.harness.rocketmq.known.stores import promotes
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import version
@@ -136,7 +137,7 @@ class DeliverDelayed(Law):
         answered = self.answered.get(message)
         if came or answered is None or MASTER not in self.known.up:
             return
-        due = max(answered + delay_ms * MS, self.healed, self.known.consumption.born.get(MASTER, 0))
+        due = max(answered + delay_ms * MS, self.healed, self.known.nodes.born(MASTER))
         if end.t - due > LATE_NS:
             self.judged += 1
             self.violate(
@@ -162,7 +163,7 @@ class DeliverDelayed(Law):
         trouble = self.known.trouble
         if any(MASTER in trouble.touched(each) and each.f != KILL for each in trouble.active.values()):
             return set()
-        since = max(trouble.ended.get(MASTER, 0), self.known.consumption.born.get(MASTER, 0))
+        since = max(trouble.ended.get(MASTER, 0), self.known.nodes.born(MASTER))
         last = {message: times[-1] for message, times in self.appended.items() if len(times) > 1}
         return {message for message, at in last.items() if now - max(at, since) > SAVED_NS}
 
@@ -177,7 +178,7 @@ class DeliverDelayed(Law):
 
     def on_wipe(self, event: Wipe) -> None:
         """A slave that becomes the master owes what it is sent itself."""
-        if event.node == MASTER and event.detail is not None:
+        if promotes(event):
             self.went_down = True
             self.delays, self.answered, self.appended, self.settled = {}, {}, {}, set()
         else:

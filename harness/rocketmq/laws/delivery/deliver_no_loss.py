@@ -67,8 +67,6 @@ class DeliverNoLoss(Law):
     timed = True
 
     def begin(self) -> None:
-        self.decided: dict[int, int] = {}
-        """Commits of half messages under way: how much had happened to stores."""
         self.stored: list[Stored] = []
         self.halves: dict[str | None, str | None] = {}
         """The tags of half messages, by their names."""
@@ -102,11 +100,10 @@ class DeliverNoLoss(Law):
         self.stored.append(self._as_stored(event, self.known.calls.happened_before(event), delayed, tag))
 
     def on_decide(self, event: Decide) -> None:
-        if event.f == "asked" and told(event.detail).get("says") == COMMIT:
-            self.decided[event.op] = len(self.known.stores.happened)
-        elif event.f == "ok" and event.node == MASTER and event.op in self.decided:
-            ok, happened = event._replace(status="PUT_OK", value=0), self.decided.pop(event.op)
-            self.committed.append(self._as_stored(ok, happened, False, self.halves.get(event.message)))
+        begun = self.known.calls.asked(event) if event.f == "ok" and event.node == MASTER else None
+        if begun is not None and told(begun.call.detail).get("says") == COMMIT:
+            ok = event._replace(status="PUT_OK", value=0)
+            self.committed.append(self._as_stored(ok, begun.happened, False, self.halves.get(event.message)))
 
     def _as_stored(self, event: Event, happened: int, delayed: bool, tag: str | None) -> Stored:
         known, given = self.known.consumption, {}

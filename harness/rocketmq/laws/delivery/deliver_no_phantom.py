@@ -30,8 +30,6 @@ class DeliverNoPhantom(Law):
     def begin(self) -> None:
         self.sent: dict[str | None, str | None] = {}
         """Messages, and the queues that they were sent to."""
-        self.pulled: dict[int | None, str | None] = {}
-        """Pulls, and their queues."""
         self.puts: dict[int | None, list[tuple[int | None, int | None, str | None]]] = {}
         """What was ever put at a place in a log: its end, digest and key."""
         self.digests: dict[tuple[str | None, int | None], int] = {}
@@ -50,8 +48,6 @@ class DeliverNoPhantom(Law):
             # A negative number leaves the choice to the broker.
             is_chosen = (event.queue or "").rpartition("/")[2].startswith("-")
             self.sent[event.message] = None if is_chosen else event.queue
-        elif event.f == "pull":
-            self.pulled[event.op] = event.queue
 
     def on_append(self, event: Append) -> None:
         if event.f == "put":
@@ -64,9 +60,10 @@ class DeliverNoPhantom(Law):
             what = f"{message}, which nobody sent" if message is not None else "a message without a key"
             self.violate(event, f"{event.node} delivered {what}")
             return
-        pulled = self.pulled.get(event.op)
-        if pulled is not None and event.queue != pulled:
-            self.violate(event, f"{event.node} delivered {message} of {event.queue} to a pull from {pulled}")
+        begun = self.known.calls.begun(event)
+        if begun is not None and begun.call.queue not in (None, event.queue):
+            what = f"{message} of {event.queue} to a {event.f} from {begun.call.queue}"
+            self.violate(event, f"{event.node} delivered {what}")
             return
         queue = self.sent[message]
         if not event.queue.startswith(RETRY):

@@ -12,7 +12,7 @@ one that may be, see ``contract``. Source: ProcessQueue, ConsumeQueue.
 
 from typing import NamedTuple
 
-from pairproof.harness.kinds.client import Assign, Deliver, Invoke
+from pairproof.harness.kinds.client import Assign, Deliver
 from pairproof.harness.rocketmq.known.consumption import PAIR
 from pairproof.harness.rocketmq.law import Law
 
@@ -28,12 +28,13 @@ class Place(NamedTuple):
 class Reading:
     """What a consumer sees of a queue."""
 
-    __slots__ = ("least", "nth", "op")
+    __slots__ = ("began", "least", "op")
 
-    def __init__(self, op: int | None, nth: int, least: int) -> None:
+    def __init__(self, op: int | None, began: int, least: int) -> None:
         self.op = op
-        self.nth = nth
-        """Its present pull: which of all."""
+        """Its present pull."""
+        self.began = began
+        """The event with which that began."""
         self.least = least
         """The least offset that may come next of it."""
 
@@ -48,14 +49,8 @@ class DeliverOrder(Law):
     needs = frozenset({"invoke", "deliver"})
 
     def begin(self) -> None:
-        self.pulls: dict[int | None, tuple[int, int]] = {}
-        """Which of all pulls it is, and the offset asked for."""
         self.readings: dict[tuple[int | None, str | None], Reading] = {}
         self.places: dict[tuple[str, str | None, int], Place] = {}
-
-    def on_invoke(self, event: Invoke) -> None:
-        if event.f == "pull":
-            self.pulls[event.op] = (len(self.pulls), event.asked_from or 0)
 
     def on_assign(self, event: Assign) -> None:
         self.readings.pop((event.process, event.queue), None)
@@ -71,11 +66,12 @@ class DeliverOrder(Law):
         key = (event.process, event.queue)
         reading = self.readings.get(key)
         if reading is None or reading.op != event.op:
-            nth, asked = self.pulls.get(event.op, (len(self.pulls), 0))
-            if reading is not None and nth < reading.nth and event.group is not None:
+            begun = self.known.calls.begun(event)
+            began, asked = (event.seq, 0) if begun is None else (begun.call.seq, begun.call.asked_from or 0)
+            if reading is not None and began < reading.began and event.group is not None:
                 self.violate(event, f"{event.queue} at {offset} came after what a later pull brought")
                 return
-            reading = self.readings[key] = Reading(event.op, nth, asked)
+            reading = self.readings[key] = Reading(event.op, began, asked)
         if offset < reading.least:
             self.violate(event, f"{event.queue} at {offset} came when {reading.least} or more was due")
         reading.least = offset + 1

@@ -15,9 +15,8 @@ import json
 
 from pairproof.harness.history import MS
 from pairproof.harness.kinds.client import Assign, Consumer, Deliver
-from pairproof.harness.kinds.node import Crash, Start, Wipe
+from pairproof.harness.kinds.node import Start
 from pairproof.harness.rocketmq.kinds.groups import Lock
-from pairproof.harness.rocketmq.kinds.log import Cut, Expire
 from pairproof.harness.rocketmq.known.consumption import PAIR
 from pairproof.harness.rocketmq.law import Law
 
@@ -48,36 +47,30 @@ class DeliverOrderly(Law):
 
     def begin(self) -> None:
         self.members: set[int] = set()
-        self.asked: dict[tuple[int, int], tuple[int, list[str]]] = {}
-        """Calls for locks under way: when they began, ns, and the queues."""
         self.counts: dict[Place, int] = {}
         """Locks that a member counts on: when it asked for them last, ns."""
         self.taken: set[Place] = set()
         self.came: dict[tuple[str, str, str], Came] = {}
         """By group, whose queue, and queue."""
-        self.in_order = True
-        """Whether offsets still say which message comes first."""
+        self.begins = True
+        """Whether all logs have begun at their beginning: then offsets say which message comes first."""
 
     def on_consumer(self, event: Consumer) -> None:
         if event.f == "orderly" and event.status == "on":
             self.members.add(event.process)
 
     def on_lock(self, event: Lock) -> None:
-        call, whose = (event.process, event.op), _whose(event.node)
+        whose = _whose(event.node)
         if event.f == "unlock":
             if event.status == "asked":
                 for queue in json.loads(event.detail):
                     self.counts.pop((event.process, whose, queue), None)
-        elif event.status == "asked":
-            self.asked[call] = event.t, json.loads(event.detail)
-        elif call in self.asked:
-            asked, queues = self.asked.pop(call)
-            if event.status == "answered":
-                held = set(json.loads(event.detail))
-                for place in [(event.process, whose, queue) for queue in queues]:
-                    self.counts.pop(place, None)
-                    if place[2] in held:
-                        self.counts[place] = asked
+        elif event.status == "answered" and (begun := self.known.calls.asked(event)) is not None:
+            held = set(json.loads(event.detail))
+            for place in [(event.process, whose, queue) for queue in json.loads(begun.call.detail)]:
+                self.counts.pop(place, None)
+                if place[2] in held:
+                    self.counts[place] = begun.call.t
 
     def on_assign(self, event: Assign) -> None:
         if event.process in self.members:
@@ -103,26 +96,15 @@ class DeliverOrderly(Law):
         offset = event.queue_offset
         if offset in came.offsets:
             return
-        if offset < came.last and self.in_order and not self.known.consumption.corrects_on_slaves():
+        in_order = self.begins and not self.known.stores.lost
+        if offset < came.last and in_order and not self.known.consumption.corrects_on_slaves():
             text = f"{event.queue} at {offset} came to {event.group} for the first time when {came.last} had come"
             self.violate(event, text, since=None)
         came.offsets.add(offset)
         came.last = max(came.last, offset)
 
-    # What takes offsets their meaning.
-
-    def on_wipe(self, event: Wipe | Expire | Cut) -> None:
-        self.in_order = False
-
-    on_expire = on_cut = on_wipe
-
-    def on_crash(self, event: Crash) -> None:
-        if event.f == "machine":
-            self.in_order = False
-
     def on_start(self, event: Start) -> None:
-        """A log that does not begin at its beginning."""
-        self.in_order &= not event.lo
+        self.begins &= not event.lo
 
 
 def _whose(node: str | None) -> str:

@@ -12,8 +12,7 @@ Source: AbstractSendMessageProcessor.consumerSendMsgBack, DefaultMQPushConsumerI
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Consumer, Deliver, Ok
-from pairproof.harness.kinds.machine import Clock, Fault, Mark, Pause, Resume
-from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.kinds.machine import Clock, Mark
 from pairproof.harness.rocketmq.kinds.groups import Back
 from pairproof.harness.rocketmq.laws.delivery.sent_back import RETRY, Asked, SentBack
 from pairproof.harness.rocketmq.places import MASTER
@@ -42,8 +41,6 @@ class DeliverSentBack(SentBack):
         self.to_come: dict[Again, list[Asked]] = {}
         """What was asked for, by what it is when it comes again."""
         self.members: dict[int, Consumer] = {}
-        self.disturbed = 0
-        """When something happened to the world last, ns."""
         self.was_set = self.unsettled = False
         self.moved: dict[str | None, int] = {}
         """By group, when a slave moved it on in a retry topic last, ns."""
@@ -85,12 +82,13 @@ class DeliverSentBack(SentBack):
         known = self.known
         if event.f != "end" or self.excused or self.unsettled or known.trouble.active or MASTER not in known.up:
             return
+        disturbed = max(0, known.disturbed_at())
         for op, since in self.taken.items():
             back = self.asked[op]
             level = self.level_of(back, back.times)
             is_skipped = self.moved.get(back.event.group, -1) >= since + self.delay_ns(level)
             if level and _again(back) not in self.came and not is_skipped:
-                self._judge_absent(event, back, max(since + self.delay_ns(level) + COMES_NS, self.disturbed + AFTER_NS))
+                self._judge_absent(event, back, max(since + self.delay_ns(level) + COMES_NS, disturbed + AFTER_NS))
 
     def _judge_absent(self, end: Event, back: Asked, due: int) -> None:
         group, message, times = _again(back)
@@ -100,26 +98,6 @@ class DeliverSentBack(SentBack):
             self.judged += 1
             text = f"{message} never came to {group} for time {times}; the master took it back"
             self.violate(end._replace(message=message), text, since=due - COMES_NS)
-
-    # What disturbs the world.
-
-    def on_fault(self, event: Fault) -> None:
-        self.disturbed = event.t
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        super().on_crash(event)
-        self.disturbed = event.t
-
-    on_stop = on_crash
-
-    def on_start(self, event: Start) -> None:
-        super().on_start(event)
-        self.disturbed = event.t
-
-    def on_pause(self, event: Pause | Resume) -> None:
-        self.disturbed = event.t
-
-    on_resume = on_pause
 
     def on_clock(self, event: Clock) -> None:
         self.was_set = True

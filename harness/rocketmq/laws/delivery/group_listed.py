@@ -18,13 +18,11 @@ Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEven
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import NamedTuple
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Consumer, Fail, Info
 from pairproof.harness.kinds.machine import Clock, Mark
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.groups import Ask, Back
 from pairproof.harness.rocketmq.law import Law
 
@@ -35,8 +33,8 @@ NOBODY = "SYSTEM_ERROR"
 """The answer of a broker that knows no member."""
 BROKEN = frozenset({"timeout", "disconnected", "refused"})
 
-Place = tuple[str, str]
-"""A broker and a group."""
+Place = tuple[str, int, str]
+"""A broker and its incarnation, which forgets all members with its process; and a group."""
 
 
 class Member(NamedTuple):
@@ -50,7 +48,7 @@ class Member(NamedTuple):
 class Word(NamedTuple):
     """That the group has changed, which a member must be told."""
 
-    node: str
+    place: Place
     process: int
     since: int
     """When what changed it began, ns."""
@@ -71,9 +69,6 @@ class GroupListed(Law):
     timed = True
 
     def begin(self) -> None:
-        self.asked: dict[tuple[int, int], tuple[int, int]] = {}
-        """When calls under way began, ns, and in which of the broker's lives, by process and number."""
-        self.lives: Counter[str] = Counter()
         self.sure: dict[Place, dict[int, Member]] = {}
         """By process."""
         self.first: dict[Place, dict[str, int]] = {}
@@ -96,28 +91,20 @@ class GroupListed(Law):
     def on_clock(self, event: Clock) -> None:
         self.left_out.add(event.node)
 
-    def on_crash(self, event: Crash | Start | Stop | Wipe) -> None:
-        """A broker forgets all members with its process."""
-        self._look(event)
-        self.lives[event.node] += 1
-        for table in (self.sure, self.first, self.gone):
-            for place in [place for place in table if place[0] == event.node]:
-                del table[place]
-        self.words = [word for word in self.words if word.node != event.node]
-
-    on_start = on_stop = on_wipe = on_crash
-
     def on_fail(self, event: Fail | Info) -> None:
         """Perhaps its connection has ended."""
         if event.group is not None and event.status in BROKEN:
-            self._unsure(event.node, event.group, event.process, event.t)
+            self._unsure(self._place(event.node, event.group), event.process, event.t)
 
     on_info = on_fail
 
     def on_back(self, event: Back) -> None:
         """A message sent back is a call, too."""
         if event.status in BROKEN:
-            self._unsure(event.node, event.group, event.process, event.t)
+            self._unsure(self._place(event.node, event.group), event.process, event.t)
+
+    def _place(self, node: str, group: str) -> Place:
+        return node, self.known.nodes.ended(node), group
 
     def on_mark(self, event: Mark) -> None:
         self._look(event)
@@ -135,7 +122,7 @@ class GroupListed(Law):
         found = found if event.t - dropped <= self.known.instant_ns else []
         for place, members in self.sure.items():
             member = members.pop(event.process, None)
-            if member is not None:
+            if member is not None and self._is_now(place):
                 found.append((place, member))
         if event.status == "lost":
             for place, member in found:
@@ -145,15 +132,13 @@ class GroupListed(Law):
         self._look(event)
         if event.group is None or event.node in self.left_out:
             return
-        call = event.process, event.op
-        place = event.node, event.group
+        place = self._place(event.node, event.group)
         if event.status == "told":
             self.told[event.node, event.process] = event.t
             self.judged += self._drop_words(event)
         elif event.status == "asked":
-            self.asked[call] = event.t, self.lives[event.node]
             if event.f == "beat":
-                self.listed.add((*place, event.client))
+                self.listed.add((event.node, event.group, event.client))
                 if event.client not in self.first.get(place, {}) or event.client in self.gone.get(place, {}):
                     self.fresh.add((place, event.process))
                 self.first.setdefault(place, {}).setdefault(event.client, event.t)
@@ -161,12 +146,10 @@ class GroupListed(Law):
             elif event.f == "goodbye":
                 self.leaving.add((place, event.process))
                 self._drop_words(event)
-        elif call in self.asked:
-            since, life = self.asked.pop(call)
-            self._ended(event, place, since, life == self.lives[event.node])
+        elif (begun := self.known.calls.asked(event)) is not None:
+            self._ended(event, place, begun.call.t)
 
-    def _ended(self, event: Ask, place: Place, since: int, is_the_same: bool) -> None:
-        """``is_the_same``: the broker's process is the one that was asked."""
+    def _ended(self, event: Ask, place: Place, since: int) -> None:
         if event.f == "beat":
             # It may have been on its way while the broker was started.
             self.first.setdefault(place, {}).setdefault(event.client, since)
@@ -174,7 +157,7 @@ class GroupListed(Law):
             self.leaving.discard((place, event.process))
         if event.f == "members" and event.status in ("answered", NOBODY):
             self._judge(event, place, since)
-        elif event.f == "beat" and event.status == "answered" and not is_the_same:
+        elif event.f == "beat" and event.status == "answered" and not self.known.calls.is_current(event):
             # Perhaps the earlier one had it: the answer was on its way.
             self.fresh.discard((place, event.process))
         elif event.f == "beat" and event.status == "answered":
@@ -189,21 +172,21 @@ class GroupListed(Law):
             if member is not None:
                 self._leaves(place, member, since, event.t, "said goodbye")
         elif event.status in BROKEN:
-            self._unsure(*place, event.process, event.t)
+            self._unsure(place, event.process, event.t)
 
     def _drop_words(self, event: Ask) -> int:
         """This client need not be told of anything more by this broker; of how much it had to be."""
-        before = len(self.words)
-        self.words = [word for word in self.words if (word.node, word.process) != (event.node, event.process)]
-        return before - len(self.words)
+        dropped = [word for word in self.words if (word.place[0], word.process) == (event.node, event.process)]
+        self.words = [word for word in self.words if word not in dropped]
+        return sum(self._is_now(word.place) for word in dropped)
 
-    def _unsure(self, node: str, group: str, process: int, now: int) -> None:
-        member = self.sure.get((node, group), {}).pop(process, None)
-        self.fresh.discard(((node, group), process))
+    def _unsure(self, place: Place, process: int, now: int) -> None:
+        member = self.sure.get(place, {}).pop(process, None)
+        self.fresh.discard((place, process))
         if member is not None:
             at, before = self.dropped.get(process, (now, []))
-            self.dropped[process] = now, [*(before if at == now else ()), ((node, group), member)]
-        self.words = [word for word in self.words if (word.node, word.process) != (node, process)]
+            self.dropped[process] = now, [*(before if at == now else ()), (place, member)]
+        self.words = [word for word in self.words if (word.place[0], word.process) != (place[0], process)]
 
     def _leaves(self, place: Place, member: Member, since: int, now: int, how: str) -> None:
         client = member.client
@@ -218,7 +201,11 @@ class GroupListed(Law):
             # A member may hear of it before the client that caused it has its answer; one that is silent is forgotten.
             if self.told.get((place[0], process), -1) < since and now - member.since < LIVES_NS:
                 until = now + AT_ONCE_NS + self.known.healthy_ns
-                self.words.append(Word(place[0], process, since, until, min(calm, member.since), what))
+                self.words.append(Word(place, process, since, until, min(calm, member.since), what))
+
+    def _is_now(self, place: Place) -> bool:
+        """Whether the broker's incarnation has not ended."""
+        return place[1] == self.known.nodes.ended(place[0])
 
     def _is_calm(self, node: str, since: int) -> bool:
         return all(self.known.trouble.is_quiet(each, since) for each in (node, f"client-{node}"))
@@ -233,7 +220,7 @@ class GroupListed(Law):
         latest = since - AT_ONCE_NS - self.known.healthy_ns
         gone = {client for client, t in self.gone.get(place, {}).items() if client in named and t < latest}
         gone = gone if self._is_calm(event.node, latest) else set()
-        strangers = {client for client in named if (*place, client) not in self.listed}
+        strangers = {client for client in named if (event.node, event.group, client) not in self.listed}
         self.judged += bool(calm) or bool(self.gone.get(place))
         for clients, how in ((lacking, "leaves out"), (gone, "still names"), (strangers, "makes up")):
             if clients:
@@ -244,7 +231,7 @@ class GroupListed(Law):
         """Words that are overdue."""
         for word in [word for word in self.words if word.until < event.t]:
             self.words.remove(word)
-            if self._is_calm(word.node, word.calm):
+            if self._is_now(word.place) and self._is_calm(word.place[0], word.calm):
                 self.judged += 1
-                text = f"{word.node} has not told client {word.process} for a second that {word.what}"
+                text = f"{word.place[0]} has not told client {word.process} for a second that {word.what}"
                 self.violate(event, text, since=word.since)

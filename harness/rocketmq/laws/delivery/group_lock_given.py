@@ -14,26 +14,22 @@ import json
 
 from pairproof.harness.history import MS
 from pairproof.harness.kinds.machine import Clock
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.groups import Lock
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.delivery.group_lock_once import LIVES_NS, Key
+from pairproof.harness.rocketmq.laws.delivery.group_lock_once import EVER, LIVES_NS, Key, open_calls
 
 SLACK_NS = 1_000 * MS
 """Brokers count milliseconds, and a lock goes when it is older than its life."""
-EVER = 1 << 62
 
 
 class Hold:
     """Until when a member may hold a lock."""
 
-    __slots__ = ("open", "told", "until")
+    __slots__ = ("told", "until")
 
     def __init__(self) -> None:
-        self.open: set[tuple[int, int]] = set()
-        """Calls for it that have not ended, by process and number."""
         self.told = -1
-        """When the last of them ended, ns."""
+        """When the last call for it ended, ns."""
         self.until = -1
         """ns; EVER if nobody knows."""
 
@@ -49,35 +45,22 @@ class GroupLockGiven(Law):
     def begin(self) -> None:
         self.holds: dict[Key, dict[str, Hold]] = {}
         """By client."""
-        self.asked: dict[tuple[int, int], tuple[int, list[str]]] = {}
-        """Calls that have not ended: when they began, ns, and the queues."""
-        self.ended: dict[str, int] = {}
-        """Brokers that are not up, and since when, ns."""
-        self.born: dict[str, int] = {}
-        """When brokers were last seen to come up, ns."""
         self.left_out: set[str] = set()
         """Brokers whose clock was set."""
 
     def on_lock(self, event: Lock) -> None:
-        call = (event.process, event.op)
-        if event.status == "asked":
-            queues = json.loads(event.detail)
-            self.asked[call] = event.t, queues
-            if event.f == "lock":
-                for queue in queues:
-                    self._hold(event, queue).open.add(call)
+        begun = self.known.calls.asked(event)
+        if begun is None or event.status == "asked":
             return
-        asked, queues = self.asked.pop(call, (event.t, []))
         held = set(json.loads(event.detail))
-        for queue in queues:
+        for queue in json.loads(begun.call.detail):
             if event.f == "lock":
-                self._ended(event, call, asked, queue, queue in held)
+                self._ended(event, begun.call.t, queue, queue in held)
             elif event.status == "answered":
-                self._given_back(event, asked, queue)
+                self._given_back(event, begun.call.t, queue)
 
-    def _ended(self, event: Lock, call: tuple[int, int], asked: int, queue: str, has_it: bool) -> None:
+    def _ended(self, event: Lock, asked: int, queue: str, has_it: bool) -> None:
         hold = self._hold(event, queue)
-        hold.open.discard(call)
         hold.told = event.t
         if event.status == "unknown":
             hold.until = EVER
@@ -87,38 +70,36 @@ class GroupLockGiven(Law):
             self._judge(event, asked, queue)
 
     def _given_back(self, event: Lock, asked: int, queue: str) -> None:
-        hold = self._hold(event, queue)
-        if not hold.open and hold.told < asked and hold.until != EVER:
+        hold, others = self._hold(event, queue), self._open(event, queue)
+        if event.client not in others and hold.told < asked and hold.until != EVER:
             # The question of another may have come before it.
             hold.until = min(hold.until, event.t)
-
-    def on_crash(self, event: Crash | Stop | Wipe) -> None:
-        self.ended.setdefault(event.node, event.t)
-
-    on_stop = on_wipe = on_crash
-
-    def on_start(self, event: Start) -> None:
-        """It has forgotten its locks, but for what it may have given before anybody saw that it is back."""
-        ended = self.ended.pop(event.node, event.t)
-        self.born[event.node] = event.t
-        for key, holds in self.holds.items():
-            if key[0] == event.node:
-                for hold in holds.values():
-                    if hold.told < ended:
-                        hold.until = min(hold.until, event.t)
 
     def on_clock(self, event: Clock) -> None:
         self.left_out.add(event.node)
 
     def _judge(self, event: Lock, asked: int, queue: str) -> None:
-        if event.node in self.left_out or event.node in self.ended or asked < self.born.get(event.node, 0):
+        nodes = self.known.nodes
+        if event.node in self.left_out or event.node in nodes.down or asked < nodes.born(event.node):
             return
         self.judged += 1
-        others = self.holds[event.node, event.group, queue]
-        if not any(hold.open or hold.until >= asked for client, hold in others.items() if client != event.client):
+        may_have_it = {client for client, hold in self._holds(event, queue).items() if hold.until >= asked}
+        if not (may_have_it | self._open(event, queue)) - {event.client}:
             text = f"{event.node} refuses {event.client} of {event.group} the lock of {queue}, which nobody else holds"
             self.violate(event, text, since=asked)
 
+    def _open(self, event: Lock, queue: str) -> set[str]:
+        """Whose questions for a lock are under way, but for the one that ends."""
+        calls = open_calls(self.known, event.node, event.group, queue)
+        return {each.client for each in calls if each.f == "lock" and (each.process, each.op) != _call(event)}
+
+    def _holds(self, event: Lock, queue: str) -> dict[str, Hold]:
+        key = (event.node, self.known.nodes.ended(event.node), event.group, queue)
+        return self.holds.setdefault(key, {})
+
     def _hold(self, event: Lock, queue: str) -> Hold:
-        holds = self.holds.setdefault((event.node, event.group, queue), {})
-        return holds.setdefault(event.client, Hold())
+        return self._holds(event, queue).setdefault(event.client, Hold())
+
+
+def _call(event: Lock) -> tuple[int, int]:
+    return event.process, event.op

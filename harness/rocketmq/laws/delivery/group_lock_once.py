@@ -10,19 +10,21 @@ this one hears of another broker name's master, too. Source: RebalanceLockManage
 """
 
 import json
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from pairproof.harness.history import MS
 from pairproof.harness.kinds.machine import Clock
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.groups import Lock
+from pairproof.harness.rocketmq.known.model import Known
 from pairproof.harness.rocketmq.law import Law
 
 LIVES_NS = 60_000 * MS
 """REBALANCE_LOCK_MAX_LIVE_TIME, of brokers."""
 
-Key = tuple[str, str, str]
-"""A lock: broker, group, queue."""
+EVER = 1 << 62
+Key = tuple[str, int, str, str]
+"""A lock: broker and its incarnation, which forgets with its process; group and queue."""
 
 
 class Grant(NamedTuple):
@@ -30,18 +32,6 @@ class Grant(NamedTuple):
 
     asked: int
     told: int
-
-
-class Unlocks:
-    """What a member gave back of one lock."""
-
-    __slots__ = ("last", "open")
-
-    def __init__(self) -> None:
-        self.open: set[tuple[int, int]] = set()
-        """Calls that may still come to the broker, by process and number."""
-        self.last = -1
-        """When the last answer came, ns."""
 
 
 class GroupLockOnce(Law):
@@ -53,47 +43,26 @@ class GroupLockOnce(Law):
     timed = True
 
     def begin(self) -> None:
-        self.asked: dict[tuple[int, int], tuple[str, int]] = {}
-        """Calls for locks that have not ended: the broker, and when they began, ns."""
         self.grants: dict[Key, dict[str, Grant]] = {}
         """By client."""
-        self.unlocks: dict[tuple[Key, str], Unlocks] = {}
-        self.down: set[str] = set()
+        self.given_back: dict[tuple[str, str, str, str], int] = {}
+        """By broker, group, queue and client: when it was last answered that it has given the lock back, ns; EVER if
+        nobody knows what became of that."""
         self.left_out: set[str] = set()
         """Brokers whose clock was set."""
 
     def on_lock(self, event: Lock) -> None:
-        call = (event.process, event.op)
+        known = self.known
         if event.f == "lock":
-            if event.status == "asked":
-                if event.node not in self.down:
-                    self.asked[call] = event.node, event.t
-            else:
-                _, asked = self.asked.pop(call, ("", -1))
-                if asked >= 0 and event.status == "answered":
-                    self._granted(event, Grant(asked, event.t))
-            return
-        for queue in json.loads(event.detail):
-            found = self.unlocks.setdefault(((event.node, event.group, queue), event.client), Unlocks())
-            if event.status == "asked":
-                found.open.add(call)
-            elif event.status != "unknown":
-                found.open.discard(call)
-                if event.status == "answered":
-                    found.last = event.t
-
-    def on_crash(self, event: Crash | Stop | Wipe) -> None:
-        """A broker forgets its locks. Nobody knows which of the two gave what is answered until it is seen again."""
-        self.down.add(event.node)
-        for key in [key for key in self.grants if key[0] == event.node]:
-            del self.grants[key]
-        for call in [call for call, (node, _) in self.asked.items() if node == event.node]:
-            del self.asked[call]
-
-    on_stop = on_wipe = on_crash
-
-    def on_start(self, event: Start) -> None:
-        self.down.discard(event.node)
+            begun = known.calls.asked(event) if event.status == "answered" else None
+            # Until a broker is seen to be back nobody knows which incarnation of it gave what is answered.
+            if begun is not None and known.calls.is_current(event) and event.node not in known.nodes.down:
+                self._granted(event, Grant(begun.call.t, event.t))
+        elif event.status in ("answered", "unknown"):
+            at = event.t if event.status == "answered" else EVER
+            for queue in json.loads(event.detail):
+                lock = (event.node, event.group, queue, event.client)
+                self.given_back[lock] = max(self.given_back.get(lock, -1), at)
 
     def on_clock(self, event: Clock) -> None:
         self.left_out.add(event.node)
@@ -102,7 +71,7 @@ class GroupLockOnce(Law):
         if event.node in self.left_out:
             return
         for queue in json.loads(event.detail):
-            key = (event.node, event.group, queue)
+            key = (event.node, self.known.nodes.ended(event.node), event.group, queue)
             grants = self.grants.setdefault(key, {})
             grants[event.client] = grant
             for client, other in grants.items():
@@ -116,10 +85,21 @@ class GroupLockOnce(Law):
             return
         if grant.asked <= other.told and self._may_be_back(key, event.client, grant.asked):
             return
-        text = f"{event.client} and {client} of {key[1]} both hold the lock of {key[2]} at {key[0]}"
+        node, _, group, queue = key
+        text = f"{event.client} and {client} of {group} both hold the lock of {queue} at {node}"
         self.violate(event, text, since=first)
 
     def _may_be_back(self, key: Key, client: str, since: int) -> bool:
         """Whether the broker may have had an unlock of this client since then."""
-        found = self.unlocks.get((key, client))
-        return found is not None and (bool(found.open) or found.last >= since)
+        node, _, group, queue = key
+        return self.given_back.get((node, group, queue, client), -1) >= since or any(
+            each.f == "unlock" for each in open_calls(self.known, node, group, queue) if each.client == client
+        )
+
+
+def open_calls(known: Known, node: str, group: str, queue: str) -> Iterator[Lock]:
+    """Questions for a lock, and to give it back, that are under way."""
+    for begun in known.calls.questions(Lock):
+        call = begun.call
+        if (call.node, call.group) == (node, group) and queue in json.loads(call.detail):
+            yield call

@@ -20,10 +20,7 @@ RebalanceImpl.rebalanceByTopic.
 from pairproof.harness.content import told
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Route
-from pairproof.harness.kinds.machine import Fault, Mark, Pause, Resume
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.groups import Ask
-from pairproof.harness.rocketmq.kinds.metadata import Register, Sync
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import HA_LINKS, META_LINKS
 
@@ -67,11 +64,6 @@ class GroupShared(Law):
 
     def begin(self) -> None:
         self.groups: dict[str, Group] = {}
-        self.disturbed: int | None = None
-        """When something happened to the world last, ns."""
-        self.going_on: set[int] = set()
-        """Faults that concern consumers, by number."""
-        self.down: set[str] = set()
         self.routed: dict[int, int] = {}
         """Consumers that know the way to a master, and since when, ns."""
 
@@ -118,43 +110,22 @@ class GroupShared(Law):
         if group.routes.setdefault(key, event.detail) != event.detail:
             group.routes[key], group.rerouted, group.is_judged = event.detail, event.t, False
 
-    def on_mark(self, event: Mark | Register | Sync) -> None:
-        """Whatever comes now and then shows that time has passed."""
+    def on_mark(self, event: Event) -> None:
+        """Whatever comes now and then shows that time has passed, and a disturbance that it was quiet until then."""
         self._look(event)
 
-    on_register = on_sync = on_mark
-
-    def on_fault(self, event: Fault) -> None:
-        """All faults disturb the world but those between slaves and their master."""
-        self._look(event)
-        if event.node is not None or not (event.link or "").startswith(BETWEEN):
-            self.disturbed = event.t
-            (self.going_on.add if event.status == "on" else self.going_on.discard)(event.number)
-
-    def on_crash(self, event: Crash | Stop | Wipe | Pause | Resume) -> None:
-        self._look(event)
-        self.disturbed = event.t
-        if isinstance(event, Crash | Stop):
-            self.down.add(event.node)
-
-    on_stop = on_wipe = on_pause = on_resume = on_crash
-
-    def on_start(self, event: Start) -> None:
-        """The first starts are how a world begins."""
-        self.down.discard(event.node)
-        if self.disturbed is not None:
-            self.disturbed = event.t
+    on_register = on_sync = on_fault = on_pause = on_crash = on_stop = on_mark
 
     def end(self, last: Event) -> None:
         self._look(last)
 
     def _look(self, event: Event) -> None:
         """Judge how all groups stand, before what happens now."""
-        if self.going_on or self.down or (self.disturbed is not None and event.t - self.disturbed <= AFTER_NS):
-            return
         for name, group in self.groups.items():
             if group.is_judged or not group.members or not self._is_over(event.t - group.changed):
                 continue
+            if self._is_disturbed(event.t):
+                return
             if group.rerouted is not None and not self._is_over(event.t - group.rerouted - ROUTED_NS):
                 continue
             if group.holders:
@@ -165,6 +136,15 @@ class GroupShared(Law):
                 late = (event.t - since) // MS
                 text = f"{name} holds no queue, {late} ms after a member learned the way to a master"
                 self.violate(event, text, since=since)
+
+    def _is_disturbed(self, now: int) -> bool:
+        """Whether something happened to the world in the last time, but between slaves and their master."""
+        known = self.known
+        faults = known.trouble.active.values()
+        if known.nodes.down or any(each.node or not (each.link or "").startswith(BETWEEN) for each in faults):
+            return True
+        disturbed = known.disturbed_at(BETWEEN)
+        return disturbed >= 0 and now - disturbed <= AFTER_NS
 
     def _routed_since(self, group: Group, now: int) -> int | None:
         """Since when a member has known the way for long enough, as the group has been the same; None if none has."""

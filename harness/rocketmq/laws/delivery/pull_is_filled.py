@@ -50,7 +50,6 @@ class PullIsFilled(Pulled):
     source = "DefaultMessageStore.getMessage, isTheBatchFull"
 
     def begin(self) -> None:
-        super().begin()
         self.short: list[Short] = []
         self.where: dict[tuple[str, int], tuple[int, int]] = {}
         """By queue and offset: the lowest log offset, and the largest size, of such a message."""
@@ -91,18 +90,13 @@ class PullIsFilled(Pulled):
                 )  # fmt: skip
                 return
 
-    def on_deliver(self, event: Deliver) -> None:
-        super().on_deliver(event)
-        self._learn(event)
-
-    def on_record(self, event: Record) -> None:
-        self._learn(event)
-
-    def _learn(self, event: Deliver | Record) -> None:
+    def on_deliver(self, event: Deliver | Record) -> None:
         if event.queue_offset is not None:
             place, size = (event.queue, event.queue_offset), event.hi - event.lo
             lo, most = self.where.get(place, (event.lo, size))
             self.where[place] = min(lo, event.lo), max(most, size)
+
+    on_record = on_deliver
 
     def end(self, last: Event) -> None:
         for each in self.short:

@@ -1,13 +1,10 @@
-"""What laws share that judge a pull's answer by what it says of itself: what was asked, what it brought, how it ended.
-
-Bounded by the pulls under way, and by what each of them has brought.
-"""
+"""What laws share that judge a pull's answer by what was asked, what it brought, and what it says of itself."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.client import Deliver, Invoke, Ok
 from pairproof.harness.rocketmq.known.consumed import subscribed
 from pairproof.harness.rocketmq.law import Law
 
@@ -46,9 +43,6 @@ class Pulled(Law):
 
     needs = frozenset({"invoke", "ok", "deliver"})
 
-    def begin(self) -> None:
-        self.asked: dict[int, tuple[Invoke, list[Deliver]]] = {}
-
     def judge(self, answer: Answer) -> None:
         """Judge an answer; it counts what it judges."""
         raise NotImplementedError
@@ -57,21 +51,10 @@ class Pulled(Law):
         """Whether the offsets that a node's records carry are those of its queues."""
         return node not in self.known.rolled and not self.known.is_longer(node)
 
-    def on_invoke(self, event: Invoke) -> None:
-        if event.f in READS and event.asked_from is not None:
-            self.asked[event.op] = event, []
-
-    def on_deliver(self, event: Deliver) -> None:
-        if event.op in self.asked:
-            self.asked[event.op][1].append(event)
-
     def on_ok(self, event: Ok) -> None:
-        call, brought = self.asked.pop(event.op, (None, []))
-        if call is None or event.queue_offset is None or event.lo is None or event.hi is None:
+        begun = self.known.calls.begun(event) if event.f in READS else None
+        if begun is None or begun.call.asked_from is None:
             return
-        self.judge(Answer(call, brought, event, call.asked_from or 0, event.queue_offset, event.lo, event.hi))
-
-    def on_fail(self, event: Fail | Info) -> None:
-        self.asked.pop(event.op, None)
-
-    on_info = on_fail
+        if event.queue_offset is not None and event.lo is not None and event.hi is not None:
+            asked = begun.call.asked_from
+            self.judge(Answer(begun.call, begun.brought, event, asked, event.queue_offset, event.lo, event.hi))

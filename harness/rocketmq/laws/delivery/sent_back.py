@@ -1,6 +1,7 @@
 """What laws share that judge messages which consumers sent back: who asked for what.
 
-A send-back names its message by where the record begins, see ``placed``.
+A send-back names its message by where the record begins. Where the master's log has lost a part, another message may
+lie there by now: nothing is judged from then on.
 """
 
 from typing import NamedTuple
@@ -8,8 +9,8 @@ from typing import NamedTuple
 from pairproof.harness.content import told
 from pairproof.harness.history import MS
 from pairproof.harness.rocketmq.kinds.groups import Back
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import LEVELS, delays_ms
-from pairproof.harness.rocketmq.laws.delivery.placed import Placed
 from pairproof.harness.rocketmq.places import MASTER
 
 RETRY, DEAD = "%RETRY%", "%DLQ%"
@@ -28,19 +29,21 @@ class Asked(NamedTuple):
     """How often it had been sent back before, as the consumer knew."""
     level: int
     most: int
-    life: int
-    """Of the master's, by how often that came or went."""
 
 
-class SentBack(Placed):
+class SentBack(Law):
     """Bounded by the send-backs of one trial."""
 
     def begin(self) -> None:
-        super().begin()
         self.asked: dict[int, Asked] = {}
         """All that a consumer asked the pair's master for, by operation."""
         self.taken: dict[int, int] = {}
-        """When the master said that it has one, ns; said in the life in which it was asked."""
+        """When the master said that it has one, ns; said by the incarnation that was asked."""
+
+    @property
+    def excused(self) -> bool:
+        """Whether the master's log ever lost something."""
+        return MASTER in self.known.stores.lost
 
     def delay_ns(self, level: int) -> int:
         """What a level that the master has means to it."""
@@ -59,6 +62,6 @@ class SentBack(Placed):
         if event.f == "asked":
             said = told(event.detail)
             at, times, level, most = (int(said.get(name, 0)) for name in ("at", "times", "level", "most"))
-            self.asked[event.op] = Asked(event, at, times, level, most, self.life)
-        elif event.f == "ok" and event.op in self.asked and self.asked[event.op].life == self.life:
+            self.asked[event.op] = Asked(event, at, times, level, most)
+        elif event.f == "ok" and event.op in self.asked and self.known.calls.is_current(event):
             self.taken[event.op] = event.t

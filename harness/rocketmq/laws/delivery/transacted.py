@@ -1,6 +1,7 @@
 """What laws share that judge transactions: which half messages were sent, and who asked to end them how.
 
-An END_TRANSACTION names its half message by where the record begins, see ``placed``.
+An END_TRANSACTION names its half message by where the record begins. Where the master's log has lost a part, another
+message may lie there by now: nothing is judged from then on.
 """
 
 from typing import NamedTuple
@@ -8,7 +9,8 @@ from typing import NamedTuple
 from pairproof.harness.content import told
 from pairproof.harness.kinds.client import SENDS, Invoke
 from pairproof.harness.rocketmq.kinds.transactions import Decide
-from pairproof.harness.rocketmq.laws.delivery.placed import Placed
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
 
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC/"
 COMMIT = "commit"
@@ -21,21 +23,23 @@ class Asked(NamedTuple):
     says: str
     at: int
     """Where the half message's record begins."""
-    life: int
-    """Of the master's, by how often that went down."""
 
 
-class Transacted(Placed):
+class Transacted(Law):
     """Bounded by the transactions of one trial."""
 
     def begin(self) -> None:
-        super().begin()
         self.halves: dict[str | None, Invoke] = {}
         """By message."""
         self.asked: dict[int, Asked] = {}
         """By operation."""
         self.taken: set[int] = set()
-        """Operations that the master answered in the life in which they were asked for."""
+        """Operations that the master answered by the incarnation that was asked."""
+
+    @property
+    def excused(self) -> bool:
+        """Whether the master's log ever lost something."""
+        return MASTER in self.known.stores.lost
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f in SENDS and told(event.detail).get("half"):
@@ -44,8 +48,8 @@ class Transacted(Placed):
     def on_decide(self, event: Decide) -> None:
         if event.f == "asked":
             said = told(event.detail)
-            self.asked[event.op] = Asked(event, str(said.get("says")), int(said.get("at", -1)), self.life)
-        elif event.f == "ok" and event.op in self.asked and self.asked[event.op].life == self.life:
+            self.asked[event.op] = Asked(event, str(said.get("says")), int(said.get("at", -1)))
+        elif event.f == "ok" and event.op in self.asked and self.known.calls.is_current(event):
             self.taken.add(event.op)
 
     def commits(self, message: str | None) -> list[Asked]:

@@ -15,8 +15,7 @@ Source: SendMessageProcessor, PullMessageProcessor, ConsumerManageProcessor, Adm
 
 from pairproof.harness.content import LARGE, told
 from pairproof.harness.history import MS, digest
-from pairproof.harness.kinds.client import SENDS, Fail, Info, Invoke, Ok, Try
-from pairproof.harness.kinds.node import Crash, Start, Wipe
+from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok, Try
 from pairproof.harness.rocketmq.kinds.metadata import Persist
 from pairproof.harness.rocketmq.known.metadata import CHANGES
 from pairproof.harness.rocketmq.law import Law
@@ -47,22 +46,21 @@ class ValidTaken(Law):
     needs = frozenset({"config", "invoke", "ok", "fail"})
 
     def begin(self) -> None:
-        self.asked: dict[int, tuple[int, tuple[str, ...]]] = {}
-        """Calls under way: when they began, ns, and as what that which they send may be refused."""
-        self.started: dict[str, int] = {}
         self.changed: set[str] = set()
         """Topics and groups that an administrator may have changed."""
-        self.forgetful: set[str] = set()
-        """Masters whose tables a machine's crash, another store, or somebody unseen may have taken something from."""
+        self.touched: set[str] = set()
+        """Brokers whose topics or groups were written, perhaps since somebody unseen deleted one."""
         self.sent_to: set[str] = set()
         """Topics that a message was taken for."""
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f in CHANGES and event.message is not None:
             self.changed.add(event.message)
-        self.asked[event.op] = event.t, self._may_be(event) if event.f in SENDS else ()
 
     def _may_be(self, event: Invoke) -> tuple[str, ...]:
+        """As what that which a call sends may be refused."""
+        if event.f not in SENDS:
+            return ()
         said = told(event.detail)
         size = said.get("size", LARGE)
         most = (self.known.setting(event.node, key) for key in ("maxMessageSize", "mappedFileSizeCommitLog"))
@@ -74,39 +72,24 @@ class ValidTaken(Law):
         return EMPTY if said["body"] == NO_BODY else ()
 
     def on_ok(self, event: Ok) -> None:
-        if self.asked.pop(event.op, None) is not None:
+        if self.known.calls.begun(event) is not None:
             self.judged += 1
             if event.f in SENDS and event.queue:
                 self.sent_to.add(event.queue.rpartition("/")[0])
 
-    def on_info(self, event: Info) -> None:
-        self.asked.pop(event.op, None)
-
-    def on_fail(self, event: Fail) -> None:
-        began, illegal = self.asked.pop(event.op, (None, ()))
-        if began is not None:
-            self._judge(event, began, illegal)
+    def on_fail(self, event: Fail | Try) -> None:
+        begun = self.known.calls.begun(event)
+        if begun is not None:
+            began = next((each.t for each in reversed(begun.tries) if each.f == "began"), begun.call.t)
+            self._judge(event, began, self._may_be(begun.call))
 
     def on_try(self, event: Try) -> None:
-        if event.op in self.asked:
-            if event.f == "began":
-                self.asked[event.op] = event.t, self.asked[event.op][1]
-            elif event.f == "fail":
-                self._judge(event, *self.asked[event.op])
-
-    def on_start(self, event: Start) -> None:
-        self.started[event.node] = event.t
-
-    def on_crash(self, event: Crash | Wipe) -> None:
-        if event.kind == "wipe" or event.f == "machine":
-            self.forgetful.add(event.node)
-
-    on_wipe = on_crash
+        if event.f == "fail":
+            self.on_fail(event)
 
     def on_persist(self, event: Persist) -> None:
-        """Somebody whom the lab does not watch may have deleted a topic or a group."""
         if event.f in ("topics", "groups"):
-            self.forgetful.add(event.node)
+            self.touched.add(event.node)
 
     def _judge(self, event: Fail | Try, began: int, illegal: tuple[str, ...]) -> None:
         status = event.status or ""
@@ -123,7 +106,7 @@ class ValidTaken(Law):
     def _is_settled(self, node: str, began: int) -> bool:
         role = str(self.known.config.get(node, {}).get("brokerRole", ""))
         since = began - SETTLED_NS
-        is_up = role.endswith("_MASTER") and self.started.get(node, began) < since
+        is_up = role.endswith("_MASTER") and self.known.nodes.started_at.get(node, began) < since
         return is_up and self.known.trouble.is_quiet(node, since)
 
     def _has_reason(self, event: Fail | Try, illegal: tuple[str, ...], status: str) -> bool:
@@ -142,5 +125,6 @@ class ValidTaken(Law):
             if status == NO_TOPIC and topic not in self.sent_to and not creates_topics(settings):
                 return True
             names = {topic, event.group or "", event.message or ""}
-            return event.node in self.forgetful or not self.changed.isdisjoint(names)
+            may_be_gone = event.node in self.touched or self.known.stores.may_lack_files(event.node)
+            return may_be_gone or not self.changed.isdisjoint(names)
         return False

@@ -12,20 +12,20 @@ in them within the client's route period, a rebalance, and the time for a pull t
 well with that name. A group *asks for* a message when an answered pull goes on behind it.
 
 Not applicable with one broker name. Left out: groups that read from a slave, which may lack the topic for a while, or
-whose consumers come, go or share their queues anew meanwhile; queues that nobody has taken since who held them went;
-messages whose send carries a remark (they go elsewhere first, as delayed ones do); sends that wait for others (up to
-4.9.2); and whether what was asked for was delivered, which the laws of delivery judge.
+whose users chose one, or whose consumers come, go or share their queues anew meanwhile; queues that nobody has taken
+since who held them went; messages whose send carries a remark (they go elsewhere first, as delayed ones do); sends that
+wait for others (up to 4.9.2); and whether what was asked for was delivered, which the laws of delivery judge.
 Source: the design: brokers of different names share nothing.
 """
 
 from pairproof.harness.content import waits_first
 from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok, Try
+from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Fault, Pause, Resume
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.metadata import Register
-from pairproof.harness.rocketmq.kinds.transactions import Decide
+from pairproof.harness.rocketmq.known.calls import Begun
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.harness.rocketmq.settings import line, parse
@@ -77,27 +77,16 @@ class ModeIsolation(Law):
         self.applicable = False
         self.touched: dict[str, int] = {}
         """By place: when something last happened to it, ns."""
-        self.first: dict[int | None, int] = {}
-        """When a client, and with it its connection, began, ns."""
-        self.sends: dict[int | None, Invoke] = {}
-        """In flight, begun while another name was lost."""
-        self.remarked: set[str | None] = set()
         self.reads: dict[Key, Read] = {}
         self.stored: dict[str, dict[str | None, list[tuple[int, int]]]] = {}
         """By broker name and queue: queue offset and log end of each message whose sender was told of it."""
-        self.earlier: set[int | None] = set()
-        """Sends under way to masters that went down meanwhile: what they stored may be lost when they are answered."""
-        self.under_way: dict[int | None, str] = {}
-        self.consumers: dict[str | None, set[int | None]] = {}
         self.came: dict[str | None, int] = {}
         self.shared: dict[str | None, int] = {}
         """When a group's consumers last came or went, and when they last shared queues anew, ns."""
         self.holders: dict[Key, int | None] = {}
         """Who took a queue last; None: it has gone, or given it up."""
-        self.down: set[str] = set()
-        """Masters that went down and have not registered since."""
         self.returned: dict[str, int] = {}
-        """Masters that owe a backlog, and since when, ns."""
+        """Masters that went down and have registered since, and when they did, ns."""
 
     def on_config(self, event: Config) -> None:
         node = event.node
@@ -142,8 +131,6 @@ class ModeIsolation(Law):
         self.on_fault(event)
         node = event.node
         if node in self.places:
-            self.earlier |= {op for op, name in self.under_way.items() if name == node}
-            self.down.add(node)
             self.returned.pop(node, None)
             for key, read in self.reads.items():
                 if key[1] == node:
@@ -161,9 +148,9 @@ class ModeIsolation(Law):
 
     def on_register(self, event: Register) -> None:
         node = event.node
-        if event.status != "ok" or node not in self.down:
+        went_down = node in self.places and self.known.nodes.ended(node) > 0
+        if event.status != "ok" or not went_down or node in self.returned:
             return
-        self.down.discard(node)
         self.returned[node] = event.t
         for (_, name, queue), read in self.reads.items():
             if name == node:
@@ -175,11 +162,7 @@ class ModeIsolation(Law):
     def on_consumer(self, event: Consumer) -> None:
         self._settle(event)
         self.came[event.group] = self.shared[event.group] = event.t
-        consumers = self.consumers.setdefault(event.group, set())
-        if event.status == "on":
-            consumers.add(event.process)
-        else:
-            consumers.discard(event.process)
+        if event.status != "on":
             self.holders |= {key: None for key, process in self.holders.items() if process == event.process}
 
     def on_assign(self, event: Assign) -> None:
@@ -193,48 +176,32 @@ class ModeIsolation(Law):
 
     # Calls.
 
-    def on_decide(self, event: Decide | Try) -> None:
-        """Other calls have used its connection, too."""
-        self.first.setdefault(event.process, event.t)
-
-    on_try = on_decide
-
-    def on_invoke(self, event: Invoke) -> None:
-        first = self.first.setdefault(event.process, event.t)
-        node = event.node
-        if event.f != "send" or node not in self.places:
-            return
-        self.under_way[event.op] = node
-        if waits_first(event):
-            self.remarked.add(event.message)
-        settings = self.known.config[node]
-        if settings.get("brokerRole") == "SYNC_MASTER" and line(settings).in_turn:
-            return
-        if self._others_lost(node, event.t) and self._is_well(node, first):
-            self.sends[event.op] = event
-
     def on_ok(self, event: Ok) -> None:
         if event.f == "send":
-            self._answered(event)
+            self.on_fail(event)
             self._store(event)
         elif event.f == "pull" and event.group is not None and event.queue_offset is not None:
             self._pull(event, event.queue_offset)
 
-    def on_fail(self, event: Fail | Info) -> None:
-        self._answered(event)
+    def on_fail(self, event: Fail | Info | Ok) -> None:
+        begun = self.known.calls.begun(event)
+        if begun is not None:
+            self._judge_send(begun, event, None if event.kind == "info" else event.status)
 
     on_info = on_fail
 
-    def _answered(self, event: Fail | Info | Ok) -> None:
-        self.under_way.pop(event.op, None)
-        asked = self.sends.pop(event.op, None)
-        if asked is not None:
-            self._judge_send(asked, event, None if event.kind == "info" else event.status)
-
-    def _judge_send(self, asked: Invoke, event: Event, status: str | None) -> None:
+    def _judge_send(self, begun: Begun[Invoke], event: Event, status: str | None) -> None:
         """``status``: how it was answered; None if it was not."""
-        node, known = asked.node or "", self.known
-        if not self._is_well(node, self.first[asked.process]) or status in UNRELATED:
+        asked, known = begun.call, self.known
+        node = asked.node
+        if asked.f != "send" or node not in self.places or status in UNRELATED:
+            return
+        # One that begins while another name is lost.
+        if begun.struck.isdisjoint(place for name in self.places if name != node for place in (name, f"client-{name}")):
+            return
+        settings = known.config[node]
+        is_in_turn = settings.get("brokerRole") == "SYNC_MASTER" and line(settings).in_turn
+        if is_in_turn or not self._is_well(node, known.calls.first_at(asked.process)):
             return
         waits = max(known.setting(node, key) for key in ("syncFlushTimeout", "slaveTimeout")) * MS
         took, bound = event.t - asked.t, waits + SLACK_NS + known.healthy_ns
@@ -253,7 +220,9 @@ class ModeIsolation(Law):
         name, queue, offset = event.node or "", event.queue, event.queue_offset
         if event.status not in STORED or offset is None or event.hi is None or name not in self.places:
             return
-        if event.message in self.remarked or event.op in self.earlier:
+        begun = self.known.calls.begun(event)
+        # What a master stored that went down meanwhile may be lost when it is answered.
+        if begun is None or waits_first(begun.call) or not self.known.calls.is_current(event):
             return
         self.stored.setdefault(name, {}).setdefault(queue, []).append((offset, event.hi))
         if not self._others_lost(name, event.t):
@@ -265,7 +234,7 @@ class ModeIsolation(Law):
                 continue
             if read.following <= offset:
                 read.waiting.append((offset, event.t))
-            elif self.consumers.get(key[0]):
+            elif self._asks_masters(key[0]):
                 # Its consumer heard of it before its sender did.
                 self.judged += 1
 
@@ -287,6 +256,11 @@ class ModeIsolation(Law):
             self._judge_backlog(key, read, event, asked=True)
             read.backlog = 0
 
+    def _asks_masters(self, group: str | None) -> bool:
+        """Whether a group has members, and each of them may be sent to a master: no user has chosen a slave for it."""
+        members = [each for each in self.known.consumption.consumers.values() if each.group == group]
+        return bool(members) and not any(each.fixed for each in members)
+
     # What is due.
 
     def _settle(self, event: Event) -> None:
@@ -303,7 +277,7 @@ class ModeIsolation(Law):
     def _judge_waiting(self, key: Key, offset: int, since: int, event: Event, asked: bool) -> None:
         group, name, queue = key
         well = self._is_well(name, since) and self._others_lost(name, since)
-        if not well or not self.consumers.get(group) or self.shared.get(group, 0) > since:
+        if not well or not self._asks_masters(group) or self.shared.get(group, 0) > since:
             return
         self.judged += 1
         took = event.t - since
@@ -316,7 +290,7 @@ class ModeIsolation(Law):
         """Whether there was something to say: the group asked, or it is too late."""
         group, name, queue = key
         returned, known = self.returned.get(name), self.known
-        if returned is None or not self.consumers.get(group) or known.trouble.is_struck(*self.places[name]):
+        if returned is None or not self._asks_masters(group) or known.trouble.is_struck(*self.places[name]):
             return False
         if read.since is None:
             return False
@@ -332,8 +306,9 @@ class ModeIsolation(Law):
         return late
 
     def end(self, last: Event) -> None:
-        for asked in self.sends.values():
-            self._judge_send(asked, last, None)
+        for name in self.places:
+            for begun in self.known.calls.open_at(name):
+                self._judge_send(begun, last, None)
         self._settle(last)
 
 

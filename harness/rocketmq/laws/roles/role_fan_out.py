@@ -17,13 +17,12 @@ answers a send.
 from typing import NamedTuple
 
 from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok, Try
+from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Fault, Pause
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
-from pairproof.harness.rocketmq.kinds.transactions import Decide
 from pairproof.harness.rocketmq.known.model import VALID
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -60,10 +59,6 @@ class RoleFanOut(Law):
         """How far each of them has been sent the log."""
         self.owed: dict[str, tuple[int, int]] = {}
         """Healthy connections with something to carry: since when, ns, and from where."""
-        self.first: dict[int | None, int] = {}
-        """When a client, and with it its connection, began, ns."""
-        self.waiting: set[str | None] = set()
-        """Sends that wait and are not answered."""
         self.promised: dict[str | None, Send] = {}
 
     def on_config(self, event: Config) -> None:
@@ -80,9 +75,10 @@ class RoleFanOut(Law):
         before = self.flushed if flushed_only else self.known.ends.get(MASTER, 0)
         ready = self._ready(before)
         # A delayed message is put once more when its time has come.
-        if event.message in self.waiting and event.message not in self.promised:
+        waiting = [each.call.message for each in self.known.calls.open_at(MASTER) if _waits(each.call)]
+        if event.message in waiting and event.message not in self.promised:
             since = None if flushed_only or self.known.sync_flush else event.t
-            self._promise(event, since, ready)
+            self._promise(event, since, ready, len(waiting))
         if not flushed_only:
             self._owe(ready, event.t, before)
 
@@ -162,32 +158,20 @@ class RoleFanOut(Law):
 
     # Sends that healthy slaves alone can answer.
 
-    def on_decide(self, event: Decide | Try) -> None:
-        """Other calls have used its connection, too."""
-        self.first.setdefault(event.process, event.t)
-
-    on_try = on_decide
-
-    def on_invoke(self, event: Invoke) -> None:
-        self.first.setdefault(event.process, event.t)
-        if event.f == "send" and event.waits:
-            self.waiting.add(event.message)
-
-    def _promise(self, put: Append, since: int | None, ready: list[str]) -> None:
+    def _promise(self, put: Append, since: int | None, ready: list[str], waiting: int) -> None:
         needed = self.known.needed
         if not 1 <= needed <= len({self._peer(link) for link in ready}):
             return
         # Up to 4.9.2 a send waits its turn.
-        if line(self.known.config[MASTER]).since < (4, 9, 3) and len(self.waiting) > 1:
+        if line(self.known.config[MASTER]).since < (4, 9, 3) and waiting > 1:
             return
         self.promised[put.message] = Send(put.hi or 0, since, tuple(ready))
 
     def on_ok(self, event: Ok | Fail | Info) -> None:
-        self.waiting.discard(event.message)
         send = self.promised.pop(event.message, None) if event.message is not None else None
         if send is None or send.since is None or not all(self._is_healthy(link) for link in send.links):
             return
-        if not self.known.trouble.is_quiet("client-master", self.first.get(event.process, 0)):
+        if not self.known.trouble.is_quiet("client-master", self.known.calls.first_at(event.process)):
             return
         self.judged += 1
         bound = WRITER_WAIT_NS + ROUND_NS + 2 * self.known.healthy_ns
@@ -243,6 +227,10 @@ class RoleFanOut(Law):
 
     def end(self, last: Event) -> None:
         self._settle_overdue(last)
+
+
+def _waits(call: Invoke) -> bool:
+    return call.f == "send" and bool(call.waits)
 
 
 def _ha_link(slave: str) -> str:

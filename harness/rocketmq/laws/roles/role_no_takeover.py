@@ -13,9 +13,9 @@ answered then, see ``live-converges``. Source: the design: RocketMQ 4 promotes n
 import json
 
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok, Route
+from pairproof.harness.kinds.client import Fail, Info, Ok, Route
 from pairproof.harness.kinds.machine import Fault
-from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.node import Config, Start
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -30,85 +30,42 @@ class RoleNoTakeover(Law):
 
     def begin(self) -> None:
         self.slaves: set[str] = set()
-        self.down = False
-        self.back: int | None = None
-        """When the master returned, ns, if nothing has touched it since."""
-        self.promoted = False
-        """Whether a slave has taken its place since it was there last."""
-        self.orphans: set[int | None] = set()
-        """Sends that began while it was down."""
-        self.resumed: set[int | None] = set()
-        """Sends that began after its return."""
+        self.back = False
+        """Whether the master returned, and nothing has touched it since."""
 
     def on_config(self, event: Config) -> None:
         if parse(event.detail or "{}").get("brokerRole") == "SLAVE":
             self.slaves.add(event.node)
         self.applicable = bool(self.slaves)
 
-    def on_crash(self, event: Crash | Stop) -> None:
-        if event.node == MASTER:
-            self.down, self.back = True, None
-            self._forget()
-
-    on_stop = on_crash
-
-    def on_wipe(self, event: Wipe) -> None:
-        """It will come back on another's store: the fault that does this has another node's name."""
-        if event.node == MASTER and event.detail is not None:
-            self.promoted = True
-
     def on_start(self, event: Start) -> None:
-        if event.node != MASTER:
-            return
-        if self.down:
-            # What took it down may end a moment later; a second fault is something else.
+        end = self.known.nodes.down.get(MASTER)
+        if event.node == MASTER and end is not None:
+            # What took it down may end a moment later; a second fault is something else. One that put another's store
+            # in the place of its own has another node's name.
             active = [each for each in self.known.trouble.active.values() if each.node == MASTER]
-            self.back = event.t if len(active) <= (not self.promoted) else None
-        self.down = self.promoted = False
-        self._forget()
-
-    def _forget(self) -> None:
-        self.orphans.clear()
-        self.resumed.clear()
+            self.back = len(active) <= (self.known.stores.promoted_at < end.t)
 
     def on_fault(self, event: Fault) -> None:
         """A master that is touched may refuse for that."""
         if event.node == MASTER and event.status == "on":
-            self.back = None
-            self.resumed.clear()
+            self.back = False
 
-    def on_invoke(self, event: Invoke) -> None:
-        if event.f != "send" or (event.node != MASTER and event.node not in self.slaves):
+    def on_ok(self, event: Ok | Fail | Info) -> None:
+        begun = self.known.calls.begun(event) if event.f == "send" else None
+        if begun is None or (event.node != MASTER and event.node not in self.slaves):
             return
-        if self.down:
-            self.orphans.add(event.op)
-        elif self.back is not None and event.node == MASTER:
-            self.resumed.add(event.op)
-
-    def on_ok(self, event: Ok) -> None:
-        if event.op in self.orphans:
-            self.orphans.discard(event.op)
+        if self.known.nodes.is_down_since(MASTER, begun.call):
             self.judged += 1
-            self.violate(event, f"{event.node} took {event.message} ({event.status}) while the master was down")
-        elif event.op in self.resumed:
-            self.resumed.discard(event.op)
-            self.judged += 1
-
-    def on_fail(self, event: Fail) -> None:
-        if event.op in self.orphans:
-            self.orphans.discard(event.op)
-            self.judged += 1
-        elif event.op in self.resumed:
-            self.resumed.discard(event.op)
-            self.judged += 1
-            if event.status == "SERVICE_NOT_AVAILABLE" and MASTER not in self.known.rolled:
+            if event.kind == "ok":
+                self.violate(event, f"{event.node} took {event.message} ({event.status}) while the master was down")
+        elif self.back and begun.is_up and event.node == MASTER and self.known.calls.is_current(event):
+            self.judged += event.kind != "info"
+            is_refused = event.kind == "fail" and event.status == "SERVICE_NOT_AVAILABLE"
+            if is_refused and MASTER not in self.known.rolled:
                 self.violate(event, f"the master is back, and refused {event.message} as if it were not ready")
 
-    def on_info(self, event: Info) -> None:
-        if event.op in self.orphans:
-            self.orphans.discard(event.op)
-            self.judged += 1
-        self.resumed.discard(event.op)
+    on_fail = on_info = on_ok
 
     def on_route(self, event: Route) -> None:
         if event.status == "found":
@@ -120,6 +77,6 @@ class RoleNoTakeover(Law):
                 self._judge_route(event, nodes, f"{event.node}'s entry for {name}")
 
     def _judge_route(self, event: Event, nodes: dict[str, str], where: str) -> None:
-        self.judged += self.down
+        self.judged += MASTER in self.known.nodes.down
         if nodes.get("0") in self.slaves:
             self.violate(event, f"{where} says that {nodes['0']}, a slave, is the master")

@@ -25,7 +25,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Fail, Ok, Route
 from pairproof.harness.kinds.machine import Fault, Pause
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.metadata import Register, Sync
+from pairproof.harness.rocketmq.kinds.metadata import Sync
 from pairproof.harness.rocketmq.known.metadata import ARRIVED
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER, NAMES, SLAVES
@@ -78,17 +78,12 @@ class RoleReadFailover(Law):
         self.claims: dict[Key, Claim] = {}
         self.told: dict[tuple[int | None, str | None], tuple[int, int]] = {}
         """By consumer and queue: the broker id that the last answer suggested, and since when all have, ns."""
-        self.fixed: dict[int | None, int] = {}
-        """By consumer whose user chose a broker: its id."""
         self.turned: tuple[int, int] | None = None
         """When the master went down or came back, and what may pass until a queue is served again, ns."""
         self.server = ""
         """Who owes: the slaves, or the master."""
         self.unheard = -1
         """Until when somebody may not know that the master's machine lost power, ns."""
-        self.born: dict[str, int] = {}
-        self.answered: dict[str, int] = {}
-        """When the name server first answered a broker after it may have lost sight of it, ns."""
         self.unrouted = -1
         """When a name server last said that it knows no route, ns."""
         self.synced: dict[tuple[str, str], int] = {}
@@ -121,11 +116,8 @@ class RoleReadFailover(Law):
             claim.holders.add(event.process)
 
     def on_consumer(self, event: Consumer) -> None:
-        """Who comes may have a broker that its user chose; who goes holds nothing any more."""
-        if event.status == "on":
-            if event.broker is not None:
-                self.fixed[event.process] = event.broker
-        else:
+        """Who goes holds nothing any more."""
+        if event.status != "on":
             for key in [key for key, claim in self.claims.items() if event.process in claim.holders]:
                 self._leave(event, key)
 
@@ -187,20 +179,13 @@ class RoleReadFailover(Law):
 
     def on_start(self, event: Start) -> None:
         self._settle_all(event)
-        node = event.node
-        self.born[node] = event.t
-        if node == MASTER and self.server == BY_SLAVES:
+        if event.node == MASTER and self.server == BY_SLAVES:
             self._turn(event, MASTER, ROUTE_NS + PULL_NS + SLACK_NS)
 
     def _turn(self, event: Event, server: str, bound: int) -> None:
         self.server, self.turned = server, (event.t, bound)
         for claim in self.claims.values():
             claim.met = False
-
-    def on_register(self, event: Register) -> None:
-        node = event.node
-        if event.status == "ok" and self.answered.get(node, -1) < self._forgotten(node):
-            self.answered[node] = event.t
 
     def on_route(self, event: Route) -> None:
         if event.status == "none":
@@ -281,25 +266,23 @@ class RoleReadFailover(Law):
 
     def _wanted(self, holder: int | None, queue: str | None) -> tuple[int, int]:
         """The broker id that a consumer means to ask for a queue, and since when, ns."""
-        fixed = self.fixed.get(holder)
-        return self.told.get((holder, queue), (0, 0)) if fixed is None else (fixed, 0)
+        consumer = self.known.consumption.consumers.get(holder)
+        if consumer is None or consumer.fixed is None:
+            return self.told.get((holder, queue), (0, 0))
+        return consumer.fixed, 0
 
     def _ready(self, node: str, first: int, back: bool) -> int | None:
         """Since when a broker can be found and would serve, ns; None if perhaps not."""
-        known = self.answered.get(node, -1)
-        if node not in self.known.up or known < self._forgotten(node):
+        if node not in self.known.up or not self.known.naming.knows(node):
             return None
         tables = self.inherited if back else [self.synced.get((node, table), -1) for table in TABLES]
-        return known if all(asked >= first for asked in tables) else None
+        return self.known.naming.joined[node] if all(asked >= first for asked in tables) else None
 
     def _has_no_topics(self, died: int) -> bool:
         """Whether a name server that says so may have forgotten the topics which the master told it before it died."""
         if self.unrouted <= died:
             return False
-        lost = self.answered.get(MASTER, -1) < self.born.get(NAMES, 0)
-        return lost or min(max(self._forgotten(node), self.answered.get(node, -1)) for node in self.slaves) > died
-
-    def _forgotten(self, node: str) -> int:
-        """When the name server may last have lost sight of a broker, ns."""
-        ended, born = self.known.trouble.ended, self.born
-        return max(born.get(node, 0), born.get(NAMES, 0), ended.get(NAMES, 0), ended.get(f"names-{node}", 0))
+        naming, born = self.known.naming, self.known.nodes.born(NAMES)
+        if naming.joined.get(MASTER, -1) < born:
+            return True
+        return min(max(naming.lost_sight(node), naming.joined.get(node, -1)) for node in self.slaves) > died

@@ -16,10 +16,10 @@ PullMessageProcessor.processRequest and rejectRequest (5.x), DefaultMessageStore
 
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.client import Deliver, Fail, Invoke, Ok
 from pairproof.harness.kinds.node import Config, Start, Wipe
-from pairproof.harness.rocketmq.kinds.log import Dispatch, Expire
+from pairproof.harness.rocketmq.kinds.log import Expire
+from pairproof.harness.rocketmq.known.calls import Begun
 from pairproof.harness.rocketmq.known.consumed import subscribed
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.questions.asked import BUSY
@@ -37,13 +37,6 @@ class Serves(NamedTuple):
     may_refuse: bool
 
 
-class Asked(NamedTuple):
-    """A pull under way, and where the message lies that the slave must have for it."""
-
-    call: Event
-    place: tuple[int, int] | None
-
-
 class RoleSlaveServes(Law):
     id = "role-slave-serves"
     promise = "While the master is down every message that a slave has can be pulled from it."
@@ -54,12 +47,7 @@ class RoleSlaveServes(Law):
         self.slaves: dict[str, Serves] = {}
         self.places: dict[tuple[str | None, int | None], tuple[int, int] | None] = {}
         """By queue and offset: where that message lies in the master's log; None where that is not sure."""
-        self.derived: dict[str, int] = {}
-        """Up to where a slave's queues reach."""
         self.expired: set[str | None] = set()
-        self.asked: dict[int | None, Asked] = {}
-        self.first: dict[int | None, int | None] = {}
-        """The offset of the first message of a pull's answer."""
 
     def on_config(self, event: Config) -> None:
         settings = parse(event.detail or "{}")
@@ -70,17 +58,10 @@ class RoleSlaveServes(Law):
 
     # What slaves have.
 
-    def on_dispatch(self, event: Dispatch) -> None:
-        self.derived[event.node] = event.upto
-
     def on_start(self, event: Start) -> None:
-        """A new process derives all that its log has before it serves."""
-        node, end = event.node, event.hi or 0
-        if node == MASTER:
-            self.asked.clear()
+        if event.node == MASTER:
+            end = event.hi or 0
             self.places = {place: at for place, at in self.places.items() if at is None or at[1] <= end}
-        else:
-            self.derived[node] = end
 
     def on_wipe(self, event: Wipe) -> None:
         """A store is another one: what it has is not what was delivered before."""
@@ -91,43 +72,42 @@ class RoleSlaveServes(Law):
         """The oldest files of a log are gone, and their queues' entries may not be yet."""
         self.expired.add(event.node)
 
-    def _has(self, slave: str, place: tuple[int, int] | None) -> bool:
-        known = self.known
+    def _has(self, begun: Begun[Invoke]) -> bool:
+        """Whether the slave had what is asked for, and had derived its queues from that, when the pull began."""
+        known, slave = self.known, begun.call.node
+        place = self.places.get((begun.call.queue, begun.call.asked_from))
         if place is None or slave in known.rolled:
             return False
         lo, hi = place
-        end = min(known.own_end(slave) or 0, self.derived.get(slave, 0))
+        end = min(begun.log_end or 0, begun.dispatched, known.own_end(slave) or 0)
         return hi <= end and known.starts.get(slave, lo + 1) <= lo
 
     # What is asked of them.
 
-    def on_invoke(self, event: Invoke) -> None:
-        if event.f == "pull" and event.node in self.slaves and MASTER not in self.known.up:
-            place = self.places.get((event.queue, event.asked_from))
-            self.asked[event.op] = Asked(event, place if self._has(event.node, place) else None)
-
     def on_deliver(self, event: Deliver) -> None:
-        if event.node == MASTER:
-            if not self.known.calls.is_current(event):
-                return
+        if event.node == MASTER and self.known.calls.is_current(event):
             place, at = (event.queue, event.queue_offset), (event.lo, event.hi)
             if self.places.setdefault(place, at) != at:
                 self.places[place] = None
-        elif event.op in self.asked:
-            self.first.setdefault(event.op, event.queue_offset)
+
+    def _asked(self, event: Ok | Fail) -> Begun[Invoke] | None:
+        """How a pull began that a slave answers, if the master is down since then."""
+        begun = self.known.calls.begun(event) if event.f == "pull" and event.node in self.slaves else None
+        return begun if begun is not None and self.known.nodes.is_down_since(MASTER, begun.call) else None
 
     def on_ok(self, event: Ok) -> None:
-        asked = self.asked.pop(event.op, None)
-        if asked is None:
+        begun = self._asked(event)
+        if begun is None:
             return
-        slave, offset, found = event.node, asked.call.value or 0, self.first.pop(event.op, None)
+        slave, offset = event.node, begun.call.asked_from or 0
         if event.broker and not self.slaves[slave].reads:
             self.violate(event, f"{slave} suggests broker {event.broker}, and slaveReadEnable is off")
-        if not self._has(slave, asked.place) and not self._claims(event, offset):
+        if not self._has(begun) and not self._claims(event, offset):
             return
         self.judged += 1
-        if subscribed(asked.call.detail) is not None and (event.queue_offset or 0) > offset:
+        if subscribed(begun.call.detail) is not None and (event.queue_offset or 0) > offset:
             return
+        found = begun.brought[0].queue_offset if begun.brought else None
         if found != offset:
             got = "nothing" if found is None else f"offset {found}"
             self.violate(
@@ -141,12 +121,8 @@ class RoleSlaveServes(Law):
         return ok.lo <= offset < ok.hi
 
     def on_fail(self, event: Fail) -> None:
-        asked = self.asked.pop(event.op, None)
-        if asked is None or event.status not in REFUSALS:
+        if self._asked(event) is None or event.status not in REFUSALS:
             return
         self.judged += 1
         if not (event.status == BUSY and self.slaves[event.node].may_refuse):
             self.violate(event, f"{event.node} does not serve while its master is down: {event.status}")
-
-    def on_info(self, event: Info) -> None:
-        self.asked.pop(event.op, None)

@@ -20,12 +20,11 @@ Source: DefaultMQProducerImpl.sendDefaultImpl, TopicPublishInfo.selectOneMessage
 from __future__ import annotations
 
 from pairproof.harness.content import told
-from pairproof.harness.history import MS, UNREADABLE
+from pairproof.harness.history import MS, UNREADABLE, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok, Try
-from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
-from pairproof.harness.rocketmq.kinds.metadata import Register
+from pairproof.harness.rocketmq.known.calls import Begun
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.acks.ack_refused_is_absent import UNKNOWN_ERROR
 from pairproof.harness.rocketmq.places import MASTER, NAMES
@@ -49,16 +48,18 @@ ASKING_MS = 6_000
 class Produce:
     """A send under way, and its tries."""
 
-    def __init__(self, invoke: Invoke) -> None:
-        self.invoke = invoke
-        said = told(invoke.detail)
+    def __init__(self, begun: Begun[Invoke]) -> None:
+        self.invoke = begun.call
+        said = told(begun.call.detail)
         self.how, self.producer = str(said.get("how", "")), said.get("producer")
         self.most, self.within_ns = int(said.get("tries", 1)), int(said.get("within", 0)) * MS
-        self.tries = 0
-        self.began: Try | None = None
-        self.ended: Try | None = None
+        began = [each for each in begun.tries if each.f == "began"]
+        self.tries = len(began)
+        self.began = began[-1] if began else None
+        last = begun.tries[-1] if begun.tries else None
+        self.ended = None if last is None or last.f == "began" else last
         """How the last try ended; None while it is under way."""
-        self.open = False
+        self.open = any(each.f == "info" or UNKNOWN_ERROR in (each.remark or "") for each in begun.tries if _ends(each))
         """Whether some try may have stored it, and nobody knows."""
 
 
@@ -75,48 +76,29 @@ class ProducerTries(Law):
     timed = True
 
     def begin(self) -> None:
-        self.calls: dict[int, Produce] = {}
         self.last: dict[object, tuple[Try, int]] = {}
         """By producer: its last try that might go anywhere, and how much had failed by then."""
         self.failures = 0
         """After a failure a producer looks at queues that no try tells of."""
-        self.is_routed = False
-        """Whether the name server has answered a registration of the master's since either was started."""
-        self.has_topic = True
-        """Whether the master is sure to have the trial's topic: neither its machine nor its store was lost."""
         self.asked: dict[str, int] = {}
         """By message: how often the master was tried."""
         self.places: dict[str, set[int]] = {}
         """By message: where the master's log has it, by the audit that is going on."""
 
-    def on_invoke(self, event: Invoke) -> None:
-        if event.f == "produce":
-            self.calls[event.op] = Produce(event)
-
-    def on_register(self, event: Register) -> None:
-        if event.node == MASTER and event.status == "ok":
-            self.is_routed = True
-
-    def on_crash(self, event: Crash | Stop | Wipe) -> None:
-        if event.node in (MASTER, NAMES):
-            self.is_routed = False
-        if event.node == MASTER and (event.kind == "wipe" or event.f == "machine"):
-            self.has_topic = False
-
-    on_stop = on_wipe = on_crash
+    def _produce(self, event: Event) -> Produce | None:
+        """The send that this event is part of."""
+        begun = self.known.calls.begun(event)
+        return Produce(begun) if begun is not None and begun.call.f == "produce" else None
 
     # Tries.
 
     def on_try(self, event: Try) -> None:
-        call = self.calls.get(event.op)
+        call = self._produce(event)
         if call is None:
             return
         if event.f == "began":
             self._begins(call, event)
-            return
-        call.ended = event
-        call.open = call.open or event.f == "info" or UNKNOWN_ERROR in (event.remark or "")
-        if event.f != "ok" and event.status != ONE_WAY:
+        elif event.f != "ok" and event.status != ONE_WAY:
             self.failures += 1
 
     def _begins(self, call: Produce, event: Try) -> None:
@@ -124,8 +106,6 @@ class ProducerTries(Law):
         wrong = self._again(call, event) if call.began is not None else self._repeats(call, event)
         if wrong is not None:
             self.violate(event, f"{event.message} {wrong}", since=None)
-        call.tries += 1
-        call.began, call.ended = event, None
         if call.how in ANYWHERE:
             self.last[call.producer] = event, self.failures
         if event.node == MASTER:
@@ -190,7 +170,10 @@ class ProducerTries(Law):
         if event.status not in OVER:
             return event.status
         trouble, since = self.known.trouble, max(0, event.t - SETTLED_NS)
-        if event.status != NO_ROUTE or not (self.is_routed and self.has_topic):
+        if event.status != NO_ROUTE or not self.known.naming.knows(MASTER):
+            return ""
+        if self.known.stores.may_lack_files(MASTER):
+            # With its topic's entry, perhaps.
             return ""
         if any(trouble.still_ns(each, since, event.t) or not trouble.is_quiet(each, since) for each in ON_THE_WAY):
             return ""
@@ -208,7 +191,7 @@ class ProducerTries(Law):
             self._gave_up(call, event)
 
     def _ends(self, event: Fail | Info | Ok) -> Produce | None:
-        call = self.calls.pop(event.op, None) if event.f == "produce" else None
+        call = self._produce(event)
         if call is not None:
             self.judged += 1
             began = call.invoke.t
@@ -248,6 +231,10 @@ class ProducerTries(Law):
             if len(found) > self.asked[message]:
                 what = f"{message} lies at {len(found)} places of the master's log"
                 self.violate(event._replace(message=message), f"{what}; it was tried {self.asked[message]} times", None)
+
+
+def _ends(event: Try) -> bool:
+    return event.f != "began"
 
 
 def _known(event: Try) -> tuple[int, int]:

@@ -50,13 +50,20 @@ class Change(NamedTuple):
     done: int | None
 
 
+class Held(NamedTuple):
+    """From an event on a slave holds what it asked for with another."""
+
+    since: int
+    asked: int
+
+
 class Groups:
     """What each broker may hold of a group's settings. Bounded by an administrator's calls."""
 
     def __init__(self) -> None:
         self.changes: dict[str | None, list[Change]] = {}
-        self._synced: dict[str | None, int] = {}
-        """By slave: the event with which it asked for what it holds now."""
+        self._synced: dict[str | None, list[Held]] = {}
+        """By slave, the oldest first."""
         self._asked: dict[str | None, int] = {}
         self._saved: dict[str | None, int] = {}
         """By broker: the event with which it last saved its groups."""
@@ -81,31 +88,33 @@ class Groups:
         elif step.status in ("same", "applied"):
             asked = self._asked.pop(step.node, None)
             if asked is not None:
-                self._synced[step.node] = asked
+                self._synced.setdefault(step.node, []).append(Held(step.seq, asked))
                 if step.status == "applied":
                     self._taken[step.node] = asked
 
     def save(self, step: Persist) -> None:
         self._saved[step.node] = step.seq
 
-    def end(self, node: str | None) -> None:
+    def end(self, node: str, seq: int) -> None:
         """A broker's process ends: what it could not save, since its disk was full, is gone."""
         if node in SLAVES:
             newest = self._taken.get(node, -1)
         else:
             newest = max((each.began for known in self.changes.values() for each in known), default=-1)
         if newest > self._saved.get(node, -1):
-            self.lose(node)
+            self.lose(node, seq)
 
-    def lose(self, node: str | None) -> None:
+    def lose(self, node: str, seq: int) -> None:
         if node in SLAVES:
-            self._synced.pop(node, None)
+            self._synced.setdefault(node, []).append(Held(seq, _NEVER))
         else:
             self._lost = True
 
     def as_of(self, node: str | None, seq: int) -> int:
         """The event as of which ``node`` has the master's groups at the event ``seq``."""
-        return self._synced.get(node, _NEVER) if node in SLAVES else seq
+        if node not in SLAVES:
+            return seq
+        return next((each.asked for each in reversed(self._synced.get(node, ())) if each.since < seq), _NEVER)
 
     def possible(self, group: str | None, since: int) -> set[Choice]:
         """What who has the master's groups as of the event ``since``, or later, may hold."""
@@ -158,8 +167,6 @@ class ReadSplit(Law):
         self.groups = Groups()
         self.splits: set[str | None] = set()
         """Brokers where reads are split."""
-        self.began: dict[int | None, tuple[int, int | None]] = {}
-        """Pulls in flight: as of which event its broker had groups then, and the end of its log then."""
         self.where: dict[tuple[str | None, int], tuple[int, int]] = {}
         """By queue and offset: the lowest and the highest log offset of such a message."""
         self.pulls: list[Pull] = []
@@ -180,54 +187,42 @@ class ReadSplit(Law):
             self.groups.save(event)
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """A file that was not durable may be lost; an answer still under way was about what the log was before."""
-        self._forget_ends()
+        """A file that was not durable may be lost."""
         if event.kind == "crash" and event.f == "machine":
-            self.groups.lose(event.node)
+            self.groups.lose(event.node, event.seq)
         else:
-            self.groups.end(event.node)
+            self.groups.end(event.node, event.seq)
 
     on_stop = on_crash
 
     def on_start(self, event: Start) -> None:
         """What was cut, other messages may come to lie in place of."""
-        end, before = event.hi, self._end(event.node)
+        end, before = event.hi, self.known.log_end(event.node)
         if end is not None and before is not None and end < before:
             self._judge_lags()
             self.where = {place: at for place, at in self.where.items() if at[1] < end}
 
     def on_wipe(self, event: Wipe) -> None:
         """Another store, other tables, and other places of messages than answers so far were about."""
-        self.groups.lose(event.node)
-        self._forget_ends()
+        self.groups.lose(event.node, event.seq)
         self._judge_lags()
         self.where.clear()
 
-    def _forget_ends(self) -> None:
-        self.began = {op: (since, None) for op, (since, _) in self.began.items()}
-
     # Pulls.
 
-    def on_invoke(self, event: Invoke) -> None:
-        if event.f == "pull":
-            self.began[event.op] = (self.groups.as_of(event.node, event.seq), self._end(event.node))
-        elif event.f == "group":
+    def on_invoke(self, event: Invoke | Fail | Info) -> None:
+        if event.f == "group":
             self.groups.change(event)
 
-    def on_fail(self, event: Fail | Info) -> None:
-        if event.f == "pull":
-            self.began.pop(event.op, None)
-        elif event.f == "group":
-            self.groups.change(event)
-
-    on_info = on_fail
+    on_fail = on_info = on_invoke
 
     def on_ok(self, event: Ok) -> None:
         if event.f != "pull":
             if event.f == "group":
                 self.groups.change(event)
             return
-        since, begin = self.began.pop(event.op, (_NEVER, None))
+        begun = self.known.calls.begun(event)
+        since = _NEVER if begun is None else self.groups.as_of(event.node, begun.call.seq)
         if event.broker is None or event.queue_offset is None:
             return
         self.judged += 1
@@ -248,20 +243,18 @@ class ReadSplit(Law):
         self._check(event, usual | slow, f"its group wants {_shown(usual)}, or {_shown(slow)} when slow")
         # Where both sets name it, or nobody knows what was looked at, the lag does not matter.
         if event.status != RETRY and (event.broker in usual) != (event.broker in slow):
-            self._keep(event, event.broker in slow, begin)
+            self._keep(event, event.broker in slow)
 
     def _check(self, event: Ok, allowed: Collection[int], why: str) -> None:
         if event.broker not in allowed:
             self.violate(event, f"{event.node} suggested broker {event.broker} for {event.queue}; {why}")
 
-    def _keep(self, event: Ok, slow: bool, begin: int | None) -> None:
-        end, held = self._end(event.node), memory(self.known.config.get(event.node or "", DEFAULTS))
+    def _keep(self, event: Ok, slow: bool) -> None:
+        begin, end = self.known.calls.end_before(event), self.known.log_end(event.node)
+        held = memory(self.known.config.get(event.node, DEFAULTS))
         if begin is None or end is None or held is None or begin > end or event.node in self.known.rolled:
             return
         self.pulls.append(Pull(event, slow, begin, end, held))
-
-    def _end(self, node: str | None) -> int | None:
-        return self.known.own_end(node or "") if node in SLAVES else self.known.ends.get(node or "")
 
     # Where messages are.
 

@@ -24,9 +24,8 @@ from functools import lru_cache
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Route
-from pairproof.harness.kinds.machine import Resume
-from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.metadata import Register, Table
+from pairproof.harness.kinds.node import Config, Crash, Stop
+from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER, NAMES, NODES
 from pairproof.harness.rocketmq.settings import Settings, parse
@@ -60,18 +59,8 @@ class RouteExpiry(Law):
         self.brokers: dict[str, Settings] = {}
         """Those that register."""
         self.applicable = False
-        self.born: dict[str, int] = {}
-        """When a broker, or the name server, was started last, ns."""
-        self.died: dict[str, tuple[int, bool]] = {}
-        """When a broker that is down went down, ns, and whether the connection by which it is named closed with it."""
-        self.registered: dict[str, int] = {}
-        """When a broker was last answered by the name server, ns."""
-        self.joined: dict[str, int] = {}
-        """When it was first answered since it may have been lost, ns."""
-        self.woke: dict[str, int] = {}
-        """When a node that stood still went on last, ns."""
-        self.inherited = False
-        """Whether the master's tables were a slave's."""
+        self.closed: dict[str, bool] = {}
+        """Whether the connection by which a broker was named closed when it last went down."""
 
     def on_config(self, event: Config) -> None:
         settings = parse(event.detail or "{}")
@@ -79,47 +68,23 @@ class RouteExpiry(Law):
             self.brokers[event.node] = settings
             self.applicable = True
 
-    def on_start(self, event: Start) -> None:
-        node = event.node
-        self.born[node] = event.t
-        self.died.pop(node, None)
-        # It may have been answered at the moment at which it died.
-        self.registered.pop(node, None)
-
     def on_crash(self, event: Crash | Stop) -> None:
         """A node is gone; a machine without power closes nothing, be it in the middle of an orderly stop.
 
         Nor does a process close what was another's: who has not registered since may be named by an older connection.
         """
-        node = event.node
-        own = self.registered.get(node, -1) >= self._known_since(node)
-        since, closed = self.died.get(node, (event.t, own))
-        self.died[node] = since, closed and not (event.f == "machine" and since == event.t)
+        node, known = event.node, self.known
+        first = known.nodes.down.get(node)
+        own = known.naming.knows(node) if first is None else self.closed[node]
+        at_once = first is None or first.t == event.t
+        self.closed[node] = own and not (at_once and event.f == "machine")
 
-    def on_stop(self, event: Stop) -> None:
-        """Its connections end with its process, which RocketMQ's brokers leave seconds after they are told to."""
-        self.on_crash(event)
-        since, closed = self.died[event.node]
-        self.died[event.node] = since + (event.value or 0) * MS, closed
-
-    def on_register(self, event: Register) -> None:
-        if event.status == "ok":
-            self.registered[event.node] = event.t
-            if self.joined.get(event.node, -1) < self._known_since(event.node):
-                self.joined[event.node] = event.t
-
-    def on_wipe(self, event: Wipe) -> None:
-        """A slave that becomes the master may not have the topic yet, and then nobody will tell of it."""
-        if event.node == MASTER and event.detail is not None:
-            self.inherited = True
-
-    def on_resume(self, event: Resume) -> None:
-        self.woke[event.node] = event.t
+    on_stop = on_crash
 
     # What is asked.
 
     def on_table(self, event: Table) -> None:
-        if event.f == "brokers" and event.node == NAMES and NAMES not in self.died:
+        if event.f == "brokers" and event.node == NAMES and NAMES not in self.known.nodes.down:
             listed = _table(event.detail or "{}")
             for node in self.brokers:
                 self._judge(event, node, listed)
@@ -128,39 +93,40 @@ class RouteExpiry(Law):
         trouble, since = self.known.trouble, event.t - SLACK_NS
         if event.status != "found" or not trouble.is_quiet("names-client", since):
             return
-        if trouble.still_ns(NAMES, since, event.t) or NAMES in self.died:
+        if trouble.still_ns(NAMES, since, event.t) or NAMES in self.known.nodes.down:
             return
         listed = _route(event.detail or "{}")
         for node in self.brokers:
-            if node in NODES and (node in self.died or self._is_routed(node)):
+            if node in NODES and (node in self.known.nodes.down or self._is_routed(node)):
                 self._judge(event, node, listed)
 
     def _is_routed(self, node: str) -> bool:
         """Whether the topics, which only the master tells, are sure to be routed to this broker, too."""
-        if self.inherited:
+        trouble, naming = self.known.trouble, self.known.naming
+        if self.known.stores.promoted_at >= 0:
+            # A slave that became the master may not have had the topic yet, and then nobody tells of it.
             return False
         if node == MASTER:
             return True
-        told, trouble, since = self.registered.get(MASTER, -1), self.known.trouble, self._known_since(node)
+        told, since = naming.registered.get(MASTER, -1), naming.lost_sight(node)
         if told < max(since, trouble.ended.get(_link(MASTER), 0)):
             return False
-        if MASTER in self.died:
-            gone, _ = self.died[MASTER]
+        if MASTER in self.known.nodes.down:
+            gone = self._died_at(MASTER)
         elif trouble.is_struck(_link(MASTER)):
             gone = told
         else:
             return True
-        return since <= self.joined.get(node, -1) <= gone
+        return since <= naming.joined.get(node, -1) <= gone
 
     def _judge(self, event: Event, node: str, listed: Listed) -> None:
-        if node in self.died:
+        if node in self.known.nodes.down:
             self._judge_dead(event, node, listed)
-        elif node in self.born:
+        elif node in self.known.nodes.started_at:
             self._judge_running(event, node, listed)
 
     def _judge_dead(self, event: Event, node: str, listed: Listed) -> None:
-        since, closed = self.died[node]
-        trouble = self.known.trouble
+        since, closed, trouble = self._died_at(node), self.closed[node], self.known.trouble
         still = trouble.still_ns(NAMES, since, event.t)
         told = closed and not still and trouble.is_quiet(NAMES, since) and trouble.is_quiet(_link(node), since)
         bound = (AT_ONCE_NS if told else EXPIRY_NS + SCAN_NS) + self.known.healthy_ns
@@ -176,7 +142,7 @@ class RouteExpiry(Law):
         trouble, places = self.known.trouble, (node, NAMES, _link(node))
         if trouble.is_struck(*places):
             return
-        born, touched = self.born[node], self._touched(node)
+        born, touched = self.known.nodes.born(node), self._touched(node)
         period = self._period_ns(node)
         # What ended with the start of the broker is no trouble of its life.
         due = max(born + period, touched + 2 * period if touched > born else 0) + SLACK_NS + self.known.healthy_ns
@@ -195,14 +161,16 @@ class RouteExpiry(Law):
         elif found != own:
             self.violate(event, f"{node} is named as broker {found}; it is {own}", since=None)
 
-    def _known_since(self, node: str) -> int:
-        """Only what a broker registers from then on is sure to be known still, ns."""
-        return max(self.born.get(node, 0), self._touched(node))
+    def _died_at(self, node: str) -> int:
+        """When a broker went down, ns; it leaves seconds after it is told to, and its connections end with it."""
+        end = self.known.nodes.down[node]
+        return end.t + (end.value or 0) * MS if end.kind == "stop" else end.t
 
     def _touched(self, node: str) -> int:
         """When the name server was started, or a fault or a pause at either or between them ended, last, ns."""
-        ended, places = self.known.trouble.ended, (node, NAMES, _link(node))
-        return max(self.born.get(NAMES, 0), *(max(ended.get(each, 0), self.woke.get(each, 0)) for each in places))
+        ended, woke = self.known.trouble.ended, self.known.trouble.woke
+        faults = (ended.get(each, 0) for each in (node, NAMES, _link(node)))
+        return max(self.known.nodes.born(NAMES), woke.get(node, 0), woke.get(NAMES, 0), *faults)
 
     def _period_ns(self, node: str) -> int:
         least, most = PERIODS_MS

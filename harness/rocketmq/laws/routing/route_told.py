@@ -13,7 +13,7 @@ Source: AdminBrokerProcessor.updateAndCreateTopic, BrokerController.registerIncr
 from typing import NamedTuple
 
 from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.client import Fail, Info, Ok
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Register
 from pairproof.harness.rocketmq.law import Law
@@ -41,23 +41,20 @@ class RouteTold(Law):
     timed = True
 
     def begin(self) -> None:
-        self.asked: dict[int, Invoke] = {}
         self.topics: dict[str | None, str | None] = {}
         """What topics were last changed to."""
         self.told = -1
         """When the master was last answered by the name server, ns."""
         self.untold: list[Change] = []
 
-    def on_invoke(self, event: Invoke) -> None:
-        if event.f == "topic" and event.node == MASTER:
-            self.asked[event.op] = event
-
     def on_ok(self, event: Ok) -> None:
-        asked = self.asked.pop(event.op, None) if event.f == "topic" else None
-        if asked is None:
+        begun = self.known.calls.begun(event)
+        if begun is None or event.f != "topic" or event.node != MASTER:
             return
+        asked = begun.call
         before = self.topics.get(event.message)
-        overlap = any(each.message == event.message for each in self.asked.values())
+        others = (each.call for each in self.known.calls.open_at(MASTER) if each is not begun)
+        overlap = any((each.f, each.message) == ("topic", event.message) for each in others)
         self.topics[event.message] = UNKNOWN if overlap else asked.detail
         if before in (asked.detail, UNKNOWN):
             return
@@ -67,7 +64,7 @@ class RouteTold(Law):
             self.untold.append(Change(event, asked.t))
 
     def on_fail(self, event: Fail | Info) -> None:
-        if event.f == "topic" and self.asked.pop(event.op, None) is not None:
+        if event.f == "topic" and event.node == MASTER:
             self.topics[event.message] = UNKNOWN
 
     on_info = on_fail

@@ -145,7 +145,6 @@ class StoredSentBack(SentBack):
             self.healed = event.t
 
     def on_crash(self, event: Crash | Stop) -> None:
-        super().on_crash(event)
         self.went_down |= event.node == MASTER
 
     on_stop = on_crash

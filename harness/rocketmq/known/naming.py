@@ -1,0 +1,51 @@
+"""What the name server may know of brokers.
+
+It forgets a broker when the connection by which that registered ends, and may do so for any trouble at one of the two
+or between them. What a broker registered before such a moment nobody relies on.
+
+Left out: what a registration says, and several name servers. Source: RouteInfoManager. Bounded by the number of nodes.
+"""
+
+from __future__ import annotations
+
+from pairproof.harness.rocketmq.kinds.metadata import Register
+from pairproof.harness.rocketmq.known.nodes import Nodes
+from pairproof.harness.rocketmq.places import NAMES
+from pairproof.harness.trouble import Trouble
+
+
+class Naming:
+    def __init__(self, nodes: Nodes, trouble: Trouble) -> None:
+        self._nodes, self._trouble = nodes, trouble
+        self.registered: dict[str, int] = {}
+        """When the name server last answered a broker's present incarnation, or its last one, ns."""
+        self.joined: dict[str, int] = {}
+        """When it first answered a broker after it may have lost sight of it, ns."""
+
+    # What laws ask.
+
+    def knows(self, node: str) -> bool:
+        """Whether both are up, and the broker has registered since the name server may have lost sight of it."""
+        is_down = node in self._nodes.down or NAMES in self._nodes.down
+        return not is_down and self.registered.get(node, -1) >= self.lost_sight(node)
+
+    def lost_sight(self, node: str) -> int:
+        """When the name server may last have lost sight of a broker, ns.
+
+        One of the two was started, or stood still until then, or a fault at the name server or between them ended.
+        """
+        ended, woke, born = self._trouble.ended, self._trouble.woke, self._nodes.born
+        faults = (ended.get(NAMES, 0), ended.get(f"names-{node}", 0))
+        return max(born(node), born(NAMES), woke.get(node, 0), woke.get(NAMES, 0), *faults)
+
+    # What the judge reports.
+
+    def started(self, node: str) -> None:
+        """It may have been answered at the moment at which it died."""
+        self.registered.pop(node, None)
+
+    def register(self, event: Register) -> None:
+        if event.status == "ok":
+            self.registered[event.node] = event.t
+            if self.joined.get(event.node, -1) < self.lost_sight(event.node):
+                self.joined[event.node] = event.t
