@@ -3,17 +3,20 @@
 A message is *at risk* from what happened to a store after its append. :meth:`Stores.since` lists that as the durability
 contract wants it (:func:`pairproof.harness.rocketmq.contract.fault_class`). An orderly stop takes nothing.
 
-Bounded by the crashes, replacements and expiries of one trial.
+Bounded by the nodes, crashes, replacements and expiries of one trial.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import NamedTuple
 
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.contract import EXPIRE, LIED, PROMOTED, WIPE
 from pairproof.harness.rocketmq.kinds.log import Expire
 from pairproof.harness.rocketmq.places import MASTER, NODES
+
+NOTHING: Set[str] = frozenset()
 
 
 class Happening(NamedTuple):
@@ -29,6 +32,11 @@ class Happening(NamedTuple):
 class Stores:
     def __init__(self) -> None:
         self.happened: list[Happening] = []
+        self.replaced: dict[str, str] = {}
+        """Nodes that have another store than before and have not started on it; empty or image."""
+        self.promotions = 0
+        """How often a slave's store became the master's."""
+        self._suffered: dict[str, set[str]] = {}
 
     # What laws ask.
 
@@ -43,15 +51,28 @@ class Stores:
         """What of that happened to the master's store."""
         return {how for node, how in self.since(at, lo) if node == MASTER}
 
+    def suffered(self, node: str) -> Set[str]:
+        """What has happened to the store that a node has, wherever that was, since it was empty."""
+        return self._suffered.get(node, NOTHING)
+
     # What the judge reports.
 
     def ended(self, event: Crash | Stop) -> None:
         """An orderly stop takes nothing."""
         if event.kind == "crash":
-            self._add(event.node, LIED if event.status == LIED else event.f or "machine")
+            how = LIED if event.status == LIED else event.f or "machine"
+            self._suffered.setdefault(event.node, set()).add(how)
+            self._add(event.node, how)
 
-    def replaced(self, event: Wipe) -> None:
-        self._add(event.node, f"{PROMOTED}{event.detail}" if promotes(event) else WIPE)
+    def wiped(self, event: Wipe) -> None:
+        node = event.node
+        self._suffered[node] = set() if event.f == "empty" else {*self.suffered(event.detail or node), WIPE}
+        self.replaced[node] = event.f
+        self.promotions += promotes(event)
+        self._add(node, f"{PROMOTED}{event.detail}" if promotes(event) else WIPE)
+
+    def started(self, node: str) -> None:
+        self.replaced.pop(node, None)
 
     def expired(self, event: Expire) -> None:
         self._add(event.node, EXPIRE, event.new_start)
