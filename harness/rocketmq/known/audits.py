@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq.kinds.log import Audit, Entries, Record
@@ -71,29 +72,35 @@ class Audits:
         """The messages that a node's last final audit listed."""
         return {each.message for each in self.final[node].records}
 
+    def held_elsewhere(self, *but: str) -> set[str | None]:
+        """Those of all brokers, but for some."""
+        return set[str | None]().union(*(self.held(node) for node in self.final if node not in but))
+
     # What the judge reports.
 
-    def record(self, event: Record) -> None:
-        self._listing(event).records.append(event)
+    def record(self, event: Event) -> None:
+        """Those who are no laws may pass a plain row, here and below."""
+        self._listing(event).records.append(cast(Record, event))
 
     def entry(self, event: Entries) -> None:
         found = self.last.get(event.node)
         if found is not None and found.number == event.op:
             found.entries[event.queue] = event
 
-    def audit(self, event: Audit) -> None:
+    def audit(self, event: Event) -> None:
         """A store reader is done; an audit without records lists none."""
         if event.f == "compare":
             return
         found = self._listing(event)
-        found.read = event
+        found.read = cast(Audit, event)
         if event.f == "final" and event.node in NODES:
             self.final[event.node] = found
 
-    def _listing(self, event: Record | Audit) -> Listing:
-        found = self.last.get(event.node)
+    def _listing(self, event: Event) -> Listing:
+        node = event.node or ""
+        found = self.last.get(node)
         if found is None or found.number != event.op:
-            found = self.last[event.node] = Listing(event)
+            found = self.last[node] = Listing(event)
         return found
 
 
@@ -101,9 +108,9 @@ def whereabouts(events: Iterable[Event]) -> Mapping[str, Mapping[str, str]]:
     """By node that had a final audit: each message that the last one listed, and its bytes of the log."""
     audits = Audits()
     for event in events:
-        if isinstance(event, Record):
+        if event.kind == "record":
             audits.record(event)
-        elif isinstance(event, Audit):
+        elif event.kind == "audit":
             audits.audit(event)
     return {
         node: {each.message or "": span(each.lo, each.hi) for each in found.records}

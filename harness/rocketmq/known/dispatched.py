@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.log import Dispatch
 
 if TYPE_CHECKING:
@@ -48,6 +49,11 @@ class Dispatched:
     def dispatch(self, event: Dispatch) -> None:
         self.reached[event.node] = event.upto
 
-    def over(self, node: str) -> None:
-        """An incarnation has ended, or begins."""
-        self.reached.pop(node, None)
+    def started(self, event: Start) -> None:
+        """A node may have dispatched before it says that it is up; what it said before a cut counts no more."""
+        if self.reached.get(event.node, 0) > (event.hi or 0):
+            del self.reached[event.node]
+        self.grown[event.node] = event.t
+
+    def ended(self, event: Crash | Stop) -> None:
+        self.reached.pop(event.node, None)

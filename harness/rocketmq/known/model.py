@@ -14,7 +14,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
-from pairproof.harness.rocketmq.kinds.log import Append, Audit, Dispatch, Entries, Expire, Flush, Record
+from pairproof.harness.rocketmq.kinds.log import Append, Audit, Cut, Dispatch, Entries, Expire, Flush, Record
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.known.audits import Audits, Listing
 from pairproof.harness.rocketmq.known.calls import Calls
@@ -131,6 +131,10 @@ class Known(known.Known):
     def rollbacks(self) -> int:
         return self.logs.divergences
 
+    def keeps_index(self, node: str) -> bool:
+        """Whether all records of a node's store were indexed."""
+        return self.derived_under.indexed(node) is True
+
     def is_first(self, report: Report) -> bool:
         """Whether the master has had no report on this connection before."""
         link = self.links.get(report.link)
@@ -173,8 +177,7 @@ class Known(known.Known):
         self.consumption.hear(event)
         self.derived_under.started(event, self.config)
         self.spoiled.started(event)
-        self.dispatched.over(node)
-        self.dispatched.grown[node] = event.t
+        self.dispatched.started(event)
         super().on_start(event)
         self.last_started = node
         if node == MASTER:
@@ -191,7 +194,7 @@ class Known(known.Known):
         self.stores.ended(event)
         self.consumption.hear(event)
         self.spoiled.crashed(event)
-        self.dispatched.over(node)
+        self.dispatched.ended(event)
         super().on_crash(event)
         if node == MASTER:
             for link in self.links.values():
@@ -239,6 +242,9 @@ class Known(known.Known):
 
     def on_flush(self, event: Flush) -> None:
         self.logs.flush(event)
+
+    def on_cut(self, event: Cut) -> None:
+        self.logs.changed[event.node] = event
 
     def on_dispatch(self, event: Dispatch) -> None:
         self.dispatched.dispatch(event)

@@ -13,11 +13,13 @@ Left out: how often a message is stored, and losses on the slave alone. Source: 
 as RocketMQ's users rely on it.
 """
 
+from collections.abc import Mapping
+
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok, Try
 from pairproof.harness.kinds.node import Config
 from pairproof.harness.rocketmq import contract
-from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
+from pairproof.harness.rocketmq.kinds.log import Append
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.acks.ack_refused_is_absent import leaves_open
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
@@ -56,9 +58,6 @@ class Contract(Law):
 
     def begin(self) -> None:
         self.sent: dict[str | None, Sent] = {}
-        self.records: dict[str | None, dict[str | None, Event]] = {}
-        """Per node: the records of its last audit that listed any."""
-        self.final: dict[str | None, Event] = {}
         self.slaves = 0
         """How many there are."""
 
@@ -98,20 +97,11 @@ class Contract(Law):
         if sent is not None and event.f in SENDS and not leaves_open(event):
             sent.status = contract.REFUSED
 
-    def on_record(self, event: Record) -> None:
-        found = self.records.get(event.node)
-        if found is None or next(iter(found.values())).op != event.audit:
-            found = self.records[event.node] = {}
-        found[event.message] = event
-
-    def on_audit(self, event: Audit) -> None:
-        if event.f == "final":
-            self.final[event.node] = event
-
     def end(self, last: Event) -> None:
-        if MASTER not in self.final:
+        final = self.known.audits.final
+        if MASTER not in final:
             return
-        held = {node: self._found(node) for node in self.final}
+        held = {node: {each.message: each for each in found.records} for node, found in final.items()}
         self.notes = {"required": 0, "permitted_losses": 0, "stronger": 0}
         pushes = self.known.config.get(MASTER, {}).get("haPushes")
         if pushes is not None:
@@ -130,15 +120,11 @@ class Contract(Law):
         for message, sent in self.sent.items():
             self._judge(message, sent, held, *asked)
 
-    def _found(self, node: str | None) -> dict[str | None, Event]:
-        found = self.records.get(node, {})
-        return found if found and next(iter(found.values())).op == self.final[node].op else {}
-
     def _judge(
         self,
         message: str | None,
         sent: Sent,
-        held: dict[str | None, dict[str | None, Event]],
+        held: Mapping[str, Mapping[str | None, Event]],
         role: str,
         copies: int,
         flush: str,
@@ -156,7 +142,9 @@ class Contract(Law):
                 self.notes["stronger" if anywhere else "permitted_losses"] += 1
             return
         self.notes["required"] += 1
-        where = self.final[MASTER]._replace(message=message)
+        audit = self.known.audits.final[MASTER].read
+        assert audit is not None
+        where = audit._replace(message=message)
         if must == contract.MUST_NOT_EXIST:
             if anywhere:
                 self.violate(where, f"{message} was refused, and is stored all the same")

@@ -8,7 +8,8 @@ Source: QueryMessageProcessor.viewMessageById, DefaultMessageStore.selectOneMess
 
 from pairproof.harness.history import UNREADABLE
 from pairproof.harness.rocketmq.kinds.answers import Answer
-from pairproof.harness.rocketmq.laws.questions.asked import Asked, Log, named
+from pairproof.harness.rocketmq.known.audits import Listing
+from pairproof.harness.rocketmq.laws.questions.asked import Asked, named
 
 
 class QueryById(Asked):
@@ -18,7 +19,7 @@ class QueryById(Asked):
     needs = frozenset({"answer", "record", "audit"})
     subjects = frozenset({"id"})
 
-    def judge(self, event: Answer, log: Log) -> None:
+    def judge(self, event: Answer, log: Listing) -> None:
         asked, who = event.asked, named(event, f"for the message at {event.asked}")
         assert log.read is not None
         whole = log.read.whole_to

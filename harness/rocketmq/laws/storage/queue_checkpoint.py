@@ -55,8 +55,6 @@ class QueueCheckpoint(Law):
         """What its last clean stop must have noted."""
         self.foreign: set[str] = set()
         """Nodes whose checkpoint may be of another log than they have."""
-        self.records: dict[str, tuple[int, list[Record]]] = {}
-        """By node, those of its last audit."""
 
     def on_dispatch(self, event: Dispatch) -> None:
         self.dispatched.setdefault(event.node, []).append(Dispatched(event.upto, event.t))
@@ -87,17 +85,10 @@ class QueueCheckpoint(Law):
 
     on_wipe = on_cut
 
-    def on_record(self, event: Record) -> None:
-        audit, found = self.records.get(event.node, (None, []))
-        if audit != event.audit:
-            found = []
-            self.records[event.node] = event.audit, found
-        found.append(event)
-
     def on_checkpoint(self, event: Checkpoint) -> None:
         node, known = event.node, self.known
-        audit, records = self.records.get(node, (None, []))
-        if audit != event.audit or node in self.foreign or node in known.rolled:
+        records = known.audits.records(event)
+        if not records or node in self.foreign or node in known.rolled:
             return
         self.judged += 1
         newest = max(each.store_ms for each in records)

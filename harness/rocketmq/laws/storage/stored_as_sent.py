@@ -43,8 +43,6 @@ class StoredAsSent(Law):
         """Sends by message; more than one if it was sent again."""
         self.answered: dict[int, Ok] = {}
         """Answers that said where in the master's log a record is, by that place."""
-        self.found: dict[int | None, Record] = {}
-        """Records of a master's audit that is not done, by where they are."""
         self.unaimed: set[int | None] = set()
         """Sends that left the choice of the queue to the broker: their answers name it."""
 
@@ -60,8 +58,6 @@ class StoredAsSent(Law):
             self.answered[event.lo] = event
 
     def on_record(self, event: Record) -> None:
-        if event.node == MASTER:
-            self.found[event.lo] = event
         sends = self.sent.get(event.message)
         common = self.known.rolled.get(event.node)
         if not sends or (common is not None and event.hi > common):
@@ -77,7 +73,7 @@ class StoredAsSent(Law):
     def on_audit(self, event: Audit) -> None:
         if event.node != MASTER:
             return
-        found, self.found = self.found, {}
+        found = {each.lo: each for each in self.known.audits.records(event)}
         if not found:
             # Not listed, or nothing to list: `contract` knows what must be there.
             return
