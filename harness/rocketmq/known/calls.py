@@ -30,6 +30,9 @@ class Begun(NamedTuple):
     """How much had happened to stores when the call began: an argument of :meth:`Stores.since`."""
     log_end: int | None
     """Where the log of the node that was asked ended when the call began; None if that was not known."""
+    pushed: int
+    """The highest valid report to the master when the call began, and when that had arrived, ns."""
+    pushed_at: int
 
 
 class Calls:
@@ -64,8 +67,9 @@ class Calls:
 
     # What the judge reports.
 
-    def invoked(self, event: Invoke, log_end: int | None) -> None:
-        self._open[event.op] = Begun(event, self._nodes.ended(event.node), len(self._stores.happened), log_end)
+    def invoked(self, event: Invoke, log_end: int | None, pushed: int, pushed_at: int) -> None:
+        ended, happened = self._nodes.ended(event.node), len(self._stores.happened)
+        self._open[event.op] = Begun(event, ended, happened, log_end, pushed, pushed_at)
 
     def ended(self, event: Call) -> None:
         self._open.pop(event.op, None)

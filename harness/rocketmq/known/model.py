@@ -218,7 +218,7 @@ class Known(known.Known):
     on_consumer = on_route = on_sync = on_persist = on_assign
 
     def on_invoke(self, event: Invoke) -> None:
-        self.calls.invoked(event, self.log_end(event.node))
+        self.calls.invoked(event, self.logs.log_end(event.node), self.pushed, self.pushed_at)
         self.on_deliver(event)
 
     def on_ok(self, event: Fail | Info | Ok) -> None:

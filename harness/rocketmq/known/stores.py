@@ -16,6 +16,8 @@ from pairproof.harness.rocketmq.contract import EXPIRE, LIED, PROMOTED, WIPE
 from pairproof.harness.rocketmq.kinds.log import Expire
 from pairproof.harness.rocketmq.places import MASTER, NODES
 
+SURVIVED = {"process"}
+"""What takes nothing of a log."""
 NOTHING: Set[str] = frozenset()
 
 

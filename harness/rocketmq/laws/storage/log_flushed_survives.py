@@ -14,11 +14,9 @@ from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.contract import PUT_OK, STORED
 from pairproof.harness.rocketmq.kinds.log import Audit, Expire
 from pairproof.harness.rocketmq.known.nodes import MACHINE
+from pairproof.harness.rocketmq.known.stores import SURVIVED
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
-
-SURVIVED = {"process"}
-"""What takes nothing of a log."""
 
 
 class LogFlushedSurvives(Law):
