@@ -11,7 +11,6 @@ which nobody can see (class rollback of the contract). Source: HAConnection.Read
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Ok
-from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Report
 from pairproof.harness.rocketmq.known.model import AHEAD
 from pairproof.harness.rocketmq.known.waits import is_instant
@@ -32,7 +31,8 @@ class HaDivergenceRefused(Law):
         self.ahead: set[str | None] = set()
         self.served: set[str | None] = set()
         """Refused connections that got a frame all the same: the first one of each says it all."""
-        self.untold: dict[str | None, Event] = {}
+        self.untold: dict[str | None, tuple[Report, int]] = {}
+        """First reports that were not told of yet, and how many incarnations of the master had ended then."""
         self.left: dict[str | None, int] = {}
         """When refused peers left that nobody was told of yet, ns."""
         self.telling = "diverged" in self.known.observes
@@ -40,13 +40,11 @@ class HaDivergenceRefused(Law):
     def on_report(self, event: Report) -> None:
         if event.side != "m":
             return
-        link = self.known.links.get(event.link)
-        first = link is None or link.first is None
-        if first and self.known.hears(event) is AHEAD:
+        if self.known.is_first(event) and self.known.hears(event) is AHEAD:
             self.judged += 1
             self.ahead.add(event.link)
             if self.telling:
-                self.untold[event.link] = event
+                self.untold[event.link] = event, self.known.nodes.ended(MASTER)
 
     def on_diverged(self, event: Diverged) -> None:
         """The master says so; and it may say so of nobody else."""
@@ -84,19 +82,13 @@ class HaDivergenceRefused(Law):
             if not self.known.instant_ns:
                 self._owed(event.link, event)
 
-    def on_crash(self, event: Crash | Stop) -> None:
-        if event.node == MASTER:
-            self.untold.clear()
-
-    on_stop = on_crash
-
     def end(self, last: Event) -> None:
         for link in list(self.untold):
             self._owed(link, last)
 
     def _owed(self, link: str | None, now: Event) -> None:
-        report = self.untold.pop(link, None)
-        if report is not None:
+        report, ended = self.untold.pop(link, (None, 0))
+        if report is not None and ended == self.known.nodes.ended(MASTER):
             self.violate(
                 report,
                 f"{link}: nobody was told that the slave's log, at {report.hi}, is ahead of the master's",

@@ -11,7 +11,6 @@ Source: the design: lookups by time and the checkpoint search a log as ordered.
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.machine import Clock
-from pairproof.harness.kinds.node import Wipe
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -24,7 +23,7 @@ class StoreTimeOrdered(Law):
     needs = frozenset({"record"})
 
     def begin(self) -> None:
-        self.settings = 0
+        self.set = 0
         """How often the master's clock was set."""
         self.stored: dict[tuple[int | None, str | None], int | None] = {}
         """Under which setting a record was stored; only once there was more than one. None: under either of two."""
@@ -33,12 +32,12 @@ class StoreTimeOrdered(Law):
 
     def on_clock(self, event: Clock) -> None:
         if event.node == MASTER:
-            self.settings += 1
+            self.set += 1
             self.just_set = True
 
-    def on_wipe(self, event: Wipe) -> None:
-        if event.node == MASTER and event.detail is not None:
-            self.settings += 1
+    @property
+    def settings(self) -> int:
+        return self.set + self.known.stores.promotions
 
     def on_append(self, event: Append) -> None:
         if self.settings and event.node == MASTER and event.f == "put":
