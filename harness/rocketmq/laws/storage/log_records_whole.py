@@ -9,9 +9,8 @@ itself. Source: CommitLog's record check in recovery: magic, size, CRC; and that
 """
 
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.ha import Frame
-from pairproof.harness.rocketmq.kinds.log import Append, Audit
+from pairproof.harness.kinds.node import Wipe
+from pairproof.harness.rocketmq.kinds.log import Audit
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -23,40 +22,26 @@ class LogRecordsWhole(Law):
     needs = frozenset({"audit"})
 
     def begin(self) -> None:
-        self.final: dict[str, Audit] = {}
-        self.fresh: set[str] = set()
-        """Nodes that hold what they have recovered, and nothing else yet."""
         self.joint: int | None = None
         """Where two histories meet in the log of a slave that became the master, and so in all that copy it."""
-
-    def on_start(self, event: Start) -> None:
-        self.fresh.add(event.node)
 
     def on_wipe(self, event: Wipe) -> None:
         if event.node == MASTER:
             self.joint = self.known.rolled.get(event.detail or "")
 
-    def on_append(self, event: Append | Crash | Stop) -> None:
-        """Its log has grown; or what is read next is another life's."""
-        self.fresh.discard(event.node)
-
-    on_crash = on_stop = on_append
-
-    def on_frame(self, event: Frame) -> None:
-        """Whether its appends are seen or not, it may be in the middle of a record."""
-        if event.side == "s" and event.lo != event.hi:
-            self.fresh.discard(event.node)
-
     def on_audit(self, event: Audit) -> None:
-        node = event.node
-        if event.f == "final":
-            self.final[node] = event
-        elif node in self.fresh:
-            self._judge(event, node)
+        if event.f != "final" and self._is_fresh(event.node):
+            self._judge(event, event.node)
+
+    def _is_fresh(self, node: str) -> bool:
+        """Whether a node holds what it has recovered, and nothing else yet."""
+        changed = self.known.logs.changed.get(node)
+        return changed is not None and changed.kind in ("start", "cut")
 
     def end(self, last: Event) -> None:
-        master = self.final.get(MASTER)
-        for node, audit in self.final.items():
+        final = {node: each.read for node, each in self.known.audits.final.items() if each.read is not None}
+        master = final.get(MASTER)
+        for node, audit in final.items():
             if node in self.known.gone:
                 # It may not even have recovered.
                 continue

@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 from pairproof.harness.content import told
 from pairproof.harness.history import MS
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.node import Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Checkpoint, Cut, Dispatch, Record
+from pairproof.harness.rocketmq.known.nodes import LIED, MACHINE
 from pairproof.harness.rocketmq.known.waits import POLL_NS, is_late
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.delivery.pull_is_filled import ENTRY
@@ -49,20 +50,23 @@ class QueueCheckpoint(Law):
     timed = True
 
     def begin(self) -> None:
-        self.dispatched: dict[str, list[Dispatched]] = {}
-        """By node, in its present life."""
+        self.dispatched: dict[tuple[str, int], list[Dispatched]] = {}
+        """By node and how many of its incarnations had ended."""
         self.stopped: dict[str, Dispatched] = {}
         """What its last clean stop must have noted."""
         self.foreign: set[str] = set()
         """Nodes whose checkpoint may be of another log than they have."""
 
     def on_dispatch(self, event: Dispatch) -> None:
-        self.dispatched.setdefault(event.node, []).append(Dispatched(event.upto, event.t))
+        self.dispatched.setdefault(self._incarnation(event.node), []).append(Dispatched(event.upto, event.t))
 
     def on_stop(self, event: Stop) -> None:
-        found = self.dispatched.pop(event.node, None)
+        found = self.dispatched.get(self._incarnation(event.node))
         if found and self._stops_alone(event.node) and not self._notes_seldom(event.node):
             self.stopped[event.node] = Dispatched(found[-1].upto, event.t)
+
+    def _incarnation(self, node: str) -> tuple[str, int]:
+        return node, self.known.nodes.ended(node)
 
     def _notes_seldom(self, node: str) -> bool:
         return self.known.is_a_black_box(node) and not self.known.is_older(node, SELDOM_SINCE)
@@ -72,13 +76,8 @@ class QueueCheckpoint(Law):
         trouble = self.known.trouble
         return all(each.f in STOPS for each in trouble.active.values() if node in trouble.touched(each))
 
-    def on_crash(self, event: Crash) -> None:
-        self.dispatched.pop(event.node, None)
-        if event.f == "machine":
-            self.foreign.add(event.node)
-
     def on_start(self, event: Start) -> None:
-        self.dispatched.pop(event.node, None)
+        self.dispatched.pop(self._incarnation(event.node), None)
 
     def on_cut(self, event: Cut | Wipe) -> None:
         self.foreign.add(event.node)
@@ -88,7 +87,9 @@ class QueueCheckpoint(Law):
     def on_checkpoint(self, event: Checkpoint) -> None:
         node, known = event.node, self.known
         records = known.audits.records(event)
-        if not records or node in self.foreign or node in known.rolled:
+        if not records or node in known.rolled or node in self.foreign:
+            return
+        if not known.stores.suffered(node).isdisjoint({MACHINE, LIED}):
             return
         self.judged += 1
         newest = max(each.store_ms for each in records)
@@ -108,7 +109,7 @@ class QueueCheckpoint(Law):
     def _due(self, event: Checkpoint, records: int) -> Dispatched | None:
         """The last that the checkpoint must know of, in a log of so many records."""
         node, known = event.node, self.known
-        found = self.dispatched.get(node, [])
+        found = self.dispatched.get(self._incarnation(node), [])
         bound = self._bound_ns(node, records)
         late = [each for each in found if is_late(known, node, each.since, event.t, bound)]
         if late and known.trouble.is_quiet(node, late[-1].since):
