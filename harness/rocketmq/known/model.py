@@ -49,10 +49,6 @@ class Known(known.Known):
         self.config: dict[str, Settings] = {}
         self.nodes, self.stores, self.audits = Nodes(), Stores(), Audits()
         self.logs, self.dispatched, self.spoiled = Logs(self), Dispatched(self), Spoiled()
-        self.ends, self.starts, self.rolled = self.logs.ends, self.logs.starts, self.logs.diverged
-        self.traced, self.by_records = self.logs.traced, self.logs.by_records
-        self.own_end, self.log_end, self.common = self.logs.own_end, self.logs.log_end, self.logs.common
-        self.is_longer, self.recorded_end = self.logs.is_longer, self.logs.recorded_end
         self._blind = "append" not in self.observes
         self.calls = Calls(self.nodes, self.stores)
         self.consumption = Consumption(self)
@@ -126,10 +122,6 @@ class Known(known.Known):
         """Whether enough held this send only if peers count that are no slaves, which no master can tell apart."""
         held = self.holders(ok)
         return held < self.needed <= held + self.coverage.strangers(ok.hi)
-
-    @property
-    def rollbacks(self) -> int:
-        return self.logs.divergences
 
     def keeps_index(self, node: str) -> bool:
         """Whether all records of a node's store were indexed."""

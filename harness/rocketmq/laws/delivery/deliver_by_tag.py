@@ -109,7 +109,7 @@ class DeliverByTag(Law):
     on_cut = on_expire = on_wipe
 
     def end(self, last: Event) -> None:
-        for answer in () if self.lost or self.known.rollbacks else self.done:
+        for answer in () if self.lost or self.known.logs.divergences else self.done:
             asked, wanted, _ = self.asked[answer.op]
             reach = range(asked.asked_from or 0, answer.queue_offset or 0)
             for each in self.listed:

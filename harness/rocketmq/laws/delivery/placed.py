@@ -27,7 +27,7 @@ class Placed(Law):
 
     def on_start(self, event: Start) -> None:
         if event.node == MASTER:
-            self.excused |= event.hi is None or event.hi < self.known.ends.get(MASTER, 0)
+            self.excused |= event.hi is None or event.hi < self.known.logs.ends.get(MASTER, 0)
 
     def on_wipe(self, event: Wipe | Expire | Cut) -> None:
         self.excused |= event.node == MASTER

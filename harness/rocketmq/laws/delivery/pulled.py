@@ -55,7 +55,7 @@ class Pulled(Law):
 
     def is_a_copy(self, node: str) -> bool:
         """Whether the offsets that a node's records carry are those of its queues."""
-        return node not in self.known.rolled and not self.known.is_longer(node)
+        return node not in self.known.logs.diverged and not self.known.logs.is_longer(node)
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f in READS and event.asked_from is not None:

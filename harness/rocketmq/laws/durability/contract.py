@@ -3,7 +3,7 @@
 At the final audits every send is looked up in the records of all stores and judged by
 :mod:`pairproof.harness.rocketmq.contract` for its role, in-sync replicas, flush type, answer and what happened to the
 stores since. A record of a message that nobody sent is a violation too, save what RocketMQ stores for itself when an
-offset moves, and on slaves in class rollback (see ``known``), where a record may begin in one log and end in another.
+offset moves, and on diverged slaves (see ``logs``), where a record may begin in one log and end in another.
 ``notes`` count what was ``required`` (to survive, or not to exist), the ``permitted_losses``, and what
 was ``stronger`` than promised: it might have vanished and did not.
 
@@ -88,7 +88,7 @@ class Contract(Law):
         sent = self.sent.get(event.message)
         if sent is not None and event.f in SENDS and sent.tries <= 1 and event.status in contract.STORED:
             sent.status = event.status or contract.UNKNOWN
-            sent.misled = bool(self.known.rolled)
+            sent.misled = bool(self.known.logs.diverged)
             sent.copied = not self.known.rests_on_strangers(event)
             sent.lo = event.lo if sent.lo is None else sent.lo
 
@@ -106,9 +106,9 @@ class Contract(Law):
         pushes = self.known.config.get(MASTER, {}).get("haPushes")
         if pushes is not None:
             # Where only flushed bytes are pushed no power loss leads there.
-            self.notes |= {f"trials_pushing_{pushes}": 1, f"rollbacks_pushing_{pushes}": self.known.rollbacks}
+            self.notes |= {f"trials_pushing_{pushes}": 1, f"rollbacks_pushing_{pushes}": self.known.logs.divergences}
         for node, records in held.items():
-            if node in self.known.rolled:
+            if node in self.known.logs.diverged:
                 continue
             for message, record in records.items():
                 is_own = (record.queue or "").startswith(OWN_EVENTS)

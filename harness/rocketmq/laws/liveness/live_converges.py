@@ -11,8 +11,8 @@ client gave up before the longest wait that a master may impose, nobody knows.
 Not applicable where a heartbeat interval is not below the housekeeping interval: such a pair drops every connection
 before its first report. A slave that learns its master's address from a name server has three registration periods
 besides: the master has two, since the first may only find out that its connection is dead, and the slave the next. Left
-out: how long the others took where one slave never came; whether a slave in class rollback comes to rest; trials at
-whose end a broker of the pair is down by itself, see ``node-lives``; a master that was a slave in class rollback (see
+out: how long the others took where one slave never came; whether a diverged slave comes to rest; trials at
+whose end a broker of the pair is down by itself, see ``node-lives``; a master that was a diverged slave (see
 ``known``); and quiet afterwards. So is how long slaves took that close when a report is cut, where a lab with small
 buffers has one direction slower than the other: reports pile up, and every few KiB cost a new connection. And so is
 what the master stored in the last second.
@@ -148,7 +148,7 @@ class LiveConverges(Law):
         self.applicable = bool(slaves)
         if self.healed is None or self.settled is None or not self.applicable:
             return
-        if not self.known.gone.isdisjoint((MASTER, *slaves)) or MASTER in self.known.rolled:
+        if not self.known.gone.isdisjoint((MASTER, *slaves)) or MASTER in self.known.logs.diverged:
             return
         self.judged += 1
         since = self.healed.t
@@ -197,7 +197,7 @@ class LiveConverges(Law):
                 explained = True
                 self.violate(settled, f"{slave} did not catch up in {took:.0f} ms, and nobody said why", since=since)
             # What it copied may have begun in the middle of a record: it never derives that.
-            explained = explained or slave in self.known.rolled
+            explained = explained or slave in self.known.logs.diverged
         if not explained and not self.violations:
             what = f"all logs end alike, yet the brokers did not come to rest in {took:.0f} ms"
             self.violate(settled, what, since=since)
@@ -213,7 +213,7 @@ class LiveConverges(Law):
         final = self._final()
         master = final.get(MASTER)
         for node, audit in final.items():
-            if master is None or audit.hi == master.hi or node in self.known.rolled:
+            if master is None or audit.hi == master.hi or node in self.known.logs.diverged:
                 continue
             fresh = [lo for t, lo in self.just if t >= audit.t - JUST_NS]
             if not (fresh and min(fresh) <= (audit.hi or 0) < (master.hi or 0)):

@@ -1,7 +1,7 @@
 """What laws share that compare a broker's answers with its log: the log as the last audit listed it.
 
-An answer is compared only where nothing has happened to the broker's log since the audit began, and not on a slave in
-class rollback (see ``known``), whose log is no copy of any one log.
+An answer is compared only where nothing has happened to the broker's log since the audit began, and not on a
+diverged slave (see ``logs``), whose log is no copy of any one log.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Asked(Law):
         raise NotImplementedError
 
     def on_answer(self, event: Answer) -> None:
-        if event.f not in self.subjects or event.status in NOT_ANSWERED or event.node in self.known.rolled:
+        if event.f not in self.subjects or event.status in NOT_ANSWERED or event.node in self.known.logs.diverged:
             return
         listing = self.known.listing(event.node)
         if listing is not None:

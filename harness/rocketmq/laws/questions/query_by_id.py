@@ -2,7 +2,7 @@
 
 An id says where in the log the message lies. Asked for an offset at which the broker's log has a record, the broker
 answers with exactly that record; asked for any other it answers with none. Left out: RocketMQ brokers take whatever
-lies at an offset for a record, so they are not asked for one where none begins; slaves in class rollback.
+lies at an offset for a record, so they are not asked for one where none begins; diverged slaves.
 Source: QueryMessageProcessor.viewMessageById, DefaultMessageStore.selectOneMessageByOffset.
 """
 

@@ -3,7 +3,7 @@
 The records that a broker answers with, each once or more, are those that its log lists with this key and topic, byte
 for byte; for a key that nobody sent there are none, nor for any where the broker keeps no index (messageIndexEnable).
 Judged where the queues of these records are complete (see ``audits``): the index is written before them. Left out: more
-than 64 messages with one key, of which a broker answers with some; slaves in class rollback; nodes that a lying disk
+than 64 messages with one key, of which a broker answers with some; diverged slaves; nodes that a lying disk
 has left without a part of their index, and that could not know it (``spoiled``). What stores hold of the index, see
 ``queue-derived-equal``.
 Source: QueryMessageProcessor.queryMessage, DefaultMessageStore.queryMessage.

@@ -48,7 +48,7 @@ class HaAppendsFrames(Law):
 
     def on_append(self, event: Append) -> None:
         node = event.node
-        if node == MASTER or node in self.known.by_records:
+        if node == MASTER or node in self.known.logs.by_records:
             return
         self.judged += 1
         received = self.received.get(node) or deque()
@@ -94,7 +94,7 @@ class HaAppendsFrames(Law):
         known, received = self.known, self.received.get(node)
         if not received or node not in known.up:
             return
-        if node in known.traced - known.by_records and is_late(known, node, received[0].t, event.t, bound):
+        if node in known.logs.traced - known.logs.by_records and is_late(known, node, received[0].t, event.t, bound):
             self._left_out(event, received[0], received[0].t)
 
     def _left_out(self, event: Event, frame: Frame, since: int | None = None) -> None:

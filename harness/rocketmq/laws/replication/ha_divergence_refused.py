@@ -6,7 +6,7 @@ connection that begins so, whatever the log's end becomes meanwhile. Nobody is n
 master's log.
 
 Left out: that it counts as no slave, see ``ack-unavailable-honest``; and a slave that the master has written past,
-which nobody can see (class rollback of the contract). Source: HAConnection.ReadSocketService.
+which nobody can see (a diverged slave, see ``logs``). Source: HAConnection.ReadSocketService.
 """
 
 from pairproof.harness.history import Event
@@ -50,7 +50,7 @@ class HaDivergenceRefused(Law):
         """The master says so; and it may say so of nobody else."""
         if is_instant(self.known, MASTER, self.left.get(event.link, event.t), event.t):
             self.untold.pop(event.link, None)
-        start, offset = self.known.starts.get(MASTER, 0), event.reported
+        start, offset = self.known.logs.starts.get(MASTER, 0), event.reported
         if event.master_end is not None and start <= offset <= event.master_end:
             self.violate(
                 event,

@@ -38,7 +38,7 @@ class HaFileSize(Law):
         self.judged += 1
         self.opened[event.link] = event.t
         closed = self.stopped.get((slave, self.known.nodes.ended(slave)))
-        if closed is not None and slave not in self.known.rolled:
+        if closed is not None and slave not in self.known.logs.diverged:
             self.violate(
                 event,
                 f"{slave} connects again after it closed {closed}: its {SETTING} is "
@@ -60,7 +60,7 @@ class HaFileSize(Law):
 
     def on_audit(self, event: Audit) -> None:
         node = event.node
-        if not self._differs(node) or node in self.known.rolled:
+        if not self._differs(node) or node in self.known.logs.diverged:
             return
         self.judged += 1
         # The end of a log in the middle of a record is no matter of files.

@@ -73,7 +73,7 @@ class HaMismatchCloses(Law):
         return t - frame.t - self.known.trouble.still_ns(frame.node or "", frame.t, t) > POLL_NS
 
     def _first_report(self, event: Report, node: str, offset: int) -> None:
-        own = self.known.own_end(node)
+        own = self.known.logs.own_end(node)
         if own is not None:
             self.judged += 1
             if offset != own:

@@ -102,7 +102,7 @@ class HaRoleIndependent(Law):
         """Up to where bytes may leave the master, and since when, ns."""
         known = self.known
         if not known.pushes_flushed:
-            return known.ends.get(MASTER, 0), known.dispatched.grown.get(MASTER, 0)
+            return known.logs.ends.get(MASTER, 0), known.dispatched.grown.get(MASTER, 0)
         flushes = known.logs.flushes
         return known.logs.flushed.get(MASTER, 0), flushes[-1][1] if flushes else known.nodes.born(MASTER)
 

@@ -34,7 +34,7 @@ class HaStartOffset(Law):
         if self.known.is_first(event) and event.link not in self.asked:
             offset = event.offset
             served = self.known.hears(event) is VALID
-            end = self.known.ends.get(MASTER, offset)
+            end = self.known.logs.ends.get(MASTER, offset)
             if self.known.pushes_flushed:
                 end = min(end, self.known.logs.flushed.get(MASTER, 0))
             self.asked[event.link] = offset, end, served
@@ -63,4 +63,4 @@ class HaStartOffset(Law):
     def _is_file_start(self, lo: int, end: int) -> bool:
         """Whether ``lo`` starts the file in which the log ended at some time since it ended at ``end``."""
         size = self.known.setting(MASTER, "mappedFileSizeCommitLog")
-        return lo % size == 0 and end - end % size <= lo <= max(end, self.known.ends.get(MASTER, end))
+        return lo % size == 0 and end - end % size <= lo <= max(end, self.known.logs.ends.get(MASTER, end))

@@ -5,7 +5,7 @@
 - After its return a master that nothing has touched since does not refuse sends as one that is not ready
   (SERVICE_NOT_AVAILABLE).
 
-Left out: sends that overlap the master's going or coming; a master that was a slave in class rollback (see ``known``),
+Left out: sends that overlap the master's going or coming; a master that was a diverged slave (see ``logs``),
 whose log nobody can read; other refusals after its return, and how soon sends are
 answered then, see ``live-converges``. Source: the design: RocketMQ 4 promotes no slave by itself.
 """
@@ -101,7 +101,7 @@ class RoleNoTakeover(Law):
         elif event.op in self.resumed:
             self.resumed.discard(event.op)
             self.judged += 1
-            if event.status == "SERVICE_NOT_AVAILABLE" and MASTER not in self.known.rolled:
+            if event.status == "SERVICE_NOT_AVAILABLE" and MASTER not in self.known.logs.diverged:
                 self.violate(event, f"the master is back, and refused {event.message} as if it were not ready")
 
     def on_info(self, event: Info) -> None:

@@ -12,7 +12,7 @@ on a slave by when it last synced; what a broker had not saved may go with its p
 readers whose user fixed a broker, and who will not follow; whether the others follow is ``route-choice``.
 
 Left out: brokers whose memory nobody knows (``totalMemory``, ours; RocketMQ asks the machine), unless the ratio is 0;
-slaves in class rollback. On a slave that has to echo an offset beyond its queue (PULL_RETRY_IMMEDIATELY) the group's
+diverged slaves. On a slave that has to echo an offset beyond its queue (PULL_RETRY_IMMEDIATELY) the group's
 brokerId is right as well with slaveReadEnable off, as in RocketMQ; a slave of 5.x may always say 0 to who does not lag.
 Source: DefaultMessageStore.getMessage, PullMessageProcessor.
 """
@@ -254,12 +254,12 @@ class ReadSplit(Law):
 
     def _keep(self, event: Ok, slow: bool, begin: int | None) -> None:
         end, held = self._end(event.node), memory(self.known.config.get(event.node or "", DEFAULTS))
-        if begin is None or end is None or held is None or begin > end or event.node in self.known.rolled:
+        if begin is None or end is None or held is None or begin > end or event.node in self.known.logs.diverged:
             return
         self.pulls.append(Pull(event, slow, begin, end, held))
 
     def _end(self, node: str | None) -> int | None:
-        return self.known.own_end(node or "") if node in SLAVES else self.known.ends.get(node or "")
+        return self.known.logs.own_end(node or "") if node in SLAVES else self.known.logs.ends.get(node or "")
 
     # Where messages are.
 

@@ -7,7 +7,7 @@ loss (judged where the lab records flushes). This is said of bytes and of either
 ``log-flushed-survives``.
 
 Where the master lost its tail, borders of the lost records are none any more, save for a slave that still holds them
-(class rollback, see ``known``); such a slave must keep what both histories share.
+(a diverged one, see ``logs``); such a slave must keep what both histories share.
 
 A store that was replaced or wiped is a new one: nothing is asked of its start. A log's start may move on as its oldest
 files expire.
@@ -50,7 +50,7 @@ class LogGrows(Law):
         node = event.node
         if self.shorter:
             self._unexplained(node)
-        end = self.known.ends.get(node)
+        end = self.known.logs.ends.get(node)
         if node == MASTER:
             self.borders[event.hi] = event.f != "filler"
         elif not end:
@@ -62,7 +62,7 @@ class LogGrows(Law):
 
     def on_record(self, event: Record) -> None:
         lo, hi = event.lo, event.hi
-        if event.node in self.known.rolled:
+        if event.node in self.known.logs.diverged:
             self.lost.update((lo, hi))
         else:
             self.borders.setdefault(lo, False)
@@ -70,7 +70,7 @@ class LogGrows(Law):
 
     def on_start(self, event: Start) -> None:
         node, end = event.node, event.hi
-        before = None if node in self.known.stores.replaced else self.known.ends.get(node)
+        before = None if node in self.known.stores.replaced else self.known.logs.ends.get(node)
         how = self.known.nodes.fate(node)
         if end is None:
             return
@@ -88,10 +88,10 @@ class LogGrows(Law):
         if how in (None, LIED) or (how == MACHINE and not self.sees_flushes):
             return 0
         safe = min(before, self.known.logs.flushed.get(node, 0)) if how == MACHINE else before
-        return min(safe, self.known.rolled.get(node, safe))
+        return min(safe, self.known.logs.diverged.get(node, safe))
 
     def _check_kept(self, event: Start, node: str, safe: int, how: str | None) -> None:
-        end, begin = event.hi or 0, self.known.starts.get(node, 0)
+        end, begin = event.hi or 0, self.known.logs.starts.get(node, 0)
         if begin % self.known.setting(node, "mappedFileSizeCommitLog"):
             return
         whole = max((b for b, ends in self.borders.items() if ends and begin < b <= safe), default=0)
@@ -112,7 +112,7 @@ class LogGrows(Law):
 
     def _is_border(self, node: str, offset: int) -> bool:
         # A slave that recovers while its master's store is being replaced still ends at a border of the old history.
-        may_be_old = node in self.known.rolled or MASTER in self.known.stores.replaced
+        may_be_old = node in self.known.logs.diverged or MASTER in self.known.stores.replaced
         return offset in self.borders or (may_be_old and offset in self.lost)
 
     def on_wipe(self, event: Wipe) -> None:

@@ -43,7 +43,7 @@ class LogNoResurrection(Law):
 
     def on_start(self, event: Start) -> None:
         node, end = event.node, event.hi
-        before = self.known.ends.get(node, 0)
+        before = self.known.logs.ends.get(node, 0)
         if node in self.grown and end is not None:
             self.grown[node] = end
         if end is not None and end < before and node not in self.known.stores.replaced:

@@ -3,7 +3,7 @@
 Judged by what a store reader says of a node right after that node's restart, of the master at the end, and of a slave
 at the end if its log ends where the master's does (a running slave may rightly hold half a record).
 
-Left out: what a slave in class rollback holds above the point up to which the two histories are one: where they meet,
+Left out: what a diverged slave holds above the point up to which the two histories are one: where they meet,
 record borders are lost, also once such a slave has become the master; the last store of a node that is down by
 itself. Source: CommitLog's record check in recovery: magic, size, CRC; and that each record knows its own offset.
 """
@@ -27,7 +27,7 @@ class LogRecordsWhole(Law):
 
     def on_wipe(self, event: Wipe) -> None:
         if event.node == MASTER:
-            self.joint = self.known.rolled.get(event.detail or "")
+            self.joint = self.known.logs.diverged.get(event.detail or "")
 
     def on_audit(self, event: Audit) -> None:
         if event.f != "final" and self._is_fresh(event.node):
@@ -50,7 +50,7 @@ class LogRecordsWhole(Law):
 
     def _judge(self, audit: Audit, node: str) -> None:
         broken = audit.status == "broken"
-        common = self.known.rolled.get(node, self.joint)
+        common = self.known.logs.diverged.get(node, self.joint)
         if common is not None and (not broken or audit.whole_to is None or audit.whole_to >= common):
             return
         self.judged += 1

@@ -5,7 +5,7 @@ start and its end must be among them, at its own place. So a master that is lost
 a hole. The master's messages are known from its appends, from its own records, and, where no appends are seen, from the
 answers to sends.
 
-Left out: what a slave in class rollback (see ``known``) holds above the point up to which the two histories are one.
+Left out: what a diverged slave (see ``logs``) holds above the point up to which the two histories are one.
 Source: the design of asynchronous replication: one log, copied in order.
 """
 
@@ -65,7 +65,7 @@ class LossIsSuffix(Law):
             return
         found = {(each.message, each.lo) for each in self.known.audits.records(event)}
         start = event.lo
-        end = min(self.known.common(node, event.hi), self.known.rolled.get(node, event.hi))
+        end = min(self.known.logs.common(node, event.hi), self.known.logs.diverged.get(node, event.hi))
         for message, (lo, hi) in self.written.items():
             if lo < start or hi > end:
                 continue

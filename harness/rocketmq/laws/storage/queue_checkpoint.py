@@ -7,7 +7,7 @@ may have to be one more for each file, and two thorough ones; a stop notes all, 
 thorough looks only, and in no stop. The time must not be later than that of the newest record.
 
 Left out: what waited, or was noted by a stop, while a fault touched the node; nodes that a machine's crash, a cut or
-another store may have left a checkpoint of another log, and slaves in class rollback (see ``known``); half messages,
+another store may have left a checkpoint of another log, and diverged slaves (see ``logs``); half messages,
 which no queue has. Seen by audits, of nodes that tell what they have dispatched.
 Source: FlushConsumeQueueService, StoreCheckpoint; DefaultMessageStore.shutdown; ConsumeQueue of 5.5.0.
 """
@@ -87,7 +87,7 @@ class QueueCheckpoint(Law):
     def on_checkpoint(self, event: Checkpoint) -> None:
         node, known = event.node, self.known
         records = known.audits.records(event)
-        if not records or node in known.rolled or node in self.foreign:
+        if not records or node in known.logs.diverged or node in self.foreign:
             return
         if not known.stores.suffered(node).isdisjoint({MACHINE, LIED}):
             return

@@ -11,7 +11,7 @@ Three things are asked of the records that an audit lists, and of the answers th
 
 Whether a message might be lost says ``contract``. Left out: what an earlier life of the master told, or told of a send
 that carries a remark (a delayed message goes to another queue first). What a lying disk lost of the master's queues
-before a start that could not know it (``spoiled``). Slaves in class rollback (see ``known``), whose
+before a start that could not know it (``spoiled``). diverged Slaves (see ``logs``), whose
 log is no copy of any one log; and logs that begin before that of a slave which was promoted, since it gives the offsets
 before that a second time. Half messages, where they are stored with offset 0 (the rolled-back ones, and all of them
 before 4.3): a record's event does not tell them, and simulated clients send none.
@@ -55,7 +55,7 @@ class QueueDense(Law):
     def on_audit(self, event: Audit) -> None:
         node = event.node
         records = self.known.audits.records(event)
-        if not records or node in self.known.rolled or self.known.is_longer(node):
+        if not records or node in self.known.logs.diverged or self.known.logs.is_longer(node):
             return
         self.judged += 1
         following: dict[str | None, int] = {}

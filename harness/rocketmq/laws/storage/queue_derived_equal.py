@@ -8,7 +8,7 @@ The index's answers are judged only where both nodes must have dispatched all th
 :mod:`pairproof.harness.rocketmq.known.dispatched`), and only if both keep one (messageIndexEnable).
 
 Left out: nodes that a lying disk has left without a part of their queues, and that could not know it
-(:mod:`pairproof.harness.rocketmq.known.spoiled`); slaves in class rollback, and logs that begin before that of a slave
+(:mod:`pairproof.harness.rocketmq.known.spoiled`); diverged slaves, and logs that begin before that of a slave
 which was promoted (see ``known``); queues of which one node holds only what has expired on the other, which may begin
 them again at 0 if it lost them; that queues are complete, see ``queue-whole-records``; and that they are right, see
 ``queue-is-its-log``.
@@ -76,9 +76,9 @@ class QueueDerivedEqual(Law):
         if event.audit != self.audit:
             self.audit, self.seen, self.settled = event.audit, {}, {}
         other = self.seen.setdefault((event.kind, name), event)
-        known = self.known
+        known, logs = self.known, self.known.logs
         for node in (other.node, event.node):
-            if node not in known.up or node in known.rolled or node in known.spoiled or known.is_longer(node):
+            if node not in known.up or node in logs.diverged or node in known.spoiled or logs.is_longer(node):
                 return None
         return other if other.node != event.node else None
 

@@ -9,7 +9,7 @@ behind the last record that the log has of it. Judged while the node runs.
 Left out, since RocketMQ leaves that so: of a black box that crashed, what its index lacks or still has (index files
 that are newer than its checkpoint are dropped, and dispatch begins at the checkpoint's log file), and what its queues
 hold behind their ends (a cut moves a position, and erases nothing). Left out of every broker: stores that a lying disk
-has spoiled; logs that begin before that of a slave which was promoted, and slaves in class rollback (see ``known``).
+has spoiled; logs that begin before that of a slave which was promoted, and diverged slaves (see ``logs``).
 Source: ReputMessageService, ConsumeQueue, IndexService.load, CommitLog.recoverAbnormally.
 """
 
@@ -27,7 +27,9 @@ class QueueIsItsLog(Law):
 
     def on_derived(self, event: Derived) -> None:
         node, known = event.node, self.known
-        if node not in known.up or LIED in known.stores.suffered(node) or node in known.rolled or known.is_longer(node):
+        if node not in known.up or node in known.logs.diverged or known.logs.is_longer(node):
+            return
+        if LIED in known.stores.suffered(node):
             return
         if event.f == "index" and not known.keeps_index(node):
             return

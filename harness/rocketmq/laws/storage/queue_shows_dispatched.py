@@ -6,7 +6,7 @@ end, as the pull's answer tells that, where a sender was told which message has 
 
 Judged for pulls that begin and end in one life of their broker; what its log held at the start it has dispatched. A
 broker may answer a pull that waits for a message a moment before it says that it has dispatched the message. Left out:
-slaves in class rollback (see ``known``), whose log is no copy; delayed messages, whose senders are told an offset of
+diverged slaves (see ``logs``), whose log is no copy; delayed messages, whose senders are told an offset of
 another queue. How soon a message is dispatched, see ``queue-whole-records``.
 Source: DefaultMessageStore.ReputMessageService, getMessage and getMaxOffsetInQueue.
 """
@@ -92,7 +92,7 @@ class QueueShowsDispatched(Law):
 
     def _check(self, event: Deliver | Ok, hi: int, what: str) -> None:
         reached = self.known.dispatched.shown(event.node)
-        if reached is None or event.node in self.known.rolled:
+        if reached is None or event.node in self.known.logs.diverged:
             return
         self.judged += 1
         if hi > reached:

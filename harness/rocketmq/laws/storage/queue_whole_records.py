@@ -10,7 +10,7 @@ thread that dispatches may be held up), or while it is down or paused. Two secon
 have caught up, whether or not more arrives.
 
 Left out: queues of nodes that a lying disk has left without a part of them, and that could not know it
-(:mod:`pairproof.harness.rocketmq.known.spoiled`); slaves in class rollback (see ``known``); how soon a record that was
+(:mod:`pairproof.harness.rocketmq.known.spoiled`); diverged slaves (see ``logs``); how soon a record that was
 there at a start is dispatched, save by what the queues show; promptness under SYNC_FLUSH from 5.0 on, where only what
 is flushed is dispatched. Half messages, which no queue lists: simulated clients send none.
 Source: DefaultMessageStore.ReputMessageService.
@@ -78,7 +78,7 @@ class QueueWholeRecords(Law):
             if event.f != "put":
                 return
             self.ends.append(hi)
-        elif node in self.known.rolled:
+        elif node in self.known.logs.diverged:
             return
         # Nobody hears what else a node does while it is being stopped.
         if node not in self.known.up:
@@ -91,9 +91,9 @@ class QueueWholeRecords(Law):
         node, hi = event.node, event.upto
         if node not in self.known.up:
             return
-        if node in self.known.rolled:
+        if node in self.known.logs.diverged:
             return
-        end = self.known.recorded_end(node)
+        end = self.known.logs.recorded_end(node)
         if end is None:
             return
         self.judged += 1
@@ -125,7 +125,7 @@ class QueueWholeRecords(Law):
         """Whether a record that is whole since then should have been dispatched by now; if so it is told."""
         began, within = self._period(node, since)
         took = self._spent(node, began, event.t)
-        if took <= within or not self._is_free(node, began) or node in self.known.rolled:
+        if took <= within or not self._is_free(node, began) or node in self.known.logs.diverged:
             return False
         when = "" if began == since else " after the last fault there"
         what = f"{node} had the record that ends at {hi} for {took / MS:.0f} ms{when}, and it was in no queue"
@@ -193,7 +193,7 @@ class QueueWholeRecords(Law):
         if event.number != self.audit:
             self._settle_audit(event.number)
         known, node = self.known, event.node
-        if event.status != "whole" or node not in known.up or node in known.rolled or node in known.spoiled:
+        if event.status != "whole" or node not in known.up or node in known.logs.diverged or node in known.spoiled:
             return
         began, within = self._period(node, known.dispatched.grown.get(node, 0))
         rested = self._spent(node, began, event.t) > within

@@ -4,7 +4,7 @@ Judged between neighbours among the records that the master stored between two s
 where its appends are not seen, only as long as nobody has set it. A promotion counts as a setting: the new master has
 another clock's times in its log.
 
-Left out: of slaves in class rollback (see ``known``) what lies behind the point up to which they have their master's
+Left out: of diverged slaves (see ``logs``) what lies behind the point up to which they have their master's
 log, since it may be a mixture of two; whether the time is right.
 Source: the design: lookups by time and the checkpoint search a log as ordered.
 """
@@ -46,7 +46,7 @@ class StoreTimeOrdered(Law):
             self.just_set = False
 
     def on_record(self, event: Record) -> None:
-        if event.store_ms is None or event.lo >= self.known.rolled.get(event.node, event.hi):
+        if event.store_ms is None or event.lo >= self.known.logs.diverged.get(event.node, event.hi):
             return
         stored = self.stored.get((event.lo, event.message), 0)
         before = self.last.get(event.node)

@@ -59,9 +59,9 @@ class StoredAsSent(Law):
 
     def on_record(self, event: Record) -> None:
         sends = self.sent.get(event.message)
-        common = self.known.rolled.get(event.node)
+        common = self.known.logs.diverged.get(event.node)
         if not sends or (common is not None and event.hi > common):
-            # A slave that keeps what its master lost may end half a record with the rest of another: class rollback.
+            # A slave that keeps what its master lost may end half a record with the rest of another: it diverged.
             return
         self.judged += 1
         if any(event.queue == send.queue and event.detail == send.detail for send in sends):
