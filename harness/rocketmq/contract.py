@@ -140,7 +140,7 @@ def fault_class(
     """The class of what happened to the stores since: (node, how) each; around promotions in their order.
 
     ``how``: process, machine, :data:`LIED`, :data:`WIPE`, :data:`EXPIRE` (of the message itself) or :data:`PROMOTED`
-    and a name. ``misled``: a slave was in class rollback when the message was acknowledged. ``copies``: how many slaves
+    and a name. ``misled``: a slave was diverged when the message was acknowledged. ``copies``: how many slaves
     hold the message by its answer; ``everyone``: that these are all of them.
     """
     seen, owner = _by_store(happened)

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq.contract import PUT_OK, STORED
-from pairproof.harness.rocketmq.final_audits import FinalAudits
+from pairproof.harness.rocketmq.known.audits import Audits
 from pairproof.harness.rocketmq.naming import the
 from pairproof.harness.rocketmq.objectives import SEVERAL
 from pairproof.harness.rocketmq.places import MASTER, NODES, OTHER, SLAVES
@@ -118,10 +118,10 @@ class _Seen:
         """Those that say the message is stored."""
         self.reads: list[Event] = []
         """Pulls, by their invocation, and deliveries."""
-        self.final = FinalAudits()
+        self.audits = Audits()
         self.told: dict[str, Callable[[Event], None]] = {
             "config": self._configured, "fault": self._fault, "invoke": self._invoked, "ok": self._answered,
-            "deliver": self.reads.append, "record": self.final.found, "audit": self.final.audited,
+            "deliver": self.reads.append, "record": self.audits.record, "audit": self.audits.audit,
             **dict.fromkeys(DOWN, self._went),
         }  # fmt: skip
 
@@ -134,10 +134,10 @@ class _Seen:
         kept = {each.message for each in before if each.node == OTHER}
         acknowledged = {each.message for each in before}
         lost = stranded = 0
-        if self.final.has_master:
-            held = self.final.anywhere()
+        if MASTER in self.audits.final:
+            held = self.audits.held_elsewhere()
             lost = len(acknowledged - kept - held)
-            stranded = len((acknowledged - kept) & held - self.final.held[MASTER])
+            stranded = len((acknowledged - kept) & held - self.audits.held(MASTER))
         meanwhile = [each for each in self.reads if span.lo < each.seq < span.hi]
         readable = len(acknowledged & {each.message for each in meanwhile if each.kind == "deliver"})
         unavailable = len(acknowledged) - readable if meanwhile else 0
@@ -146,7 +146,7 @@ class _Seen:
         accepted = told.count(PUT_OK)
         return Cost(
             deployment(self.roles), self.flush, self._name(span), len(acknowledged),
-            lost, stranded, int(not self.final.has_master), unavailable, readable, int(not meanwhile),
+            lost, stranded, int(MASTER not in self.audits.final), unavailable, readable, int(not meanwhile),
             len(tried), accepted, len(told) - accepted,
         )  # fmt: skip
 

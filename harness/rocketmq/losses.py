@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq.contract import PUT_OK
-from pairproof.harness.rocketmq.final_audits import FinalAudits
+from pairproof.harness.rocketmq.known.audits import Audits
 from pairproof.harness.rocketmq.naming import the
 from pairproof.harness.rocketmq.places import MASTER, NAMES, OTHER
 
@@ -121,10 +121,10 @@ class _Seen:
         """Of nodes that do not trace their logs, as Java's: bytes that a crash took, until an audit says where."""
         self.lost: dict[str, set[int | None]] = {}
         self.bytes: dict[str, int] = {}
-        self.final = FinalAudits()
+        self.audits = Audits()
         self.told = {
             "ok": self._answered, "append": self._appended, "start": self._started, "crash": self._crashed,
-            "wipe": self._wiped, "record": self.final.found, "audit": self._audited,
+            "wipe": self._wiped, "record": self.audits.record, "audit": self._audited,
         }  # fmt: skip
 
     def losses(self, nowhere: int | None) -> Losses:
@@ -132,9 +132,9 @@ class _Seen:
         return Losses(len(self.acknowledged), nodes, nowhere)
 
     def missing(self) -> frozenset[int | None] | None:
-        if not self.final.has_master:
+        if MASTER not in self.audits.final:
             return None
-        held = self.final.anywhere()
+        held = self.audits.held_elsewhere()
         return frozenset(op for op, each in self.acknowledged.items() if each.message not in held)
 
     def _answered(self, event: Event) -> None:
@@ -176,7 +176,7 @@ class _Seen:
         node = event.node or ""
         if event.hi is not None and (taken := self.taken.pop(node, 0)):
             self._lose(node, event.hi, event.hi + taken)
-        self.final.audited(event)
+        self.audits.audit(event)
 
 
 def _end_of(answer: Event) -> int:

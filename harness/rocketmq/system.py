@@ -13,7 +13,6 @@ from pairproof.harness.rocketmq import (
     corpus,
     coverage,
     cuts,
-    final_audits,
     floors,
     known_bugs,
     naming,
@@ -26,6 +25,7 @@ from pairproof.harness.rocketmq import (
     whole,
     worst,
 )
+from pairproof.harness.rocketmq.known.audits import whereabouts
 from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.system import KnownBug, System
 
@@ -96,7 +96,7 @@ class RocketMQ(System):
         return [*((line.t, line.text) for line in told.lines), (events[-1].t, f"In short: {told.conclusion}")]
 
     def whereabouts(self, events: Sequence[Event]) -> Mapping[str, Mapping[str, str]]:
-        return final_audits.whereabouts(events)
+        return whereabouts(events)
 
     def replicated(self, events: Sequence[Event]) -> bool | None:
         has_slave = is_warm = False

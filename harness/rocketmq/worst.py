@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq.contract import PUT_OK
-from pairproof.harness.rocketmq.final_audits import FinalAudits
+from pairproof.harness.rocketmq.known.audits import Audits
 from pairproof.harness.rocketmq.naming import the
 from pairproof.harness.rocketmq.objectives import SEVERAL
 from pairproof.harness.rocketmq.places import MASTER, NODES, OTHER
@@ -69,15 +69,15 @@ class _Seen:
         self.away: dict[str, str] = {}
         """Brokers of the pair that do not serve, and how they went."""
         self.both: set[str] = set()
-        self.final = FinalAudits()
+        self.audits = Audits()
 
     def hear(self, event: Event) -> None:
         if event.kind == "fault":
             self._fault(event)
         elif event.kind == "record":
-            self.final.found(event)
+            self.audits.record(event)
         elif event.kind == "audit":
-            self.final.audited(event)
+            self.audits.audit(event)
         elif event.kind == "ok" and event.f == "send" and event.status == PUT_OK and event.node != OTHER:
             self.acknowledged.add(event.message)
         elif event.node in NODES:
@@ -103,11 +103,11 @@ class _Seen:
             return None
         classes = self.both or {_class(each) for each in self.faults.values()}
         fault = classes.pop() if len(classes) == 1 else SEVERAL
-        if not self.final.has_master:
+        if MASTER not in self.audits.final:
             return Loss(fault, len(self.acknowledged), None, None, None)
-        on_master = self.final.held[MASTER]
-        on_slaves = set[str | None]().union(*(held for node, held in self.final.held.items() if node != MASTER))
-        single = len((self.acknowledged & on_master) - on_slaves) if len(self.final.held) > 1 else None
+        on_master = self.audits.held(MASTER)
+        on_slaves = self.audits.held_elsewhere(MASTER)
+        single = len((self.acknowledged & on_master) - on_slaves) if len(self.audits.final) > 1 else None
         return Loss(
             fault, len(self.acknowledged), len(self.acknowledged - on_master - on_slaves),
             len((self.acknowledged & on_slaves) - on_master), single,

@@ -1,4 +1,4 @@
-"""The class rollback, where slaves are sent what is only written, and its absence, where they get flushed bytes only.
+"""Diverged slaves, where slaves are sent what is only written, and none, where they get flushed bytes only.
 
 A master that loses power keeps what was flushed. If a slave had been sent more, and the master writes past the slave's
 end before the slave is back, both have histories of their own and neither can see it.
@@ -42,7 +42,7 @@ def is_rolled(trial: Trial) -> bool:
     for event in trial.events:
         if (hear := getattr(known, f"on_{event.kind}", None)) is not None:
             hear(event)
-        if known.rolled:
+        if known.logs.diverged:
             return True
     return False
 

@@ -70,7 +70,7 @@ class Watching(Counting):
     id = "watching"
 
     def on_append(self, event: Event) -> None:
-        self.notes[str(event.hi)] = self.known.ends.get(MASTER, -1)
+        self.notes[str(event.hi)] = self.known.logs.ends.get(MASTER, -1)
 
 
 def marks(*names: str) -> H:

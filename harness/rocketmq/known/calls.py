@@ -13,15 +13,15 @@ never get there: where a machine lost power, nobody closed the connection by whi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Call, Deliver, Invoke, Try
 from pairproof.harness.rocketmq.kinds.groups import Ask, Back, Lock
 from pairproof.harness.rocketmq.kinds.transactions import Decide
-from pairproof.harness.rocketmq.known.nodes import Nodes
-from pairproof.harness.rocketmq.known.stores import Stores
-from pairproof.harness.trouble import Trouble
+
+if TYPE_CHECKING:
+    from pairproof.harness.rocketmq.known.model import Known
 
 Question = TypeVar("Question", Ask, Back, Decide, Lock)
 Asked = TypeVar("Asked", bound=Event)
@@ -43,6 +43,9 @@ class Begun(NamedTuple, Generic[Asked]):
     """Where the log of the node that was asked ended when the call began; None if that was not known."""
     dispatched: int
     """Up to where the queues of that node reached when the call began."""
+    pushed: int
+    """The highest valid report to the master when the call began, and when that had arrived, ns."""
+    pushed_at: int
     brought: list[Deliver]
     """What a pull has brought."""
     tries: list[Try]
@@ -50,8 +53,8 @@ class Begun(NamedTuple, Generic[Asked]):
 
 
 class Calls:
-    def __init__(self, nodes: Nodes, stores: Stores, trouble: Trouble) -> None:
-        self._nodes, self._stores, self._trouble = nodes, stores, trouble
+    def __init__(self, known: Known) -> None:
+        self._known = known
         self._open: dict[int, Begun[Invoke]] = {}
         self._questions: dict[tuple[str, int | None, int | None], Begun[Any]] = {}
         self._first: dict[int | None, int] = {}
@@ -69,7 +72,7 @@ class Calls:
     def is_current(self, event: Event) -> bool:
         """Whether the call began, and is answered now, in one incarnation of the node that was asked."""
         found = self._find(event)
-        return found is not None and found.incarnation == self._nodes.ended(found.call.node)
+        return found is not None and found.incarnation == self._known.nodes.ended(found.call.node)
 
     def open_at(self, node: str) -> Iterator[Begun[Invoke]]:
         """Calls to this node that are under way, the oldest first."""
@@ -82,12 +85,16 @@ class Calls:
     def end_before(self, event: Event) -> int | None:
         """Where the log of the answering incarnation ended when this event's call began; None if that is not known."""
         found = self._open.get(event.op or 0)
-        return found.log_end if found is not None and found.incarnation == self._nodes.ended(found.call.node) else None
+        return (
+            found.log_end
+            if found is not None and found.incarnation == self._known.nodes.ended(found.call.node)
+            else None
+        )
 
     def happened_before(self, event: Event) -> int:
         """How much had happened to stores when this event's call began; now, if its beginning was not recorded."""
         found = self._find(event)
-        return len(self._stores.happened) if found is None else found.happened
+        return len(self._known.stores.happened) if found is None else found.happened
 
     def first_at(self, process: int | None) -> int:
         """When a client, and with it its connection, began, ns; 0 if it has called nobody."""
@@ -100,9 +107,9 @@ class Calls:
 
     # What the judge reports.
 
-    def invoked(self, event: Invoke, log_end: int | None, dispatched: int) -> None:
+    def invoked(self, event: Invoke) -> None:
         self._first.setdefault(event.process, event.t)
-        self._open[event.op] = self._begin(event, log_end, dispatched)
+        self._open[event.op] = self._begin(event)
 
     def delivered(self, event: Deliver) -> None:
         found = self._open.get(event.op)
@@ -124,14 +131,16 @@ class Calls:
         if "asked" in (event.f, event.status):
             if event.kind == "decide":
                 self._first.setdefault(event.process, event.t)
-            self._questions[key] = self._begin(event, None, 0)
+            self._questions[key] = self._begin(event)
         elif event.status != "told":
             self._questions.pop(key, None)
 
-    def _begin(self, event: Asked, log_end: int | None, dispatched: int) -> Begun[Asked]:
-        node, nodes = event.node or "", self._nodes
-        happened, struck = len(self._stores.happened), self._trouble.struck()
-        return Begun(event, nodes.ended(node), nodes.is_up(node), happened, struck, log_end, dispatched, [], [])
+    def _begin(self, event: Asked) -> Begun[Asked]:
+        known, node = self._known, event.node or ""
+        return Begun(
+            event, known.nodes.ended(node), known.nodes.is_up(node), len(known.stores.happened), known.trouble.struck(),
+            known.logs.log_end(node), known.dispatched.shown(node) or 0, known.pushed, known.pushed_at, [], [],
+        )  # fmt: skip
 
 
 _QUESTIONS = frozenset({"ask", "back", "decide", "lock"})

@@ -312,7 +312,7 @@ class Consumption:
         self.born[node] = event.t
         self._persisted.pop(node, None)
         if node == MASTER:
-            before, end = self.known.ends.get(MASTER, 0), event.hi or 0
+            before, end = self.known.logs.ends.get(MASTER, 0), event.hi or 0
             if self._replaced:
                 end = 0
             if self._replaced or end < before:

@@ -9,7 +9,10 @@ from __future__ import annotations
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Start, Stop
 
-MACHINE = "machine"
+STOP, PROCESS, MACHINE, LIED = "stop", "process", "machine", "lied"
+FATES = (STOP, PROCESS, MACHINE, LIED)
+"""How an incarnation may end, mildest first: in an orderly way, with its process, with its machine, or so and with what
+its disk had called durable."""
 
 
 class Nodes:
@@ -22,7 +25,7 @@ class Nodes:
         """Nodes that are down, and what ended their last incarnation."""
         self._up: set[str] = set()
         self._ended: dict[str, int] = {}
-        self._lost_power: set[str] = set()
+        self._fates: dict[str, str] = {}
 
     # What laws ask.
 
@@ -41,7 +44,12 @@ class Nodes:
 
     def lost_power(self, node: str) -> bool:
         """Whether a node's machine crashed since the node was started last."""
-        return node in self._lost_power
+        return self._fates.get(node) in (MACHINE, LIED)
+
+    def fate(self, node: str) -> str | None:
+        """The worst that has befallen a node that is down, since it ran: one of :data:`FATES`. None if nobody saw it
+        end."""
+        return self._fates.get(node)
 
     def born(self, node: str) -> int:
         """When the node was started last, ns; 0 if it was not."""
@@ -56,14 +64,14 @@ class Nodes:
         self._up.add(node)
         self.down.pop(node, None)
         self.started_at[node] = event.t
-        self._lost_power.discard(node)
+        self._fates.pop(node, None)
 
     def end(self, event: Crash | Stop) -> None:
         self._end(event.node, event.t)
         self._up.discard(event.node)
         self.down.setdefault(event.node, event)
-        if event.f == MACHINE:
-            self._lost_power.add(event.node)
+        how = STOP if event.kind == "stop" else LIED if event.status == LIED else event.f or MACHINE
+        self._fates[event.node] = max(how, self._fates.get(event.node, how), key=FATES.index)
 
     def _end(self, node: str, t: int) -> None:
         self.ended_at[node] = t

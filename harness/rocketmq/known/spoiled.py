@@ -6,12 +6,11 @@ derives nothing again: what queues and index lack, they go on lacking. A start a
 
 from __future__ import annotations
 
-from pairproof.harness.kinds.base import OfNode
-from pairproof.harness.kinds.node import Wipe
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 
 
 class Spoiled:
-    """Told of every crash (or stop), start and wipe; bounded by the number of nodes."""
+    """Bounded by the number of nodes."""
 
     def __init__(self) -> None:
         self._lied: set[str] = set()
@@ -21,17 +20,17 @@ class Spoiled:
     def __contains__(self, node: object) -> bool:
         return node in self.nodes
 
-    def crashed(self, event: OfNode) -> None:
+    def crashed(self, event: Crash | Stop) -> None:
         if event.status == "lied":
             self._lied.add(event.node)
 
-    def started(self, event: OfNode) -> None:
-        node = event.node
-        if event.f == "abnormal":
-            self.nodes.discard(node)
-        elif node in self._lied:
-            self.nodes.add(node)
-        self._lied.discard(node)
+    def spoils(self, event: Start) -> bool:
+        """Whether a node runs on such queues from this start on."""
+        return event.f != "abnormal" and (event.node in self._lied or event.node in self.nodes)
+
+    def started(self, event: Start) -> None:
+        (self.nodes.add if self.spoils(event) else self.nodes.discard)(event.node)
+        self._lied.discard(event.node)
 
     def wiped(self, event: Wipe) -> None:
         self._lied.discard(event.node)

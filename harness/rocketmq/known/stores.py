@@ -3,17 +3,22 @@
 A message is *at risk* from what happened to a store after its append. :meth:`Stores.since` lists that as the durability
 contract wants it (:func:`pairproof.harness.rocketmq.contract.fault_class`). An orderly stop takes nothing.
 
-Bounded by the crashes, replacements and expiries of one trial.
+Bounded by the nodes, crashes, replacements and expiries of one trial.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import NamedTuple
 
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.contract import EXPIRE, LIED, PROMOTED, WIPE
 from pairproof.harness.rocketmq.kinds.log import Cut, Expire
 from pairproof.harness.rocketmq.places import MASTER, NAMES, NODES
+
+SURVIVED = {"process"}
+"""What takes nothing of a log."""
+NOTHING: Set[str] = frozenset()
 
 
 class Happening(NamedTuple):
@@ -33,6 +38,11 @@ class Stores:
         """Brokers whose log ever lost something, or may have: another message may lie where one was, or none."""
         self.promoted_at = -1
         """When a slave's store last became the master's, ns."""
+        self.replaced: dict[str, str] = {}
+        """Nodes that have another store than before and have not started on it; empty or image."""
+        self.promotions = 0
+        """How often a slave's store became the master's."""
+        self._suffered: dict[str, set[str]] = {}
 
     # What laws ask.
 
@@ -51,25 +61,36 @@ class Stores:
         """Whether a node's machine ever crashed, or its store was ever replaced: its tables may be older ones."""
         return any(each.node == node and each.how not in ("process", EXPIRE) for each in self.happened)
 
+    def suffered(self, node: str) -> Set[str]:
+        """What has happened to the store that a node has, wherever that was, since it was empty."""
+        return self._suffered.get(node, NOTHING)
+
     # What the judge reports.
 
     def started(self, event: Start, end: int) -> None:
         """``end``: where its log ended before."""
         if event.hi is None or event.hi < end:
             self._loses(event.node)
+        self.replaced.pop(event.node, None)
 
     def ended(self, event: Crash | Stop) -> None:
         """An orderly stop takes nothing."""
         if event.f == "machine":
             self._loses(event.node)
         if event.kind == "crash":
-            self._add(event.node, LIED if event.status == LIED else event.f or "machine")
+            how = LIED if event.status == LIED else event.f or "machine"
+            self._suffered.setdefault(event.node, set()).add(how)
+            self._add(event.node, how)
 
-    def replaced(self, event: Wipe) -> None:
-        self._loses(event.node)
+    def wiped(self, event: Wipe) -> None:
+        node = event.node
+        self._loses(node)
         if promotes(event):
             self.promoted_at = event.t
-        self._add(event.node, f"{PROMOTED}{event.detail}" if promotes(event) else WIPE)
+            self.promotions += 1
+        self._suffered[node] = set() if event.f == "empty" else {*self.suffered(event.detail or node), WIPE}
+        self.replaced[node] = event.f
+        self._add(node, f"{PROMOTED}{event.detail}" if promotes(event) else WIPE)
 
     def expired(self, event: Expire) -> None:
         self._loses(event.node)

@@ -33,7 +33,7 @@ class AckFlushTimeout(AnswerTimes):
     needs = frozenset({"config", "append", "flush", "invoke", "ok"})
 
     def on_ok(self, event: Ok | Fail) -> None:
-        call = self.calls.get(event.op)
+        call = self._call(event)
         if call is not None:
             if call.hi is None:
                 call.lo, call.hi = event.lo, event.hi

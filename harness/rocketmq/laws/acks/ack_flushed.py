@@ -1,6 +1,6 @@
 """``ack-flushed``: PUT_OK to a waiting send under SYNC_FLUSH comes only when the master's disk has the message.
 
-By the master's own trace: a flush that reached the message's end, in the life in which it was appended, ended before
+By the master's own trace: a flush that reached the message's end, in the incarnation that appended it, ended before
 the answer reached the client.
 
 Left out: disks that lie about flushes, see ``contract``; whether a power loss takes it all the same, see
@@ -8,7 +8,7 @@ Left out: disks that lie about flushes, see ``contract``; whether a power loss t
 """
 
 from pairproof.harness.kinds.client import Ok
-from pairproof.harness.kinds.node import Config, Crash, Start
+from pairproof.harness.kinds.node import Config
 from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
 from pairproof.harness.rocketmq.law import Law
@@ -25,12 +25,10 @@ class AckFlushed(Law):
     needs = frozenset({"config", "append", "flush", "ok"})
 
     def begin(self) -> None:
-        self.dirty: dict[str | None, int] = {}
-        """Messages that no flush has reached yet, and where they end."""
+        self.dirty: dict[str | None, tuple[int, int]] = {}
+        """Messages that no flush has reached: where they end, and by which incarnation of the master they were put."""
         self.seen: set[str | None] = set()
         """Those that were put: a delayed message is put once more when its time has come."""
-        self.lost: set[str | None] = set()
-        """Those that none can reach any more: the life in which they were appended is over."""
 
     def on_config(self, event: Config) -> None:
         if event.node == MASTER:
@@ -39,24 +37,16 @@ class AckFlushed(Law):
     def on_append(self, event: Append) -> None:
         if event.node == MASTER and event.f == "put" and self.known.sync_flush and event.message not in self.seen:
             self.seen.add(event.message)
-            self.dirty[event.message] = event.hi
+            self.dirty[event.message] = event.hi, self.known.logs.incarnation
 
     def on_flush(self, event: Flush) -> None:
         if event.node == MASTER and self.dirty:
-            upto = event.upto
-            self.dirty = {message: hi for message, hi in self.dirty.items() if hi > upto}
-
-    def on_crash(self, event: Crash | Start) -> None:
-        """Its life is over; one that is stopped in an orderly way flushes and answers before it ends."""
-        if event.node == MASTER:
-            self.lost.update(self.dirty)
-            self.dirty = {}
-
-    on_start = on_crash
+            upto, incarnation = event.upto, self.known.logs.incarnation
+            self.dirty = {which: each for which, each in self.dirty.items() if each[0] > upto or each[1] != incarnation}
 
     def on_ok(self, event: Ok) -> None:
         if event.status != "PUT_OK" or event.f != "send" or not event.waits or not self.known.sync_flush:
             return
         self.judged += 1
-        if event.message in self.dirty or event.message in self.lost:
+        if event.message in self.dirty:
             self.violate(event, f"{event.message} was acknowledged; no flush had reached its end, {event.hi}")

@@ -12,8 +12,9 @@ Source: HAService.GroupTransferService, notifyTransferSome.
 from pairproof.harness.kinds.node import Config, Start
 from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
+from pairproof.harness.rocketmq.known.logs import first_at
 from pairproof.harness.rocketmq.known.model import HOSTILE, VALID
-from pairproof.harness.rocketmq.laws.acks.answering import AnswerTimes, Call, Owed, first_at
+from pairproof.harness.rocketmq.laws.acks.answering import AnswerTimes, Call, Owed
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import line, parse, promised_slaves
 
@@ -45,7 +46,6 @@ class AckPrompt(AnswerTimes):
             self.applicable, self.in_turn = promised_slaves(settings) > 0, line(settings).in_turn
 
     def on_start(self, event: Start) -> None:
-        super().on_start(event)
         if event.node == MASTER:
             self.acked.clear()
             self.reached.clear()
@@ -74,7 +74,7 @@ class AckPrompt(AnswerTimes):
         label, offset = event.link, event.offset
         link = self.known.links.get(label)
         # What was reported while nobody waited covers nobody.
-        if link is None or (link.first is not None and not self.stored):
+        if link is None or (link.first is not None and not self.sends):
             return
         slave = link.peer
         if self.newest_link.get(slave) != label or self.known.hears(event) is not VALID:

@@ -4,7 +4,7 @@ Enough: inSyncReplicas - 1 different ones, since the master counts itself; in 4.
 none (an ASYNC_MASTER, or 5.x's default) makes no promise, and the law does not apply. Has: a valid report at or above
 the message's end reached the master before the answer reached the client, and the slave had appended that far (where
 its appends are traced). The slave's log began at or below the message: one that joined without a log starts at its
-master's last file, and its reports prove nothing of what lies before. A report of a slave in class rollback is taken at
+master's last file, and its reports prove nothing of what lies before. A report of a diverged slave is taken at
 its word, since the master cannot know better.
 
 Enough may also be peers of which the lab knows that they are no slaves: they reported what they never stored. The 4.9
@@ -65,5 +65,5 @@ class AckReplicated(Law):
         return f"{ok.message} was acknowledged; no slave had reported its end, {ok.hi}"
 
     def _begin_behind(self, ok: Ok) -> bool:
-        begins = [lo for node, lo in self.known.starts.items() if node not in (MASTER, HOSTILE)]
+        begins = [lo for node, lo in self.known.logs.starts.items() if node not in (MASTER, HOSTILE)]
         return ok.lo is not None and bool(begins) and min(begins) > ok.lo

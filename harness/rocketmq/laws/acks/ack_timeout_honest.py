@@ -5,7 +5,7 @@ append (from the send where no append was seen); reports that do not reach the m
 4.5.2, where each that says more than all before may use up one of five wake-ups, as may one that came just before. From
 4.7.1 to 4.9.2 it is counted from the send's turn: each send stored before it that was told FLUSH_SLAVE_TIMEOUT had a
 whole wait of its own (``turns``). Stored: its append was seen, or a store reader
-finds its record, unless the master's machine crashed since.
+finds its record, unless something has happened since that may take it.
 
 Left out: answers that come too late, see ``ack-bounded``; turns of sends whose answer nobody has heard.
 Source: HAService.GroupTransferService.
@@ -18,7 +18,8 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq.kinds.ha import Report
-from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
+from pairproof.harness.rocketmq.kinds.log import Append, Record
+from pairproof.harness.rocketmq.known.stores import SURVIVED
 from pairproof.harness.rocketmq.known.waits import is_instant
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.acks.turns import Turns
@@ -49,9 +50,8 @@ class AckTimeoutHonest(Law):
         self.followed: set[str | None] = set()
         """Messages of batches, but for the last of each, for which the batch waits."""
         self.turns = Turns()
-        self.unproven: dict[str | None, Event] = {}
-        self.audited = False
-        self.power_lost_ns = -1
+        self.unproven: dict[str | None, tuple[Ok, int]] = {}
+        """Answers to sends whose append was not seen, and how much had happened to stores before."""
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f == "send" and is_followed(event):
@@ -92,9 +92,8 @@ class AckTimeoutHonest(Law):
     def _timed_out(self, event: Ok) -> None:
         self.judged += 1
         began_ns, reports = self.began.get(event.message, (0, 0))
-        # An answer may have been under way while a power loss took the message.
-        if event.message not in self.appended and began_ns > self.power_lost_ns:
-            self.unproven[event.message] = event
+        if event.message not in self.appended:
+            self.unproven[event.message] = event, self.known.calls.happened_before(event)
         least_ms, why = self._least_ms(self.reports - reports)
         known = line(self.known.config.get(MASTER, {}))
         if known.least_from_turn:
@@ -116,27 +115,21 @@ class AckTimeoutHonest(Law):
             return asleep_ms, f"{version} wakes {known.wake_ups} times, {reports} reports came"
         return whole_ms, f"{known.wait} is {whole_ms} ms"
 
-    def on_crash(self, event: Crash) -> None:
-        """A power loss may take what was stored."""
+    def on_crash(self, event: Crash | Stop) -> None:
         if event.node == MASTER:
             self.turns.clear()
-            if event.f == "machine":
-                self.unproven.clear()
-                self.power_lost_ns = event.t
 
-    def on_stop(self, event: Stop) -> None:
-        if event.node == MASTER:
-            self.turns.clear()
+    on_stop = on_crash
 
     def on_record(self, event: Record) -> None:
         if self.unproven and event.node == MASTER:
             self.unproven.pop(event.message, None)
 
-    def on_audit(self, event: Audit) -> None:
-        """Whoever reads the whole log at the end sees every message; of a broken one the rest cannot be read."""
-        self.audited = self.audited or (event.node == MASTER and event.f == "final" and event.status == "whole")
-
     def end(self, last: Event) -> None:
-        if self.audited:
-            for message, answer in self.unproven.items():
+        """The final audit has seen every message of a whole log; of a broken one the rest cannot be read."""
+        final = self.known.audits.final.get(MASTER)
+        if final is None or final.read is None or final.read.status != "whole":
+            return
+        for message, (answer, before) in self.unproven.items():
+            if self.known.stores.of_master(before, answer.lo) <= SURVIVED:
                 self.violate(answer, f"{message} was answered as stored, the master's log does not hold it", since=None)

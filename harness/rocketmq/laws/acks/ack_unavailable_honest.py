@@ -11,29 +11,16 @@ Of a batch the last message is judged. Left out: half-open connections, which co
 know. Source: HAService.isSlaveOK; a bare connection counts as a slave there, here it does not.
 """
 
-from dataclasses import dataclass
-
 from pairproof.harness.content import is_followed
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.kinds.node import Config
+from pairproof.harness.rocketmq.known.calls import Begun
 from pairproof.harness.rocketmq.known.waits import is_instant
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import line, parse
 
 WAITED = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """A send in flight, at its invocation."""
-
-    seq: int
-    t: int
-    near: int
-    """The most advanced report that the master had read for certain."""
-    knew: bool
-    """Whether it had read of the last change of whether there is a slave."""
 
 
 class AckUnavailableHonest(Law):
@@ -47,41 +34,26 @@ class AckUnavailableHonest(Law):
     timed = True
 
     def begin(self) -> None:
-        self.begun: dict[int | None, Begun] = {}
-        """Sends in flight."""
         self.never_said = False
 
     def on_config(self, event: Config) -> None:
         if event.node == MASTER:
             self.never_said = line(parse(event.detail or "{}")).counts_replicas
 
-    def on_invoke(self, event: Invoke) -> None:
-        if event.waits and event.f == "send" and self.known.sync_master and not is_followed(event):
-            known = self.known
-            near = known.pushed if self._has_read(known.pushed_at, event.t) else 0
-            self.begun[event.op] = Begun(event.seq, event.t, near, self._has_read(known.available_changed[1], event.t))
-
     def _has_read(self, since: int, now: int) -> bool:
         """Whether the master has read what arrived at ``since``; in a simulation it reads at once."""
         return not self.known.instant_ns or not is_instant(self.known, MASTER, since, now)
 
-    def on_fail(self, event: Fail | Info) -> None:
-        self.begun.pop(event.op, None)
-
-    on_info = on_fail
-
     def on_ok(self, event: Ok) -> None:
-        if event.f != "send":
-            return
-        began = self.begun.pop(event.op, None)
-        if began is None:
+        call = self.known.calls.begun(event)
+        if event.f != "send" or not event.waits or call is None or not self.known.sync_master or is_followed(call.call):
             return
         if self.never_said:
             self.judged += 1
             if event.status == "SLAVE_NOT_AVAILABLE":
                 self.violate(event, f"{event.message}: no slave, says the master; 5.x lets it wait instead", since=None)
             return
-        expected = self._available(event, began)
+        expected = self._available(event, call)
         if expected is None:
             return
         self.judged += 1
@@ -89,24 +61,25 @@ class AckUnavailableHonest(Law):
             self.violate(
                 event,
                 f"{event.message}: no slave, says the master, while one was connected and near enough",
-                since=began.t,
+                since=call.call.t,
             )
         elif not expected and event.status in WAITED:
             self.violate(
                 event,
                 f"{event.message}: {event.status}, although there was no slave during the whole call",
-                since=began.t,
+                since=call.call.t,
             )
 
-    def _available(self, ok: Ok, began: Begun) -> bool | None:
+    def _available(self, ok: Ok, call: Begun[Invoke]) -> bool | None:
         """Whether there was a slave during the whole call; None if that changed."""
-        known = self.known
-        if known.available_changed[0] > began.seq or not began.knew:
+        known, began = self.known, call.call
+        seq, since = known.available_changed
+        if seq > began.seq or not self._has_read(since, began.t):
             return None
         if not known.available:
             return False
         most = known.setting(MASTER, "haSlaveFallbehindMax")
-        end = ok.hi or 0
-        if end - began.near < most:
+        end, near = ok.hi or 0, call.pushed if self._has_read(call.pushed_at, began.t) else 0
+        if end - near < most:
             return True
         return False if end - known.pushed >= most else None

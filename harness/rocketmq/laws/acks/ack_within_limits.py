@@ -8,7 +8,7 @@ are small; what else a record consists of, which some versions count, too. Sourc
 """
 
 from pairproof.harness.content import is_followed, told
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.client import Fail, Invoke, Ok
 from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.law import Law
@@ -22,18 +22,16 @@ class AckWithinLimits(Law):
     needs = frozenset({"config", "invoke", "ok"})
 
     def begin(self) -> None:
-        self.beyond: dict[int, str] = {}
-        """Sends under way that must be refused, and why."""
-        self.in_batch = False
-        """Whether the next send belongs to the batch of the one before."""
+        self.batch: Invoke | None = None
+        """The last send, if more messages of its batch follow."""
+        self.last: set[str | None] = set()
+        """Messages that are the last of a batch."""
 
     def on_invoke(self, event: Invoke) -> None:
-        if event.f != "send":
-            return
-        belongs, self.in_batch = self.in_batch, is_followed(event)
-        why = None if belongs or self.in_batch else self._why_not(event)
-        if why is not None:
-            self.beyond[event.op] = why
+        if event.f == "send":
+            if self.batch is not None:
+                self.last.add(event.message)
+            self.batch = event if is_followed(event) else None
 
     def _why_not(self, event: Invoke) -> str | None:
         said, most = told(event.detail), self.known.setting(event.node, "maxMessageSize")
@@ -43,16 +41,15 @@ class AckWithinLimits(Law):
         size = said.get("size", 0)
         return f"a body of {size} bytes, where maxMessageSize is {most}" if size > most else None
 
-    def on_ok(self, event: Ok) -> None:
-        why = self.beyond.pop(event.op, None)
+    def on_ok(self, event: Ok | Fail) -> None:
+        call = self.known.calls.begun(event)
+        if call is None or event.f != "send" or call.call.message in self.last or is_followed(call.call):
+            return
+        why = self._why_not(call.call)
         if why is None:
             return
         self.judged += 1
         if event.status in STORED:
             self.violate(event, f"{event.node} answers {event.status} to {event.message}, which has {why}")
 
-    def on_fail(self, event: Fail | Info) -> None:
-        if self.beyond.pop(event.op, None) is not None and event.kind == "fail":
-            self.judged += 1
-
-    on_info = on_fail
+    on_fail = on_ok

@@ -2,7 +2,7 @@
 
 A law says from when on a send's answer was owed, and for how long the master may take; here is what else may excuse a
 delay. Judged only for clients whose link to the master has been quiet since their connection was last known to be good,
-and only while the master lives: a crash or a stop takes every answer that is still owed. A pause of the master extends
+and only in one incarnation of the master: its end takes every answer that is still owed. A pause of the master extends
 the time. Calls of one client share a connection, so an answer may queue behind as many as were under way with it.
 
 Left out: sends to slaves, and clients of which nobody knows whether their connection outlived the master's.
@@ -10,14 +10,13 @@ Left out: sends to slaves, and clients of which nobody knows whether their conne
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import NamedTuple
 
 from pairproof.harness.content import is_followed, told
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.rocketmq.kinds.log import Append, Flush
+from pairproof.harness.kinds.node import Crash
+from pairproof.harness.rocketmq.kinds.log import Append
 from pairproof.harness.rocketmq.known.registers import NO_ANSWER
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -49,10 +48,15 @@ class Owed(NamedTuple):
 class Call:
     """A send in flight."""
 
-    __slots__ = ("answered_ns", "appended_ns", "before", "client", "hi", "invoked_ns", "lo", "passed_by", "waits")
+    __slots__ = (
+        "answered_ns", "appended_ns", "before", "client", "hi", "incarnation", "invoked_ns", "lo", "op", "passed_by",
+        "waits",
+    )  # fmt: skip
 
-    def __init__(self, invoked_ns: int, waits: bool, client: Client) -> None:
-        self.client = client
+    def __init__(self, op: int, invoked_ns: int, waits: bool, client: Client, incarnation: int) -> None:
+        self.op, self.client = op, client
+        self.incarnation = incarnation
+        """The master's: how many had ended when the call began."""
         self.waits = waits
         self.invoked_ns = invoked_ns
         self.appended_ns: int | None = None
@@ -79,7 +83,7 @@ class Client:
         """When its last answer before this burst came, or its connection was begun."""
 
 
-NOBODYS = Call(0, True, Client())
+NOBODYS = Call(0, 0, True, Client(), 0)
 """A message that the master stored for somebody who is not seen."""
 
 
@@ -90,14 +94,10 @@ class AnswerTimes(Law):
 
     def begin(self) -> None:
         self.clients: dict[int | None, Client] = {}
-        self.calls: dict[int | None, Call] = {}
-        self.stored: dict[str | None, Call] = {}
-        self.newest: Call | None = None
-        """The waiting send that the master stored last in its present life."""
-        self.born_ns = 0
-        """When the master was last started."""
-        self.flushes: list[tuple[int, int]] = []
-        """In its present life: (log end, ns) of each flush that ended."""
+        self.sends: dict[str | None, Call] = {}
+        """Sends in flight to the master, by message."""
+        self.newest: tuple[int, Call | None] = 0, None
+        """The waiting send that the master stored last, and in which incarnation."""
 
     def owed(self, call: Call) -> Owed | None:
         """What the master owes this send, by what is known when its call ends; None if nothing."""
@@ -108,9 +108,7 @@ class AnswerTimes(Law):
 
     def flushed_ns(self, call: Call) -> int | None:
         """When the master's log was first durable up to this send's end; None if it is not, or nobody says."""
-        if call.hi is None:
-            return None
-        return first_at(self.flushes, call.hi)
+        return None if call.hi is None else self.known.logs.flushed_ns(call.hi)
 
     @staticmethod
     def turn_ns(call: Call) -> int | None:
@@ -136,44 +134,32 @@ class AnswerTimes(Law):
         client.in_flight += 1
         client.burst += requests(event)
         if event.f == "send" and MASTER in self.known.up and not is_followed(event):
-            self.calls[event.op] = self.stored[event.message] = Call(event.t, bool(event.waits), client)
+            ended = self.known.nodes.ended(MASTER)
+            self.sends[event.message] = Call(event.op, event.t, bool(event.waits), client, ended)
 
     def on_append(self, event: Append) -> None:
         if event.node != MASTER:
             return
-        call = self.stored.get(event.message) if event.message is not None else None
-        if call is None:
+        call = self.sends.get(event.message) if event.message is not None else None
+        incarnation, newest = self.newest
+        ended = self.known.nodes.ended(MASTER)
+        if incarnation != ended:
+            newest = None
+        if call is None or call.incarnation != ended:
             # Of what others had it store nobody knows whether it waits.
-            self.newest = NOBODYS if event.f == "put" else self.newest
+            newest = NOBODYS if event.f == "put" else newest
         elif call.appended_ns is None:
             # A delayed message is put once more when its time has come.
             call.appended_ns, call.lo, call.hi = event.t, event.lo, event.hi
             if call.waits:
-                before, self.newest = self.newest, call
-                call.before = before.before if before is not None and before.passed_by else before
+                call.before = newest.before if newest is not None and newest.passed_by else newest
+                newest = call
+        self.newest = ended, newest
 
     def on_crash(self, event: Crash) -> None:
         """A dead master owes nothing, but what it owed for too long before it died."""
         if event.node == MASTER:
             self._unanswered(event)
-        self.on_stop(event)
-
-    def on_stop(self, event: Crash | Stop) -> None:
-        """A master that is being stopped answers nobody, and may wait for its disk meanwhile."""
-        if event.node == MASTER:
-            self.calls.clear()
-            self.stored.clear()
-            self.newest = None
-
-    def on_start(self, event: Start) -> None:
-        """Connections of its earlier life may be dead without their clients' knowing."""
-        if event.node == MASTER:
-            self.born_ns = event.t
-            self.flushes.clear()
-
-    def on_flush(self, event: Flush) -> None:
-        if event.node == MASTER:
-            self.flushes.append((event.upto, event.t))
 
     def on_ok(self, event: Ok | Fail) -> None:
         self._ended(event, event.status not in NO_ANSWER)
@@ -187,15 +173,22 @@ class AnswerTimes(Law):
         self._unanswered(last)
 
     def _unanswered(self, event: Event) -> None:
-        for message, call in self.stored.items():
-            self._judge(call, event._replace(message=message), False)
+        ended = self.known.nodes.ended(MASTER)
+        for message, call in self.sends.items():
+            if call.incarnation == ended:
+                self._judge(call, event._replace(message=message), False)
+
+    def _call(self, event: Fail | Info | Ok) -> Call | None:
+        """The send that this event ends; None if the incarnation that was asked has ended, or is being stopped."""
+        call = self.sends.get(event.message)
+        is_sent = call is not None and call.op == event.op and self.known.calls.is_current(event)
+        return call if is_sent else None
 
     def _ended(self, event: Fail | Info | Ok, answered: bool) -> None:
         if event.node != MASTER:
             return
-        call = self.calls.pop(event.op, None)
+        call = self._call(event)
         if call is not None:
-            self.stored.pop(event.message, None)
             if call.appended_ns is None and event.hi is not None:
                 call.lo, call.hi = event.lo, event.hi
             call.passed_by = event.status == NO_TURN
@@ -205,6 +198,8 @@ class AnswerTimes(Law):
             if not call.passed_by:
                 # Or each would keep all before it.
                 call.before = None
+        if event.f == "send":
+            self.sends.pop(event.message, None)
         client = self.clients.get(event.process)
         if client is not None:
             client.in_flight -= 1
@@ -232,10 +227,4 @@ class AnswerTimes(Law):
         since = call.client.known_good_ns
         if since is None or not self.known.trouble.is_quiet(CLIENT_LINK, since):
             return False
-        return call.appended_ns is not None or since >= self.born_ns
-
-
-def first_at(steps: list[tuple[int, int]], offset: int) -> int | None:
-    """When the first of ``steps``, (offset, ns) in ascending order, reached ``offset``."""
-    at = bisect_left(steps, (offset,))
-    return steps[at][1] if at < len(steps) else None
+        return call.appended_ns is not None or since >= self.known.nodes.born(MASTER)

@@ -85,7 +85,7 @@ class DeliverByTag(Law):
             self.listed, self.listing = self.listing, []
 
     def end(self, last: Event) -> None:
-        if not self.known.stores.lost.isdisjoint(PAIR) or self.known.rollbacks:
+        if not self.known.stores.lost.isdisjoint(PAIR) or self.known.logs.divergences:
             return
         for ok, wanted, asked_from, brought in self.done:
             reach = range(asked_from, ok.queue_offset or 0)

@@ -10,7 +10,7 @@ learning of the master and its taking the queue, and the last refusal of its gro
 groups.
 
 Left out: queues that a group never took; messages before an offset that a consumer itself chose, since no broker knew
-its group; messages stored while a slave was in class rollback, whose queues are of two histories; offsets that came a
+its group; messages stored while a slave was diverged, whose queues are of two histories; offsets that came a
 second time after the master lost a part of its log, where the group had gone on behind them or had received another
 message there; groups that go on asking a slave that lacks the log's beginning, as RocketMQ's do, or, since their user
 wants it so, a slave of 5.x that serves nobody; messages with a delay, which lie in another queue by the master's final
@@ -109,7 +109,7 @@ class DeliverNoLoss(Law):
         known, given = self.known.consumption, {}
         if known.lost_from is not None:
             given = {each.reader: each.given for each in known.consumed.values() if each.queue == event.queue}
-        return Stored(event, happened, bool(self.known.rolled), delayed, tag, given)
+        return Stored(event, happened, bool(self.known.logs.diverged), delayed, tag, given)
 
     def on_fail(self, event: Fail) -> None:
         """A group may be refused for good, as its operator wants it."""
@@ -201,12 +201,12 @@ class DeliverNoLoss(Law):
     def _is_excused(self, ok: Event, consumed: Consumed, held: list[Assignment], end: Event) -> bool:
         """Whether something may still keep a group from what comes next."""
         known, trouble = self.known.consumption, self.known.trouble
-        if self.unsettled or self.known.rolled or trouble.active or MASTER not in self.known.up:
+        if self.unsettled or self.known.logs.diverged or trouble.active or MASTER not in self.known.up:
             return True
         if any(trouble.is_still(node) for node in self.known.config):
             return True
         slaves = {each.served_by for each in held} - {MASTER, None}
-        if any(self.known.starts.get(slave or "") != 0 for slave in slaves):
+        if any(self.known.logs.starts.get(slave or "") != 0 for slave in slaves):
             return True
         since = [ok.t, known.born.get(MASTER, 0), *(each.since for each in held)]
         since += [self.refused.get(each.group, 0) for each in held]

@@ -13,7 +13,7 @@ A black box may also answer what RocketMQ does while it deletes files: that it f
 (OFFSET_FOUND_NULL, MESSAGE_WAS_REMOVING), or something from a later offset on. And a slave of 5.x says that nothing
 matches where it moves a reader.
 
-Left out: which messages are brought by slaves in class rollback (see ``known``), or after a promotion by brokers with
+Left out: which messages are brought by diverged slaves (see ``logs``), or after a promotion by brokers with
 longer queues, since the records of both carry other offsets than their queues; the rest of an answer whose queue the
 consumer no longer holds.
 Source: DefaultMessageStore.getMessage, nextOffsetCorrection; PullMessageProcessor.

@@ -8,7 +8,7 @@ A broker that was started since may have another log: the smaller limits are tho
 
 What was left is judged of plain readers that take all tags, and where somebody said how large the message is that was
 left. A black box may also end an answer with a file of the queue. Left out: consumers; pulls by tags, whose brokers
-look at a limited number of entries; slaves in class rollback, and brokers with longer queues than a promoted slave,
+look at a limited number of entries; diverged slaves, and brokers with longer queues than a promoted slave,
 since the records of both carry other offsets than their queues.
 Source: DefaultMessageStore.getMessage, isTheBatchFull, checkInDiskByCommitOffset.
 """
@@ -67,7 +67,7 @@ class PullIsFilled(Pulled):
         known = self.known
         settings = known.config.get(ok.node, DEFAULTS)
         if not (known.is_a_black_box(ok.node) and answer.following % _entries(settings) == 0):
-            end = known.log_end(ok.node) if known.calls.is_current(ok) else None
+            end = known.logs.log_end(ok.node) if known.calls.is_current(ok) else None
             self.short.append(Short(answer, end, settings))
 
     def _judge_brought(self, answer: Answer) -> None:

@@ -49,7 +49,7 @@ class Pulled(Law):
 
     def is_a_copy(self, node: str) -> bool:
         """Whether the offsets that a node's records carry are those of its queues."""
-        return node not in self.known.rolled and not self.known.is_longer(node)
+        return node not in self.known.logs.diverged and not self.known.logs.is_longer(node)
 
     def on_ok(self, event: Ok) -> None:
         begun = self.known.calls.begun(event) if event.f in READS else None

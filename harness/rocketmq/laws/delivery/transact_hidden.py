@@ -3,7 +3,7 @@
 Nobody receives it from there, consumer or plain reader, and no broker's log holds it there, before its producer has
 asked to commit it: not while it waits, and not after it was rolled back alone. Where it waits, see ``stored-as-sent``.
 
-Left out: what brokers do of themselves with half messages that nobody ends; a slave's log in class rollback, which may
+Left out: what brokers do of themselves with half messages that nobody ends; a diverged slave's log, which may
 end half a record with the rest of another; everything after the master lost a part of its log: a commit may then have
 meant another half message at the same place. Source: SendMessageProcessor, TransactionalMessageBridge.putHalfMessage.
 """
@@ -25,7 +25,7 @@ class TransactHidden(Transacted):
         self._judge(event, f"{event.node} delivered {event.message} from {event.queue}")
 
     def on_record(self, event: Record) -> None:
-        common = self.known.rolled.get(event.node)
+        common = self.known.logs.diverged.get(event.node)
         if event.message in self.halves and (common is None or event.hi <= common):
             self._judge(event, f"{event.node} holds {event.message} in {event.queue}")
 

@@ -3,7 +3,7 @@
 At the final audits every send is looked up in the records of all stores and judged by
 :mod:`pairproof.harness.rocketmq.contract` for its role, in-sync replicas, flush type, answer and what happened to the
 stores since. A record of a message that nobody sent is a violation too, save what RocketMQ stores for itself when an
-offset moves, and on slaves in class rollback (see ``known``), where a record may begin in one log and end in another.
+offset moves, and on diverged slaves (see ``logs``), where a record may begin in one log and end in another.
 ``notes`` count what was ``required`` (to survive, or not to exist), the ``permitted_losses``, and what
 was ``stronger`` than promised: it might have vanished and did not.
 
@@ -13,12 +13,14 @@ Left out: how often a message is stored, and losses on the slave alone. Source: 
 as RocketMQ's users rely on it.
 """
 
+from collections.abc import Mapping
+
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok, Try
 from pairproof.harness.kinds.node import Config
 from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq import contract
-from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
+from pairproof.harness.rocketmq.kinds.log import Append
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.acks.ack_refused_is_absent import leaves_open
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
@@ -58,9 +60,6 @@ class Contract(Law):
 
     def begin(self) -> None:
         self.sent: dict[str | None, Sent] = {}
-        self.records: dict[str | None, dict[str | None, Event]] = {}
-        """Per node: the records of its last audit that listed any."""
-        self.final: dict[str | None, Event] = {}
         self.slaves = 0
         """How many there are."""
 
@@ -91,7 +90,7 @@ class Contract(Law):
         sent = self.sent.get(event.message)
         if sent is not None and event.f in SENDS and sent.tries <= 1 and event.status in contract.STORED:
             sent.status = event.status or contract.UNKNOWN
-            sent.misled = bool(self.known.rolled)
+            sent.misled = bool(self.known.logs.diverged)
             sent.copied = not self.known.rests_on_strangers(event)
             sent.lo = event.lo if sent.lo is None else sent.lo
 
@@ -100,27 +99,18 @@ class Contract(Law):
         if sent is not None and event.f in SENDS and not leaves_open(event):
             sent.status = contract.REFUSED
 
-    def on_record(self, event: Record) -> None:
-        found = self.records.get(event.node)
-        if found is None or next(iter(found.values())).op != event.audit:
-            found = self.records[event.node] = {}
-        found[event.message] = event
-
-    def on_audit(self, event: Audit) -> None:
-        if event.f == "final":
-            self.final[event.node] = event
-
     def end(self, last: Event) -> None:
-        if MASTER not in self.final:
+        final = self.known.audits.final
+        if MASTER not in final:
             return
-        held = {node: self._found(node) for node in self.final}
+        held = {node: {each.message: each for each in found.records} for node, found in final.items()}
         self.notes = {"required": 0, "permitted_losses": 0, "stronger": 0}
         pushes = self.known.config.get(MASTER, {}).get("haPushes")
         if pushes is not None:
             # Where only flushed bytes are pushed no power loss leads there.
-            self.notes |= {f"trials_pushing_{pushes}": 1, f"rollbacks_pushing_{pushes}": self.known.rollbacks}
+            self.notes |= {f"trials_pushing_{pushes}": 1, f"rollbacks_pushing_{pushes}": self.known.logs.divergences}
         for node, records in held.items():
-            if node in self.known.rolled:
+            if node in self.known.logs.diverged:
                 continue
             for message, record in records.items():
                 is_own = (record.queue or "").startswith(OWN_EVENTS)
@@ -132,15 +122,11 @@ class Contract(Law):
         for message, sent in self.sent.items():
             self._judge(message, sent, held, *asked)
 
-    def _found(self, node: str | None) -> dict[str | None, Event]:
-        found = self.records.get(node, {})
-        return found if found and next(iter(found.values())).op == self.final[node].op else {}
-
     def _judge(
         self,
         message: str | None,
         sent: Sent,
-        held: dict[str | None, dict[str | None, Event]],
+        held: Mapping[str, Mapping[str | None, Event]],
         role: str,
         copies: int,
         flush: str,
@@ -158,7 +144,9 @@ class Contract(Law):
                 self.notes["stronger" if anywhere else "permitted_losses"] += 1
             return
         self.notes["required"] += 1
-        where = self.final[MASTER]._replace(message=message)
+        audit = self.known.audits.final[MASTER].read
+        assert audit is not None
+        where = audit._replace(message=message)
         if must == contract.MUST_NOT_EXIST:
             if anywhere:
                 self.violate(where, f"{message} was refused, and is stored all the same")

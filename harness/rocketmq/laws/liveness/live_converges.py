@@ -11,8 +11,8 @@ client gave up before the longest wait that a master may impose, nobody knows.
 Not applicable where a heartbeat interval is not below the housekeeping interval: such a pair drops every connection
 before its first report. A slave that learns its master's address from a name server has three registration periods
 besides: the master has two, since the first may only find out that its connection is dead, and the slave the next. Left
-out: how long the others took where one slave never came; whether a slave in class rollback comes to rest; trials at
-whose end a broker of the pair is down by itself, see ``node-lives``; a master that was a slave in class rollback (see
+out: how long the others took where one slave never came; whether a diverged slave comes to rest; trials at
+whose end a broker of the pair is down by itself, see ``node-lives``; a master that was a diverged slave (see
 ``known``); and quiet afterwards. So is how long slaves took that close when a report is cut, where a lab with small
 buffers has one direction slower than the other: reports pile up, and every few KiB cost a new connection. And so is
 what the master stored in the last second.
@@ -24,11 +24,10 @@ from collections import deque
 from collections.abc import Callable
 
 from pairproof.harness.history import MS, UNREADABLE, Event
-from pairproof.harness.kinds.client import Info, Invoke, Ok
+from pairproof.harness.kinds.client import Info, Ok
 from pairproof.harness.kinds.machine import Lab, Mark
-from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.contract import STORED
-from pairproof.harness.rocketmq.kinds.ha import Close, Diverged
+from pairproof.harness.rocketmq.kinds.ha import Diverged
 from pairproof.harness.rocketmq.kinds.log import Append, Audit
 from pairproof.harness.rocketmq.known.model import HOSTILE
 from pairproof.harness.rocketmq.law import Law
@@ -88,20 +87,15 @@ class LiveConverges(Law):
     def begin(self) -> None:
         self.healed: Event | None = None
         self.settled: Event | None = None
-        self.final: dict[str, Event] = {}
         self.named: dict[str, Event] = {}
         """Slaves that the master cannot serve, as it says."""
         self.probes: set[int | None] = set()
         self.stored: set[int | None] = set()
         """Sends that were answered as stored after healing."""
-        self.began: dict[int | None, int] = {}
-        """When sends after healing began, ns."""
         self.impatient = False
         """Whether the client of one of them gave up while the master might still let it wait."""
         self.just = deque[tuple[int, int]]()
         """When the master's newest bytes were written, ns, and where they begin."""
-        self.inherited = False
-        """Whether the master's tables were a slave's."""
         self.cuts = False
         """Whether reports may pile up until one is cut."""
 
@@ -112,22 +106,23 @@ class LiveConverges(Law):
     def on_mark(self, event: Mark) -> None:
         if event.f == "heal":
             self.healed = event
+            # Of refusals before, only those that still stand count.
+            links = self.known.links
+            self.named = {slave: each for slave, each in self.named.items() if links[each.link or ""].open}
         elif event.f in ("converged", "unsettled"):
             self.settled = event
         elif event.f == "probe":
             self.probes.add(event.op)
 
-    def on_invoke(self, event: Invoke) -> None:
-        if self.healed is not None and event.f == "send":
-            self.began[event.op] = event.t
-
     def on_info(self, event: Info) -> None:
+        call = self.known.calls.begun(event)
+        if self.healed is None or call is None or event.f != "send" or call.call.seq < self.healed.seq:
+            return
         # What an answer says that nobody can read, see ack-readable, may have been that.
-        self.impatient = self.impatient or (event.status == UNREADABLE and event.op in self.began)
-        began = self.began.pop(event.op, None)
-        if began is not None and event.status == "timeout":
+        self.impatient = self.impatient or event.status == UNREADABLE
+        if event.status == "timeout":
             longest = max(self.known.setting(MASTER, key) for key in ("syncFlushTimeout", "slaveTimeout"))
-            self.impatient = self.impatient or event.t - began <= longest * MS
+            self.impatient = self.impatient or event.t - call.call.t <= longest * MS
 
     def on_ok(self, event: Ok) -> None:
         if self.healed is not None and event.f == "send" and event.status in STORED:
@@ -139,30 +134,11 @@ class LiveConverges(Law):
             return
         self.named[link.peer] = event
 
-    def on_close(self, event: Close) -> None:
-        """Before healing, only a refusal that still stands counts."""
-        if self.named and self.healed is None and event.side == "m":
-            self.named = {slave: each for slave, each in self.named.items() if each.link != event.link}
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        if event.node == MASTER and self.healed is None:
-            self.named = {}
-
-    on_stop = on_crash
-
-    def on_wipe(self, event: Wipe) -> None:
-        """A slave that becomes the master may not have the topic yet; some brokers make none by themselves."""
-        self.inherited = self.inherited or (event.node == MASTER and event.detail is not None)
-
     def on_append(self, event: Append) -> None:
         if event.node == MASTER:
             self.just.append((event.t, event.lo))
             while self.just[0][0] < event.t - JUST_NS:
                 self.just.popleft()
-
-    def on_audit(self, event: Audit) -> None:
-        if event.f == "final":
-            self.final.setdefault(event.node, event)
 
     def end(self, last: Event) -> None:
         slaves = [node for node, each in self.known.config.items() if each.get("brokerRole") == "SLAVE"]
@@ -172,11 +148,12 @@ class LiveConverges(Law):
         self.applicable = bool(slaves)
         if self.healed is None or self.settled is None or not self.applicable:
             return
-        if not self.known.gone.isdisjoint((MASTER, *slaves)) or MASTER in self.known.rolled:
+        if not self.known.gone.isdisjoint((MASTER, *slaves)) or MASTER in self.known.logs.diverged:
             return
         self.judged += 1
         since = self.healed.t
-        lacks_topic = self.inherited and not creates_topics(self.known.config.get(MASTER, {}))
+        # A slave that becomes the master may not have the topic yet; some brokers make none by themselves.
+        lacks_topic = self.known.stores.promotions and not creates_topics(self.known.config.get(MASTER, {}))
         silent = self.probes and not self.probes & self.stored and not self.impatient and not lacks_topic
         if silent and "ok" in self.known.observes:
             self.violate(
@@ -209,17 +186,18 @@ class LiveConverges(Law):
 
     def _judge_missing(self, slaves: list[str], settled: Event, since: int) -> None:
         took = (settled.t - since) / MS
-        master = self.final.get(MASTER)
+        final = self._final()
+        master = final.get(MASTER)
         explained = False
         for slave in slaves:
-            audit = self.final.get(slave)
+            audit = final.get(slave)
             if slave in self.named and not self._is_served(slave):
                 explained = True
             elif master is None or audit is None or audit.hi != master.hi:
                 explained = True
                 self.violate(settled, f"{slave} did not catch up in {took:.0f} ms, and nobody said why", since=since)
             # What it copied may have begun in the middle of a record: it never derives that.
-            explained = explained or slave in self.known.rolled
+            explained = explained or slave in self.known.logs.diverged
         if not explained and not self.violations:
             what = f"all logs end alike, yet the brokers did not come to rest in {took:.0f} ms"
             self.violate(settled, what, since=since)
@@ -228,10 +206,14 @@ class LiveConverges(Law):
         """Whether a slave was accepted after all: then an earlier refusal excuses nothing."""
         return any(each.open and each.valid and each.peer == slave for each in self.known.links.values())
 
+    def _final(self) -> dict[str, Audit]:
+        return {node: each.read for node, each in self.known.audits.final.items() if each.read is not None}
+
     def _compare_ends(self, since: int) -> None:
-        master = self.final.get(MASTER)
-        for node, audit in self.final.items():
-            if master is None or audit.hi == master.hi or node in self.known.rolled:
+        final = self._final()
+        master = final.get(MASTER)
+        for node, audit in final.items():
+            if master is None or audit.hi == master.hi or node in self.known.logs.diverged:
                 continue
             fresh = [lo for t, lo in self.just if t >= audit.t - JUST_NS]
             if not (fresh and min(fresh) <= (audit.hi or 0) < (master.hi or 0)):

@@ -12,7 +12,6 @@ import json
 from collections import deque
 
 from pairproof.harness.kinds.machine import Fault
-from pairproof.harness.kinds.node import Start
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.ha import Connect
 from pairproof.harness.rocketmq.known.model import HOSTILE
@@ -31,16 +30,14 @@ class LiveNoSpin(Law):
     timed = True
 
     def begin(self) -> None:
-        self.connects: dict[str, deque[int]] = {}
-
-    def on_start(self, event: Start) -> None:
-        self.connects.pop(event.node, None)
+        self.connects: dict[tuple[str, int], deque[int]] = {}
+        """Per node and how many of its incarnations had ended: when it connected last, ns."""
 
     def on_connect(self, event: Connect) -> None:
         node = event.node
         if event.side != "s" or node == HOSTILE:
             return
-        last = self.connects.setdefault(node, deque(maxlen=MOST + 1))
+        last = self.connects.setdefault((node, self.known.nodes.ended(node)), deque(maxlen=MOST + 1))
         last.append(event.t)
         self.judged += 1
         if len(last) > MOST and event.t - last[0] < SECOND_NS:

@@ -14,7 +14,6 @@ Source: the design: a broker's clients depend on that broker alone.
 
 from pairproof.harness.history import MS, UNREADABLE, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok, Try
-from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq.kinds.transactions import Decide
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.acks.answering import requests
@@ -36,8 +35,6 @@ class LiveProgress(Law):
         """When a client, and with it its connection, began, ns."""
         self.waiting: dict[int | None, tuple[Invoke, int]] = {}
         """Calls that began while a fault was active elsewhere, and their bounds, ns."""
-        self.fell: dict[str | None, int] = {}
-        """When a broker went down last, ns."""
         self.largest = 1
         """What the largest call so far spends on the way, in requests: an answer to a pull may bring its body."""
 
@@ -68,7 +65,8 @@ class LiveProgress(Law):
     def _untouched(self, call: Invoke) -> bool:
         """Whether nothing has happened to this call's broker and its way there."""
         node, since, trouble = call.node or "", self.first.get(call.process, call.t), self.known.trouble
-        if node not in self.known.up or trouble.is_still(node) or self.fell.get(node, -1) >= since:
+        # The connections of a broker that went down are gone with it, and maybe nobody told their clients.
+        if node not in self.known.up or trouble.is_still(node) or self.known.nodes.ended_at.get(node, -1) >= since:
             return False
         return trouble.is_quiet(node, since) and trouble.is_quiet(f"client-{node}", since)
 
@@ -78,12 +76,6 @@ class LiveProgress(Law):
             settings = self.known.config.get(MASTER, DEFAULTS)
             ms += max(int(settings["syncFlushTimeout"]), int(settings["slaveTimeout"]))
         return ms * MS + self.known.healthy_ns * self.largest
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        """Its connections are gone with it, and maybe nobody told their clients."""
-        self.fell[event.node] = event.t
-
-    on_stop = on_crash
 
     def on_ok(self, event: Ok | Fail) -> None:
         asked = self.waiting.pop(event.op, None)

@@ -2,13 +2,14 @@
 
 An id says where in the log the message lies. Asked for an offset at which the broker's log has a record, the broker
 answers with exactly that record; asked for any other it answers with none. Left out: RocketMQ brokers take whatever
-lies at an offset for a record, so they are not asked for one where none begins; slaves in class rollback.
+lies at an offset for a record, so they are not asked for one where none begins; diverged slaves.
 Source: QueryMessageProcessor.viewMessageById, DefaultMessageStore.selectOneMessageByOffset.
 """
 
 from pairproof.harness.history import UNREADABLE
 from pairproof.harness.rocketmq.kinds.answers import Answer
-from pairproof.harness.rocketmq.laws.questions.asked import Asked, Log, named
+from pairproof.harness.rocketmq.known.audits import Listing
+from pairproof.harness.rocketmq.laws.questions.asked import Asked, named
 
 
 class QueryById(Asked):
@@ -18,7 +19,7 @@ class QueryById(Asked):
     needs = frozenset({"answer", "record", "audit"})
     subjects = frozenset({"id"})
 
-    def judge(self, event: Answer, log: Log) -> None:
+    def judge(self, event: Answer, log: Listing) -> None:
         asked, who = event.asked, named(event, f"for the message at {event.asked}")
         assert log.read is not None
         whole = log.read.whole_to

@@ -2,8 +2,8 @@
 
 The records that a broker answers with, each once or more, are those that its log lists with this key and topic, byte
 for byte; for a key that nobody sent there are none, nor for any where the broker keeps no index (messageIndexEnable).
-Judged where the queues of these records are complete (see ``asked``): the index is written before them. Left out: more
-than 64 messages with one key, of which a broker answers with some; slaves in class rollback; nodes that a lying disk
+Judged where the queues of these records are complete (see ``audits``): the index is written before them. Left out: more
+than 64 messages with one key, of which a broker answers with some; diverged slaves; nodes that a lying disk
 has left without a part of their index, and that could not know it (``spoiled``). What stores hold of the index, see
 ``queue-derived-equal``.
 Source: QueryMessageProcessor.queryMessage, DefaultMessageStore.queryMessage.
@@ -11,10 +11,9 @@ Source: QueryMessageProcessor.queryMessage, DefaultMessageStore.queryMessage.
 
 import json
 
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.answers import Answer
-from pairproof.harness.rocketmq.known.spoiled import Spoiled
-from pairproof.harness.rocketmq.laws.questions.asked import Asked, Log, named
+from pairproof.harness.rocketmq.known.audits import Listing
+from pairproof.harness.rocketmq.laws.questions.asked import Asked, named
 
 MOST_MESSAGES = 64
 """maxMsgsNumBatch."""
@@ -28,27 +27,9 @@ class QueryByKey(Asked):
     needs = frozenset({"answer", "record", "audit", "entries"})
     subjects = frozenset({"key"})
 
-    def begin(self) -> None:
-        super().begin()
-        self.spoiled = Spoiled()
-
-    def on_start(self, event: Start) -> None:
-        super().on_start(event)
-        self.spoiled.started(event)
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        super().on_crash(event)
-        self.spoiled.crashed(event)
-
-    on_stop = on_crash
-
-    def on_wipe(self, event: Wipe) -> None:
-        super().on_wipe(event)
-        self.spoiled.wiped(event)
-
-    def judge(self, event: Answer, log: Log) -> None:
+    def judge(self, event: Answer, log: Listing) -> None:
         indexed = self.known.derived_under.indexed(event.node)
-        if event.node in self.spoiled or indexed is None:
+        if event.node in self.known.spoiled or indexed is None:
             return
         asked = event.message and indexed
         held = [

@@ -7,17 +7,18 @@ in time: the first or the last record for a time before or after all of them.
 A group without progress begins at 0 while the queue still begins there and its first message counts as being in memory
 (see ``read-split``); else the broker knows of nothing, and the consumer chooses.
 
-Judged by the records that the broker's log lists, of queues that are complete (see ``asked``). Left out: queues without
-a record; times in a queue whose records are not in the order of their times, since a broker searches by halves. Brokers
-of RocketMQ are not asked for times: 4.9 looks in one queue file only, 5.x answers with the first record that is not
-older; nor for groups without progress.
+Judged by the records that the broker's log lists, of queues that are complete (see ``audits``). Left out: queues
+without a record; times in a queue whose records are not in the order of times, since a broker searches by halves.
+Brokers of RocketMQ are not asked for times: 4.9 looks in one queue file only, 5.x answers with the first record that is
+not older; nor for groups without progress.
 Source: DefaultMessageStore.getOffsetInQueueByTime, getMaxOffsetInQueue, getMinOffsetInQueue, getEarliestMessageTime;
 ConsumerManageProcessor.queryConsumerOffset.
 """
 
 from pairproof.harness.rocketmq.kinds.answers import Answer
 from pairproof.harness.rocketmq.kinds.log import Record
-from pairproof.harness.rocketmq.laws.questions.asked import Asked, Log, named
+from pairproof.harness.rocketmq.known.audits import Listing
+from pairproof.harness.rocketmq.laws.questions.asked import Asked, named
 from pairproof.harness.rocketmq.settings import memory
 
 
@@ -28,7 +29,7 @@ class QueryOffsets(Asked):
     needs = frozenset({"answer", "record", "audit", "entries"})
     subjects = frozenset({"time", "max", "min", "earliest", "newcomer"})
 
-    def judge(self, event: Answer, log: Log) -> None:
+    def judge(self, event: Answer, log: Listing) -> None:
         records = log.of(event.queue)
         if not log.complete(event.queue):
             return
@@ -56,7 +57,7 @@ class QueryOffsets(Asked):
             told = " or ".join(map(str, sorted(due)[:2]))
             self.violate(event, f"{named(event, asked)} {found}; by its log it is {told}")
 
-    def _judge_newcomer(self, event: Answer, log: Log, first: Record) -> None:
+    def _judge_newcomer(self, event: Answer, log: Listing, first: Record) -> None:
         held = memory(self.known.config.get(event.node, {}))
         if held is None or log.read is None:
             return

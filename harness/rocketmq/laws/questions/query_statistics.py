@@ -5,7 +5,7 @@
 - Of a group: each queue's next offset, the group's progress as the broker's own table has it, and when the message
   before that was stored.
 
-Judged by the records that the broker's log lists, of queues that are complete (see ``asked``); bytes that wait only
+Judged by the records that the broker's log lists, of queues that are complete (see ``audits``); bytes that wait only
 where the broker has derived all of its log. A group's progress is compared with the table that was read in the same
 audit, unless its consumers commit, or the slave copies its master's table, a second before the answer or later. Left
 out: topics that the broker does not have, as a slave that never copied its master's; a log that is not whole; figures
@@ -21,7 +21,8 @@ from pairproof.harness.kinds.client import Invoke
 from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.answers import Answer
 from pairproof.harness.rocketmq.kinds.metadata import Sync, Table
-from pairproof.harness.rocketmq.laws.questions.asked import Asked, Log, named
+from pairproof.harness.rocketmq.known.audits import Listing
+from pairproof.harness.rocketmq.laws.questions.asked import Asked, named
 
 UNSURE_NS = 1_000 * MS
 """A commit, or a sync, may take so long to change a table."""
@@ -58,7 +59,7 @@ class QueryStatistics(Asked):
     def on_sync(self, event: Sync) -> None:
         self.touched[event.node] = event.t
 
-    def judge(self, event: Answer, log: Log) -> None:
+    def judge(self, event: Answer, log: Listing) -> None:
         if event.status == "TOPIC_NOT_EXIST":
             return
         if event.status != "PUT_OK":
@@ -81,7 +82,7 @@ class QueryStatistics(Asked):
         table = self.topics.get(event.node)
         return table is not None and event.queue not in json.loads(table.detail or "{}")
 
-    def _judge_figures(self, event: Answer, log: Log, told: Mapping[str, int]) -> None:
+    def _judge_figures(self, event: Answer, log: Listing, told: Mapping[str, int]) -> None:
         read = log.read
         assert read is not None
         if read.status != "whole":
@@ -96,7 +97,7 @@ class QueryStatistics(Asked):
             if name in told:
                 self._compare(event, name, told[name], values)
 
-    def _judge_queues(self, event: Answer, log: Log, told: Mapping[str, list[int]]) -> None:
+    def _judge_queues(self, event: Answer, log: Listing, told: Mapping[str, list[int]]) -> None:
         for queue in dict.fromkeys(each.queue for each in log.records):
             topic, _, number = queue.rpartition("/")
             if topic != event.queue or not log.complete(queue):
@@ -113,7 +114,7 @@ class QueryStatistics(Asked):
             else:
                 self._judge_progress(event, log, queue, found)
 
-    def _judge_progress(self, event: Answer, log: Log, queue: str, found: list[int]) -> None:
+    def _judge_progress(self, event: Answer, log: Listing, queue: str, found: list[int]) -> None:
         records, (following, progress, time) = log.of(queue), found
         self._compare(event, f"next of {queue}", following, {(records[-1].queue_offset or 0) + 1})
         before = {each.queue_offset: each.store_ms or 0 for each in records}.get(progress - 1, 0)

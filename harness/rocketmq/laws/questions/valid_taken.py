@@ -9,7 +9,7 @@ may be larger than maxMessageSize or a file of the log; so may one for a queue t
 with defaultTopicQueueNums.
 
 Left out: slaves; masters that started less than 3 s before the call, that a fault touched since then (a full disk,
-say), or that were a slave in class rollback (see ``known``); in labs with real time, what a busy broker answers.
+say), or that were a diverged slave (see ``logs``); in labs with real time, what a busy broker answers.
 Source: SendMessageProcessor, PullMessageProcessor, ConsumerManageProcessor, AdminBrokerProcessor.
 """
 
@@ -94,7 +94,7 @@ class ValidTaken(Law):
     def _judge(self, event: Fail | Try, began: int, illegal: tuple[str, ...]) -> None:
         status = event.status or ""
         # What a client itself says, as of a connection, is no code.
-        settled = event.node not in self.known.rolled and self._is_settled(event.node, began)
+        settled = event.node not in self.known.logs.diverged and self._is_settled(event.node, began)
         if not status.isupper() or not settled:
             return
         self.judged += 1

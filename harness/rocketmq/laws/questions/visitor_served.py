@@ -7,7 +7,7 @@ setting. In some simulated trials time passes in a visit, or it uses several con
 and brokers that are silent or whose connections end, pulls that wait, delayed messages. What is to be answered, or
 heard, stands in ``visits``.
 
-Left out: no answer, which says nothing; brokers of RocketMQ, whom a visit would change; brokers in class rollback,
+Left out: no answer, which says nothing; brokers of RocketMQ, whom a visit would change; diverged brokers,
 whose queues may never get past what is broken in their log.
 Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockManager, RouteInfoManager,
 PullRequestHoldService, ScheduleMessageService.
@@ -30,7 +30,7 @@ class VisitorServed(Law):
     def on_visit(self, event: Visit) -> None:
         served = SERVED.get(event.f)
         # A broker of the reference is never too busy for what visitors ask.
-        if served is None or event.status in SILENT or event.node in self.known.rolled:
+        if served is None or event.status in SILENT or event.node in self.known.logs.diverged:
             return
         if event.f in BY_KEY and not keeps_index(self.known.config.get(event.node, {})):
             served = NOT_FOUND

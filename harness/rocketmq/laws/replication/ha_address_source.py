@@ -15,7 +15,7 @@ HAService.HAClient.connectMaster.
 """
 
 from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.client import Fail, Ok
 from pairproof.harness.kinds.machine import Fault, Pause
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop
 from pairproof.harness.rocketmq import places
@@ -52,8 +52,6 @@ class HaAddressSource(Law):
         """Slaves that have opened a connection in their present life."""
         self.owed: dict[str, int] = {}
         """Slaves that are to connect, and since when, ns."""
-        self.pulls: set[int | None] = set()
-        """Pulls from slaves that never had an address."""
 
     def on_config(self, event: Config) -> None:
         settings = parse(event.detail or "{}")
@@ -148,27 +146,18 @@ class HaAddressSource(Law):
 
     # Without one.
 
-    def on_invoke(self, event: Invoke) -> None:
-        if event.node in self.slaves and event.f == "pull" and event.node not in self.ever:
-            self.pulls.add(event.op)
-
     def on_ok(self, event: Ok) -> None:
-        if event.op in self.pulls:
-            self.pulls.discard(event.op)
-            self.judged += 1
+        self.judged += self._is_served_alone(event)
 
     def on_fail(self, event: Fail) -> None:
-        if event.op not in self.pulls:
-            return
-        self.pulls.discard(event.op)
-        settings = self.slaves[event.node]
-        if event.status not in REFUSALS or refuses_reads(settings):
-            return
-        self.judged += 1
-        self.violate(event, f"{event.node} has no HA address, and does not serve: {event.status}", since=None)
+        if self._is_served_alone(event) and event.status in REFUSALS and not refuses_reads(self.slaves[event.node]):
+            self.judged += 1
+            self.violate(event, f"{event.node} has no HA address, and does not serve: {event.status}", since=None)
 
-    def on_info(self, event: Info) -> None:
-        self.pulls.discard(event.op)
+    def _is_served_alone(self, event: Fail | Ok) -> bool:
+        """Whether this answers a pull, by a slave that has had no address in its incarnation."""
+        is_alone = event.f == "pull" and event.node in self.slaves and event.node not in self.ever
+        return is_alone and self.known.calls.is_current(event)
 
     def end(self, last: Event) -> None:
         self._judge_overdue(last)

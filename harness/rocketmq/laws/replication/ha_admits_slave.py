@@ -14,7 +14,7 @@ Source: RocketMQ has no limit on HA connections; the reference has, see docs/dec
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.machine import Fault
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Report
 from pairproof.harness.rocketmq.known.model import HOSTILE
 from pairproof.harness.rocketmq.law import Law
@@ -40,7 +40,7 @@ class HaAdmitsSlave(Law):
         """Per slave: the connection on which the master hears it."""
         self.since: dict[str, int] = {}
         """Per slave that the master does not hear: since when both are up and strangers are there, ns."""
-        self.promoted = self.crowded = False
+        self.crowded = False
 
     def on_start(self, event: Start) -> None:
         if event.node == MASTER:
@@ -96,18 +96,12 @@ class HaAdmitsSlave(Law):
 
     on_stop = on_crash
 
-    def on_wipe(self, event: Wipe) -> None:
-        """A slave's store became the master's: they are others now."""
-        if event.node == MASTER and event.detail is not None:
-            self.promoted = True
-            self.since.clear()
-
     def end(self, last: Event) -> None:
         self._judge(last)
 
     def _begin(self, t: int, up: set[str]) -> None:
         """The clock starts for each slave that is not heard beside strangers."""
-        if self.strangers and MASTER in up and not (self.promoted or self.crowded):
+        if self.strangers and MASTER in up and not (self.known.stores.promotions or self.crowded):
             for slave in SLAVES:
                 if slave in up and slave not in self.heard and self._is_told(slave):
                     self.since.setdefault(slave, t)
@@ -124,6 +118,9 @@ class HaAdmitsSlave(Law):
 
     def _judge(self, now: Event) -> None:
         trouble = self.known.trouble
+        if self.known.stores.promotions:
+            # They are others now.
+            self.since.clear()
         for slave, since in list(self.since.items()):
             link = HA_LINKS[SLAVES.index(slave)]
             bound = (RECONNECT_MS + self.known.setting(slave, "haSendHeartbeatInterval") + SLACK_MS) * MS

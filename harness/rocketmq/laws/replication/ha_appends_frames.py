@@ -11,7 +11,7 @@ see ``ha-mismatch-closes``. Source: HAService.HAClient.dispatchReadRequest.
 from collections import deque
 
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.kinds.node import Crash, Start
 from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame
 from pairproof.harness.rocketmq.kinds.log import Append
@@ -31,8 +31,6 @@ class HaAppendsFrames(Law):
     timed = True
 
     def begin(self) -> None:
-        self.stopping: set[str] = set()
-        """Slaves that were told to stop. What came before may still be appended on the way out, or not."""
         self.received: dict[str, deque[Frame]] = {}
         """Per slave: frames of its present connection that are not appended yet."""
         self.closed: set[str] = set()
@@ -52,7 +50,7 @@ class HaAppendsFrames(Law):
 
     def on_append(self, event: Append) -> None:
         node = event.node
-        if node == MASTER or node in self.known.by_records:
+        if node == MASTER or node in self.known.logs.by_records:
             return
         self.judged += 1
         received = self.received.get(node) or deque()
@@ -73,23 +71,19 @@ class HaAppendsFrames(Law):
 
     def on_close(self, event: Close) -> None:
         """A slave's end is gone: what came just before may have been the reason."""
-        if event.side == "s" and event.node not in self.stopping and not self._is_old(event):
+        if event.side == "s" and not self._is_old(event):
             self._overdue(event, event.node, self.known.healthy_ns)
             if event.f == "local":
                 self.closed.add(event.node)
 
-    def on_stop(self, event: Stop) -> None:
-        self.stopping.add(event.node)
-
     def on_crash(self, event: Crash | Start) -> None:
         self.received.pop(event.node, None)
-        self.stopping.discard(event.node)
 
     on_start = on_crash
 
     def end(self, last: Event) -> None:
         for node in self.received:
-            if node not in self.closed | self.stopping:
+            if node not in self.closed:
                 self._overdue(last, node, POLL_NS)
 
     def _is_old(self, event: Frame | Close) -> bool:
@@ -98,8 +92,11 @@ class HaAppendsFrames(Law):
         return self.known.slave_link.get(event.node, event.link) != event.link
 
     def _overdue(self, event: Event, node: str, bound: int) -> None:
+        """What came before a slave was told to stop may still be appended on the way out, or not."""
         known, received = self.known, self.received.get(node)
-        if received and node in known.traced - known.by_records and is_late(known, node, received[0].t, event.t, bound):
+        if not received or node not in known.up:
+            return
+        if node in known.logs.traced - known.logs.by_records and is_late(known, node, received[0].t, event.t, bound):
             self._left_out(event, received[0], received[0].t)
 
     def _left_out(self, event: Event, frame: Frame, since: int | None = None) -> None:

@@ -6,12 +6,11 @@ connection that begins so, whatever the log's end becomes meanwhile. Nobody is n
 master's log.
 
 Left out: that it counts as no slave, see ``ack-unavailable-honest``; and a slave that the master has written past,
-which nobody can see (class rollback of the contract). Source: HAConnection.ReadSocketService.
+which nobody can see (a diverged slave, see ``logs``). Source: HAConnection.ReadSocketService.
 """
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Ok
-from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Report
 from pairproof.harness.rocketmq.known.model import AHEAD
 from pairproof.harness.rocketmq.known.waits import is_instant
@@ -32,7 +31,8 @@ class HaDivergenceRefused(Law):
         self.ahead: set[str | None] = set()
         self.served: set[str | None] = set()
         """Refused connections that got a frame all the same: the first one of each says it all."""
-        self.untold: dict[str | None, Event] = {}
+        self.untold: dict[str | None, tuple[Report, int]] = {}
+        """First reports that were not told of yet, and how many incarnations of the master had ended then."""
         self.left: dict[str | None, int] = {}
         """When refused peers left that nobody was told of yet, ns."""
         self.telling = "diverged" in self.known.observes
@@ -40,19 +40,17 @@ class HaDivergenceRefused(Law):
     def on_report(self, event: Report) -> None:
         if event.side != "m":
             return
-        link = self.known.links.get(event.link)
-        first = link is None or link.first is None
-        if first and self.known.hears(event) is AHEAD:
+        if self.known.is_first(event) and self.known.hears(event) is AHEAD:
             self.judged += 1
             self.ahead.add(event.link)
             if self.telling:
-                self.untold[event.link] = event
+                self.untold[event.link] = event, self.known.nodes.ended(MASTER)
 
     def on_diverged(self, event: Diverged) -> None:
         """The master says so; and it may say so of nobody else."""
         if is_instant(self.known, MASTER, self.left.get(event.link, event.t), event.t):
             self.untold.pop(event.link, None)
-        start, offset = self.known.starts.get(MASTER, 0), event.reported
+        start, offset = self.known.logs.starts.get(MASTER, 0), event.reported
         if event.master_end is not None and start <= offset <= event.master_end:
             self.violate(
                 event,
@@ -84,19 +82,13 @@ class HaDivergenceRefused(Law):
             if not self.known.instant_ns:
                 self._owed(event.link, event)
 
-    def on_crash(self, event: Crash | Stop) -> None:
-        if event.node == MASTER:
-            self.untold.clear()
-
-    on_stop = on_crash
-
     def end(self, last: Event) -> None:
         for link in list(self.untold):
             self._owed(link, last)
 
     def _owed(self, link: str | None, now: Event) -> None:
-        report = self.untold.pop(link, None)
-        if report is not None:
+        report, ended = self.untold.pop(link, (None, 0))
+        if report is not None and ended == self.known.nodes.ended(MASTER):
             self.violate(
                 report,
                 f"{link}: nobody was told that the slave's log, at {report.hi}, is ahead of the master's",

@@ -9,7 +9,6 @@ records, since it holds bytes of another history. Source: MappedFileQueue.rollNe
 """
 
 from pairproof.harness.history import MS
-from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect
 from pairproof.harness.rocketmq.kinds.log import Audit
 from pairproof.harness.rocketmq.law import Law
@@ -27,15 +26,10 @@ class HaFileSize(Law):
     timed = True
 
     def begin(self) -> None:
-        self.stopped: dict[str, str] = {}
-        """Per slave: the connection that it closed by itself, in its present life."""
+        self.stopped: dict[tuple[str, int], str] = {}
+        """Per slave and how many of its incarnations had ended: the connection that it closed by itself."""
         self.opened: dict[str | None, int] = {}
         """When connections of such slaves began, ns."""
-
-    def on_start(self, event: Start | Crash | Stop) -> None:
-        self.stopped.pop(event.node, None)
-
-    on_crash = on_stop = on_start
 
     def on_connect(self, event: Connect) -> None:
         slave = event.node
@@ -43,10 +37,11 @@ class HaFileSize(Law):
             return
         self.judged += 1
         self.opened[event.link] = event.t
-        if slave in self.stopped and slave not in self.known.rolled:
+        closed = self.stopped.get((slave, self.known.nodes.ended(slave)))
+        if closed is not None and slave not in self.known.logs.diverged:
             self.violate(
                 event,
-                f"{slave} connects again after it closed {self.stopped[slave]}: its {SETTING} is "
+                f"{slave} connects again after it closed {closed}: its {SETTING} is "
                 f"{self.known.setting(slave, SETTING)}, the master's {self.known.setting(MASTER, SETTING)}",
                 since=None,
             )
@@ -61,11 +56,11 @@ class HaFileSize(Law):
         if event.t - began >= self.known.setting(slave, HOUSEKEEPING) * MS:
             return
         if all(trouble.is_quiet(place, began) and not trouble.still_ns(place, began, event.t) for place in places):
-            self.stopped.setdefault(slave, event.link)
+            self.stopped.setdefault((slave, self.known.nodes.ended(slave)), event.link)
 
     def on_audit(self, event: Audit) -> None:
         node = event.node
-        if not self._differs(node) or node in self.known.rolled:
+        if not self._differs(node) or node in self.known.logs.diverged:
             return
         self.judged += 1
         # The end of a log in the middle of a record is no matter of files.

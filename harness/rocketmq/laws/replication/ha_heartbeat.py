@@ -12,7 +12,7 @@ Source: HAConnection.WriteSocketService and HAService.HAClient, which look at la
 """
 
 from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Flush
@@ -44,7 +44,6 @@ class HaHeartbeat(Law):
         """Per connection: when the master accepted it, or when something last left the master on it, ns."""
         self.reported: dict[str | None, tuple[int, int]] = {}
         """Per connection: when the slave last reported, ns, and what."""
-        self.flushed = 0
 
     def on_connect(self, event: Connect) -> None:
         if event.side == "m":
@@ -60,8 +59,7 @@ class HaHeartbeat(Law):
                 if told == event.offset:
                     self._check_early(event, event.node, last)
             return
-        link = self.known.links.get(event.link)
-        if (link is None or link.first is None) and self.known.hears(event) is VALID:
+        if self.known.is_first(event) and self.known.hears(event) is VALID:
             self.speakers[event.link, "m"] = self._speaker(MASTER, event.t)
             if event.offset:
                 self.next[event.link] = event.offset
@@ -89,16 +87,12 @@ class HaHeartbeat(Law):
 
     def on_flush(self, event: Flush) -> None:
         """The master may push more, where only flushed bytes leave it."""
-        if event.node != MASTER:
+        if event.node != MASTER or not self.known.pushes_flushed:
             return
-        before, self.flushed = self.flushed, event.upto
+        before = self.known.logs.flushed.get(MASTER, 0)
         for (link, side), speaker in self.speakers.items():
-            if side == "m" and before < self.next.get(link, 0) <= self.flushed and self._holds_back():
+            if side == "m" and before < self.next.get(link, 0) <= event.upto:
                 speaker.since = event.t
-
-    def on_start(self, event: Start) -> None:
-        if event.node == MASTER:
-            self.flushed = event.hi or 0
 
     def on_close(self, event: Close) -> None:
         if event.side == "m":
@@ -138,7 +132,8 @@ class HaHeartbeat(Law):
     def _check(self, event: Event, link: str | None, speaker: Speaker) -> None:
         if not speaker.is_overdue(self.known, event.t):
             return
-        if speaker.node == MASTER and self.next.get(link, 0) > self.flushed and self._holds_back():
+        held_back = self.next.get(link, 0) > self.known.logs.flushed.get(MASTER, 0)
+        if speaker.node == MASTER and held_back and self.known.pushes_flushed:
             return
         silent, bound = (event.t - speaker.since) // MS, speaker.bound // MS
         what = f"{link}: {speaker.node} was silent for {silent} ms; a heartbeat is due within {bound} ms"
@@ -152,6 +147,3 @@ class HaHeartbeat(Law):
         what, before = ("heartbeat", "frame") if isinstance(beat, Frame) else ("report with nothing new", "one")
         text = f"{beat.link}: a {what} {passed} ms behind the last {before}; one is due after {interval} ms"
         self.violate(beat, text, since=last)
-
-    def _holds_back(self) -> bool:
-        return self.known.config.get(MASTER, {}).get("haPushes") == "flushed"

@@ -34,8 +34,8 @@ class HaMismatchCloses(Law):
         self.mismatched: dict[str | None, Frame] = {}
         self.received: dict[str, int] = {}
         """Per slave: the end that its log can have, by what it received."""
-        self.reported: dict[str, int] = {}
-        """Per slave: its last report in this life."""
+        self.reported: dict[tuple[str, int], int] = {}
+        """Per slave and how many of its incarnations had ended: its last report."""
 
     def on_frame(self, event: Frame) -> None:
         node = event.node
@@ -66,14 +66,14 @@ class HaMismatchCloses(Law):
                 f"{event.link}: the slave reports {offset} after a frame at {frame.lo}, where its log ended at {end}",
                 since=since,
             )
-        self.reported[node] = offset
+        self.reported[node, self.known.nodes.ended(node)] = offset
 
     def _is_late(self, frame: Frame, t: int) -> bool:
         """Whether a slave should have closed by ``t``; while it stands still it owes nothing."""
         return t - frame.t - self.known.trouble.still_ns(frame.node or "", frame.t, t) > POLL_NS
 
     def _first_report(self, event: Report, node: str, offset: int) -> None:
-        own = self.known.own_end(node)
+        own = self.known.logs.own_end(node)
         if own is not None:
             self.judged += 1
             if offset != own:
@@ -84,7 +84,7 @@ class HaMismatchCloses(Law):
             self.received[node] = offset
             return
         self.judged += 1
-        least = self.reported.get(node, 0)
+        least = self.reported.get((node, self.known.nodes.ended(node)), 0)
         if not least <= offset <= most:
             self.violate(
                 event,
@@ -113,9 +113,8 @@ class HaMismatchCloses(Law):
         if self.mismatched and event.side == "s":
             self.mismatched.pop(event.link, None)
 
-    def on_crash(self, event: Crash | Stop | Wipe) -> None:
-        """A dead slave owes nothing; what it knew is what its store holds."""
-        self.reported.pop(event.node, None)
+    def on_crash(self, event: Crash | Stop) -> None:
+        """A dead slave owes nothing."""
         self._forgive(event.node)
 
     on_stop = on_crash
@@ -123,7 +122,6 @@ class HaMismatchCloses(Law):
     def on_wipe(self, event: Wipe) -> None:
         """A new store: nothing is known of it."""
         self.received.pop(event.node, None)
-        self.on_crash(event)
 
     def _forgive(self, node: str | None) -> None:
         for link in [link for link, frame in self.mismatched.items() if frame.node == node]:

@@ -41,7 +41,7 @@ class HaReportFraming(Law):
 
     def _possible(self, event: Report) -> tuple[int, int | None]:
         known, node = self.known, event.node or ""
-        received, own = known.streams.get(event.link or ""), known.own_end(node)
+        received, own = known.streams.get(event.link or ""), known.logs.own_end(node)
         if received is None:
             return (0, None) if own is None else (own, own)
         return known.claimed.get(node, 0), received if own is None else min(received, own)

@@ -32,7 +32,7 @@ class HaReportMonotone(Law):
             self.violate(event, f"{link}: the report {offset} follows {before}")
         self.last[link] = offset
         received = self.known.streams.get(link or "", offset)
-        own = self.known.own_end(node)
+        own = self.known.logs.own_end(node)
         if own is not None and offset > own:
             self.violate(event, f"{link}: the slave reports {offset}, its log ends at {own}")
         elif offset > received:

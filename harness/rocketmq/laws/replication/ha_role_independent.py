@@ -9,9 +9,9 @@ the only place where RocketMQ's replication looks at the role.
 """
 
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Partial, Report
-from pairproof.harness.rocketmq.kinds.log import Append, Flush, Source
+from pairproof.harness.rocketmq.kinds.log import Source
 from pairproof.harness.rocketmq.known.model import VALID
 from pairproof.harness.rocketmq.known.waits import POLL_NS, is_late
 from pairproof.harness.rocketmq.law import Law
@@ -40,42 +40,23 @@ class HaRoleIndependent(Law):
     def begin(self) -> None:
         self.copies: dict[str | None, Copy] = {}
         self.pushed: Event | None = None
-        self.limit = 0
-        """Up to where bytes may leave the master."""
-        self.new_at = 0
-        self.flushed_only = False
-
-    def on_start(self, event: Start) -> None:
-        if event.node == MASTER:
-            self.flushed_only = self.known.config.get(MASTER, {}).get("haPushes") == "flushed"
-            self.limit, self.new_at = event.hi or 0, event.t
-
-    def on_append(self, event: Append) -> None:
-        if event.node == MASTER and not self.flushed_only:
-            self.limit, self.new_at = event.hi, event.t
-
-    def on_flush(self, event: Flush) -> None:
-        """There may be, where only flushed bytes are pushed."""
-        if self.flushed_only and event.node == MASTER:
-            self.limit, self.new_at = event.upto, event.t
 
     def on_report(self, event: Report) -> None:
-        if event.side == "m":
-            link = self.known.links.get(event.link)
-            if (link is None or link.first is None) and self.known.hears(event) is VALID:
-                self.copies[event.link] = Copy(event.offset or None, event.t)
+        if event.side == "m" and self.known.is_first(event) and self.known.hears(event) is VALID:
+            self.copies[event.link] = Copy(event.offset or None, event.t)
 
     def on_frame(self, event: Frame) -> None:
         if event.side != "m":
             return
         self.pushed = event
         hi = event.hi
-        if self.flushed_only and event.lo != hi and "flush" in self.known.observes:
+        if self.known.pushes_flushed and event.lo != hi and "flush" in self.known.observes:
             self.judged += 1
-            if hi > self.limit:
+            limit, _ = self._limit()
+            if hi > limit:
                 self.violate(
                     event,
-                    f"{event.link}: [{event.lo}, {hi}) left, only what lies below {self.limit} is flushed",
+                    f"{event.link}: [{event.lo}, {hi}) left, only what lies below {limit} is flushed",
                     since=None,
                 )
         copy = self.copies.get(event.link)
@@ -117,18 +98,27 @@ class HaRoleIndependent(Law):
         for link, copy in self.copies.items():
             self._complete(last, link, copy)
 
+    def _limit(self) -> tuple[int, int]:
+        """Up to where bytes may leave the master, and since when, ns."""
+        known = self.known
+        if not known.pushes_flushed:
+            return known.logs.ends.get(MASTER, 0), known.dispatched.grown.get(MASTER, 0)
+        flushes = known.logs.flushes
+        return known.logs.flushed.get(MASTER, 0), flushes[-1][1] if flushes else known.nodes.born(MASTER)
+
     def _complete(self, event: Event, link: str | None, copy: Copy) -> None:
         known = self.known
-        idle_since = max(copy.since, self.new_at)
+        limit, new_at = self._limit()
+        idle_since = max(copy.since, new_at)
         if copy.blocked or not is_late(known, MASTER, idle_since, event.t, POLL_NS + known.healthy_ns):
             return
         self.judged += 1
         if copy.end is None:
             size = known.setting(MASTER, "mappedFileSizeCommitLog")
-            complete = self.limit % size == 0
+            complete = limit % size == 0
         else:
             # A slave may hold more than is flushed: then nothing is left to push.
-            complete = copy.end == self.limit or (self.flushed_only and copy.end > self.limit)
+            complete = copy.end == limit or (self.known.pushes_flushed and copy.end > limit)
         if not complete:
-            what = f"{link}: the idle link has carried up to {copy.end}, the log ends at {self.limit}"
+            what = f"{link}: the idle link has carried up to {copy.end}, the log ends at {limit}"
             self.violate(event, what, since=idle_since)

@@ -9,9 +9,7 @@ Left out: that such a peer is no slave, see ``ack-unavailable-honest``. Source: 
 rule is the correction of its missing check.
 """
 
-from pairproof.harness.kinds.node import Start
 from pairproof.harness.rocketmq.kinds.ha import Frame, Report
-from pairproof.harness.rocketmq.kinds.log import Flush
 from pairproof.harness.rocketmq.known.model import VALID
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -29,27 +27,17 @@ class HaStartOffset(Law):
     def begin(self) -> None:
         self.asked: dict[str | None, tuple[int, int, bool]] = {}
         """Connections without a frame yet: first report, how far the log could be pushed, and whether it is served."""
-        self.flushed = 0
-        """Up to where the master's log is known to be durable."""
-
-    def on_flush(self, event: Flush) -> None:
-        if event.node == MASTER:
-            self.flushed = event.upto
-
-    def on_start(self, event: Start) -> None:
-        if event.node == MASTER:
-            self.flushed = event.hi or 0
 
     def on_report(self, event: Report) -> None:
         if event.side != "m":
             return
-        link = self.known.links.get(event.link)
-        if (link is None or link.first is None) and event.link not in self.asked:
+        if self.known.is_first(event) and event.link not in self.asked:
             offset = event.offset
             served = self.known.hears(event) is VALID
-            end = self.known.ends.get(MASTER, offset)
-            flushed_only = self.known.config.get(MASTER, {}).get("haPushes") == "flushed"
-            self.asked[event.link] = (offset, min(end, self.flushed) if flushed_only else end, served)
+            end = self.known.logs.ends.get(MASTER, offset)
+            if self.known.pushes_flushed:
+                end = min(end, self.known.logs.flushed.get(MASTER, 0))
+            self.asked[event.link] = offset, end, served
             self.judged += not served
 
     def on_frame(self, event: Frame) -> None:
@@ -75,4 +63,4 @@ class HaStartOffset(Law):
     def _is_file_start(self, lo: int, end: int) -> bool:
         """Whether ``lo`` starts the file in which the log ended at some time since it ended at ``end``."""
         size = self.known.setting(MASTER, "mappedFileSizeCommitLog")
-        return lo % size == 0 and end - end % size <= lo <= max(end, self.known.ends.get(MASTER, end))
+        return lo % size == 0 and end - end % size <= lo <= max(end, self.known.logs.ends.get(MASTER, end))

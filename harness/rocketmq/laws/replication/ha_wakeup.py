@@ -11,7 +11,7 @@ CommitLog.submitReplicaRequest, which wakes it.
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Invoke
-from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.ha import Close, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
@@ -51,21 +51,12 @@ class HaWakeup(Law):
 
     def begin(self) -> None:
         self.writers: dict[str | None, Writer] = {}
-        self.flushed = 0
-        self.flushed_only: bool | None = None
         self.waiting: set[str | None] = set()
         """Sends that will wait for slaves and have not been appended yet."""
 
-    def on_start(self, event: Start) -> None:
-        if event.node == MASTER:
-            self.flushed = event.hi or 0
-            self.flushed_only = self.known.config.get(MASTER, {}).get("haPushes") == "flushed"
-
     def on_report(self, event: Report) -> None:
-        if event.side == "m":
-            link = self.known.links.get(event.link)
-            if (link is None or link.first is None) and self.known.hears(event) is VALID:
-                self.writers[event.link] = Writer(event.offset or None)
+        if event.side == "m" and self.known.is_first(event) and self.known.hears(event) is VALID:
+            self.writers[event.link] = Writer(event.offset or None)
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f == "send" and event.waits and event.node == MASTER and self.known.needed:
@@ -77,7 +68,7 @@ class HaWakeup(Law):
         # A delayed message is put once more when its time has come, and waits for nobody then.
         wait_ns = ROUND_NS if event.message in self.waiting and self._has_slave(event) else WAIT_NS
         self.waiting.discard(event.message)
-        if self.writers and not self.flushed_only:
+        if self.writers and not self.known.pushes_flushed:
             for writer in self.writers.values():
                 if writer.end == event.lo:
                     self._woken(writer, event, wait_ns)
@@ -89,13 +80,12 @@ class HaWakeup(Law):
 
     def on_flush(self, event: Flush) -> None:
         """There may be, where only flushed bytes are pushed."""
-        if event.node != MASTER:
+        if event.node != MASTER or not self.known.pushes_flushed:
             return
-        before, self.flushed = self.flushed, event.upto
-        if self.flushed_only:
-            for writer in self.writers.values():
-                if writer.end is not None and before <= writer.end < self.flushed:
-                    self._woken(writer, event, WAIT_NS)
+        before = self.known.logs.flushed.get(MASTER, 0)
+        for writer in self.writers.values():
+            if writer.end is not None and before <= writer.end < event.upto:
+                self._woken(writer, event, WAIT_NS)
 
     def _woken(self, writer: Writer, event: Event, wait_ns: int) -> None:
         if writer.new_since is None and not writer.blocked:

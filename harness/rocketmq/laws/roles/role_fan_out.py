@@ -72,7 +72,7 @@ class RoleFanOut(Law):
         if event.node != MASTER or not self.applicable:
             return
         flushed_only = self._flushed_only()
-        before = self.flushed if flushed_only else self.known.ends.get(MASTER, 0)
+        before = self.flushed if flushed_only else self.known.logs.ends.get(MASTER, 0)
         ready = self._ready(before)
         # A delayed message is put once more when its time has come.
         waiting = [each.call.message for each in self.known.calls.open_at(MASTER) if _waits(each.call)]

@@ -5,7 +5,7 @@
 - After its return a master that nothing has touched since does not refuse sends as one that is not ready
   (SERVICE_NOT_AVAILABLE).
 
-Left out: sends that overlap the master's going or coming; a master that was a slave in class rollback (see ``known``),
+Left out: sends that overlap the master's going or coming; a master that was a diverged slave (see ``logs``),
 whose log nobody can read; other refusals after its return, and how soon sends are
 answered then, see ``live-converges``. Source: the design: RocketMQ 4 promotes no slave by itself.
 """
@@ -62,7 +62,7 @@ class RoleNoTakeover(Law):
         elif self.back and begun.is_up and event.node == MASTER and self.known.calls.is_current(event):
             self.judged += event.kind != "info"
             is_refused = event.kind == "fail" and event.status == "SERVICE_NOT_AVAILABLE"
-            if is_refused and MASTER not in self.known.rolled:
+            if is_refused and MASTER not in self.known.logs.diverged:
                 self.violate(event, f"the master is back, and refused {event.message} as if it were not ready")
 
     on_fail = on_info = on_ok

@@ -9,7 +9,7 @@ or group yet, or on which these forbid it, may say so; one that refuses as not r
 With slaveReadEnable off a slave serves all the same, and suggests broker 0 (4.9, whose code 20 for "not here" is
 overwritten by that for what was found); one of 5.x may refuse as busy, which it does.
 
-Left out: slaves in class rollback; messages that the master lost; what pulls bring that began before the master was
+Left out: diverged slaves; messages that the master lost; what pulls bring that began before the master was
 started, or a store replaced; a slave's own answer once its oldest files have expired. Sources:
 PullMessageProcessor.processRequest and rejectRequest (5.x), DefaultMessageStore.getMessage.
 """
@@ -76,11 +76,11 @@ class RoleSlaveServes(Law):
         """Whether the slave had what is asked for, and had derived its queues from that, when the pull began."""
         known, slave = self.known, begun.call.node
         place = self.places.get((begun.call.queue, begun.call.asked_from))
-        if place is None or slave in known.rolled:
+        if place is None or slave in known.logs.diverged:
             return False
         lo, hi = place
-        end = min(begun.log_end or 0, begun.dispatched, known.own_end(slave) or 0)
-        return hi <= end and known.starts.get(slave, lo + 1) <= lo
+        end = min(begun.log_end or 0, begun.dispatched, known.logs.own_end(slave) or 0)
+        return hi <= end and known.logs.starts.get(slave, lo + 1) <= lo
 
     # What is asked of them.
 
@@ -116,7 +116,7 @@ class RoleSlaveServes(Law):
 
     def _claims(self, ok: Ok, offset: int) -> bool:
         """Whether the slave says that the offset lies in its queue."""
-        if ok.lo is None or ok.hi is None or ok.node in self.expired or ok.node in self.known.rolled:
+        if ok.lo is None or ok.hi is None or ok.node in self.expired or ok.node in self.known.logs.diverged:
             return False
         return ok.lo <= offset < ok.hi
 

@@ -12,7 +12,7 @@ on a slave by when it last synced; what a broker had not saved may go with its p
 readers whose user fixed a broker, and who will not follow; whether the others follow is ``route-choice``.
 
 Left out: brokers whose memory nobody knows (``totalMemory``, ours; RocketMQ asks the machine), unless the ratio is 0;
-slaves in class rollback. On a slave that has to echo an offset beyond its queue (PULL_RETRY_IMMEDIATELY) the group's
+diverged slaves. On a slave that has to echo an offset beyond its queue (PULL_RETRY_IMMEDIATELY) the group's
 brokerId is right as well with slaveReadEnable off, as in RocketMQ; a slave of 5.x may always say 0 to who does not lag.
 Source: DefaultMessageStore.getMessage, PullMessageProcessor.
 """
@@ -197,7 +197,7 @@ class ReadSplit(Law):
 
     def on_start(self, event: Start) -> None:
         """What was cut, other messages may come to lie in place of."""
-        end, before = event.hi, self.known.log_end(event.node)
+        end, before = event.hi, self.known.logs.log_end(event.node)
         if end is not None and before is not None and end < before:
             self._judge_lags()
             self.where = {place: at for place, at in self.where.items() if at[1] < end}
@@ -250,9 +250,9 @@ class ReadSplit(Law):
             self.violate(event, f"{event.node} suggested broker {event.broker} for {event.queue}; {why}")
 
     def _keep(self, event: Ok, slow: bool) -> None:
-        begin, end = self.known.calls.end_before(event), self.known.log_end(event.node)
+        begin, end = self.known.calls.end_before(event), self.known.logs.log_end(event.node)
         held = memory(self.known.config.get(event.node, DEFAULTS))
-        if begin is None or end is None or held is None or begin > end or event.node in self.known.rolled:
+        if begin is None or end is None or held is None or begin > end or event.node in self.known.logs.diverged:
             return
         self.pulls.append(Pull(event, slow, begin, end, held))
 

@@ -37,15 +37,13 @@ class LogFlushPrompt(Law):
     def begin(self) -> None:
         self.waiting: dict[str, deque[tuple[int, int, int]]] = {}
         """By node: where what is not durable yet ends, when it was written, ns, and what was durable then."""
-        self.flushed: dict[str, int] = {}
 
     def on_append(self, event: Append) -> None:
         waiting = self.waiting.setdefault(event.node, deque())
-        waiting.append((event.hi, event.t, self.flushed.setdefault(event.node, event.lo)))
+        waiting.append((event.hi, event.t, self.known.logs.flushed.get(event.node, event.lo)))
 
     def on_flush(self, event: Flush) -> None:
         waiting = self.waiting.get(event.node)
-        self.flushed[event.node] = event.upto
         if not waiting or waiting[0][0] > event.upto:
             return
         self.judged += 1
@@ -60,7 +58,6 @@ class LogFlushPrompt(Law):
 
     def on_start(self, event: Start | Cut) -> None:
         self.waiting.pop(event.node, None)
-        self.flushed.pop(event.node, None)
 
     on_cut = on_start
 

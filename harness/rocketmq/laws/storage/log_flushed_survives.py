@@ -13,13 +13,11 @@ from pairproof.harness.kinds.client import Deliver, Ok
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.contract import PUT_OK, STORED
-from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
+from pairproof.harness.rocketmq.kinds.log import Audit, Expire
 from pairproof.harness.rocketmq.known.nodes import MACHINE
+from pairproof.harness.rocketmq.known.stores import SURVIVED
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
-
-SURVIVED = {"process"}
-"""What takes nothing of a log."""
 
 
 class LogFlushedSurvives(Law):
@@ -37,8 +35,6 @@ class LogFlushedSurvives(Law):
         """Those that have been through a crash, and its kind."""
         self.where: dict[str | None, int] = {}
         """Where messages lie on the master, if anybody said so."""
-        self.found: set[str | None] = set()
-        self.reading: int | None = None
 
     def on_ok(self, event: Ok) -> None:
         if event.f == "send" and event.status in STORED:
@@ -88,12 +84,6 @@ class LogFlushedSurvives(Law):
     def _lose_all(self) -> None:
         self.stored, self.at_stake = {}, {}
 
-    def on_record(self, event: Record) -> None:
-        if event.node == MASTER and self.at_stake:
-            if event.audit != self.reading:
-                self.reading, self.found = event.audit, set()
-            self.found.add(event.message)
-
     def on_audit(self, event: Audit) -> None:
         """The reader is done: whoever is missing is lost."""
         if event.node != MASTER or not self.at_stake or event.f == "compare":
@@ -101,7 +91,7 @@ class LogFlushedSurvives(Law):
         # A recovery audit lists the records of the node that restarted, and of no other.
         if event.f != "final" and self.known.last_started != MASTER:
             return
-        found = self.found if event.number == self.reading else set()
+        found = {each.message for each in self.known.audits.records(event)}
         self.judged += len(self.at_stake)
         for message, how in list(self.at_stake.items()):
             if message not in found:

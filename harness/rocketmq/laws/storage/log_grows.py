@@ -7,7 +7,7 @@ loss (judged where the lab records flushes). This is said of bytes and of either
 ``log-flushed-survives``.
 
 Where the master lost its tail, borders of the lost records are none any more, save for a slave that still holds them
-(class rollback, see ``known``); such a slave must keep what both histories share.
+(a diverged one, see ``logs``); such a slave must keep what both histories share.
 
 A store that was replaced or wiped is a new one: nothing is asked of its start. A log's start may move on as its oldest
 files expire.
@@ -19,16 +19,14 @@ Source: CommitLog.recoverNormally and recoverAbnormally.
 """
 
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.law import DURABILITY
-from pairproof.harness.rocketmq.kinds.log import Append, Cut, Flush, Record
+from pairproof.harness.rocketmq.kinds.log import Append, Cut, Record
+from pairproof.harness.rocketmq.known.nodes import LIED, MACHINE, PROCESS, STOP
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 
-STOPPED = "clean stop"
-KILLED = "process crash"
-POWER_LOSS = "machine crash"
-LIED = "machine crash with a disk that lied"
+ENDS = {STOP: "clean stop", PROCESS: "process crash", MACHINE: "machine crash"}
 
 
 class LogGrows(Law):
@@ -48,18 +46,13 @@ class LogGrows(Law):
         """Of the master's log: borders, and whether a record (not a filler) is known to end there."""
         self.lost: set[int] = set()
         """Borders of what the master lost."""
-        self.flushed: dict[str, int] = {}
-        self.replaced: set[str] = set()
-        """Nodes with another store than before, until they start on it."""
-        self.down: dict[str, str] = {}
-        """Nodes that are down, and the worst that happened to them since they ran."""
         self.sees_flushes = "flush" in self.known.observes
 
     def on_append(self, event: Append) -> None:
         node = event.node
         if self.shorter:
             self._unexplained(node)
-        end = self.known.ends.get(node)
+        end = self.known.logs.ends.get(node)
         if node == MASTER:
             self.borders[event.hi] = event.f != "filler"
         elif not end:
@@ -71,41 +64,16 @@ class LogGrows(Law):
 
     def on_record(self, event: Record) -> None:
         lo, hi = event.lo, event.hi
-        if event.node in self.known.rolled:
+        if event.node in self.known.logs.diverged:
             self.lost.update((lo, hi))
         else:
             self.borders.setdefault(lo, False)
             self.borders[hi] = True
 
-    def on_flush(self, event: Flush) -> None:
-        node, hi = event.node, event.upto
-        if hi > self.flushed.get(node, -1):
-            self.flushed[node] = hi
-
-    def on_crash(self, event: Crash) -> None:
-        """A node went down; a machine that loses power while its process is down hurts its store too."""
-        node = event.node
-        if event.status == "lied" or self.down.get(node) == LIED:
-            self.down[node] = LIED
-        elif event.f == "machine":
-            self.down[node] = POWER_LOSS
-        else:
-            self.down.setdefault(node, KILLED)
-
-    def on_stop(self, event: Stop) -> None:
-        """A node ended in an orderly way, with everything durable, unless it was hit before it got there."""
-        node = event.node
-        if node not in self.down:
-            self.down[node] = STOPPED
-            self.flushed[node] = self.known.ends.get(node, 0)
-
     def on_start(self, event: Start) -> None:
         node, end = event.node, event.hi
-        before = self.known.ends.get(node)
-        how = self.down.pop(node, None)
-        if node in self.replaced:
-            self.replaced.discard(node)
-            before = None
+        before = None if node in self.known.stores.replaced else self.known.logs.ends.get(node)
+        how = self.known.nodes.fate(node)
         if end is None:
             return
         if before is not None:
@@ -113,26 +81,27 @@ class LogGrows(Law):
             if end < before:
                 self.shorter[node] = (event, before)
                 self._check_kept(event, node, self._safe(node, before, how), how)
-        # What recovery keeps it makes durable, or says so at its peril.
-        self.flushed[node] = end
         if node == MASTER and before is not None and end < before:
             self.lost.update(border for border in self.borders if border > end)
             self.borders = {border: ends for border, ends in self.borders.items() if border <= end}
 
     def _safe(self, node: str, before: int, how: str | None) -> int:
         """Up to where a node's log had to survive; 0 where nobody knows."""
-        if how in (None, LIED) or (how == POWER_LOSS and not self.sees_flushes):
+        if how in (None, LIED) or (how == MACHINE and not self.sees_flushes):
             return 0
-        safe = min(before, self.flushed.get(node, 0)) if how == POWER_LOSS else before
-        return min(safe, self.known.rolled.get(node, safe))
+        safe = min(before, self.known.logs.flushed.get(node, 0)) if how == MACHINE else before
+        return min(safe, self.known.logs.diverged.get(node, safe))
 
     def _check_kept(self, event: Start, node: str, safe: int, how: str | None) -> None:
-        end, begin = event.hi or 0, self.known.starts.get(node, 0)
+        end, begin = event.hi or 0, self.known.logs.starts.get(node, 0)
         if begin % self.known.setting(node, "mappedFileSizeCommitLog"):
             return
         whole = max((b for b, ends in self.borders.items() if ends and begin < b <= safe), default=0)
         if whole > end:
-            self.violate(event, f"{node} came back with its log at {end}; its records up to {whole} outlive a {how}")
+            self.violate(
+                event,
+                f"{node} came back with its log at {end}; its records up to {whole} outlive a {ENDS[how or STOP]}",
+            )
 
     def on_cut(self, event: Cut) -> None:
         node, lo = event.node, event.new_end
@@ -145,14 +114,12 @@ class LogGrows(Law):
 
     def _is_border(self, node: str, offset: int) -> bool:
         # A slave that recovers while its master's store is being replaced still ends at a border of the old history.
-        may_be_old = node in self.known.rolled or MASTER in self.replaced
+        may_be_old = node in self.known.logs.diverged or MASTER in self.known.stores.replaced
         return offset in self.borders or (may_be_old and offset in self.lost)
 
     def on_wipe(self, event: Wipe) -> None:
         node = event.node
         self.shorter.pop(node, None)
-        self.flushed.pop(node, None)
-        self.replaced.add(node)
         if node == MASTER:
             # An older state may even hold another history: its borders are learnt anew.
             self.lost.update(self.borders)

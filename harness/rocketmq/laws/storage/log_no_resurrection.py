@@ -10,7 +10,7 @@ longer than its trace after a start, since a process may die between writing and
 recovery moves positions only, so that such bytes stay on its disk (MappedFileQueue.truncateDirtyFiles).
 """
 
-from pairproof.harness.kinds.client import Deliver, Invoke
+from pairproof.harness.kinds.client import Deliver
 from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
@@ -32,10 +32,6 @@ class LogNoResurrection(Law):
         """Per node: records that a recovery cut, by place and message, and where they ended."""
         self.grown: dict[str, int] = {}
         """How far such a node's log was written again, without a gap."""
-        self.replaced: set[str] = set()
-        self.lives: dict[str, int] = {}
-        self.asked: dict[int | None, int] = {}
-        """Pulls, and which life of their node they asked."""
 
     def on_append(self, event: Append) -> None:
         node, hi = event.node, event.hi
@@ -49,27 +45,19 @@ class LogNoResurrection(Law):
 
     def on_start(self, event: Start) -> None:
         node, end = event.node, event.hi
-        self.lives[node] = self.lives.get(node, 0) + 1
-        before = self.known.ends.get(node, 0)
+        before = self.known.logs.ends.get(node, 0)
         if node in self.grown and end is not None:
             self.grown[node] = end
-        if node in self.replaced:
-            self.replaced.discard(node)
-        elif end is not None and end < before:
+        if end is not None and end < before and node not in self.known.stores.replaced:
             cut = self.cut.setdefault(node, {})
             self.grown[node] = end
             cut.update({(lo, message): hi for lo, hi, message in self.puts if end < hi <= before})
 
     def on_wipe(self, event: Wipe) -> None:
-        self.replaced.add(event.node)
         self.cut.pop(event.node, None)
 
-    def on_invoke(self, event: Invoke) -> None:
-        if event.f == "pull":
-            self.asked[event.op] = self.lives.get(event.node, 0)
-
     def on_deliver(self, event: Deliver) -> None:
-        if self.cut and self.asked.get(event.op) == self.lives.get(event.node, 0):
+        if self.cut and self.known.calls.is_current(event):
             self._look(event, "was delivered")
 
     def on_record(self, event: Record) -> None:

@@ -3,7 +3,7 @@
 Judged wherever a store reader digests both logs for the same audit, on the same grid, while both nodes run: a node that
 is down may have a torn tail which nobody serves.
 
-Left out: what a slave in class rollback (see ``known``) holds above the point up to which the two histories are one.
+Left out: what a diverged slave (see ``logs``) holds above the point up to which the two histories are one.
 Source: RocketMQ's HA design: a slave's commit log is
 a byte copy.
 """
@@ -49,7 +49,7 @@ class LogPrefix(Law):
     def _compare(self, event: Chunk, other: Event | None, slave: str) -> None:
         if other is None or other.hi != event.hi:
             return
-        common = self.known.rolled.get(slave)
+        common = self.known.logs.diverged.get(slave)
         if common is not None and (event.hi or 0) > common:
             return
         if slave not in self.known.up or MASTER not in self.known.up:

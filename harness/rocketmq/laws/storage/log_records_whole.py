@@ -3,16 +3,15 @@
 Judged by what a store reader says of a node right after that node's restart, of the master at the end, and of a slave
 at the end if its log ends where the master's does (a running slave may rightly hold half a record).
 
-Left out: what a slave in class rollback holds above the point up to which the two histories are one: where they meet,
+Left out: what a diverged slave holds above the point up to which the two histories are one: where they meet,
 record borders are lost, also once such a slave has become the master; the last store of a node that is down by
 itself. Source: CommitLog's record check in recovery: magic, size, CRC; and that each record knows its own offset.
 """
 
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.node import Wipe
 from pairproof.harness.law import DURABILITY
-from pairproof.harness.rocketmq.kinds.ha import Frame
-from pairproof.harness.rocketmq.kinds.log import Append, Audit
+from pairproof.harness.rocketmq.kinds.log import Audit
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -25,40 +24,26 @@ class LogRecordsWhole(Law):
     needs = frozenset({"audit"})
 
     def begin(self) -> None:
-        self.final: dict[str, Audit] = {}
-        self.fresh: set[str] = set()
-        """Nodes that hold what they have recovered, and nothing else yet."""
         self.joint: int | None = None
         """Where two histories meet in the log of a slave that became the master, and so in all that copy it."""
 
-    def on_start(self, event: Start) -> None:
-        self.fresh.add(event.node)
-
     def on_wipe(self, event: Wipe) -> None:
         if event.node == MASTER:
-            self.joint = self.known.rolled.get(event.detail or "")
-
-    def on_append(self, event: Append | Crash | Stop) -> None:
-        """Its log has grown; or what is read next is another life's."""
-        self.fresh.discard(event.node)
-
-    on_crash = on_stop = on_append
-
-    def on_frame(self, event: Frame) -> None:
-        """Whether its appends are seen or not, it may be in the middle of a record."""
-        if event.side == "s" and event.lo != event.hi:
-            self.fresh.discard(event.node)
+            self.joint = self.known.logs.diverged.get(event.detail or "")
 
     def on_audit(self, event: Audit) -> None:
-        node = event.node
-        if event.f == "final":
-            self.final[node] = event
-        elif node in self.fresh:
-            self._judge(event, node)
+        if event.f != "final" and self._is_fresh(event.node):
+            self._judge(event, event.node)
+
+    def _is_fresh(self, node: str) -> bool:
+        """Whether a node holds what it has recovered, and nothing else yet."""
+        changed = self.known.logs.changed.get(node)
+        return changed is not None and changed.kind in ("start", "cut")
 
     def end(self, last: Event) -> None:
-        master = self.final.get(MASTER)
-        for node, audit in self.final.items():
+        final = {node: each.read for node, each in self.known.audits.final.items() if each.read is not None}
+        master = final.get(MASTER)
+        for node, audit in final.items():
             if node in self.known.gone:
                 # It may not even have recovered.
                 continue
@@ -67,7 +52,7 @@ class LogRecordsWhole(Law):
 
     def _judge(self, audit: Audit, node: str) -> None:
         broken = audit.status == "broken"
-        common = self.known.rolled.get(node, self.joint)
+        common = self.known.logs.diverged.get(node, self.joint)
         if common is not None and (not broken or audit.whole_to is None or audit.whole_to >= common):
             return
         self.judged += 1

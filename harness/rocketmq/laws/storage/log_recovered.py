@@ -22,8 +22,9 @@ Source: CommitLog.recoverNormally and recoverAbnormally, MappedFileQueue.truncat
 from __future__ import annotations
 
 from pairproof.harness.content import told
-from pairproof.harness.kinds.node import UNKNOWN, Abort, Crash, Start, Wipe
+from pairproof.harness.kinds.node import UNKNOWN, Abort, Start
 from pairproof.harness.law import DURABILITY
+from pairproof.harness.rocketmq.contract import LIED, WIPE
 from pairproof.harness.rocketmq.kinds.log import Audit, Found, Left
 from pairproof.harness.rocketmq.law import Law
 
@@ -45,15 +46,6 @@ class LogRecovered(Law):
         self.found: dict[str, Found] = {}
         """Of nodes that are about to start, or just did."""
         self.refused: set[str] = set()
-        self.spoiled: set[str] = set()
-        """Nodes whose disk has lied, or whose store is not what they left."""
-
-    def on_crash(self, event: Crash) -> None:
-        if event.status == "lied":
-            self.spoiled.add(event.node)
-
-    def on_wipe(self, event: Wipe) -> None:
-        (self.spoiled.discard if event.f == "empty" else self.spoiled.add)(event.node)
 
     def on_found(self, event: Found) -> None:
         self.found[event.node] = event
@@ -98,7 +90,7 @@ class LogRecovered(Law):
         if event.status == "other":
             self.violate(event, f"the start of {node} changed its log at {differs}")
         if found.f == "orderly":
-            if event.f == "lacks" and node not in self.spoiled:
+            if event.f == "lacks" and self.known.stores.suffered(node).isdisjoint({LIED, WIPE}):
                 self.violate(event, f"{node} was stopped in an orderly way, and after its start {differs}")
             self._check_not_lost(event, found)
             return

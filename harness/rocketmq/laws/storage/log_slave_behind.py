@@ -3,7 +3,7 @@
 Judged at each append that a slave traces, else at each report of a slave that reaches the master, and wherever both
 logs are audited together while both nodes run.
 
-Left out: slaves in class rollback, and bytes still under way from an earlier life of the master.
+Left out: diverged slaves, and bytes still under way from an earlier life of the master.
 Source: HAService.HAClient.
 """
 
@@ -30,7 +30,7 @@ class LogSlaveBehind(Law):
     def on_append(self, event: Append) -> None:
         node = event.node
         if node != MASTER:
-            end = self.known.ends.get(MASTER)
+            end = self.known.logs.ends.get(MASTER)
             if end is not None:
                 self._judge(event, node, event.hi, end)
 
@@ -39,8 +39,8 @@ class LogSlaveBehind(Law):
             return
         link = self.known.links.get(event.link)
         peer = HOSTILE if link is None else link.peer
-        end = self.known.ends.get(MASTER)
-        if peer != HOSTILE and end is not None and peer not in self.known.traced:
+        end = self.known.logs.ends.get(MASTER)
+        if peer != HOSTILE and end is not None and peer not in self.known.logs.traced:
             self._judge(event, peer, event.offset, end)
 
     def on_audit(self, event: Audit) -> None:
@@ -60,7 +60,7 @@ class LogSlaveBehind(Law):
 
     def _judge(self, event: Event, slave: str, held: int, end: int) -> None:
         known = self.known
-        if slave in known.rolled or (held > end and known.common(slave, held) < held):
+        if slave in known.logs.diverged or (held > end and known.logs.common(slave, held) < held):
             return
         self.judged += 1
         if held > end:

@@ -5,7 +5,7 @@ start and its end must be among them, at its own place. So a master that is lost
 a hole. The master's messages are known from its appends, from its own records, and, where no appends are seen, from the
 answers to sends.
 
-Left out: what a slave in class rollback (see ``known``) holds above the point up to which the two histories are one.
+Left out: what a diverged slave (see ``logs``) holds above the point up to which the two histories are one.
 Source: the design of asynchronous replication: one log, copied in order.
 """
 
@@ -32,8 +32,6 @@ class LossIsSuffix(Law):
         self.written: dict[str | None, Place] = {}
         """The master's messages, where they lie."""
         self.blind = "append" not in self.known.observes
-        self.reading: tuple[int | None, str | None] = (None, None)
-        self.found: set[tuple[str | None, int | None]] = set()
 
     def on_append(self, event: Append) -> None:
         if event.node == MASTER and event.message is not None:
@@ -62,18 +60,14 @@ class LossIsSuffix(Law):
     def on_record(self, event: Record) -> None:
         if event.node == MASTER:
             self.written[event.message] = (event.lo, event.hi)
-            return
-        if self.reading != (event.audit, event.node):
-            self.reading, self.found = (event.audit, event.node), set()
-        self.found.add((event.message, event.lo))
 
     def on_audit(self, event: Audit) -> None:
         node = event.node
         if node == MASTER or event.f == "compare" or event.hi is None or node not in self.known.up:
             return
-        found = self.found if self.reading == (event.number, node) else set()
+        found = {(each.message, each.lo) for each in self.known.audits.records(event)}
         start = event.lo
-        end = min(self.known.common(node, event.hi), self.known.rolled.get(node, event.hi))
+        end = min(self.known.logs.common(node, event.hi), self.known.logs.diverged.get(node, event.hi))
         for message, (lo, hi) in self.written.items():
             if lo < start or hi > end:
                 continue

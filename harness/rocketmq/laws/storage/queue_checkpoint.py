@@ -7,7 +7,7 @@ may have to be one more for each file, and two thorough ones; a stop notes all, 
 thorough looks only, and in no stop. The time must not be later than that of the newest record.
 
 Left out: what waited, or was noted by a stop, while a fault touched the node; nodes that a machine's crash, a cut or
-another store may have left a checkpoint of another log, and slaves in class rollback (see ``known``); half messages,
+another store may have left a checkpoint of another log, and diverged slaves (see ``logs``); half messages,
 which no queue has. Seen by audits, of nodes that tell what they have dispatched.
 Source: FlushConsumeQueueService, StoreCheckpoint; DefaultMessageStore.shutdown; ConsumeQueue of 5.5.0.
 """
@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 from pairproof.harness.content import told
 from pairproof.harness.history import MS
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.node import Start, Stop, Wipe
 from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.log import Checkpoint, Cut, Dispatch, Record
+from pairproof.harness.rocketmq.known.nodes import LIED, MACHINE
 from pairproof.harness.rocketmq.known.waits import POLL_NS, is_late
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.delivery.pull_is_filled import ENTRY
@@ -51,22 +52,23 @@ class QueueCheckpoint(Law):
     timed = True
 
     def begin(self) -> None:
-        self.dispatched: dict[str, list[Dispatched]] = {}
-        """By node, in its present life."""
+        self.dispatched: dict[tuple[str, int], list[Dispatched]] = {}
+        """By node and how many of its incarnations had ended."""
         self.stopped: dict[str, Dispatched] = {}
         """What its last clean stop must have noted."""
         self.foreign: set[str] = set()
         """Nodes whose checkpoint may be of another log than they have."""
-        self.records: dict[str, tuple[int, list[Record]]] = {}
-        """By node, those of its last audit."""
 
     def on_dispatch(self, event: Dispatch) -> None:
-        self.dispatched.setdefault(event.node, []).append(Dispatched(event.upto, event.t))
+        self.dispatched.setdefault(self._incarnation(event.node), []).append(Dispatched(event.upto, event.t))
 
     def on_stop(self, event: Stop) -> None:
-        found = self.dispatched.pop(event.node, None)
+        found = self.dispatched.get(self._incarnation(event.node))
         if found and self._stops_alone(event.node) and not self._notes_seldom(event.node):
             self.stopped[event.node] = Dispatched(found[-1].upto, event.t)
+
+    def _incarnation(self, node: str) -> tuple[str, int]:
+        return node, self.known.nodes.ended(node)
 
     def _notes_seldom(self, node: str) -> bool:
         return self.known.is_a_black_box(node) and not self.known.is_older(node, SELDOM_SINCE)
@@ -76,30 +78,20 @@ class QueueCheckpoint(Law):
         trouble = self.known.trouble
         return all(each.f in STOPS for each in trouble.active.values() if node in trouble.touched(each))
 
-    def on_crash(self, event: Crash) -> None:
-        self.dispatched.pop(event.node, None)
-        if event.f == "machine":
-            self.foreign.add(event.node)
-
     def on_start(self, event: Start) -> None:
-        self.dispatched.pop(event.node, None)
+        self.dispatched.pop(self._incarnation(event.node), None)
 
     def on_cut(self, event: Cut | Wipe) -> None:
         self.foreign.add(event.node)
 
     on_wipe = on_cut
 
-    def on_record(self, event: Record) -> None:
-        audit, found = self.records.get(event.node, (None, []))
-        if audit != event.audit:
-            found = []
-            self.records[event.node] = event.audit, found
-        found.append(event)
-
     def on_checkpoint(self, event: Checkpoint) -> None:
         node, known = event.node, self.known
-        audit, records = self.records.get(node, (None, []))
-        if audit != event.audit or node in self.foreign or node in known.rolled:
+        records = known.audits.records(event)
+        if not records or node in known.logs.diverged or node in self.foreign:
+            return
+        if not known.stores.suffered(node).isdisjoint({MACHINE, LIED}):
             return
         self.judged += 1
         newest = max(each.store_ms for each in records)
@@ -119,7 +111,7 @@ class QueueCheckpoint(Law):
     def _due(self, event: Checkpoint, records: int) -> Dispatched | None:
         """The last that the checkpoint must know of, in a log of so many records."""
         node, known = event.node, self.known
-        found = self.dispatched.get(node, [])
+        found = self.dispatched.get(self._incarnation(node), [])
         bound = self._bound_ns(node, records)
         late = [each for each in found if is_late(known, node, each.since, event.t, bound)]
         if late and known.trouble.is_quiet(node, late[-1].since):

@@ -11,7 +11,7 @@ Three things are asked of the records that an audit lists, and of the answers th
 
 Whether a message might be lost says ``contract``. Left out: what an earlier life of the master told, or told of a send
 that carries a remark (a delayed message goes to another queue first). What a lying disk lost of the master's queues
-before a start that could not know it (``spoiled``). Slaves in class rollback (see ``known``), whose
+before a start that could not know it (``spoiled``). diverged Slaves (see ``logs``), whose
 log is no copy of any one log; and logs that begin before that of a slave which was promoted, since it gives the offsets
 before that a second time. Half messages, where they are stored with offset 0 (the rolled-back ones, and all of them
 before 4.3): a record's event does not tell them, and simulated clients send none.
@@ -20,10 +20,9 @@ Source: CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
 
 from pairproof.harness.content import waits_first
 from pairproof.harness.kinds.client import Ok
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
-from pairproof.harness.rocketmq.known.spoiled import Spoiled
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -39,9 +38,6 @@ class QueueDense(Law):
     needs = frozenset({"invoke", "ok", "record", "audit"})
 
     def begin(self) -> None:
-        self.spoiled = Spoiled()
-        self.listed: dict[str | None, list[Record]] = {}
-        """Records of audits that are not done, by node."""
         self.told: dict[int | None, Ok] = {}
         """Answers that named an offset, by where in the master's log the record is."""
         self.taken: dict[Place, Ok | Record] = {}
@@ -58,13 +54,10 @@ class QueueDense(Law):
             self.told[event.lo] = event
             self._take(event)
 
-    def on_record(self, event: Record) -> None:
-        self.listed.setdefault(event.node, []).append(event)
-
     def on_audit(self, event: Audit) -> None:
         node = event.node
-        records = self.listed.pop(node, None)
-        if not records or node in self.known.rolled or self.known.is_longer(node or ""):
+        records = self.known.audits.records(event)
+        if not records or node in self.known.logs.diverged or self.known.logs.is_longer(node):
             return
         self.judged += 1
         following: dict[str | None, int] = {}
@@ -101,13 +94,7 @@ class QueueDense(Law):
         """The oldest files are gone, of this log and of any that is copied from it later."""
         self.expired = True
 
-    def on_crash(self, event: Crash | Stop) -> None:
-        self.spoiled.crashed(event)
-
-    on_stop = on_crash
-
     def on_wipe(self, event: Wipe) -> None:
-        self.spoiled.wiped(event)
         if event.node == MASTER:
             self.taken.clear()
 
@@ -115,8 +102,7 @@ class QueueDense(Law):
         if event.node != MASTER:
             return
         lost_power = self.known.nodes.lost_power(MASTER)
-        self.spoiled.started(event)
-        if event.node in self.spoiled:
+        if self.known.spoiled.spoils(event):
             self.taken.clear()
         if event.hi is None and not lost_power:
             # Nobody says what was recovered; without a power loss it is all that there was.

@@ -5,10 +5,10 @@ and for each key the log offsets that both logs hold; the digests must be equal,
 Judged while both nodes run.
 
 The index's answers are judged only where both nodes must have dispatched all that they hold (see
-:mod:`pairproof.harness.rocketmq.laws.storage.dispatching`), and only if both keep one (messageIndexEnable).
+:mod:`pairproof.harness.rocketmq.known.dispatched`), and only if both keep one (messageIndexEnable).
 
 Left out: nodes that a lying disk has left without a part of their queues, and that could not know it
-(:mod:`pairproof.harness.rocketmq.known.spoiled`); slaves in class rollback, and logs that begin before that of a slave
+(:mod:`pairproof.harness.rocketmq.known.spoiled`); diverged slaves, and logs that begin before that of a slave
 which was promoted (see ``known``); queues of which one node holds only what has expired on the other, which may begin
 them again at 0 if it lost them; that queues are complete, see ``queue-whole-records``; and that they are right, see
 ``queue-is-its-log``.
@@ -16,17 +16,16 @@ Source: ConsumeQueue, IndexService.
 """
 
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.node import Wipe
 from pairproof.harness.law import DURABILITY
-from pairproof.harness.rocketmq.kinds.log import Append, Entries, Expire, Keys
-from pairproof.harness.rocketmq.known.spoiled import Spoiled
-from pairproof.harness.rocketmq.laws.storage.dispatching import Dispatching
+from pairproof.harness.rocketmq.kinds.log import Entries, Expire, Keys
+from pairproof.harness.rocketmq.law import Law
 
 DELAYED = "SCHEDULE_TOPIC_XXXX/"
 """Queues whose entries hold delivery times, which a node derives from its own messageDelayLevel."""
 
 
-class QueueDerivedEqual(Dispatching):
+class QueueDerivedEqual(Law):
     id = "queue-derived-equal"
     kind = DURABILITY
     promise = "Consume queues of two nodes agree over what both hold, and their key indexes give the same answers."
@@ -34,8 +33,6 @@ class QueueDerivedEqual(Dispatching):
     needs = frozenset({"entries", "keys"})
 
     def begin(self) -> None:
-        super().begin()
-        self.spoiled = Spoiled()
         self.expired: dict[str, int] = {}
         """By node, where its log began when files last expired."""
         self.audit: int | None = None
@@ -44,16 +41,7 @@ class QueueDerivedEqual(Dispatching):
         self.settled: dict[str, bool] = {}
         """Of the present audit: whether nodes have dispatched what they hold."""
 
-    def on_start(self, event: Append | Start) -> None:
-        super().on_start(event)
-        self.spoiled.started(event)
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        super().on_crash(event)
-        self.spoiled.crashed(event)
-
     def on_wipe(self, event: Wipe) -> None:
-        self.spoiled.wiped(event)
         self.expired.pop(event.node, None)
 
     def on_expire(self, event: Expire) -> None:
@@ -90,9 +78,9 @@ class QueueDerivedEqual(Dispatching):
         if event.audit != self.audit:
             self.audit, self.seen, self.settled = event.audit, {}, {}
         other = self.seen.setdefault((event.kind, name), event)
-        known = self.known
+        known, logs = self.known, self.known.logs
         for node in (other.node, event.node):
-            if node not in known.up or node in known.rolled or node in self.spoiled or known.is_longer(node):
+            if node not in known.up or node in logs.diverged or node in known.spoiled or logs.is_longer(node):
                 return None
         return other if other.node != event.node else None
 
@@ -101,5 +89,5 @@ class QueueDerivedEqual(Dispatching):
         node = event.node or ""
         found = self.settled.get(node)
         if found is None:
-            found = self.settled[node] = self.keeps_index(node) and self.has_dispatched(event)
+            found = self.settled[node] = self.known.keeps_index(node) and self.known.dispatched.has_all(event)
         return found

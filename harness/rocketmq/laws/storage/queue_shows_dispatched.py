@@ -6,7 +6,7 @@ end, as the pull's answer tells that, where a sender was told which message has 
 
 Judged for pulls that begin and end in one life of their broker; what its log held at the start it has dispatched. A
 broker may answer a pull that waits for a message a moment before it says that it has dispatched the message. Left out:
-slaves in class rollback (see ``known``), whose log is no copy; delayed messages, whose senders are told an offset of
+diverged slaves (see ``logs``), whose log is no copy; delayed messages, whose senders are told an offset of
 another queue. How soon a message is dispatched, see ``queue-whole-records``.
 Source: DefaultMessageStore.ReputMessageService, getMessage and getMaxOffsetInQueue.
 """
@@ -42,19 +42,12 @@ class QueueShowsDispatched(Law):
     timed = True
 
     def begin(self) -> None:
-        self.reached: dict[str | None, int] = {}
-        """Up to where a broker has dispatched in its present life."""
         self.ends: dict[Place, int | None] = {}
         """Where the message with a queue offset ends in the log, as its sender was told; None where two were told."""
         self.early: list[Early] = []
 
     def on_start(self, event: Start) -> None:
-        """A broker dispatches all that its log holds before it serves."""
-        if event.hi is None:
-            self.reached.pop(event.node, None)
-            return
-        self.reached[event.node] = event.hi
-        if event.node == MASTER:
+        if event.node == MASTER and event.hi is not None:
             self.ends = {place: hi for place, hi in self.ends.items() if hi is None or hi <= event.hi}
 
     def on_crash(self, event: Crash | Stop) -> None:
@@ -68,7 +61,6 @@ class QueueShowsDispatched(Law):
             self.ends = dict.fromkeys(self.ends)
 
     def on_dispatch(self, event: Dispatch) -> None:
-        self.reached[event.node] = event.upto
         if self.early:
             self._settle(event, event.upto)
 
@@ -86,8 +78,7 @@ class QueueShowsDispatched(Law):
 
     def _is_current(self, event: Deliver | Ok) -> bool:
         call = self.known.calls.begun(event)
-        is_pull = call is not None and call.call.f == "pull" and event.node in self.reached
-        return is_pull and self.known.calls.is_current(event)
+        return call is not None and call.call.f == "pull" and self.known.calls.is_current(event)
 
     def _learn(self, event: Ok) -> None:
         call = self.known.calls.begun(event)
@@ -100,10 +91,10 @@ class QueueShowsDispatched(Law):
             self.ends[place] = None
 
     def _check(self, event: Deliver | Ok, hi: int, what: str) -> None:
-        if event.node in self.known.rolled:
+        reached = self.known.dispatched.shown(event.node)
+        if reached is None or event.node in self.known.logs.diverged:
             return
         self.judged += 1
-        reached = self.reached[event.node]
         if hi > reached:
             self.early.append(
                 Early(event, hi, f"{what}, which ends at {hi} of its log; it had dispatched up to {reached}")

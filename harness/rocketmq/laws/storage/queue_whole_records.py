@@ -10,7 +10,7 @@ thread that dispatches may be held up), or while it is down or paused. Two secon
 have caught up, whether or not more arrives.
 
 Left out: queues of nodes that a lying disk has left without a part of them, and that could not know it
-(:mod:`pairproof.harness.rocketmq.known.spoiled`); slaves in class rollback (see ``known``); how soon a record that was
+(:mod:`pairproof.harness.rocketmq.known.spoiled`); diverged slaves (see ``logs``); how soon a record that was
 there at a start is dispatched, save by what the queues show; promptness under SYNC_FLUSH from 5.0 on, where only what
 is flushed is dispatched. Half messages, which no queue lists: simulated clients send none.
 Source: DefaultMessageStore.ReputMessageService.
@@ -23,7 +23,6 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Dispatch, Entries, Expire, Record
-from pairproof.harness.rocketmq.known.spoiled import Spoiled
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import line, parse
@@ -52,7 +51,6 @@ class QueueWholeRecords(Law):
     timed = True
 
     def begin(self) -> None:
-        self.spoiled = Spoiled()
         self.borders: set[int] = set()
         """Where the master's records and fillers ever ended."""
         self.ends: list[int] = []
@@ -61,13 +59,7 @@ class QueueWholeRecords(Law):
         """Nodes that dispatch only what is flushed."""
         self.owed: dict[str, list[tuple[int, int]]] = {}
         """By node: records that are whole and not dispatched, by their ends, and since when, ns."""
-        self.reached: dict[str, int] = {}
-        """How far a node says that it has dispatched, in its present life."""
-        self.grown: dict[str, int] = {}
-        """When a node's log grew, or the node was started, last, ns."""
         self.audit: int | None = None
-        self.listed: dict[str, list[Event]] = {}
-        self.queues: dict[str, dict[str | None, Event]] = {}
         self.due: dict[str, tuple[int, Event]] = {}
         """Of the present audit, by node: up to where its queues must reach."""
 
@@ -81,13 +73,12 @@ class QueueWholeRecords(Law):
     def on_append(self, event: Append) -> None:
         """A log grew; perhaps a record became whole."""
         node, hi = event.node, event.hi
-        self.grown[node] = event.t
         if node == MASTER:
             self.borders.add(hi)
             if event.f != "put":
                 return
             self.ends.append(hi)
-        elif node in self.known.rolled:
+        elif node in self.known.logs.diverged:
             return
         # Nobody hears what else a node does while it is being stopped.
         if node not in self.known.up:
@@ -100,10 +91,9 @@ class QueueWholeRecords(Law):
         node, hi = event.node, event.upto
         if node not in self.known.up:
             return
-        self.reached[node] = hi
-        if node in self.known.rolled:
+        if node in self.known.logs.diverged:
             return
-        end = self.known.recorded_end(node)
+        end = self.known.logs.recorded_end(node)
         if end is None:
             return
         self.judged += 1
@@ -135,7 +125,7 @@ class QueueWholeRecords(Law):
         """Whether a record that is whole since then should have been dispatched by now; if so it is told."""
         began, within = self._period(node, since)
         took = self._spent(node, began, event.t)
-        if took <= within or not self._is_free(node, began) or node in self.known.rolled:
+        if took <= within or not self._is_free(node, began) or node in self.known.logs.diverged:
             return False
         when = "" if began == since else " after the last fault there"
         what = f"{node} had the record that ends at {hi} for {took / MS:.0f} ms{when}, and it was in no queue"
@@ -157,8 +147,6 @@ class QueueWholeRecords(Law):
 
     def on_start(self, event: Start) -> None:
         node, hi = event.node, event.hi or 0
-        self.spoiled.started(event)
-        self.grown[node] = event.t
         if node == MASTER:
             del self.ends[bisect_right(self.ends, hi) :]
             # A process that was killed as it wrote its last record could tell nobody of it.
@@ -166,10 +154,8 @@ class QueueWholeRecords(Law):
 
     def on_crash(self, event: Crash | Stop) -> None:
         node = event.node
-        self.spoiled.crashed(event)
         self._overdue(node, event)
         self.owed.pop(node, None)
-        self.reached.pop(node, None)
 
     on_stop = on_crash
 
@@ -179,7 +165,6 @@ class QueueWholeRecords(Law):
 
     def on_wipe(self, event: Wipe) -> None:
         """An older state may be of another history: where its records end is not known."""
-        self.spoiled.wiped(event)
         if event.node == MASTER:
             self.ends.clear()
 
@@ -195,49 +180,47 @@ class QueueWholeRecords(Law):
 
     # From outside.
 
-    def on_record(self, event: Record) -> None:
+    def on_record(self, event: Record | Entries) -> None:
         if event.audit != self.audit:
-            self._begin(event.audit)
-        self.listed.setdefault(event.node, []).append(event)
+            self._settle_audit(event.audit)
 
-    def on_entries(self, event: Entries) -> None:
-        if event.audit != self.audit:
-            self._begin(event.audit)
-        self.queues.setdefault(event.node, {})[event.queue] = event
+    on_entries = on_record
 
     def on_audit(self, event: Audit) -> None:
         """A log was read: what must its queues hold?"""
-        if event.number != self.audit:
-            self._begin(event.number)
-        node, trouble = event.node, self.known.trouble
-        if event.status != "whole" or node not in self.known.up or node in self.known.rolled or node in self.spoiled:
+        if event.f == "compare":
             return
-        began, within = self._period(node, self.grown.get(node, 0))
+        if event.number != self.audit:
+            self._settle_audit(event.number)
+        known, node = self.known, event.node
+        if event.status != "whole" or node not in known.up or node in known.logs.diverged or node in known.spoiled:
+            return
+        began, within = self._period(node, known.dispatched.grown.get(node, 0))
         rested = self._spent(node, began, event.t) > within
-        if rested and self._is_free(node, began) and trouble.stall(began, event.t) is None:
+        if rested and self._is_free(node, began) and known.trouble.stall(began, event.t) is None:
             self.due[node] = (event.hi, event)
-        elif node in self.reached:
-            self.due[node] = (self.reached[node], event)
+        elif node in known.dispatched.reached:
+            self.due[node] = (known.dispatched.reached[node], event)
 
-    def _begin(self, audit: int | None) -> None:
+    def _settle_audit(self, following: int | None) -> None:
         """Events of one audit come together; the next one's first ends it."""
-        if self.queues:
+        listings = self.known.audits.last
+        if any(listings[node].entries for node in self.due):
             for node, (upto, seen) in self.due.items():
                 self._judge(node, upto, seen)
-        self.audit = audit
-        self.listed, self.queues, self.due = {}, {}, {}
+        self.audit, self.due = following, {}
 
     def _judge(self, node: str, upto: int, seen: Event) -> None:
         """A node's queues against what its log lists; a queue whose last record is beyond ``upto`` proves nothing."""
-        found, reaches = self.queues.get(node, {}), dict[str | None, Reach]()
-        for each in self.listed.get(node, ()):
+        listing, reaches = self.known.audits.last[node], dict[str, Reach]()
+        for each in listing.records:
             offset, known = each.queue_offset or 0, reaches.get(each.queue)
             reaches[each.queue] = Reach(offset if known is None else known.first, offset, each.hi or 0)
         for queue, listed in reaches.items():
             if listed.hi > upto:
                 continue
             self.judged += 1
-            entries = found.get(queue)
+            entries = listing.entries.get(queue)
             if entries is None:
                 self.violate(
                     seen,
@@ -253,6 +236,6 @@ class QueueWholeRecords(Law):
                 )
 
     def end(self, last: Event) -> None:
-        self._begin(None)
+        self._settle_audit(None)
         for node in list(self.owed):
             self._overdue(node, last)

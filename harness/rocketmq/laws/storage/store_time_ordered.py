@@ -4,14 +4,13 @@ Judged between neighbours among the records that the master stored between two s
 where its appends are not seen, only as long as nobody has set it. A promotion counts as a setting: the new master has
 another clock's times in its log.
 
-Left out: of slaves in class rollback (see ``known``) what lies behind the point up to which they have their master's
+Left out: of diverged slaves (see ``logs``) what lies behind the point up to which they have their master's
 log, since it may be a mixture of two; whether the time is right.
 Source: the design: lookups by time and the checkpoint search a log as ordered.
 """
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.machine import Clock
-from pairproof.harness.kinds.node import Wipe
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -24,7 +23,7 @@ class StoreTimeOrdered(Law):
     needs = frozenset({"record"})
 
     def begin(self) -> None:
-        self.settings = 0
+        self.set = 0
         """How often the master's clock was set."""
         self.stored: dict[tuple[int | None, str | None], int | None] = {}
         """Under which setting a record was stored; only once there was more than one. None: under either of two."""
@@ -33,12 +32,12 @@ class StoreTimeOrdered(Law):
 
     def on_clock(self, event: Clock) -> None:
         if event.node == MASTER:
-            self.settings += 1
+            self.set += 1
             self.just_set = True
 
-    def on_wipe(self, event: Wipe) -> None:
-        if event.node == MASTER and event.detail is not None:
-            self.settings += 1
+    @property
+    def settings(self) -> int:
+        return self.set + self.known.stores.promotions
 
     def on_append(self, event: Append) -> None:
         if self.settings and event.node == MASTER and event.f == "put":
@@ -47,7 +46,7 @@ class StoreTimeOrdered(Law):
             self.just_set = False
 
     def on_record(self, event: Record) -> None:
-        if event.store_ms is None or event.lo >= self.known.rolled.get(event.node, event.hi):
+        if event.store_ms is None or event.lo >= self.known.logs.diverged.get(event.node, event.hi):
             return
         stored = self.stored.get((event.lo, event.message), 0)
         before = self.last.get(event.node)

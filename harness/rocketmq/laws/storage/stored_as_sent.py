@@ -43,31 +43,24 @@ class StoredAsSent(Law):
     def begin(self) -> None:
         self.sent: dict[str | None, list[Invoke]] = {}
         """Sends by message; more than one if it was sent again."""
-        self.answered: dict[int, Ok] = {}
-        """Answers that said where in the master's log a record is, by that place."""
-        self.found: dict[int | None, Record] = {}
-        """Records of a master's audit that is not done, by where they are."""
-        self.unaimed: set[int | None] = set()
-        """Sends that left the choice of the queue to the broker: their answers name it."""
+        self.answered: dict[int, tuple[Ok, Invoke]] = {}
+        """Answers that said where in the master's log a record is, by that place, and the sends."""
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f in SENDS:
             self.sent.setdefault(event.message, []).append(event)
-            if _is_unaimed(event.queue):
-                self.unaimed.add(event.op)
 
     def on_ok(self, event: Ok) -> None:
         is_stored = event.f in SENDS and event.node == MASTER and event.status in contract.STORED
-        if is_stored and event.lo is not None and self.known.calls.is_current(event):
-            self.answered[event.lo] = event
+        call = self.known.calls.begun(event)
+        if is_stored and event.lo is not None and call is not None and self.known.calls.is_current(event):
+            self.answered[event.lo] = event, call.call
 
     def on_record(self, event: Record) -> None:
-        if event.node == MASTER:
-            self.found[event.lo] = event
         sends = self.sent.get(event.message)
-        common = self.known.rolled.get(event.node)
+        common = self.known.logs.diverged.get(event.node)
         if not sends or (common is not None and event.hi > common):
-            # A slave that keeps what its master lost may end half a record with the rest of another: class rollback.
+            # A slave that keeps what its master lost may end half a record with the rest of another: it diverged.
             return
         self.judged += 1
         if any(event.queue == send.queue and event.detail == send.detail for send in sends):
@@ -79,23 +72,23 @@ class StoredAsSent(Law):
     def on_audit(self, event: Audit) -> None:
         if event.node != MASTER:
             return
-        found, self.found = self.found, {}
+        found = {each.lo: each for each in self.known.audits.records(event)}
         if not found:
             # Not listed, or nothing to list: `contract` knows what must be there.
             return
         whole = event.hi if event.whole_to is None else event.whole_to
-        for lo, answer in self.answered.items():
+        for lo, (answer, send) in self.answered.items():
             if event.lo <= lo < (whole or 0):
-                self._judge_place(answer, found.get(lo))
+                self._judge_place(answer, send, found.get(lo))
 
-    def _judge_place(self, answer: Ok, record: Record | None) -> None:
+    def _judge_place(self, answer: Ok, send: Invoke, record: Record | None) -> None:
         self.judged += 1
         message, where = answer.message, f"at {answer.lo}, where {answer.message} was said to be"
         if record is None:
             self.violate(answer, f"no record begins {where} ({answer.status})")
         elif record.message != message:
             self.violate(record, f"{record.message or 'a record without a key'} lies {where} ({answer.status})")
-        elif answer.op in self.unaimed and not _is_unaimed(answer.queue) and record.queue != answer.queue:
+        elif _is_unaimed(send.queue) and not _is_unaimed(answer.queue) and record.queue != answer.queue:
             self.violate(record, f"{message} lies in {record.queue}; its sender was told {answer.queue}")
         elif record.queue_offset != answer.queue_offset and None not in (record.queue_offset, answer.queue_offset):
             offsets = f"has queue offset {record.queue_offset}; its sender was told {answer.queue_offset}"

@@ -57,18 +57,13 @@ class StoredSentBack(SentBack):
 
     def begin(self) -> None:
         super().begin()
-        self.found: dict[int, Record] = {}
         self.healed = 0
         self.went_down = self.was_set = False
-
-    def on_record(self, event: Record) -> None:
-        if event.node == MASTER and event.lo is not None:
-            self.found[event.lo] = event
 
     def on_audit(self, event: Audit) -> None:
         if event.node != MASTER:
             return
-        found, self.found = self.found, {}
+        found = {each.lo: each for each in self.known.audits.records(event)}
         whole = event.whole_to in (None, event.hi)
         if event.f != "final" or self.excused or not self.asked or not found or not whole:
             return

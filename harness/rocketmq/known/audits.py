@@ -1,0 +1,118 @@
+"""What the last audit of each node's store found: its records and the entries of its queues, until the next audit.
+
+A queue is *complete* where its entries, as the store reader read them, are those of the records that the log lists:
+elsewhere the broker has not derived them yet, or has derived what is wrong, which the ``queue-`` laws judge.
+
+Left out: audits that compare logs and list no records. Bounded by the records of two audits of each broker.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from pairproof.harness.history import Event
+from pairproof.harness.rocketmq.kinds.log import Audit, Entries, Record
+from pairproof.harness.rocketmq.naming import span
+from pairproof.harness.rocketmq.places import NODES
+
+
+class Listing:
+    """What one audit found of one node's store."""
+
+    __slots__ = ("_of", "entries", "number", "read", "records", "since")
+
+    def __init__(self, first: Event) -> None:
+        self.number = first.op
+        self.since = first.seq
+        """The event with which the audit began."""
+        self.records: list[Record] = []
+        self.entries: dict[str, Entries] = {}
+        self.read: Audit | None = None
+        """None until the audit is done."""
+        self._of: dict[str, list[Record]] | None = None
+
+    def of(self, queue: str | None) -> list[Record]:
+        """The records of a queue, in the log's order."""
+        if self._of is None:
+            self._of = defaultdict(list)
+            for each in self.records:
+                self._of[each.queue].append(each)
+        return self._of.get(queue or "", [])
+
+    def complete(self, queue: str | None) -> bool:
+        """Whether the queue's entries are those of its records."""
+        entries, records = self.entries.get(queue or ""), self.of(queue)
+        if entries is None or not records:
+            return False
+        return [each.queue_offset for each in records] == list(range(entries.first or 0, entries.following or 0))
+
+    @property
+    def derived(self) -> bool:
+        """Whether all queues are complete."""
+        return all(map(self.complete, {each.queue for each in self.records}))
+
+
+class Audits:
+    def __init__(self) -> None:
+        self.last: dict[str, Listing] = {}
+        """By node: the audit that is under way, or was the last."""
+        self.final: dict[str, Listing] = {}
+        """By broker of the pair: its last final audit."""
+
+    # What laws ask.
+
+    def records(self, event: Event) -> list[Record]:
+        """The records of the event's node that the event's audit has listed so far."""
+        found = self.last.get(event.node or "")
+        return found.records if found is not None and found.number == event.op else []
+
+    def held(self, node: str) -> set[str | None]:
+        """The messages that a node's last final audit listed."""
+        return {each.message for each in self.final[node].records}
+
+    def held_elsewhere(self, *but: str) -> set[str | None]:
+        """Those of all brokers, but for some."""
+        return set[str | None]().union(*(self.held(node) for node in self.final if node not in but))
+
+    # What the judge reports.
+
+    def record(self, event: Event) -> None:
+        """Those who are no laws may pass a plain row, here and below."""
+        self._listing(event).records.append(cast(Record, event))
+
+    def entry(self, event: Entries) -> None:
+        found = self.last.get(event.node)
+        if found is not None and found.number == event.op:
+            found.entries[event.queue] = event
+
+    def audit(self, event: Event) -> None:
+        """A store reader is done; an audit without records lists none."""
+        if event.f == "compare":
+            return
+        found = self._listing(event)
+        found.read = cast(Audit, event)
+        if event.f == "final" and event.node in NODES:
+            self.final[event.node] = found
+
+    def _listing(self, event: Event) -> Listing:
+        node = event.node or ""
+        found = self.last.get(node)
+        if found is None or found.number != event.op:
+            found = self.last[node] = Listing(event)
+        return found
+
+
+def whereabouts(events: Iterable[Event]) -> Mapping[str, Mapping[str, str]]:
+    """By node that had a final audit: each message that the last one listed, and its bytes of the log."""
+    audits = Audits()
+    for event in events:
+        if event.kind == "record":
+            audits.record(event)
+        elif event.kind == "audit":
+            audits.audit(event)
+    return {
+        node: {each.message or "": span(each.lo, each.hi) for each in found.records}
+        for node, found in audits.final.items()
+    }

@@ -1,0 +1,220 @@
+"""Each node's log, as the history tells it: where it begins and ends, what is durable, and which slaves diverged.
+
+A *diverged* slave holds bytes that the master lost. Neither side can see that once the master has written past the
+slave's end, so some promises end there. They come back when the slave's log is cut to below that point, or wiped. A
+master that was such a slave is diverged, too: nobody promises that its log can be read.
+
+Bounded by the nodes, the cuts and the master's flushes of one trial. Source: CommitLog recovery.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from pairproof.harness.history import Event
+from pairproof.harness.kinds.node import UNKNOWN, Crash, Start, Stop, Wipe
+from pairproof.harness.rocketmq.kinds.log import Append, Expire, Flush
+from pairproof.harness.rocketmq.known.nodes import MACHINE
+from pairproof.harness.rocketmq.known.stores import promotes
+from pairproof.harness.rocketmq.places import MASTER, OTHER
+
+if TYPE_CHECKING:
+    from pairproof.harness.rocketmq.known.model import Known
+
+
+class Logs:
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self.starts: dict[str, int] = {}
+        self.ends: dict[str, int] = {}
+        """Log start and end by the nodes' own trace; no key where it is unknown, no start of a slave without a log."""
+        self.recovered: dict[str, int] = {}
+        """Where a node's log ended when the node was started last; no key where that is not known."""
+        self.changed: dict[str, Event] = {}
+        """By node: the last event that may have changed what its log holds."""
+        self.flushed: dict[str, int] = {}
+        """Up to where a node's log is durable; no key where that is not known."""
+        self.flushes: list[tuple[int, int]] = []
+        """Of the master's present incarnation: (log end, ns) of each flush that ended."""
+        self.traced: set[str] = set()
+        """Slaves whose appends are recorded."""
+        self.by_records: set[str] = set()
+        """Nodes of whose log whole records are known: a frame may end inside one."""
+        self.appended: dict[str, int] = {}
+        """The highest end that a slave's log ever had."""
+        self.diverged: dict[str, int] = {}
+        """Diverged slaves, and the offset up to which their bytes are still the master's."""
+        self.divergences = 0
+        """How often a power loss of the master, and nothing worse, made a slave diverge."""
+        self.incarnation = 0
+        """How often the master was started."""
+        self._lost_power = False
+        self._cuts: list[tuple[int, int]] = []
+        self._promoted_at, self._is_promoted = 0, False
+        """Where the log of a slave began that became the master, the highest of several; whether one is about to."""
+        self._copied: dict[str, int] = {}
+        """Slaves whose oldest files expired, and where their log began before."""
+
+    # What laws ask.
+
+    def flushed_ns(self, offset: int) -> int | None:
+        """When the master's log was first durable up to an offset, in its present incarnation; None if it was not."""
+        return first_at(self.flushes, offset)
+
+    def is_longer(self, node: str) -> bool:
+        """Whether a node's log begins before that of a promoted slave, which gives its queue offsets anew."""
+        return not self._is_promoted and self.starts.get(node, self._promoted_at) < self._promoted_at
+
+    def own_end(self, node: str) -> int | None:
+        """A slave's log end by its own trace; None where that is not known.
+
+        An end of 0 is not known either: the first heartbeat to an empty slave moves it, and leaves no append.
+        """
+        return (self.ends.get(node) or None) if node in self.traced and node not in self.by_records else None
+
+    def log_end(self, node: str) -> int | None:
+        """A node's log end; of a slave as :meth:`own_end`."""
+        return self.ends.get(node) if node == MASTER else self.own_end(node)
+
+    def recorded_end(self, node: str) -> int | None:
+        """Where its whole records end, by its own trace or its files; None where that is not known, as above."""
+        end = self.ends.get(node)
+        return end if node == MASTER else (end or None) if node in self.traced else None
+
+    def common(self, node: str, hi: int) -> int:
+        """How much of what a slave received up to ``hi`` the master still has.
+
+        Less than ``hi`` where the slave still reads from a connection to an earlier incarnation of the master, whose
+        log was cut since.
+        """
+        link = self._known.links.get(self._known.slave_link.get(node, ""))
+        if link is None or link.incarnation == self.incarnation:
+            return hi
+        return min((end for incarnation, end in self._cuts if incarnation > link.incarnation and end < hi), default=hi)
+
+    def copied_from(self, node: str) -> int:
+        """Where a slave's log began when the slave was started, or began to copy."""
+        return self._copied.get(node, self.starts.get(node, 0))
+
+    # What the judge reports.
+
+    def append(self, event: Append) -> None:
+        node, hi = event.node, event.hi
+        self.changed[node] = event
+        if node not in (MASTER, OTHER):
+            self.traced.add(node)
+            self.starts.setdefault(node, event.lo)
+            if hi > self.appended.get(node, -1):
+                self.appended[node] = hi
+            if self._cuts and (common := self.common(node, hi)) < hi:
+                self._diverge(node, common)
+        self.ends[node] = hi
+
+    def flush(self, event: Flush) -> None:
+        node, upto = event.node, event.upto
+        if upto > self.flushed.get(node, -1):
+            self.flushed[node] = upto
+        if node == MASTER:
+            self.flushes.append((upto, event.t))
+
+    def expired(self, event: Expire) -> None:
+        """A log's oldest files are gone; what a slave says of its end it says of them, too."""
+        node = event.node
+        self.changed[node] = event
+        self._copied.setdefault(node, self.starts.get(node, 0))
+        self.starts[node] = event.new_start
+
+    def started(self, event: Start, image: bool) -> None:
+        """A node is up; what it lost shows in its log end. ``image``: its store was an older state of itself."""
+        node, end = event.node, event.hi
+        self.changed[node] = event
+        self._copied.pop(node, None)
+        (self.by_records.add if event.f == UNKNOWN else self.by_records.discard)(node)
+        if node == MASTER:
+            self.incarnation += 1
+            self.flushes.clear()
+            if end is not None:
+                self._recovered(end, image)
+        elif end is not None:
+            if image:
+                self._diverge_image(node, end)
+            elif end <= self.diverged.get(node, -1):
+                del self.diverged[node]
+            if end > self.appended.get(node, -1):
+                self.appended[node] = end
+        if end is None:
+            self.flushed.pop(node, None)
+            self.recovered.pop(node, None)
+            return
+        self.ends[node] = self.flushed[node] = self.recovered[node] = end
+        if end or node == MASTER:
+            self.starts[node] = event.lo or 0
+            if node == MASTER and self._is_promoted:
+                self._promoted_at, self._is_promoted = max(self._promoted_at, event.lo or 0), False
+        else:
+            self.starts.pop(node, None)
+
+    def ended(self, event: Crash | Stop, was_up: bool) -> None:
+        """An orderly stop makes all durable, unless something hit the node before it got there."""
+        node = event.node
+        self.changed[node] = event
+        if node == MASTER:
+            self._lost_power = event.f == MACHINE and event.status != "lied"
+        if event.kind == "stop" and was_up:
+            self.flushed[node] = self.ends.get(node, 0)
+
+    def wiped(self, event: Wipe) -> None:
+        """A slave's log is another one; of a master's, its next start tells what it lost.
+
+        How far a slave's log ever reached stays known: its last reports may be in flight.
+        """
+        node = event.node
+        self.changed[node] = event
+        self.flushed.pop(node, None)
+        if node == MASTER:
+            self._lost_power = False
+            self._is_promoted |= promotes(event)
+            if event.detail in self.diverged:
+                self.diverged[MASTER] = self.diverged[event.detail]
+            elif event.detail is not None or event.f == "empty":
+                self.diverged.pop(MASTER, None)
+        else:
+            for each in (self.ends, self.starts, self.diverged, self._copied):
+                each.pop(node, None)
+
+    # How slaves diverge.
+
+    def _recovered(self, end: int, image: bool) -> None:
+        if image:
+            end = self._never_cut(end)
+        elif end >= self.ends.get(MASTER, 0):
+            return
+        self._cuts.append((self.incarnation, end))
+        self._known.coverage.cut(end)
+        claimed = self._known.claimed
+        for node in {*self.traced, *claimed}:
+            held = self.ends.get(node, 0) if node in self.traced else claimed[node]
+            if node in self.by_records:
+                held = max(held, claimed.get(node, 0))
+            if held > end:
+                self._diverge(node, end)
+
+    def _never_cut(self, end: int) -> int:
+        """How much of an older state is sure to be no other history's: what lies below every cut of the master's."""
+        return min((end, *(cut for _, cut in self._cuts)))
+
+    def _diverge_image(self, node: str, end: int) -> None:
+        common = self._never_cut(end)
+        if common < end:
+            self._diverge(node, common)
+
+    def _diverge(self, node: str, common: int) -> None:
+        self.divergences += self._lost_power and node not in self.diverged
+        self.diverged[node] = min(common, self.diverged.get(node, common))
+
+
+def first_at(steps: list[tuple[int, int]], offset: int) -> int | None:
+    """When the first of ``steps``, (offset, ns) in ascending order, reached ``offset``."""
+    at = bisect_left(steps, (offset,))
+    return steps[at][1] if at < len(steps) else None
