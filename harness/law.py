@@ -46,7 +46,7 @@ class Heard(NamedTuple):
     """Which events of its kind a handler is about; an empty set: all."""
 
     f: frozenset[str] = frozenset()
-    nodes: frozenset[str] = frozenset()
+    nodes: frozenset[str | None] = frozenset()
     unless: tuple[Circumstance, ...] = ()
 
     def includes(self, f: str | None, node: str | None) -> bool:
@@ -57,7 +57,7 @@ EVERY = Heard()
 
 
 def only(
-    *f: str, node: str | Collection[str] = (), unless: tuple[Circumstance, ...] = ()
+    *f: str, node: str | Collection[str | None] = (), unless: tuple[Circumstance, ...] = ()
 ) -> Callable[[Handler], Handler]:
     """A handler that is about some events of its kind: those with one of these ``f``, at one of these nodes.
 

@@ -9,7 +9,7 @@ Left out: disks that lie about flushes, see ``contract``; whether a power loss t
 
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -30,22 +30,25 @@ class AckFlushed(Law):
         self.seen: set[str | None] = set()
         """Those that were put: a delayed message is put once more when its time has come."""
 
+    @only(node=MASTER)
     def on_config(self, event: Config) -> None:
-        if event.node == MASTER:
-            self.applicable = parse(event.detail or "{}").get("flushDiskType") == "SYNC_FLUSH"
+        self.applicable = parse(event.detail or "{}").get("flushDiskType") == "SYNC_FLUSH"
 
+    @only("put", node=MASTER)
     def on_append(self, event: Append) -> None:
-        if event.node == MASTER and event.f == "put" and self.known.sync_flush and event.message not in self.seen:
+        if self.known.sync_flush and event.message not in self.seen:
             self.seen.add(event.message)
             self.dirty[event.message] = event.hi, self.known.logs.incarnation
 
+    @only(node=MASTER)
     def on_flush(self, event: Flush) -> None:
-        if event.node == MASTER and self.dirty:
+        if self.dirty:
             upto, incarnation = event.upto, self.known.logs.incarnation
             self.dirty = {which: each for which, each in self.dirty.items() if each[0] > upto or each[1] != incarnation}
 
+    @only("send")
     def on_ok(self, event: Ok) -> None:
-        if event.status != "PUT_OK" or event.f != "send" or not event.waits or not self.known.sync_flush:
+        if event.status != "PUT_OK" or not event.waits or not self.known.sync_flush:
             return
         self.judged += 1
         if event.message in self.dirty:

@@ -10,7 +10,7 @@ Source: HAService.GroupTransferService, notifyTransferSome.
 """
 
 from pairproof.harness.kinds.node import Config, Start
-from pairproof.harness.law import CONVENTION
+from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
 from pairproof.harness.rocketmq.known.logs import first_at
 from pairproof.harness.rocketmq.known.model import HOSTILE, VALID
@@ -40,15 +40,15 @@ class AckPrompt(AnswerTimes):
         self.reached: dict[int, list[tuple[int, int]]] = {}
         """Enough slaves, whose logs begin at the key or before, had reported (offset, at ns); in ascending order."""
 
+    @only(node=MASTER)
     def on_config(self, event: Config) -> None:
-        if event.node == MASTER:
-            settings = parse(event.detail or "{}")
-            self.applicable, self.in_turn = promised_slaves(settings) > 0, line(settings).in_turn
+        settings = parse(event.detail or "{}")
+        self.applicable, self.in_turn = promised_slaves(settings) > 0, line(settings).in_turn
 
+    @only(node=MASTER)
     def on_start(self, event: Start) -> None:
-        if event.node == MASTER:
-            self.acked.clear()
-            self.reached.clear()
+        self.acked.clear()
+        self.reached.clear()
 
     def on_connect(self, event: Connect) -> None:
         if event.side == "m" and event.node and event.node != HOSTILE:

@@ -9,7 +9,7 @@ that *is* stored; calls that timed out, which are ``info``. Source: SendMessageP
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import SENDS, Deliver, Fail, Try
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
 
@@ -34,8 +34,9 @@ class AckRefusedIsAbsent(Law):
         self.refused: dict[str | None, str | None] = {}
         """Messages that nobody should see, and what their senders were told."""
 
+    @only(*SENDS)
     def on_fail(self, event: Fail) -> None:
-        if event.f not in SENDS or leaves_open(event):
+        if leaves_open(event):
             return
         self.judged += 1
         self.refused[event.message] = event.status

@@ -17,7 +17,7 @@ they were on their way. Source: HAService.GroupTransferService
 
 from pairproof.harness.kinds.client import SENDS, Ok
 from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.known.model import HOSTILE
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -35,9 +35,9 @@ class AckReplicated(Law):
     applies_with = "brokerRole=SYNC_MASTER and a slave; on 5.x also inSyncReplicas of 2 or more"
     needs = frozenset({"append", "report", "ok"})
 
+    @only(node=MASTER)
     def on_config(self, event: Config) -> None:
-        if event.node == MASTER:
-            self.applicable = promised_slaves(parse(event.detail or "{}")) > 0
+        self.applicable = promised_slaves(parse(event.detail or "{}")) > 0
 
     def on_ok(self, event: Ok) -> None:
         needed = self.known.needed

@@ -17,6 +17,7 @@ from pairproof.harness.content import is_followed
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Stop
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.ha import Report
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.known.stores import SURVIVED
@@ -82,8 +83,9 @@ class AckTimeoutHonest(Law):
             if event.node == MASTER and line(self.known.config.get(MASTER, {})).least_from_turn:
                 self.turns.stored(event.message, event.t)
 
+    @only("send", node=MASTER)
     def on_ok(self, event: Ok) -> None:
-        if event.f != "send" or event.node != MASTER or event.message in self.followed:
+        if event.message in self.followed:
             return
         if event.status == "FLUSH_SLAVE_TIMEOUT":
             self._timed_out(event)
@@ -115,14 +117,15 @@ class AckTimeoutHonest(Law):
             return asleep_ms, f"{version} wakes {known.wake_ups} times, {reports} reports came"
         return whole_ms, f"{known.wait} is {whole_ms} ms"
 
+    @only(node=MASTER)
     def on_crash(self, event: Crash | Stop) -> None:
-        if event.node == MASTER:
-            self.turns.clear()
+        self.turns.clear()
 
     on_stop = on_crash
 
+    @only(node=MASTER)
     def on_record(self, event: Record) -> None:
-        if self.unproven and event.node == MASTER:
+        if self.unproven:
             self.unproven.pop(event.message, None)
 
     def end(self, last: Event) -> None:

@@ -14,6 +14,7 @@ know. Source: HAService.isSlaveOK; a bare connection counts as a slave there, he
 from pairproof.harness.content import is_followed
 from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.kinds.node import Config
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.known.calls import Begun
 from pairproof.harness.rocketmq.known.waits import is_instant
 from pairproof.harness.rocketmq.law import Law
@@ -36,9 +37,9 @@ class AckUnavailableHonest(Law):
     def begin(self) -> None:
         self.never_said = False
 
+    @only(node=MASTER)
     def on_config(self, event: Config) -> None:
-        if event.node == MASTER:
-            self.never_said = line(parse(event.detail or "{}")).counts_replicas
+        self.never_said = line(parse(event.detail or "{}")).counts_replicas
 
     def _has_read(self, since: int, now: int) -> bool:
         """Whether the master has read what arrived at ``since``; in a simulation it reads at once."""

@@ -9,7 +9,7 @@ are small; what else a record consists of, which some versions count, too. Sourc
 
 from pairproof.harness.content import is_followed, told
 from pairproof.harness.kinds.client import Fail, Invoke, Ok
-from pairproof.harness.law import CONVENTION
+from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.law import Law
 
@@ -27,11 +27,11 @@ class AckWithinLimits(Law):
         self.last: set[str | None] = set()
         """Messages that are the last of a batch."""
 
+    @only("send")
     def on_invoke(self, event: Invoke) -> None:
-        if event.f == "send":
-            if self.batch is not None:
-                self.last.add(event.message)
-            self.batch = event if is_followed(event) else None
+        if self.batch is not None:
+            self.last.add(event.message)
+        self.batch = event if is_followed(event) else None
 
     def _why_not(self, event: Invoke) -> str | None:
         said, most = told(event.detail), self.known.setting(event.node, "maxMessageSize")

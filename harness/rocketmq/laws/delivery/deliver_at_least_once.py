@@ -13,7 +13,7 @@ offsetCheckInSlave, where a slave that lags sends consumers back. Source: Consum
 
 from pairproof.harness.kinds.client import Deliver, Ok
 from pairproof.harness.kinds.node import Start
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.known.registers import NONE
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import SLAVES
@@ -32,8 +32,9 @@ class DeliverAtLeastOnce(Law):
     def on_start(self, event: Start) -> None:
         self.applicable = not self.known.consumption.corrects_on_slaves()
 
+    @only("pull", node=SLAVES)
     def on_ok(self, event: Ok) -> None:
-        if event.f != "pull" or event.group is None or event.node not in SLAVES:
+        if event.group is None:
             return
         asked, told = event.asked_from, event.queue_offset
         if asked is not None and told is not None and told < asked:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from pairproof.harness.content import told
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import SENDS, Deliver, Invoke, Ok
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
 from pairproof.harness.rocketmq.known.consumed import subscribed
 from pairproof.harness.rocketmq.known.consumption import PAIR
@@ -51,10 +52,10 @@ class DeliverByTag(Law):
         self.listing: list[Record] = []
         self.listed: list[Record] = []
 
+    @only(*SENDS)
     def on_invoke(self, event: Invoke) -> None:
-        if event.f in SENDS:
-            said = told(event.detail)
-            self.tags[event.message] = said.get("tags", "") if said else None
+        said = told(event.detail)
+        self.tags[event.message] = said.get("tags", "") if said else None
 
     def on_deliver(self, event: Deliver) -> None:
         begun, tag = self.known.calls.begun(event), self.tags.get(event.message)
@@ -76,12 +77,13 @@ class DeliverByTag(Law):
             brought = frozenset(each.queue_offset for each in begun.brought)
             self.done.append(Answer(event, wanted, begun.call.asked_from or 0, brought))
 
+    @only(node=MASTER)
     def on_record(self, event: Record) -> None:
-        if event.node == MASTER:
-            self.listing.append(event)
+        self.listing.append(event)
 
+    @only(node=MASTER)
     def on_audit(self, event: Audit) -> None:
-        if event.node == MASTER and event.f != "compare":
+        if event.f != "compare":
             self.listed, self.listing = self.listing, []
 
     def end(self, last: Event) -> None:

@@ -22,6 +22,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Deliver, Invoke, Ok
 from pairproof.harness.kinds.machine import Clock, Mark
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.groups import Back
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Expire, Record
 from pairproof.harness.rocketmq.known.stores import promotes
@@ -73,19 +74,22 @@ class DeliverDelayed(Law):
         self.went_down = False
         self.excused = False
 
+    @only("send", node=MASTER)
     def on_invoke(self, event: Invoke) -> None:
-        if event.f == "send" and event.node == MASTER and level_of(event):
+        if level_of(event):
             delays = delays_ms(str(self.known.config.get(MASTER, {}).get("messageDelayLevel", LEVELS)))
             level = min(level_of(event), len(delays))
             if level > 0:
                 self.delays[event.message] = delays[level - 1]
 
+    @only("send")
     def on_ok(self, event: Ok) -> None:
-        if event.f == "send" and event.message in self.delays:
+        if event.message in self.delays:
             self.answered[event.message] = event.t
 
+    @only(node=MASTER)
     def on_append(self, event: Append) -> None:
-        if event.node != MASTER or event.message is None or event.message not in self.delays:
+        if event.message is None or event.message not in self.delays:
             return
         self.appended.setdefault(event.message, []).append(event.t)
         if event.message in self.settled - self.given and not self.excused:
@@ -104,12 +108,14 @@ class DeliverDelayed(Law):
         if event.message is not None:
             self.given.add(event.message)
 
+    @only(node=MASTER)
     def on_record(self, event: Record) -> None:
-        if event.node == MASTER and event.message in self.delays and "times" not in told(event.detail):
+        if event.message in self.delays and "times" not in told(event.detail):
             self.records.setdefault(event.message, []).append(event)
 
+    @only(node=MASTER)
     def on_audit(self, event: Audit) -> None:
-        if event.node != MASTER or not self.delays:
+        if not self.delays:
             return
         if event.f == "final" and not self.excused:
             for message, delay in self.delays.items():
@@ -147,16 +153,16 @@ class DeliverDelayed(Law):
 
     # What changes what is due.
 
+    @only("heal")
     def on_mark(self, event: Mark) -> None:
-        if event.f == "heal":
-            self.healed = event.t
+        self.healed = event.t
 
+    @only(node=MASTER)
     def on_crash(self, event: Crash) -> None:
         """A master that comes back may deliver again what it had not noted."""
-        if event.node == MASTER:
-            self.went_down = True
-            self.excused = self.excused or event.status == "lied"
-            self.settled = self._past(event.t) if event.f == "process" else set()
+        self.went_down = True
+        self.excused = self.excused or event.status == "lied"
+        self.settled = self._past(event.t) if event.f == "process" else set()
 
     def _past(self, now: int) -> set[str]:
         """What was delivered so long ago that its position is saved, if nothing kept the master from that."""
@@ -167,14 +173,14 @@ class DeliverDelayed(Law):
         last = {message: times[-1] for message, times in self.appended.items() if len(times) > 1}
         return {message for message, at in last.items() if now - max(at, since) > SAVED_NS}
 
+    @only(node=MASTER)
     def on_stop(self, event: Stop) -> None:
-        if event.node == MASTER:
-            saves = version(self.known.config.get(MASTER, {})) >= SAVES_AT_STOP
-            trouble = self.known.trouble
-            here = sum(MASTER in trouble.touched(each) for each in trouble.active.values())
-            # One of them is what stops it.
-            if not saves or here > 1:
-                self.went_down = True
+        saves = version(self.known.config.get(MASTER, {})) >= SAVES_AT_STOP
+        trouble = self.known.trouble
+        here = sum(MASTER in trouble.touched(each) for each in trouble.active.values())
+        # One of them is what stops it.
+        if not saves or here > 1:
+            self.went_down = True
 
     def on_wipe(self, event: Wipe) -> None:
         """A slave that becomes the master owes what it is sent itself."""

@@ -28,7 +28,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok
 from pairproof.harness.kinds.machine import Mark
 from pairproof.harness.kinds.node import Start
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.kinds.transactions import Decide
@@ -86,12 +86,14 @@ class DeliverNoLoss(Law):
 
     # What is stored, and what happens to it.
 
+    @only(*SENDS)
     def on_invoke(self, event: Invoke) -> None:
-        if event.f in SENDS and told(event.detail).get("half"):
+        if told(event.detail).get("half"):
             self.halves[event.message] = _tag_of(event)
 
+    @only(*SENDS, node=MASTER)
     def on_ok(self, event: Ok) -> None:
-        if event.f not in SENDS or event.node != MASTER or event.status not in contract.STORED:
+        if event.status not in contract.STORED:
             return
         if event.message in self.halves:
             return
@@ -117,8 +119,9 @@ class DeliverNoLoss(Law):
         if refused and not creates_groups(self.known.config.get(MASTER, {})):
             self.refused[event.group] = event.t
 
+    @only(node=MASTER)
     def on_record(self, event: Record) -> None:
-        if event.node == MASTER and event.queue is not None and self.known.consumption.consumed:
+        if event.queue is not None and self.known.consumption.consumed:
             self.lies[event.message] = (event.queue, event.queue_offset)
 
     # Who must have it.

@@ -14,7 +14,7 @@ Source: PullMessageProcessor hands out the log's own bytes.
 
 from pairproof.harness.content import told, waits_first
 from pairproof.harness.kinds.client import SENDS, Deliver, Invoke
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.delivery.sent_back import RETRY
@@ -41,17 +41,17 @@ class DeliverNoPhantom(Law):
         self.repeated: set[str | None] = set()
         """Messages that may be stored more than once, and after a crash at the same place and at another time."""
 
+    @only(*SENDS)
     def on_invoke(self, event: Invoke) -> None:
-        if event.f in SENDS:
-            if event.message in self.sent or waits_first(event) or event.f == "produce":
-                self.repeated.add(event.message)
-            # A negative number leaves the choice to the broker.
-            is_chosen = (event.queue or "").rpartition("/")[2].startswith("-")
-            self.sent[event.message] = None if is_chosen else event.queue
+        if event.message in self.sent or waits_first(event) or event.f == "produce":
+            self.repeated.add(event.message)
+        # A negative number leaves the choice to the broker.
+        is_chosen = (event.queue or "").rpartition("/")[2].startswith("-")
+        self.sent[event.message] = None if is_chosen else event.queue
 
+    @only("put")
     def on_append(self, event: Append) -> None:
-        if event.f == "put":
-            self.puts.setdefault(event.lo, []).append((event.hi, event.digest, event.message))
+        self.puts.setdefault(event.lo, []).append((event.hi, event.digest, event.message))
 
     def on_deliver(self, event: Deliver) -> None:
         self.judged += 1

@@ -16,6 +16,7 @@ import json
 from pairproof.harness.history import MS
 from pairproof.harness.kinds.client import Assign, Consumer, Deliver
 from pairproof.harness.kinds.node import Start
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.groups import Lock
 from pairproof.harness.rocketmq.known.consumption import PAIR
 from pairproof.harness.rocketmq.law import Law
@@ -55,8 +56,9 @@ class DeliverOrderly(Law):
         self.begins = True
         """Whether all logs have begun at their beginning: then offsets say which message comes first."""
 
+    @only("orderly")
     def on_consumer(self, event: Consumer) -> None:
-        if event.f == "orderly" and event.status == "on":
+        if event.status == "on":
             self.members.add(event.process)
 
     def on_lock(self, event: Lock) -> None:

@@ -20,6 +20,7 @@ RebalanceImpl.rebalanceByTopic.
 from pairproof.harness.content import told
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Route
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.groups import Ask
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import HA_LINKS, META_LINKS
@@ -67,8 +68,9 @@ class GroupShared(Law):
         self.routed: dict[int, int] = {}
         """Consumers that know the way to a master, and since when, ns."""
 
+    @only("clustering")
     def on_consumer(self, event: Consumer) -> None:
-        if event.f != "clustering" or event.group is None:
+        if event.group is None:
             return
         self._look(event)
         group = self.groups.setdefault(event.group, Group())

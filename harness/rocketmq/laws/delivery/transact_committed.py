@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from pairproof.harness.content import told
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
 from pairproof.harness.rocketmq.laws.delivery.transacted import COMMIT, HALF, Transacted
 from pairproof.harness.rocketmq.places import MASTER
@@ -35,15 +35,15 @@ class TransactCommitted(Transacted):
         self.found: dict[str | None, list[Record]] = defaultdict(list)
         """What the master's log has of half messages outside of their topic, by message."""
 
+    @only(node=MASTER)
     def on_record(self, event: Record) -> None:
-        if event.node != MASTER or event.message not in self.halves or (event.queue or "").startswith(HALF):
+        if event.message not in self.halves or (event.queue or "").startswith(HALF):
             return
         if "times" not in told(event.detail):
             self.found[event.message].append(event)
 
+    @only(node=MASTER)
     def on_audit(self, event: Audit) -> None:
-        if event.node != MASTER:
-            return
         found, self.found = self.found, defaultdict(list)
         if event.f != "final" or self.excused or event.whole_to not in (None, event.hi) or not event.hi:
             return

@@ -16,6 +16,7 @@ from collections import Counter
 from pairproof.harness.content import told
 from pairproof.harness.history import digest
 from pairproof.harness.kinds.machine import Fault
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
 from pairproof.harness.rocketmq.laws.delivery.transacted import Transacted
 from pairproof.harness.rocketmq.places import MASTER
@@ -41,13 +42,13 @@ class TransactNoted(Transacted):
     def on_fault(self, event: Fault) -> None:
         self.was_full |= event.f == "disk_full"
 
+    @only(node=MASTER)
     def on_record(self, event: Record) -> None:
-        if event.node == MASTER and (event.queue or "").startswith(NOTES):
+        if (event.queue or "").startswith(NOTES):
             self.found.append(event)
 
+    @only(node=MASTER)
     def on_audit(self, event: Audit) -> None:
-        if event.node != MASTER:
-            return
         notes, self.found = self.found, []
         whole = event.whole_to in (None, event.hi) and event.hi
         if event.f != "final" or self.excused or not whole or not (self.asked or notes) or self._gathers():

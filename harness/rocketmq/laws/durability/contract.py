@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok, Try
 from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Append
 from pairproof.harness.rocketmq.law import Law
@@ -66,13 +66,14 @@ class Contract(Law):
     def on_config(self, event: Config) -> None:
         self.slaves += event.node in SLAVES
 
+    @only(*SENDS)
     def on_invoke(self, event: Invoke) -> None:
-        if event.f in SENDS:
-            self.sent[event.message] = Sent(bool(event.waits), len(self.known.stores.happened))
+        self.sent[event.message] = Sent(bool(event.waits), len(self.known.stores.happened))
 
+    @only("began")
     def on_try(self, event: Try) -> None:
         """A producer that tries again: of several copies nobody knows which one the answer is about."""
-        if event.f == "began" and event.message in self.sent:
+        if event.message in self.sent:
             self.sent[event.message].tries += 1
 
     def on_append(self, event: Append) -> None:

@@ -26,6 +26,7 @@ from collections.abc import Callable
 from pairproof.harness.history import MS, UNREADABLE, Event
 from pairproof.harness.kinds.client import Info, Ok
 from pairproof.harness.kinds.machine import Lab, Mark
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.ha import Diverged
 from pairproof.harness.rocketmq.kinds.log import Append, Audit
@@ -124,8 +125,9 @@ class LiveConverges(Law):
             longest = max(self.known.setting(MASTER, key) for key in ("syncFlushTimeout", "slaveTimeout"))
             self.impatient = self.impatient or event.t - call.call.t <= longest * MS
 
+    @only("send")
     def on_ok(self, event: Ok) -> None:
-        if self.healed is not None and event.f == "send" and event.status in STORED:
+        if self.healed is not None and event.status in STORED:
             self.stored.add(event.op)
 
     def on_diverged(self, event: Diverged) -> None:
@@ -134,11 +136,11 @@ class LiveConverges(Law):
             return
         self.named[link.peer] = event
 
+    @only(node=MASTER)
     def on_append(self, event: Append) -> None:
-        if event.node == MASTER:
-            self.just.append((event.t, event.lo))
-            while self.just[0][0] < event.t - JUST_NS:
-                self.just.popleft()
+        self.just.append((event.t, event.lo))
+        while self.just[0][0] < event.t - JUST_NS:
+            self.just.popleft()
 
     def end(self, last: Event) -> None:
         slaves = [node for node, each in self.known.config.items() if each.get("brokerRole") == "SLAVE"]

@@ -22,6 +22,7 @@ from typing import Any
 
 from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Table
 from pairproof.harness.rocketmq.known.metadata import CHANGES, DELETES, GROUPS, TOPICS, Name, entries, topic_of
 from pairproof.harness.rocketmq.law import Law
@@ -75,8 +76,9 @@ class MetaAsAdministered(Law):
     def on_consumer(self, event: Consumer) -> None:
         self.used.add((GROUPS, event.group or ""))
 
+    @only(node=MASTER)
     def on_persist(self, event: Persist) -> None:
-        if event.node == MASTER and event.f in self.saves:
+        if event.f in self.saves:
             self.saves[event.f] += 1
 
     # What administrators do.
@@ -128,24 +130,25 @@ class MetaAsAdministered(Law):
 
     # What a master loses.
 
+    @only(node=MASTER)
     def on_crash(self, event: Crash | Stop) -> None:
-        if event.node == MASTER:
-            of_machine = event.kind == "crash" and event.f == "machine"
-            for known in self.names.values():
-                if of_machine or not known.is_solid:
-                    known.forget()
+        of_machine = event.kind == "crash" and event.f == "machine"
+        for known in self.names.values():
+            if of_machine or not known.is_solid:
+                known.forget()
 
     on_stop = on_crash
 
+    @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
-        if event.node == MASTER:
-            for known in self.names.values():
-                known.forget()
+        for known in self.names.values():
+            known.forget()
 
     # What it has.
 
+    @only(node=MASTER)
     def on_table(self, event: Table) -> None:
-        if event.node != MASTER or event.f not in self.saves:
+        if event.f not in self.saves:
             return
         for name, known in self.names.items():
             if name[0] == event.f and name not in self.used and self._is_sure(name, known):

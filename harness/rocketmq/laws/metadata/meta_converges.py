@@ -27,6 +27,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Fault, Mark, Pause, Resume
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Append, Audit
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Register, Sync, Table
 from pairproof.harness.rocketmq.known.metadata import (
@@ -130,9 +131,9 @@ class MetaConverges(MetadataLaw):
 
     on_stop = on_crash
 
+    @only("heal")
     def on_mark(self, event: Mark) -> None:
-        if event.f == "heal":
-            self.healed, self.disturbed = True, event.t
+        self.healed, self.disturbed = True, event.t
 
     # What changes a table.
 
@@ -172,14 +173,14 @@ class MetaConverges(MetadataLaw):
     def _renamed(self, t: int) -> None:
         self.changed[TOPICS] = self.changed[GROUPS] = t
 
+    @only(node=MASTER)
     def on_append(self, event: Append) -> None:
         """A delayed message may have been delivered."""
-        if event.node == MASTER:
-            self.changed[DELAYS] = event.t
+        self.changed[DELAYS] = event.t
 
+    @only("final", node=MASTER)
     def on_audit(self, event: Audit) -> None:
-        if event.node == MASTER and event.f == "final":
-            self.trimmed = event.lo > 0
+        self.trimmed = event.lo > 0
 
     def on_persist(self, event: Persist) -> None:
         node, table = event.node, event.f

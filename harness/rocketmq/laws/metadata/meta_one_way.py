@@ -12,6 +12,7 @@ brings its own tables. Source: SlaveSynchronize: a slave only asks.
 
 from pairproof.harness.kinds.client import Consumer, Invoke
 from pairproof.harness.kinds.node import Wipe
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.known.metadata import (
@@ -65,9 +66,8 @@ class MetaOneWay(MetadataLaw):
             self.used.update(self.named)
             self.named.clear()
 
+    @only(node=MASTER)
     def on_table(self, event: Table) -> None:
-        if event.node != MASTER:
-            return
         if event.f == OFFSETS:
             self._judge_progress(event)
         elif event.f in (TOPICS, GROUPS):

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from pairproof.harness.kinds.client import Consumer, Invoke
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.law import Law
 
@@ -34,13 +35,13 @@ class ProgressAsCommitted(Law):
         if event.group is not None:
             self.groups.add(event.group)
 
+    @only("commit")
     def on_invoke(self, event: Invoke) -> None:
-        if event.f == "commit" and event.queue_offset is not None:
+        if event.queue_offset is not None:
             self.committed.setdefault((event.group, event.queue), set()).add(event.queue_offset)
 
+    @only("offsets")
     def on_table(self, event: Table) -> None:
-        if event.f != "offsets":
-            return
         for group, queue, offset in _offsets(event.detail or "{}"):
             if group not in self.groups:
                 continue

@@ -7,6 +7,7 @@ pull. That brokers note nothing either, see ``progress-as-committed``; that ever
 """
 
 from pairproof.harness.kinds.client import Consumer, Invoke
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.law import Law
 
 
@@ -20,8 +21,9 @@ class ProgressBroadcast(Law):
     def begin(self) -> None:
         self.members: set[int] = set()
 
+    @only("broadcasting")
     def on_consumer(self, event: Consumer) -> None:
-        if event.f == "broadcasting" and event.status == "on":
+        if event.status == "on":
             self.members.add(event.process)
 
     def on_invoke(self, event: Invoke) -> None:

@@ -18,6 +18,7 @@ Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllConsumerOffset (ever
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Deliver
 from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.groups import Back
 from pairproof.harness.rocketmq.known.consumed import Assignment
 from pairproof.harness.rocketmq.known.consumption import COMMIT_NS
@@ -52,9 +53,9 @@ class ProgressLiveConsumer(ShownProgress):
     def on_start(self, event: Start) -> None:
         self.applicable = not self.known.consumption.corrects_on_slaves()
 
+    @only(node=MASTER)
     def on_crash(self, event: Crash | Stop) -> None:
-        if event.node == MASTER:
-            self.tested.update(self.known.consumption.assignments)
+        self.tested.update(self.known.consumption.assignments)
 
     on_stop = on_crash
 

@@ -8,6 +8,7 @@ Left out: what no consumer of the history committed. Source: RemoteBrokerOffsetS
 """
 
 from pairproof.harness.kinds.client import Invoke, Ok
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.known.consumption import PAIR
 from pairproof.harness.rocketmq.known.registers import NONE, offsets_of
@@ -23,9 +24,8 @@ class ProgressNeverAhead(Law):
     source = "ProcessQueue.removeMessage; ConsumerOffsetManager"
     needs = frozenset({"invoke", "ok", "assign"})
 
+    @only("commit", node=PAIR)
     def on_invoke(self, event: Invoke) -> None:
-        if event.f != "commit" or event.node not in PAIR:
-            return
         consumed = self.known.consumption.consumed_by(event)
         if consumed is None:
             return
@@ -36,15 +36,15 @@ class ProgressNeverAhead(Law):
                 f"{consumed.given} at most"
             )  # fmt: skip
 
+    @only("query", node=PAIR)
     def on_ok(self, event: Ok) -> None:
-        if event.f == "query" and event.node in PAIR and event.queue_offset is not None:
+        if event.queue_offset is not None:
             consumed = self.known.consumption.consumed_by(event)
             committed = NONE if consumed is None else consumed.committed
             self._judge(event, event.group or "", event.queue or "", event.queue_offset, committed)
 
+    @only("offsets", node=PAIR)
     def on_table(self, event: Table) -> None:
-        if event.f != "offsets" or event.node not in PAIR:
-            return
         for (group, queue), offset in offsets_of(event.detail or "{}").items():
             consumed = self.known.consumption.consumed.get((group, queue))
             if consumed is not None:

@@ -11,6 +11,7 @@ or not. Source: PullMessageProcessor (hasCommitOffsetFlag, brokerRole).
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Invoke
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.known.consumption import PAIR
 from pairproof.harness.rocketmq.laws.progress.shown_progress import ShownProgress
 from pairproof.harness.rocketmq.places import MASTER
@@ -32,9 +33,8 @@ class ProgressOnPull(ShownProgress):
         self.committed: dict[Queue, set[int]] = {}
         """What was committed in any other way, anywhere."""
 
+    @only("commit", node=PAIR)
     def on_invoke(self, event: Invoke) -> None:
-        if event.f != "commit" or event.node not in PAIR:
-            return
         queue, offset = (event.group or "", event.queue or ""), event.queue_offset or 0
         if event.carried and event.node != MASTER:
             self.carried.setdefault((event.node, queue), set()).add(offset)

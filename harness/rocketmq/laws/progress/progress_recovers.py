@@ -12,6 +12,7 @@ are gone. Not applicable with offsetCheckInSlave. Source: ConsumerOffsetManager,
 
 from pairproof.harness.kinds.client import Assign
 from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.known.registers import NONE
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -31,9 +32,9 @@ class ProgressRecovers(Law):
         self.due: set[tuple[str, str]] = set()
         """Those that have not been taken again since it returned."""
 
+    @only(node=MASTER)
     def on_crash(self, event: Crash | Stop) -> None:
-        if event.node == MASTER:
-            self.before |= {key for key, each in self.known.consumption.consumed.items() if each.first is not None}
+        self.before |= {key for key, each in self.known.consumption.consumed.items() if each.first is not None}
 
     on_stop = on_crash
 

@@ -16,6 +16,7 @@ Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker, MQClientInstance, P
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.known.consumption import COMMIT_NS, PAIR
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -46,16 +47,16 @@ class ProgressToMaster(Law):
         self.under_way: dict[int, Key] = {}
         """Commits."""
 
+    @only(node=PAIR)
     def on_deliver(self, event: Deliver) -> None:
-        if event.group is None or event.node not in PAIR:
+        if event.group is None:
             return
         key = (event.process, event.queue)
         self.spoke.setdefault(key, event.t)
         self._judge_silence(key, event)
 
+    @only("commit", node=PAIR)
     def on_invoke(self, event: Invoke) -> None:
-        if event.f != "commit" or event.node not in PAIR:
-            return
         key = (event.process, event.queue or "")
         self._judge_silence(key, event)
         self.spoke[key] = event.t
@@ -110,15 +111,14 @@ class ProgressToMaster(Law):
                 f"names {', '.join(route.nodes.values())}", since=since
             )  # fmt: skip
 
+    @only("commit")
     def on_ok(self, event: Ok | Fail | Info) -> None:
-        if event.f == "commit":
-            self.under_way.pop(event.op, None)
+        self.under_way.pop(event.op, None)
 
     on_fail = on_info = on_ok
 
+    @only(node=(None, *PAIR))
     def on_assign(self, event: Assign) -> None:
-        if event.node not in (None, *PAIR):
-            return
         key = (event.process, event.queue)
         self._judge_silence(key, event)
         self.spoke.pop(key, None)

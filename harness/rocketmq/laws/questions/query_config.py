@@ -11,7 +11,7 @@ Source: AdminBrokerProcessor.getBrokerConfig, Configuration.getAllConfigsFormatS
 import json
 
 from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import CONVENTION
+from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.answers import Answer
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.questions.asked import NOT_ANSWERED
@@ -36,8 +36,9 @@ class QueryConfig(Law):
     def on_config(self, event: Config) -> None:
         self.given[event.node] = json.loads(event.detail)
 
+    @only("config")
     def on_answer(self, event: Answer) -> None:
-        if event.f != "config" or event.status in NOT_ANSWERED:
+        if event.status in NOT_ANSWERED:
             return
         self.judged += 1
         if event.status != "PUT_OK":

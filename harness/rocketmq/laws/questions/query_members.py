@@ -14,6 +14,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Consumer, Route
 from pairproof.harness.kinds.machine import Fault, Pause, Resume
 from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.answers import Answer
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.questions.asked import NOT_ANSWERED
@@ -69,8 +70,9 @@ class QueryMembers(Law):
         # The next heartbeat may only show that the connection is dead.
         self.disturbed = event.t + HEARTBEAT_NS
 
+    @only("members")
     def on_answer(self, event: Answer) -> None:
-        if event.f != "members" or event.status in NOT_ANSWERED:
+        if event.status in NOT_ANSWERED:
             return
         named = len(set(json.loads(event.detail or "[]"))) if event.status == "PUT_OK" else 0
         living = [(process, since) for process, (group, since) in self.came.items() if group == event.group]

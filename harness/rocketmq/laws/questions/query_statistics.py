@@ -18,7 +18,7 @@ from collections.abc import Mapping
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Invoke
-from pairproof.harness.law import CONVENTION
+from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.answers import Answer
 from pairproof.harness.rocketmq.kinds.metadata import Sync, Table
 from pairproof.harness.rocketmq.known.audits import Listing
@@ -52,8 +52,9 @@ class QueryStatistics(Asked):
         elif event.f == "topics":
             self.topics[event.node] = event
 
+    @only("commit", "pull")
     def on_invoke(self, event: Invoke) -> None:
-        if event.f in ("commit", "pull") and event.group is not None:
+        if event.group is not None:
             self.touched[event.node] = event.t
 
     def on_sync(self, event: Sync) -> None:

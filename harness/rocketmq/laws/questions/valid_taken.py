@@ -16,6 +16,7 @@ Source: SendMessageProcessor, PullMessageProcessor, ConsumerManageProcessor, Adm
 from pairproof.harness.content import LARGE, told
 from pairproof.harness.history import MS, digest
 from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok, Try
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.metadata import Persist
 from pairproof.harness.rocketmq.known.metadata import CHANGES
 from pairproof.harness.rocketmq.law import Law
@@ -53,8 +54,9 @@ class ValidTaken(Law):
         self.sent_to: set[str] = set()
         """Topics that a message was taken for."""
 
+    @only(*CHANGES)
     def on_invoke(self, event: Invoke) -> None:
-        if event.f in CHANGES and event.message is not None:
+        if event.message is not None:
             self.changed.add(event.message)
 
     def _may_be(self, event: Invoke) -> tuple[str, ...]:
@@ -83,13 +85,13 @@ class ValidTaken(Law):
             began = next((each.t for each in reversed(begun.tries) if each.f == "began"), begun.call.t)
             self._judge(event, began, self._may_be(begun.call))
 
+    @only("fail")
     def on_try(self, event: Try) -> None:
-        if event.f == "fail":
-            self.on_fail(event)
+        self.on_fail(event)
 
+    @only("topics", "groups")
     def on_persist(self, event: Persist) -> None:
-        if event.f in ("topics", "groups"):
-            self.touched.add(event.node)
+        self.touched.add(event.node)
 
     def _judge(self, event: Fail | Try, began: int, illegal: tuple[str, ...]) -> None:
         status = event.status or ""

@@ -15,6 +15,7 @@ Source: RocketMQ has no limit on HA connections; the reference has, see docs/dec
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Report
 from pairproof.harness.rocketmq.known.model import HOSTILE
 from pairproof.harness.rocketmq.law import Law
@@ -48,8 +49,9 @@ class HaAdmitsSlave(Law):
             self.heard.clear()
         self._begin(event.t, {*self.known.up, event.node})
 
+    @only(node=HOSTILE)
     def on_connect(self, event: Connect) -> None:
-        if event.side == "m" and event.node == HOSTILE:
+        if event.side == "m":
             self._judge(event)
             self.strangers.add(event.link)
             self._begin(event.t, self.known.up)

@@ -10,6 +10,7 @@ Left out: frames that left in one piece, see ``ha-contiguous``. Source: HAConnec
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Stop
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.ha import Close, Frame, Partial
 from pairproof.harness.rocketmq.kinds.log import Source
@@ -46,8 +47,9 @@ class HaFrameFinished(Law):
         self.finished: Event | None = None
         """A frame that left in pieces, until the store is read."""
 
+    @only("out")
     def on_partial(self, event: Partial) -> None:
-        if event.side != "m" or event.f != "out":
+        if event.side != "m":
             return
         writer = self.writers.setdefault(event.link, Writer())
         if (event.detail or "").startswith("broken"):

@@ -13,7 +13,7 @@ Source: HAConnection.WriteSocketService and HAService.HAClient, which look at la
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import CONVENTION
+from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Flush
 from pairproof.harness.rocketmq.known.model import HOSTILE, VALID
@@ -85,9 +85,10 @@ class HaHeartbeat(Law):
             self._check(event, event.link, speaker)
             speaker.blocked = True
 
+    @only(node=MASTER)
     def on_flush(self, event: Flush) -> None:
         """The master may push more, where only flushed bytes leave it."""
-        if event.node != MASTER or not self.known.pushes_flushed:
+        if not self.known.pushes_flushed:
             return
         before = self.known.logs.flushed.get(MASTER, 0)
         for (link, side), speaker in self.speakers.items():

@@ -8,6 +8,7 @@ Left out: connections whose cells all left whole, see ``ha-report-monotone``. So
 reportSlaveMaxOffset, which tries three times and then closes.
 """
 
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.ha import Partial, Report
 from pairproof.harness.rocketmq.known.model import HOSTILE
 from pairproof.harness.rocketmq.law import Law
@@ -23,8 +24,9 @@ class HaReportFraming(Law):
         self.cut: set[str | None] = set()
         """Connections on which a cell has left in pieces."""
 
+    @only("out")
     def on_partial(self, event: Partial) -> None:
-        if event.side == "s" and event.f == "out" and event.size and event.node != HOSTILE:
+        if event.side == "s" and event.size and event.node != HOSTILE:
             self.cut.add(event.link)
 
     def on_report(self, event: Report) -> None:

@@ -10,6 +10,7 @@ the only place where RocketMQ's replication looks at the role.
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Stop
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Source
 from pairproof.harness.rocketmq.known.model import VALID
@@ -73,8 +74,9 @@ class HaRoleIndependent(Law):
                 what = f"{pushed.link}: [{pushed.lo}, {pushed.hi}) was pushed with bytes of another log"
                 self.violate(event, what, since=None)
 
+    @only("out")
     def on_partial(self, event: Partial) -> None:
-        if event.side == "m" and event.f == "out" and event.link in self.copies:
+        if event.side == "m" and event.link in self.copies:
             self.copies[event.link].blocked = True
 
     def on_diverged(self, event: Diverged) -> None:
@@ -87,10 +89,10 @@ class HaRoleIndependent(Law):
             if copy is not None:
                 self._complete(event, event.link, copy)
 
+    @only(node=MASTER)
     def on_crash(self, event: Crash | Stop) -> None:
-        if event.node == MASTER:
-            self.end(event)
-            self.copies.clear()
+        self.end(event)
+        self.copies.clear()
 
     on_stop = on_crash
 

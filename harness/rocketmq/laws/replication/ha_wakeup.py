@@ -12,7 +12,7 @@ CommitLog.submitReplicaRequest, which wakes it.
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Invoke
 from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import CONVENTION
+from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.ha import Close, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
 from pairproof.harness.rocketmq.known.model import VALID
@@ -58,13 +58,13 @@ class HaWakeup(Law):
         if event.side == "m" and self.known.is_first(event) and self.known.hears(event) is VALID:
             self.writers[event.link] = Writer(event.offset or None)
 
+    @only("send", node=MASTER)
     def on_invoke(self, event: Invoke) -> None:
-        if event.f == "send" and event.waits and event.node == MASTER and self.known.needed:
+        if event.waits and self.known.needed:
             self.waiting.add(event.message)
 
+    @only(node=MASTER)
     def on_append(self, event: Append) -> None:
-        if event.node != MASTER:
-            return
         # A delayed message is put once more when its time has come, and waits for nobody then.
         wait_ns = ROUND_NS if event.message in self.waiting and self._has_slave(event) else WAIT_NS
         self.waiting.discard(event.message)
@@ -78,9 +78,10 @@ class HaWakeup(Law):
         behind = (append.hi or 0) - self.known.pushed
         return self.known.available > 0 and behind < self.known.setting(MASTER, "haSlaveFallbehindMax")
 
+    @only(node=MASTER)
     def on_flush(self, event: Flush) -> None:
         """There may be, where only flushed bytes are pushed."""
-        if event.node != MASTER or not self.known.pushes_flushed:
+        if not self.known.pushes_flushed:
             return
         before = self.known.logs.flushed.get(MASTER, 0)
         for writer in self.writers.values():
@@ -103,8 +104,9 @@ class HaWakeup(Law):
         writer.end = event.hi
         writer.blocked = False
 
+    @only("out")
     def on_partial(self, event: Partial) -> None:
-        if event.side == "m" and event.f == "out":
+        if event.side == "m":
             writer = self.writers.get(event.link)
             if writer is not None:
                 self._left(event, event.link, writer)
@@ -116,10 +118,10 @@ class HaWakeup(Law):
             if writer is not None:
                 self._left(event, event.link, writer)
 
+    @only(node=MASTER)
     def on_crash(self, event: Crash | Stop) -> None:
-        if event.node == MASTER:
-            self.end(event)
-            self.writers.clear()
+        self.end(event)
+        self.writers.clear()
 
     on_stop = on_crash
 

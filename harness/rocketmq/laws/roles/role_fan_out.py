@@ -20,6 +20,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Fault, Pause
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
@@ -68,8 +69,9 @@ class RoleFanOut(Law):
 
     # What the master has, and what it has sent.
 
+    @only(node=MASTER)
     def on_append(self, event: Append) -> None:
-        if event.node != MASTER or not self.applicable:
+        if not self.applicable:
             return
         flushed_only = self._flushed_only()
         before = self.flushed if flushed_only else self.known.logs.ends.get(MASTER, 0)
@@ -82,8 +84,9 @@ class RoleFanOut(Law):
         if not flushed_only:
             self._owe(ready, event.t, before)
 
+    @only(node=MASTER)
     def on_flush(self, event: Flush) -> None:
-        if event.node != MASTER or not self.applicable:
+        if not self.applicable:
             return
         before, self.flushed = self.flushed, event.upto
         for message, send in self.promised.items():
@@ -130,8 +133,9 @@ class RoleFanOut(Law):
             if event.lo != event.hi:
                 self._settle(event.link, event)
 
+    @only("out")
     def on_partial(self, event: Partial) -> None:
-        if event.side == "m" and event.f == "out":
+        if event.side == "m":
             self._settle(event.link, event)
 
     def _settle(self, link: str, event: Event) -> None:
@@ -206,9 +210,9 @@ class RoleFanOut(Law):
         for each in (self.stood, self.sent, self.owed):
             each.pop(link, None)
 
+    @only(node=MASTER)
     def on_start(self, event: Start) -> None:
-        if event.node == MASTER:
-            self.flushed = event.hi or 0
+        self.flushed = event.hi or 0
 
     def on_crash(self, event: Crash | Stop) -> None:
         self._settle_overdue(event)

@@ -16,6 +16,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Fail, Info, Ok, Route
 from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Config, Start
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -46,9 +47,10 @@ class RoleNoTakeover(Law):
             active = [each for each in self.known.trouble.active.values() if each.node == MASTER]
             self.back = len(active) <= (self.known.stores.promoted_at < end.t)
 
+    @only(node=MASTER)
     def on_fault(self, event: Fault) -> None:
         """A master that is touched may refuse for that."""
-        if event.node == MASTER and event.status == "on":
+        if event.status == "on":
             self.back = False
 
     def on_ok(self, event: Ok | Fail | Info) -> None:
@@ -71,10 +73,10 @@ class RoleNoTakeover(Law):
         if event.status == "found":
             self._judge_route(event, json.loads(event.detail or "{}"), "a client's route")
 
+    @only("brokers")
     def on_table(self, event: Table) -> None:
-        if event.f == "brokers":
-            for name, nodes in json.loads(event.detail or "{}").items():
-                self._judge_route(event, nodes, f"{event.node}'s entry for {name}")
+        for name, nodes in json.loads(event.detail or "{}").items():
+            self._judge_route(event, nodes, f"{event.node}'s entry for {name}")
 
     def _judge_route(self, event: Event, nodes: dict[str, str], where: str) -> None:
         self.judged += MASTER in self.known.nodes.down

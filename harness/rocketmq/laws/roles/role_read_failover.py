@@ -25,6 +25,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Fail, Ok, Route
 from pairproof.harness.kinds.machine import Fault, Pause
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.metadata import Sync
 from pairproof.harness.rocketmq.known.metadata import ARRIVED
 from pairproof.harness.rocketmq.law import Law
@@ -129,8 +130,9 @@ class RoleReadFailover(Law):
             if not claim.holders:
                 del self.claims[key]
 
+    @only("pull")
     def on_ok(self, event: Ok) -> None:
-        if event.f != "pull" or event.group is None:
+        if event.group is None:
             return
         if event.node != MASTER and event.node not in self.slaves:
             return
@@ -153,9 +155,10 @@ class RoleReadFailover(Law):
         if claim.first is None:
             claim.first = event.t
 
+    @only("pull")
     def on_fail(self, event: Fail) -> None:
         """Who is not to create groups may refuse one, and owes it no more then."""
-        if event.f == "pull" and event.status == "SUBSCRIPTION_GROUP_NOT_EXIST":
+        if event.status == "SUBSCRIPTION_GROUP_NOT_EXIST":
             claim = self.claims.get((event.group, event.queue))
             if claim is not None and not creates_groups(self.known.config.get(event.node, {})):
                 claim.met = True

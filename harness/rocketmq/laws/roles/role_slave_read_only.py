@@ -12,6 +12,7 @@ SLAVE: SERVICE_NOT_AVAILABLE), AdminBrokerProcessor.updateAndCreateTopic, valida
 
 from pairproof.harness.kinds.client import Consumer, Fail, Invoke, Ok
 from pairproof.harness.kinds.node import Config
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.known.metadata import ADMIN, CHANGES, DELETES, GROUPS, TOPICS, Name, holds, topic_of
@@ -95,8 +96,9 @@ class RoleSlaveReadOnly(Law):
         if slave is not None:
             self.violate(event, f"{event.node} holds {event.message}, which only {slave}, a slave, was sent")
 
+    @only(TOPICS, GROUPS)
     def on_table(self, event: Table) -> None:
-        if not self.named or event.f not in (TOPICS, GROUPS) or not self.slaves.get(event.node):
+        if not self.named or not self.slaves.get(event.node):
             return
         used = self.used | {(TOPICS, topic_of(queue)) for queue in self.queues}
         for name in [name for name, slave in self.named.items() if name[0] == event.f and slave == event.node]:

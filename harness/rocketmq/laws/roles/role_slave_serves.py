@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from pairproof.harness.kinds.client import Deliver, Fail, Invoke, Ok
 from pairproof.harness.kinds.node import Config, Start, Wipe
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Expire
 from pairproof.harness.rocketmq.known.calls import Begun
 from pairproof.harness.rocketmq.known.consumed import subscribed
@@ -58,10 +59,10 @@ class RoleSlaveServes(Law):
 
     # What slaves have.
 
+    @only(node=MASTER)
     def on_start(self, event: Start) -> None:
-        if event.node == MASTER:
-            end = event.hi or 0
-            self.places = {place: at for place, at in self.places.items() if at is None or at[1] <= end}
+        end = event.hi or 0
+        self.places = {place: at for place, at in self.places.items() if at is None or at[1] <= end}
 
     def on_wipe(self, event: Wipe) -> None:
         """A store is another one: what it has is not what was delivered before."""
@@ -84,8 +85,9 @@ class RoleSlaveServes(Law):
 
     # What is asked of them.
 
+    @only(node=MASTER)
     def on_deliver(self, event: Deliver) -> None:
-        if event.node == MASTER and self.known.calls.is_current(event):
+        if self.known.calls.is_current(event):
             place, at = (event.queue, event.queue_offset), (event.lo, event.hi)
             if self.places.setdefault(place, at) != at:
                 self.places[place] = None

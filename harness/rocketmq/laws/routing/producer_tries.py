@@ -22,7 +22,7 @@ from __future__ import annotations
 from pairproof.harness.content import told
 from pairproof.harness.history import MS, UNREADABLE, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok, Try
-from pairproof.harness.law import CONVENTION
+from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
 from pairproof.harness.rocketmq.known.calls import Begun
 from pairproof.harness.rocketmq.law import Law
@@ -218,13 +218,13 @@ class ProducerTries(Law):
 
     # What the master's log has.
 
+    @only(node=MASTER)
     def on_record(self, event: Record) -> None:
-        if event.node == MASTER and event.message in self.asked and "times" not in told(event.detail):
+        if event.message in self.asked and "times" not in told(event.detail):
             self.places.setdefault(event.message, set()).add(event.lo)
 
+    @only(node=MASTER)
     def on_audit(self, event: Audit) -> None:
-        if event.node != MASTER:
-            return
         places, self.places = self.places, {}
         for message, found in places.items():
             self.judged += 1

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Call, Deliver, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
-from pairproof.harness.law import CONVENTION
+from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.law import Law
@@ -178,13 +178,13 @@ class ReadSplit(Law):
 
     # What groups want.
 
+    @only("groups")
     def on_sync(self, event: Sync) -> None:
-        if event.f == "groups":
-            self.groups.sync(event)
+        self.groups.sync(event)
 
+    @only("groups")
     def on_persist(self, event: Persist) -> None:
-        if event.f == "groups":
-            self.groups.save(event)
+        self.groups.save(event)
 
     def on_crash(self, event: Crash | Stop) -> None:
         """A file that was not durable may be lost."""
@@ -210,9 +210,9 @@ class ReadSplit(Law):
 
     # Pulls.
 
+    @only("group")
     def on_invoke(self, event: Invoke | Fail | Info) -> None:
-        if event.f == "group":
-            self.groups.change(event)
+        self.groups.change(event)
 
     on_fail = on_info = on_invoke
 

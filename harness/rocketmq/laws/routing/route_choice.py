@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from pairproof.harness.kinds.client import Assign, Consumer, Invoke, Ok, Route
 from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import CONVENTION
+from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER, NODES
 from pairproof.harness.rocketmq.settings import DEFAULTS, parse, version
@@ -72,8 +72,9 @@ class RouteChoice(Law):
         if event.status == "found":
             self.routes[event.process] = _route(event.detail or "{}")
 
+    @only("pull", node=NODES)
     def on_ok(self, event: Ok) -> None:
-        if event.f == "pull" and event.broker is not None and event.node in NODES:
+        if event.broker is not None:
             told = self.suggested.get(event.process)
             if told is not None:
                 told[event.queue] = event.broker

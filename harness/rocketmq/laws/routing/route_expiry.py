@@ -25,6 +25,7 @@ from functools import lru_cache
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Route
 from pairproof.harness.kinds.node import Config, Crash, Stop
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER, NAMES, NODES
@@ -83,8 +84,9 @@ class RouteExpiry(Law):
 
     # What is asked.
 
+    @only("brokers", node=NAMES)
     def on_table(self, event: Table) -> None:
-        if event.f == "brokers" and event.node == NAMES and NAMES not in self.known.nodes.down:
+        if NAMES not in self.known.nodes.down:
             listed = _table(event.detail or "{}")
             for node in self.brokers:
                 self._judge(event, node, listed)

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from pairproof.harness.content import told
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Route
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -33,10 +34,10 @@ class RouteNamesOnce(Law):
         if event.status == "found":
             self._judge(event, "a client's route", told(event.detail).values())
 
+    @only("brokers")
     def on_table(self, event: Table) -> None:
-        if event.f == "brokers":
-            for name, brokers in told(event.detail).items():
-                self._judge(event, f"the name server's table of {name}", brokers.values())
+        for name, brokers in told(event.detail).items():
+            self._judge(event, f"the name server's table of {name}", brokers.values())
 
     def _judge(self, event: Event, what: str, nodes: Iterable[str]) -> None:
         if self.known.is_older(MASTER, SINCE):

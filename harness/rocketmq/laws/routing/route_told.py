@@ -15,6 +15,7 @@ from typing import NamedTuple
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Ok
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.metadata import Register
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER, NAMES
@@ -63,30 +64,31 @@ class RouteTold(Law):
         elif self.told >= 0:
             self.untold.append(Change(event, asked.t))
 
+    @only("topic", node=MASTER)
     def on_fail(self, event: Fail | Info) -> None:
-        if event.f == "topic" and event.node == MASTER:
-            self.topics[event.message] = UNKNOWN
+        self.topics[event.message] = UNKNOWN
 
     on_info = on_fail
 
+    @only(node=MASTER)
     def on_register(self, event: Register) -> None:
-        if event.node == MASTER and event.status == "ok":
+        if event.status == "ok":
             self.told = event.t
             self._look(event)
             self.judged += len(self.untold)
             self.untold.clear()
 
+    @only(node=(MASTER, NAMES))
     def on_crash(self, event: Crash | Stop) -> None:
-        if event.node in (MASTER, NAMES):
-            self._look(event)
-            self.untold.clear()
+        self._look(event)
+        self.untold.clear()
 
     on_stop = on_crash
 
+    @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
         """Another store has topics of its own."""
-        if event.node == MASTER:
-            self.topics = dict.fromkeys(self.topics, UNKNOWN)
+        self.topics = dict.fromkeys(self.topics, UNKNOWN)
 
     def end(self, last: Event) -> None:
         self._look(last)

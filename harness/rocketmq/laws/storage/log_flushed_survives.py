@@ -11,7 +11,7 @@ Left out: messages in files that have expired, the transient store pool. Source:
 
 from pairproof.harness.kinds.client import Deliver, Ok
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.contract import PUT_OK, STORED
 from pairproof.harness.rocketmq.kinds.log import Audit, Expire
 from pairproof.harness.rocketmq.known.nodes import MACHINE
@@ -36,12 +36,14 @@ class LogFlushedSurvives(Law):
         self.where: dict[str | None, int] = {}
         """Where messages lie on the master, if anybody said so."""
 
+    @only("send")
     def on_ok(self, event: Ok) -> None:
-        if event.f == "send" and event.status in STORED:
+        if event.status in STORED:
             self._store(event, event.status == PUT_OK and bool(event.waits) and self.known.sync_flush)
 
+    @only(node=MASTER)
     def on_deliver(self, event: Deliver) -> None:
-        if event.node == MASTER and event.message not in self.stored:
+        if event.message not in self.stored:
             self._store(event, False)
 
     def _store(self, event: Deliver | Ok, durable: bool) -> None:
@@ -56,37 +58,37 @@ class LogFlushedSurvives(Law):
         if calls.begun(event) is not None and not calls.is_current(event):
             self.at_stake[message] = "a crash"
 
+    @only(node=MASTER)
     def on_crash(self, event: Crash) -> None:
-        if event.node != MASTER:
-            return
         if event.f == MACHINE:
             self.stored = {message: True for message, durable in self.stored.items() if durable}
         if event.status == "lied":
             self._lose_all()
         self.at_stake = dict.fromkeys(self.stored, f"a {event.f} crash")
 
+    @only(node=MASTER)
     def on_stop(self, event: Stop) -> None:
         """The master ended cleanly: that takes nothing."""
-        if event.node == MASTER:
-            self.at_stake = dict.fromkeys(self.stored, "a clean stop")
+        self.at_stake = dict.fromkeys(self.stored, "a clean stop")
 
+    @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
-        if event.node == MASTER:
-            self._lose_all()
+        self._lose_all()
 
+    @only(node=MASTER)
     def on_expire(self, event: Expire) -> None:
         """Gone with its file, wherever a log begins that is empty after the next crash."""
-        if event.node == MASTER:
-            for message in [each for each in self.stored if self.where.get(each, 0) < event.new_start]:
-                del self.stored[message]
-                self.at_stake.pop(message, None)
+        for message in [each for each in self.stored if self.where.get(each, 0) < event.new_start]:
+            del self.stored[message]
+            self.at_stake.pop(message, None)
 
     def _lose_all(self) -> None:
         self.stored, self.at_stake = {}, {}
 
+    @only(node=MASTER)
     def on_audit(self, event: Audit) -> None:
         """The reader is done: whoever is missing is lost."""
-        if event.node != MASTER or not self.at_stake or event.f == "compare":
+        if not self.at_stake or event.f == "compare":
             return
         # A recovery audit lists the records of the node that restarted, and of no other.
         if event.f != "final" and self.known.last_started != MASTER:

@@ -10,7 +10,7 @@ itself. Source: CommitLog's record check in recovery: magic, size, CRC; and that
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Wipe
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.kinds.log import Audit
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -27,9 +27,9 @@ class LogRecordsWhole(Law):
         self.joint: int | None = None
         """Where two histories meet in the log of a slave that became the master, and so in all that copy it."""
 
+    @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
-        if event.node == MASTER:
-            self.joint = self.known.logs.diverged.get(event.detail or "")
+        self.joint = self.known.logs.diverged.get(event.detail or "")
 
     def on_audit(self, event: Audit) -> None:
         if event.f != "final" and self._is_fresh(event.node):

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from pairproof.harness.content import told
 from pairproof.harness.kinds.node import UNKNOWN, Abort, Start
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.contract import LIED, WIPE
 from pairproof.harness.rocketmq.kinds.log import Audit, Found, Left
 from pairproof.harness.rocketmq.law import Law
@@ -50,9 +50,9 @@ class LogRecovered(Law):
     def on_found(self, event: Found) -> None:
         self.found[event.node] = event
 
+    @only("refused")
     def on_abort(self, event: Abort) -> None:
-        if event.f == "refused":
-            self.refused.add(event.node)
+        self.refused.add(event.node)
 
     def on_start(self, event: Start) -> None:
         node, found, end = event.node, self.found.get(event.node), event.hi

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from pairproof.harness.history import MS
 from pairproof.harness.kinds.machine import Clock, Fault, Lab
 from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.kinds.log import Append, Cut, Expire
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -67,8 +67,9 @@ class LogRetention(Law):
     def on_clock(self, event: Clock) -> None:
         self.ahead[event.node] = event.ahead_ms
 
+    @only(ON_DEMAND)
     def on_fault(self, event: Fault) -> None:
-        if event.f == ON_DEMAND and event.node is not None:
+        if event.node is not None:
             self.demanded[event.node] = event.t
 
     def on_append(self, event: Append) -> None:

@@ -11,7 +11,7 @@ Source: the design of asynchronous replication: one log, copied in order.
 
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
 from pairproof.harness.rocketmq.law import Law
@@ -33,33 +33,35 @@ class LossIsSuffix(Law):
         """The master's messages, where they lie."""
         self.blind = "append" not in self.known.observes
 
+    @only(node=MASTER)
     def on_append(self, event: Append) -> None:
-        if event.node == MASTER and event.message is not None:
+        if event.message is not None:
             self.written[event.message] = (event.lo, event.hi)
 
+    @only("send")
     def on_ok(self, event: Ok) -> None:
         """A send was answered; if the master crashed meanwhile, something else may lie there by now."""
-        if not self.blind or event.f != "send" or event.status not in STORED or event.lo is None or event.hi is None:
+        if not self.blind or event.status not in STORED or event.lo is None or event.hi is None:
             return
         if self.known.calls.is_current(event):
             self.written[event.message] = (event.lo, event.hi)
 
+    @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
         """Another store of the master's: what it holds will be read."""
-        if event.node == MASTER:
-            self.written = {}
+        self.written = {}
 
+    @only(node=MASTER)
     def on_start(self, event: Start) -> None:
         """Recovery took what lies above the log's new end; where nobody says where that is, all that power kept."""
-        if event.node == MASTER:
-            if event.hi is None and not self.known.nodes.lost_power(MASTER):
-                return
-            end = event.hi or 0
-            self.written = {message: place for message, place in self.written.items() if place[1] <= end}
+        if event.hi is None and not self.known.nodes.lost_power(MASTER):
+            return
+        end = event.hi or 0
+        self.written = {message: place for message, place in self.written.items() if place[1] <= end}
 
+    @only(node=MASTER)
     def on_record(self, event: Record) -> None:
-        if event.node == MASTER:
-            self.written[event.message] = (event.lo, event.hi)
+        self.written[event.message] = (event.lo, event.hi)
 
     def on_audit(self, event: Audit) -> None:
         node = event.node

@@ -21,7 +21,7 @@ Source: CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
 from pairproof.harness.content import waits_first
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -94,13 +94,12 @@ class QueueDense(Law):
         """The oldest files are gone, of this log and of any that is copied from it later."""
         self.expired = True
 
+    @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
-        if event.node == MASTER:
-            self.taken.clear()
+        self.taken.clear()
 
+    @only(node=MASTER)
     def on_start(self, event: Start) -> None:
-        if event.node != MASTER:
-            return
         lost_power = self.known.nodes.lost_power(MASTER)
         if self.known.spoiled.spoils(event):
             self.taken.clear()

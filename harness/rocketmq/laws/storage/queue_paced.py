@@ -24,7 +24,7 @@ import json
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Lab, Mark
-from pairproof.harness.law import CONVENTION
+from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.groups import Ask, Lock
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import OTHER
@@ -164,8 +164,9 @@ class QueuePaced(Law):
 
     # What begins.
 
+    @only("pull", "commit")
     def on_invoke(self, event: Invoke) -> None:
-        if event.f not in ("pull", "commit") or event.group is None or event.process not in self.ways:
+        if event.group is None or event.process not in self.ways:
             return
         held = self.held.get(self._place(event))
         if event.f == "pull":

@@ -17,6 +17,7 @@ from pairproof.harness.content import waits_first
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Deliver, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Dispatch
 from pairproof.harness.rocketmq.known.waits import is_instant
 from pairproof.harness.rocketmq.law import Law
@@ -46,8 +47,9 @@ class QueueShowsDispatched(Law):
         """Where the message with a queue offset ends in the log, as its sender was told; None where two were told."""
         self.early: list[Early] = []
 
+    @only(node=MASTER)
     def on_start(self, event: Start) -> None:
-        if event.node == MASTER and event.hi is not None:
+        if event.hi is not None:
             self.ends = {place: hi for place, hi in self.ends.items() if hi is None or hi <= event.hi}
 
     def on_crash(self, event: Crash | Stop) -> None:
@@ -55,10 +57,10 @@ class QueueShowsDispatched(Law):
 
     on_stop = on_crash
 
+    @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
         """Another store may have other messages at the same offsets."""
-        if event.node == MASTER:
-            self.ends = dict.fromkeys(self.ends)
+        self.ends = dict.fromkeys(self.ends)
 
     def on_dispatch(self, event: Dispatch) -> None:
         if self.early:

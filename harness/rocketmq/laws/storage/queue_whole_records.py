@@ -22,6 +22,7 @@ from typing import NamedTuple
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Dispatch, Entries, Expire, Record
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -163,10 +164,10 @@ class QueueWholeRecords(Law):
         node, lo = event.node, event.new_start
         self.owed[node] = [each for each in self.owed.get(node, ()) if each[0] > lo]
 
+    @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
         """An older state may be of another history: where its records end is not known."""
-        if event.node == MASTER:
-            self.ends.clear()
+        self.ends.clear()
 
     def on_fault(self, event: Fault) -> None:
         """Before something happens to a node, what is overdue there is told."""

@@ -11,6 +11,7 @@ Source: the design: lookups by time and the checkpoint search a log as ordered.
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.machine import Clock
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -30,17 +31,18 @@ class StoreTimeOrdered(Law):
         self.just_set = False
         self.last: dict[str | None, tuple[Event, int | None]] = {}
 
+    @only(node=MASTER)
     def on_clock(self, event: Clock) -> None:
-        if event.node == MASTER:
-            self.set += 1
-            self.just_set = True
+        self.set += 1
+        self.just_set = True
 
     @property
     def settings(self) -> int:
         return self.set + self.known.stores.promotions
 
+    @only("put", node=MASTER)
     def on_append(self, event: Append) -> None:
-        if self.settings and event.node == MASTER and event.f == "put":
+        if self.settings:
             # The first may have taken its time before the clock was set.
             self.stored[event.lo, event.message] = None if self.just_set else self.settings
             self.just_set = False

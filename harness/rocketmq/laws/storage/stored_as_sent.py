@@ -20,7 +20,7 @@ from typing import Any
 from pairproof.harness.content import told
 from pairproof.harness.kinds.client import SENDS, Invoke, Ok
 from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
 from pairproof.harness.rocketmq.law import Law
@@ -46,9 +46,9 @@ class StoredAsSent(Law):
         self.answered: dict[int, tuple[Ok, Invoke]] = {}
         """Answers that said where in the master's log a record is, by that place, and the sends."""
 
+    @only(*SENDS)
     def on_invoke(self, event: Invoke) -> None:
-        if event.f in SENDS:
-            self.sent.setdefault(event.message, []).append(event)
+        self.sent.setdefault(event.message, []).append(event)
 
     def on_ok(self, event: Ok) -> None:
         is_stored = event.f in SENDS and event.node == MASTER and event.status in contract.STORED
@@ -69,9 +69,8 @@ class StoredAsSent(Law):
         if None not in wrong:
             self.violate(event, f"{event.node} holds {event.message} at {event.lo}, {wrong[-1]}")
 
+    @only(node=MASTER)
     def on_audit(self, event: Audit) -> None:
-        if event.node != MASTER:
-            return
         found = {each.lo: each for each in self.known.audits.records(event)}
         if not found:
             # Not listed, or nothing to list: `contract` knows what must be there.
@@ -96,12 +95,13 @@ class StoredAsSent(Law):
 
     # What takes records, or moves what is at a place.
 
+    @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
-        if event.node == MASTER:
-            self.answered.clear()
+        self.answered.clear()
 
+    @only(node=MASTER)
     def on_start(self, event: Start) -> None:
-        if event.node == MASTER and (event.hi is not None or self.known.nodes.lost_power(MASTER)):
+        if event.hi is not None or self.known.nodes.lost_power(MASTER):
             # Where nobody says what was recovered after a power loss, nothing is known to be left.
             end = event.hi or 0
             self.answered = {lo: each for lo, each in self.answered.items() if lo < end}

@@ -21,6 +21,7 @@ from pairproof.harness.content import told
 from pairproof.harness.history import MS
 from pairproof.harness.kinds.machine import Clock, Mark
 from pairproof.harness.kinds.node import Crash, Stop
+from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
 from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import LATE_NS, WAITING
 from pairproof.harness.rocketmq.laws.delivery.sent_back import DEAD, RETRY, Asked, SentBack
@@ -60,9 +61,8 @@ class StoredSentBack(SentBack):
         self.healed = 0
         self.went_down = self.was_set = False
 
+    @only(node=MASTER)
     def on_audit(self, event: Audit) -> None:
-        if event.node != MASTER:
-            return
         found = {each.lo: each for each in self.known.audits.records(event)}
         whole = event.whole_to in (None, event.hi)
         if event.f != "final" or self.excused or not self.asked or not found or not whole:
@@ -135,9 +135,9 @@ class StoredSentBack(SentBack):
 
     # What changes what is due.
 
+    @only("heal")
     def on_mark(self, event: Mark) -> None:
-        if event.f == "heal":
-            self.healed = event.t
+        self.healed = event.t
 
     def on_crash(self, event: Crash | Stop) -> None:
         self.went_down |= event.node == MASTER
