@@ -125,6 +125,14 @@ class Law:
         note = ABSTAINED + reason
         self.notes[note] = self.notes.get(note, 0) + 1
 
+    def abstains(self, event: Event, *circumstances: Circumstance) -> bool:
+        """Whether one of these keeps the law from judging what it is offered; the first that does is counted."""
+        for each in circumstances:
+            if each.holds(self.known, event):
+                self.abstain(each.id)
+                return True
+        return False
+
     def judge_part(self, part: str) -> None:
         """The law judges one of its :attr:`parts`."""
         self.judged += 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pairproof.harness.rocketmq.kinds.answers import Answer
 from pairproof.harness.rocketmq.known.audits import Listing
+from pairproof.harness.rocketmq.known.circumstances import DIVERGED
 from pairproof.harness.rocketmq.law import Law
 
 BUSY = "SYSTEM_BUSY"
@@ -28,7 +29,7 @@ class Asked(Law):
         raise NotImplementedError
 
     def on_answer(self, event: Answer) -> None:
-        if event.f not in self.subjects or event.status in NOT_ANSWERED or event.node in self.known.logs.diverged:
+        if event.f not in self.subjects or event.status in NOT_ANSWERED or self.abstains(event, DIVERGED):
             return
         listing = self.known.listing(event.node)
         if listing is not None:

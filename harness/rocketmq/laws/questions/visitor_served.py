@@ -14,6 +14,7 @@ PullRequestHoldService, ScheduleMessageService.
 """
 
 from pairproof.harness.rocketmq.kinds.visits import Visit
+from pairproof.harness.rocketmq.known.circumstances import DIVERGED
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.questions.asked import SILENT
 from pairproof.harness.rocketmq.served import READ
@@ -30,7 +31,7 @@ class VisitorServed(Law):
     def on_visit(self, event: Visit) -> None:
         served = SERVED.get(event.f)
         # A broker of the reference is never too busy for what visitors ask.
-        if served is None or event.status in SILENT or event.node in self.known.logs.diverged:
+        if served is None or event.status in SILENT or self.abstains(event, DIVERGED):
             return
         if event.f in BY_KEY and not keeps_index(self.known.config.get(event.node, {})):
             served = NOT_FOUND

@@ -21,6 +21,7 @@ from pairproof.harness.kinds.node import Config, Crash, Start, Stop
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.ha import Connect
 from pairproof.harness.rocketmq.kinds.metadata import Register
+from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
 from pairproof.harness.rocketmq.known.metadata import told
 from pairproof.harness.rocketmq.known.model import HOSTILE
 from pairproof.harness.rocketmq.law import Law
@@ -157,7 +158,7 @@ class HaAddressSource(Law):
     def _is_served_alone(self, event: Fail | Ok) -> bool:
         """Whether this answers a pull, by a slave that has had no address in its incarnation."""
         is_alone = event.f == "pull" and event.node in self.slaves and event.node not in self.ever
-        return is_alone and self.known.calls.is_current(event)
+        return is_alone and not self.abstains(event, EARLIER_INCARNATION)
 
     def end(self, last: Event) -> None:
         self._judge_overdue(last)

@@ -26,6 +26,7 @@ from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.metadata import Register
 from pairproof.harness.rocketmq.known.calls import Begun
+from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.harness.rocketmq.settings import line, parse
@@ -222,7 +223,7 @@ class ModeIsolation(Law):
             return
         begun = self.known.calls.begun(event)
         # What a master stored that went down meanwhile may be lost when it is answered.
-        if begun is None or waits_first(begun.call) or not self.known.calls.is_current(event):
+        if begun is None or waits_first(begun.call) or self.abstains(event, EARLIER_INCARNATION):
             return
         self.stored.setdefault(name, {}).setdefault(queue, []).append((offset, event.hi))
         if not self._others_lost(name, event.t):

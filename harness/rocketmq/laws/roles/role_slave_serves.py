@@ -21,6 +21,7 @@ from pairproof.harness.kinds.node import Config, Start, Wipe
 from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Expire
 from pairproof.harness.rocketmq.known.calls import Begun
+from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
 from pairproof.harness.rocketmq.known.consumed import subscribed
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.questions.asked import BUSY
@@ -87,7 +88,7 @@ class RoleSlaveServes(Law):
 
     @only(node=MASTER)
     def on_deliver(self, event: Deliver) -> None:
-        if self.known.calls.is_current(event):
+        if not self.abstains(event, EARLIER_INCARNATION):
             place, at = (event.queue, event.queue_offset), (event.lo, event.hi)
             if self.places.setdefault(place, at) != at:
                 self.places[place] = None

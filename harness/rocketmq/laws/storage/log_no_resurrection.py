@@ -14,6 +14,7 @@ from pairproof.harness.kinds.client import Deliver
 from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
+from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -57,7 +58,7 @@ class LogNoResurrection(Law):
         self.cut.pop(event.node, None)
 
     def on_deliver(self, event: Deliver) -> None:
-        if self.cut and self.known.calls.is_current(event):
+        if self.cut and not self.abstains(event, EARLIER_INCARNATION):
             self._look(event, "was delivered")
 
     def on_record(self, event: Record) -> None:

@@ -14,6 +14,7 @@ from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
+from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -43,7 +44,7 @@ class LossIsSuffix(Law):
         """A send was answered; if the master crashed meanwhile, something else may lie there by now."""
         if not self.blind or event.status not in STORED or event.lo is None or event.hi is None:
             return
-        if self.known.calls.is_current(event):
+        if not self.abstains(event, EARLIER_INCARNATION):
             self.written[event.message] = (event.lo, event.hi)
 
     @only(node=MASTER)

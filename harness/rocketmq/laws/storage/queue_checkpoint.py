@@ -21,6 +21,7 @@ from pairproof.harness.history import MS
 from pairproof.harness.kinds.node import Start, Stop, Wipe
 from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.log import Checkpoint, Cut, Dispatch, Record
+from pairproof.harness.rocketmq.known.circumstances import DIVERGED
 from pairproof.harness.rocketmq.known.nodes import LIED, MACHINE
 from pairproof.harness.rocketmq.known.waits import POLL_NS, is_late
 from pairproof.harness.rocketmq.law import Law
@@ -89,7 +90,7 @@ class QueueCheckpoint(Law):
     def on_checkpoint(self, event: Checkpoint) -> None:
         node, known = event.node, self.known
         records = known.audits.records(event)
-        if not records or node in known.logs.diverged or node in self.foreign:
+        if not records or node in self.foreign or self.abstains(event, DIVERGED):
             return
         if not known.stores.suffered(node).isdisjoint({MACHINE, LIED}):
             return

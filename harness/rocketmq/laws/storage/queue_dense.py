@@ -23,6 +23,7 @@ from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
+from pairproof.harness.rocketmq.known.circumstances import DIVERGED, EARLIER_INCARNATION, LONGER
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -50,14 +51,14 @@ class QueueDense(Law):
             return
         if event.lo is None or event.hi is None or event.queue_offset is None:
             return
-        if self.known.calls.is_current(event):
+        if not self.abstains(event, EARLIER_INCARNATION):
             self.told[event.lo] = event
             self._take(event)
 
     def on_audit(self, event: Audit) -> None:
         node = event.node
         records = self.known.audits.records(event)
-        if not records or node in self.known.logs.diverged or self.known.logs.is_longer(node):
+        if not records or self.abstains(event, DIVERGED, LONGER):
             return
         self.judged += 1
         following: dict[str | None, int] = {}

@@ -19,6 +19,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Wipe
 from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Entries, Expire, Keys
+from pairproof.harness.rocketmq.known.circumstances import DIVERGED, LONGER, SPOILED
 from pairproof.harness.rocketmq.law import Law
 
 DELAYED = "SCHEDULE_TOPIC_XXXX/"
@@ -78,11 +79,10 @@ class QueueDerivedEqual(Law):
         if event.audit != self.audit:
             self.audit, self.seen, self.settled = event.audit, {}, {}
         other = self.seen.setdefault((event.kind, name), event)
-        known, logs = self.known, self.known.logs
-        for node in (other.node, event.node):
-            if node not in known.up or node in logs.diverged or node in known.spoiled or logs.is_longer(node):
-                return None
-        return other if other.node != event.node else None
+        if other.node == event.node or not {other.node, event.node} <= self.known.up:
+            return None
+        abstains = (self.abstains(each, DIVERGED, SPOILED, LONGER) for each in (other, event))
+        return None if any(abstains) else other
 
     def _is_settled(self, event: Event) -> bool:
         """Whether a node that was just read has dispatched and indexed all the whole records that it holds."""

@@ -16,6 +16,7 @@ Source: ReputMessageService, ConsumeQueue, IndexService.load, CommitLog.recoverA
 from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.contract import LIED, WIPE
 from pairproof.harness.rocketmq.kinds.log import Derived
+from pairproof.harness.rocketmq.known.circumstances import DIVERGED, LONGER
 from pairproof.harness.rocketmq.law import Law
 
 
@@ -29,7 +30,7 @@ class QueueIsItsLog(Law):
 
     def on_derived(self, event: Derived) -> None:
         node, known = event.node, self.known
-        if node not in known.up or node in known.logs.diverged or known.logs.is_longer(node):
+        if node not in known.up or self.abstains(event, DIVERGED, LONGER):
             return
         if LIED in known.stores.suffered(node):
             return

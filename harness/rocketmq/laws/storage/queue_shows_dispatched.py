@@ -19,6 +19,7 @@ from pairproof.harness.kinds.client import Deliver, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Dispatch
+from pairproof.harness.rocketmq.known.circumstances import DIVERGED, EARLIER_INCARNATION
 from pairproof.harness.rocketmq.known.waits import is_instant
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -80,13 +81,13 @@ class QueueShowsDispatched(Law):
 
     def _is_current(self, event: Deliver | Ok) -> bool:
         call = self.known.calls.begun(event)
-        return call is not None and call.call.f == "pull" and self.known.calls.is_current(event)
+        return call is not None and call.call.f == "pull" and not self.abstains(event, EARLIER_INCARNATION)
 
     def _learn(self, event: Ok) -> None:
         call = self.known.calls.begun(event)
         if event.queue_offset is None or event.hi is None or call is None or event.node != MASTER:
             return
-        if waits_first(call.call) or not self.known.calls.is_current(event):
+        if waits_first(call.call) or self.abstains(event, EARLIER_INCARNATION):
             return
         place = event.queue, event.queue_offset
         if self.ends.setdefault(place, event.hi) != event.hi:
@@ -94,7 +95,7 @@ class QueueShowsDispatched(Law):
 
     def _check(self, event: Deliver | Ok, hi: int, what: str) -> None:
         reached = self.known.dispatched.shown(event.node)
-        if reached is None or event.node in self.known.logs.diverged:
+        if reached is None or self.abstains(event, DIVERGED):
             return
         self.judged += 1
         if hi > reached:

@@ -24,6 +24,7 @@ from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Dispatch, Entries, Expire, Record
+from pairproof.harness.rocketmq.known.circumstances import DIVERGED, SPOILED
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import line, parse
@@ -194,7 +195,7 @@ class QueueWholeRecords(Law):
         if event.number != self.audit:
             self._settle_audit(event.number)
         known, node = self.known, event.node
-        if event.status != "whole" or node not in known.up or node in known.logs.diverged or node in known.spoiled:
+        if event.status != "whole" or node not in known.up or self.abstains(event, DIVERGED, SPOILED):
             return
         began, within = self._period(node, known.dispatched.grown.get(node, 0))
         rested = self._spent(node, began, event.t) > within

@@ -23,6 +23,7 @@ from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
+from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.delivery.sent_back import DEAD, RETRY
 from pairproof.harness.rocketmq.places import MASTER
@@ -53,7 +54,7 @@ class StoredAsSent(Law):
     def on_ok(self, event: Ok) -> None:
         is_stored = event.f in SENDS and event.node == MASTER and event.status in contract.STORED
         call = self.known.calls.begun(event)
-        if is_stored and event.lo is not None and call is not None and self.known.calls.is_current(event):
+        if is_stored and event.lo is not None and call is not None and not self.abstains(event, EARLIER_INCARNATION):
             self.answered[event.lo] = event, call.call
 
     def on_record(self, event: Record) -> None:
