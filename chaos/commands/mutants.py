@@ -11,8 +11,8 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
-from itertools import count, zip_longest
+from functools import lru_cache, partial
+from itertools import count, islice, zip_longest
 from pathlib import Path
 from statistics import median
 from time import process_time
@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 import click
 
-from pairproof.chaos.commands import mutants_generic, mutants_real
+from pairproof.chaos import model_mutants
+from pairproof.chaos.commands import mutants_generic, mutants_model, mutants_real
 from pairproof.chaos.mutants import Mutant, catalogue
 from pairproof.harness import judge as judging
 from pairproof.harness import resolve
@@ -31,6 +32,7 @@ from pairproof.harness.ports import Lab, Target
 from pairproof.harness.profiles import PROOF, REAL_TIME_LABS, profile
 from pairproof.harness.rocketmq import cuts, swarm, whole
 from pairproof.harness.schedule import Schedule
+from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import shrink, sweep
 from pairproof.harness.verdict import Verdict
 
@@ -131,6 +133,7 @@ def control(lab: Lab, seed: str, trials: int) -> list[str]:
 @click.argument("names", nargs=-1)
 @click.option("--seed", default="mutants", show_default=True, help="Random seed of every schedule.")
 @click.option("--trials", type=click.IntRange(1), help=f"Trials for each mutant. [default: {DEFAULTS}]")
+@click.option("--model", "of_model", is_flag=True, help="Mutate what laws take for known instead.")
 @mutants_generic.options
 @options.lab
 @options.jobs("Trials", f"; in {REAL_TIME_LABS}, or with --generic")
@@ -138,7 +141,7 @@ def control(lab: Lab, seed: str, trials: int) -> list[str]:
 @output.json_option
 def command(
     names: tuple[str, ...], seed: str, trials: int | None, asked: mutants_generic.Asked | None, lab_name: str,
-    jobs: int, runs_folder: Path, json_to: str | None,
+    jobs: int, runs_folder: Path, json_to: str | None, of_model: bool,
 ) -> None:  # fmt: skip
     """Seed each known bug into the reference and see which law catches it, after how many trials.
 
@@ -148,12 +151,19 @@ def command(
     With --generic, a sample of small changes of the target's code is judged instead, which nobody wrote for a law: what
     share of them any law notices is what a green run is worth. Then 0 means that the control is clean.
 
+    With --model, the model that laws query is mutated: without an excuse the reference must be accused, and with a
+    false fact a known bug must survive. Then 0 means that each of them is noticed.
+
     Exit codes: 0 every mutant was killed by its declared law and the control is clean, 1 otherwise, 4 the lab failed.
     """
     if asked is not None:
         if names:
             raise UsageError(f"--generic makes its own mutants; leave {names[0]!r} out")
         sys.exit(mutants_generic.run(asked, resolve.lab(lab_name), seed, trials, jobs, json_to))
+    if of_model:
+        if names:
+            raise UsageError(f"--model has its own mutants; leave {names[0]!r} out")
+        sys.exit(_of_model(resolve.lab("sim"), seed, trials or TRIALS, json_to))
     unknown = [name for name in names if name not in catalogue()]
     if unknown:
         raise UsageError(f"unknown mutant {unknown[0]!r}; valid: {', '.join(catalogue())}")
@@ -169,6 +179,27 @@ def command(
     if jobs > 1:
         raise UsageError(f"--jobs is for real-time labs such as process and docker, not for {lab_name}; leave it out")
     sys.exit(_simulated(lab, chosen, seed, trials or TRIALS, json_to))
+
+
+def _of_model(lab: Lab, seed: str, trials: int, json_to: str | None) -> int:
+    reference = resolve.target("reference")
+    found: list[mutants_model.Noticed] = []
+    with output.progress() as progress:
+        total = len(model_mutants.EXCUSES) + len(model_mutants.FACTS)
+        for each in model_mutants.EXCUSES:
+            progress(len(found), total, each.name)
+            drawn = (schedule for _, schedule in islice(schedules(lab, reference, seed), trials))
+            found.append(mutants_model.excuse(each, drawn, lambda schedule: violated(lab, reference, schedule)))
+        for each in model_mutants.FACTS:
+            progress(len(found), total, each.name)
+            mutant = catalogue()[each.shown_by]
+            kill = hunt(lab, mutant, seed, trials)
+            if not kill.killed:
+                raise UsageError(f"{mutant.name} is not killed within {trials} trials; give more --trials")
+            fails = fails_by(lab, resolve.target(f"reference+{mutant.name}"), mutant.law)
+            killed = partial(fails, from_json(kill.schedule))
+            found.append(mutants_model.fact(each, mutant.law, kill.trials, killed))
+    return mutants_model.say(found, json_to)
 
 
 def _simulated(lab: Lab, chosen: list[Mutant], seed: str, trials: int, json_to: str | None) -> int:

@@ -1,0 +1,101 @@
+"""Mutants of the model that laws query: is each excuse needed, and does each fact carry weight?
+
+- An *excuse* dropped: the unmutated reference must raise an alarm, or no search ever meets what the excuse is for.
+- A *fact* falsified: a mutant of the reference that its declared law kills must survive, or the law does not ask.
+
+Each is one method of :mod:`pairproof.harness.rocketmq.known` replaced while trials are judged; histories stay as they
+are. Left out: facts that only one law keeps for itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from pairproof.harness.rocketmq.contract import WIPE
+from pairproof.harness.rocketmq.known.calls import Calls
+from pairproof.harness.rocketmq.known.consumption import Consumption
+from pairproof.harness.rocketmq.known.coverage import Coverage
+from pairproof.harness.rocketmq.known.dispatched import Dispatched
+from pairproof.harness.rocketmq.known.logs import Logs
+from pairproof.harness.rocketmq.known.naming import Naming
+from pairproof.harness.rocketmq.known.nodes import Nodes
+from pairproof.harness.rocketmq.known.registers import Register
+from pairproof.harness.rocketmq.known.spoiled import Spoiled
+from pairproof.harness.rocketmq.known.stores import Stores
+from pairproof.harness.rocketmq.places import NODES
+from pairproof.harness.trouble import Trouble
+
+
+class ModelMutant(NamedTuple):
+    """One method of the model, and what it does instead."""
+
+    about: str
+    owner: type
+    method: str
+    instead: Callable[..., Any]
+    shown_by: str = ""
+    """The mutant of the reference that must survive; empty: an excuse, without which the reference is accused."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.owner.__name__}.{self.method}" + (f" ({self.shown_by})" if self.shown_by else "")
+
+    @contextlib.contextmanager
+    def applied(self) -> Iterator[None]:
+        """For the ``with`` block the model does it."""
+        with patch.object(self.owner, self.method, self.instead):
+            yield
+
+
+def _nothing(*_: object, **__: object) -> None:
+    return None
+
+
+def _always(value: object) -> Callable[..., Any]:
+    return lambda *_, **__: value
+
+
+def _settled(register: Register, t: int) -> set[int] | None:
+    return None if register.is_hidden else register.settled
+
+
+def _forgets_pending(register: Register) -> None:
+    register._pending.clear()
+
+
+ALL_LOST = [(node, WIPE) for node in NODES]
+EXCUSES = (
+    ModelMutant("an answer is always of the present incarnation", Calls, "is_current", _always(True)),
+    ModelMutant("no machine loses power", Nodes, "lost_power", _always(False)),
+    ModelMutant("no crash happens to a store", Stores, "ended", _nothing),
+    ModelMutant("no store is replaced", Stores, "wiped", _nothing),
+    ModelMutant("no file expires", Stores, "expired", _nothing),
+    ModelMutant("no slave diverges", Logs, "_diverge", _nothing),
+    ModelMutant("a slave has its master's bytes only", Logs, "common", lambda _, node, hi: hi),
+    ModelMutant("a cut log keeps its copies", Coverage, "cut", _nothing),
+    ModelMutant("a node has dispatched all that it holds", Dispatched, "has_all", _always(True)),
+    ModelMutant("no disk lies", Spoiled, "started", _nothing),
+    ModelMutant("a broker keeps what was committed to it", Register, "recover", _nothing),
+    ModelMutant("a table is what was committed last", Register, "possible_since", _settled),
+    ModelMutant("no commit reaches the next incarnation", Register, "_outlive", _forgets_pending),
+    ModelMutant("a sync brings a slave nothing", Register, "copy", _nothing),
+    ModelMutant("the name server always knows a broker", Naming, "knows", _always(True)),
+    ModelMutant("no fault touches anything", Trouble, "is_quiet", _always(True)),
+    ModelMutant("no node stands still", Trouble, "still_ns", _always(0)),
+    ModelMutant("no fault goes on", Trouble, "is_struck", _always(False)),
+)
+FACTS = (
+    ModelMutant("no answer is of the present incarnation", Calls, "is_current", _always(False), "lies_about_place"),
+    ModelMutant("every slave holds every message", Coverage, "holders", _always(99), "acks_at_once"),
+    ModelMutant("every store was lost", Stores, "since", _always(ALL_LOST), "drops_messages"),
+    ModelMutant("a table may say anything", Register, "possible_since", _always(None), "keeps_the_larger"),
+    ModelMutant("every commit went to the master", Consumption, "was_committed", _always(True), "tells_its_offsets"),
+    ModelMutant("nothing is dispatched", Dispatched, "shown", _always(None), "counts_what_waits"),
+    ModelMutant("no master is down", Nodes, "is_down_since", _always(False), "takes_over"),
+    ModelMutant("no node has dispatched all", Dispatched, "has_all", _always(False), "forgets_keys"),
+    ModelMutant("a fault touches everything", Trouble, "is_quiet", _always(False), "keeps_the_dead"),
+)
+"""Each with a mutant whose declared law asks for the fact."""
