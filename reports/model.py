@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from pairproof import __version__
 from pairproof.harness import evidence, floors, invocation, registry
-from pairproof.harness.abstentions import Offered, offered
 from pairproof.harness.evidence import FEW, Evidence
 from pairproof.harness.plain import without_secrets
 from pairproof.harness.runs import places, replays
@@ -96,13 +95,6 @@ class Report(NamedTuple):
     def exit_code(self) -> int:
         """What a process that tells it ends with: see :func:`pairproof.reports.rejudging.exit_code`."""
         return rejudging.exit_code(self.verdict, (row["state"] for row in self.runs), bool(self.corrupt))
-
-    def offered(self) -> list[Offered]:
-        """What laws abstained from, over all runs."""
-        judged = Counter[str]()
-        for row in self.by_run:
-            judged[row["law"]] += row["judged"]
-        return offered(judged, ((row["law"], row["note"], row["amount"]) for row in self.contract))
 
     def to_json(self) -> Row:
         """A JSON object; ``format`` is its version."""

@@ -11,7 +11,6 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from pairproof.harness.abstentions import is_abstention
 from pairproof.harness.evidence import FEW
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.text import plain
@@ -27,6 +26,7 @@ from pairproof.reports import (
     fault_places,
     known_cases,
     logs,
+    noted,
     objectives,
     over_time,
     power,
@@ -229,8 +229,8 @@ def _index(report: Report) -> dict[str, Any]:
         "events": sum(row["events"] for row in report.search),
         "virtual_s": sum(row["virtual_ns"] for row in report.search) / 1e9,
         "took_s": sum(row["seconds"] or 0 for row in report.runs),
-        "contract": _contract(report),
-        "abstained": _abstained(report),
+        "contract": noted.contract(report),
+        "abstained": noted.abstained(report),
         "sure": _sure(report),
         "worst": objectives.worst(report.objectives),
         "recorded": rejudging.total(report.histories),
@@ -296,26 +296,6 @@ def _sure(report: Report) -> list[Row]:
         for (target, lab), trials in sorted(played.items())
         if trials >= FEW
     ]
-
-
-def _contract(report: Report) -> list[Row]:
-    """One row per law, target and lab, its notes together."""
-    found: dict[tuple[str, str, str], dict[str, int]] = {}
-    for row in report.contract:
-        if is_abstention(row["note"]):
-            continue
-        found.setdefault((row["law"], row["target"], row["lab"]), {})[row["note"]] = row["amount"]
-    return [{"law": law, "target": target, "lab": lab, "notes": notes} for (law, target, lab), notes in found.items()]
-
-
-def _abstained(report: Report) -> list[Row]:
-    """One row per law that abstained from anything, the largest share first."""
-    rows = [
-        {"law": each.law, "judged": each.judged, "percent": each.percent, "reasons": each.reasons}
-        for each in report.offered()
-        if each.abstained
-    ]
-    return sorted(rows, key=lambda row: (-int(row["percent"]), row["law"]))
 
 
 def _finding(finding: Row, events: Sequence[Event], at: int | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pairproof.harness import abstentions, judge, registry
 from pairproof.harness.evidence import FEW
-from pairproof.reports import effects, known_cases
+from pairproof.reports import effects, known_cases, noted
 from pairproof.reports.markdown import escape
 from pairproof.reports.model import Report
 
@@ -65,7 +65,7 @@ def _undecided(report: Report) -> Iterator[str]:
 
 def _abstained(report: Report) -> Iterator[str]:
     known = registry.names("laws")
-    found = report.offered()
+    found = noted.offered(report)
     laws = judge.laws(each.law for each in found if each.law in known)
     yield from map(escape, abstentions.lines(found, {law.id: law.parts for law in laws}))
 
