@@ -36,8 +36,8 @@ class Stores:
         self.happened: list[Happening] = []
         self.lost: set[str] = set()
         """Brokers whose log ever lost something, or may have: another message may lie where one was, or none."""
-        self.promoted_at = -1
-        """When a slave's store last became the master's, ns."""
+        self.promotion: Wipe | None = None
+        """When a slave's store last became the master's."""
         self.replaced: dict[str, str] = {}
         """Nodes that have another store than before and have not started on it; empty or image."""
         self.promotions = 0
@@ -86,7 +86,7 @@ class Stores:
         node = event.node
         self._loses(node)
         if promotes(event):
-            self.promoted_at = event.t
+            self.promotion = event
             self.promotions += 1
         self._suffered[node] = set() if event.f == "empty" else {*self.suffered(event.detail or node), WIPE}
         self.replaced[node] = event.f

@@ -45,7 +45,8 @@ class RoleNoTakeover(Law):
             # What took it down may end a moment later; a second fault is something else. One that put another's store
             # in the place of its own has another node's name.
             active = [each for each in self.known.trouble.active.values() if each.node == MASTER]
-            self.back = len(active) <= (self.known.stores.promoted_at < end.t)
+            promotion = self.known.stores.promotion
+            self.back = len(active) <= (promotion is None or promotion.seq < end.seq)
 
     @only(node=MASTER)
     def on_fault(self, event: Fault) -> None:

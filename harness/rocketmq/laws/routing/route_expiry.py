@@ -105,7 +105,7 @@ class RouteExpiry(Law):
     def _is_routed(self, node: str) -> bool:
         """Whether the topics, which only the master tells, are sure to be routed to this broker, too."""
         trouble, naming = self.known.trouble, self.known.naming
-        if self.known.stores.promoted_at >= 0:
+        if self.known.stores.promotion is not None:
             # A slave that became the master may not have had the topic yet, and then nobody tells of it.
             return False
         if node == MASTER:
