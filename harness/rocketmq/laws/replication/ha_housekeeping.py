@@ -14,8 +14,8 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Diverged, Frame, Partial, Report
+from pairproof.harness.rocketmq.known.deadlines import configured_ns, is_far_too_late, is_late
 from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.known.waits import configured_ns, is_far_too_late, is_late
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 
