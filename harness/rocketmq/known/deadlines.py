@@ -26,11 +26,11 @@ Subject = TypeVar("Subject", bound=Hashable)
 class Deadline:
     """Something is due within ``bound`` of ``since`` (ns)."""
 
-    __slots__ = ("bound", "is_held", "node", "places", "since")
+    __slots__ = ("bound", "is_held", "node", "places", "settled", "since")
 
-    def __init__(self, since: int, bound: int, node: str, places: tuple[str, ...]) -> None:
+    def __init__(self, since: int, bound: int, node: str, places: tuple[str, ...], settled: int) -> None:
         self.since, self.bound = since, bound
-        self.node, self.places = node, places
+        self.node, self.places, self.settled = node, places, settled
         self.is_held = False
 
 
@@ -40,9 +40,10 @@ class Deadlines(dict[Subject, Deadline]):
     def __init__(self, known: Known, late: Callable[[Event, Subject, Deadline], object]) -> None:
         self._known, self._late = known, late
 
-    def begin(self, subject: Subject, since: int, bound: int, *places: str, node: str = "") -> None:
-        """``node``: who owes it; while that stands still no time passes. ``places``: whose disturbance voids it."""
-        self[subject] = Deadline(since, bound, node, places)
+    def begin(self, subject: Subject, since: int, bound: int, *places: str, node: str = "", settled: int = 0) -> None:
+        """``node``: who owes it; while that stands still no time passes. ``places``: whose disturbance voids it, also
+        in the time ``settled`` (ns) before."""
+        self[subject] = Deadline(since, bound, node, places, settled)
 
     def renew(self, event: Event, subject: Subject) -> bool:
         """What was due has come, and is due again. Whether there was a deadline."""
@@ -82,7 +83,7 @@ class Deadlines(dict[Subject, Deadline]):
         if event.t - due.since <= due.bound or due.is_held:
             return
         if due.places:
-            is_missed = self._known.trouble.is_undisturbed(due.since, *due.places)
+            is_missed = self._known.trouble.is_undisturbed(max(0, due.since - due.settled), *due.places)
         else:
             is_missed = spent_ns(self._known, due.node, due.since, event.t) > due.bound
         if is_missed:

@@ -114,9 +114,7 @@ class RoleFanOut(Law):
         since, slave = self.stood.get(link), self._peer(link)
         if since is None:
             return False
-        around = (MASTER, slave, _ha_link(slave))
-        trouble = self.known.trouble
-        return not trouble.is_struck(*around) and all(trouble.is_quiet(place, since) for place in around)
+        return self.known.trouble.is_undisturbed(since, MASTER, slave, _ha_link(slave))
 
     def _is_another_struck(self, slave: str) -> bool:
         return any(self.known.trouble.is_struck(each, _ha_link(each)) for each in self.slaves if each != slave)
