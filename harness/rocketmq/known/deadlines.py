@@ -55,11 +55,9 @@ class Deadlines(dict[Subject, Deadline]):
         return True
 
     def close(self, event: Event, subject: Subject) -> bool:
-        """What was due has come, or will not. Whether there was a deadline."""
+        """What was due has come, or will not. Whether there was a deadline, undisturbed and in time."""
         due = self.pop(subject, None)
-        if due is not None:
-            self._check(event, subject, due)
-        return due is not None
+        return due is not None and self._check(event, subject, due)
 
     def close_all(self, event: Event, node: str | None = None) -> None:
         """A node has ended, or the history."""
@@ -78,16 +76,16 @@ class Deadlines(dict[Subject, Deadline]):
         for subject in [each for each, due in self.items() if event.t - due.since > due.bound]:
             self.close(event, subject)
 
-    def _check(self, event: Event, subject: Subject, due: Deadline) -> None:
+    def _check(self, event: Event, subject: Subject, due: Deadline) -> bool:
+        """Whether it is undisturbed and in time."""
+        known = self._known
+        if due.places and not known.trouble.is_undisturbed(max(0, due.since - due.settled), *due.places):
+            return False
         # Nearly always the first question is the last.
-        if event.t - due.since <= due.bound or due.is_held:
-            return
-        if due.places:
-            is_missed = self._known.trouble.is_undisturbed(max(0, due.since - due.settled), *due.places)
-        else:
-            is_missed = spent_ns(self._known, due.node, due.since, event.t) > due.bound
-        if is_missed:
-            self._late(event, subject, due)
+        if due.is_held or not is_late(known, due.node, due.since, event.t, due.bound):
+            return True
+        self._late(event, subject, due)
+        return False
 
 
 def configured_ns(known: Known, node: str, key: str) -> int:

@@ -69,7 +69,7 @@ class PullAnswered(Law):
     on_info = on_fail
 
     def end(self, last: Event) -> None:
-        for node in PAIR:
+        for node in sorted(PAIR):
             for begun in self.known.calls.open_at(node):
                 if begun.call.f == "pull":
                     self._judge(begun, last)
