@@ -108,6 +108,17 @@ class Trouble:
             return False
         return all(place not in each for each in self._touched.values())
 
+    def is_undisturbed(self, since: int, *where: str) -> bool:
+        """Whether these places are quiet since then (ns), and none of them is a node that has stood still."""
+        ended, woke = self.ended, self.woke
+        if any(ended.get(place, -1) >= since or woke.get(place, since) > since for place in where):
+            return False
+        return not self.is_struck(*where)
+
+    def undisturbed_since(self, *where: str) -> int:
+        """When a fault at one of these places last ended, or one of them went on, ns; see :meth:`is_struck`, too."""
+        return max(0, *(times.get(place, 0) for times in (self.ended, self.woke) for place in where))
+
     def is_calm(self, since: int, now: int, *where: str) -> bool:
         """Whether these places are quiet since then, and the machine was punctual."""
         return self.stall(since, now) is None and all(self.is_quiet(place, since) for place in where)

@@ -232,7 +232,7 @@ TIMELESS = {
     "role-no-takeover": "notes whether a return is known, compares no times",
 }
 """Laws that name a time and whose verdict none decides, and why."""
-CLOCKS = {"is_late", "is_overdue", "healthy_ns", "HEARD_NS", "AnswerTimes"}
+CLOCKS = {"Deadlines", "is_late", "spent_ns", "healthy_ns", "HEARD_NS", "AnswerTimes"}
 
 
 def laws() -> Iterator[tuple[type[Law], ast.Module]]:

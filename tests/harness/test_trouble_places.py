@@ -73,3 +73,15 @@ def test_only_arguments_that_name_places_are_replaced_by_similar_ones() -> None:
     args: Args = {"name": "replace", "node": "slave2", "image": "other"}
     assert places.within(args, {}) == {"name": "replace", "node": "slave", "image": "other"}
     assert places.within({"name": "kill", "node": "other"}, {}) == {"name": "kill", "node": "master"}
+
+
+def test_places_are_undisturbed_when_no_fault_touched_them_and_no_node_stood_still_since() -> None:
+    trouble = Trouble(places.links_of)
+    trouble.fault(fault("on", 5, "ha", None))
+    assert not trouble.is_undisturbed(6, "master", "ha") and trouble.is_undisturbed(0, "master")
+    trouble.fault(fault("off", 9, "ha", None))
+    trouble.pause("master", 10)
+    assert not trouble.is_undisturbed(11, "master") and trouble.undisturbed_since("master", "ha") == 9
+    trouble.resume("master", 20)
+    assert [trouble.is_undisturbed(since, "master", "ha") for since in (9, 19, 20)] == [False, False, True]
+    assert trouble.undisturbed_since("master", "ha") == 20 and trouble.undisturbed_since("slave") == 0

@@ -34,9 +34,8 @@ class Naming:
 
         One of the two was started, or stood still until then, or a fault at the name server or between them ended.
         """
-        ended, woke, born = self._trouble.ended, self._trouble.woke, self._nodes.born
-        faults = (ended.get(NAMES, 0), ended.get(f"names-{node}", 0))
-        return max(born(node), born(NAMES), woke.get(node, 0), woke.get(NAMES, 0), *faults)
+        born, woke = self._nodes.born, self._trouble.woke.get(node, 0)
+        return max(born(node), born(NAMES), woke, self._trouble.undisturbed_since(NAMES, f"names-{node}"))
 
     # What the judge reports.
 

@@ -20,8 +20,8 @@ from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.ha import Report
 from pairproof.harness.rocketmq.kinds.log import Append, Record
+from pairproof.harness.rocketmq.known.deadlines import is_instant
 from pairproof.harness.rocketmq.known.stores import SURVIVED
-from pairproof.harness.rocketmq.known.waits import is_instant
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.acks.turns import Turns
 from pairproof.harness.rocketmq.places import MASTER

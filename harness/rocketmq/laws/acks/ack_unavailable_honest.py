@@ -16,7 +16,7 @@ from pairproof.harness.kinds.client import Invoke, Ok
 from pairproof.harness.kinds.node import Config
 from pairproof.harness.law import only
 from pairproof.harness.rocketmq.known.calls import Begun
-from pairproof.harness.rocketmq.known.waits import is_instant
+from pairproof.harness.rocketmq.known.deadlines import is_instant
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import line, parse

@@ -17,6 +17,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash
 from pairproof.harness.rocketmq.kinds.log import Append
+from pairproof.harness.rocketmq.known.deadlines import spent_ns
 from pairproof.harness.rocketmq.known.registers import NO_ANSWER
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -212,9 +213,8 @@ class AnswerTimes(Law):
         owed = self.owed(call) if self.applicable else None
         if owed is None or not self._is_sound(call):
             return
-        trouble, client = self.known.trouble, call.client
-        way_ns = self.known.healthy_ns * (1 + client.burst)
-        took_ns = event.t - owed.since_ns - trouble.still_ns(MASTER, owed.since_ns, event.t)
+        way_ns = self.known.healthy_ns * (1 + call.client.burst)
+        took_ns = spent_ns(self.known, MASTER, owed.since_ns, event.t)
         late = took_ns > owed.within_ns + ROUND_NS + way_ns
         if answered or late:
             self.judged += 1

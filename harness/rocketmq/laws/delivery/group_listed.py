@@ -24,6 +24,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Consumer, Fail, Info
 from pairproof.harness.kinds.machine import Clock, Mark
 from pairproof.harness.rocketmq.kinds.groups import Ask, Back
+from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
 from pairproof.harness.rocketmq.law import Law
 
 LIVES_NS = 120_000 * MS
@@ -52,9 +53,6 @@ class Word(NamedTuple):
     process: int
     since: int
     """When what changed it began, ns."""
-    until: int
-    calm: int
-    """Since when nothing may have touched the broker and the ways to it, ns."""
     what: str
 
 
@@ -83,7 +81,7 @@ class GroupListed(Law):
         """Processes that say goodbye, until they are answered: nobody knows whether they are members meanwhile."""
         self.gone: dict[Place, dict[str, int]] = {}
         """By client id: since when nobody with that id is there, ns."""
-        self.words: list[Word] = []
+        self.words = Deadlines[Word](self.known, self._untold)
         self.told: dict[tuple[str, int], int] = {}
         """When a broker last told a process that its group has changed, ns."""
         self.left_out: set[str] = set()
@@ -107,16 +105,16 @@ class GroupListed(Law):
         return node, self.known.nodes.ended(node), group
 
     def on_mark(self, event: Mark) -> None:
-        self._look(event)
+        self.words.look(event)
 
     def end(self, last: Event) -> None:
-        self._look(last)
+        self.words.look(last)
 
     def on_consumer(self, event: Consumer) -> None:
-        self._look(event)
+        self.words.look(event)
         if event.status == "on":
             return
-        self.words = [word for word in self.words if word.process != event.process]
+        self._drop_words(event.process)
         # A process that ends closes its connections first.
         dropped, found = self.dropped.pop(event.process, (-1, []))
         found = found if event.t - dropped <= self.known.instant_ns else []
@@ -129,13 +127,13 @@ class GroupListed(Law):
                 self._leaves(place, member, event.t, event.t, "ended")
 
     def on_ask(self, event: Ask) -> None:
-        self._look(event)
+        self.words.look(event)
         if event.group is None or event.node in self.left_out:
             return
         place = self._place(event.node, event.group)
         if event.status == "told":
             self.told[event.node, event.process] = event.t
-            self.judged += self._drop_words(event)
+            self.judged += self._drop_words(event.process, event.node)
         elif event.status == "asked":
             if event.f == "beat":
                 self.listed.add((event.node, event.group, event.client))
@@ -145,7 +143,7 @@ class GroupListed(Law):
                 self.gone.get(place, {}).pop(event.client, None)
             elif event.f == "goodbye":
                 self.leaving.add((place, event.process))
-                self._drop_words(event)
+                self._drop_words(event.process, event.node)
         elif (begun := self.known.calls.asked(event)) is not None:
             self._ended(event, place, begun.call.t)
 
@@ -174,10 +172,11 @@ class GroupListed(Law):
         elif event.status in BROKEN:
             self._unsure(place, event.process, event.t)
 
-    def _drop_words(self, event: Ask) -> int:
-        """This client need not be told of anything more by this broker; of how much it had to be."""
-        dropped = [word for word in self.words if (word.place[0], word.process) == (event.node, event.process)]
-        self.words = [word for word in self.words if word not in dropped]
+    def _drop_words(self, process: int, node: str | None = None) -> int:
+        """This client need not be told of anything more by this broker, or any; of how much it had to be."""
+        dropped = [word for word in self.words if word.process == process and node in (None, word.place[0])]
+        for word in dropped:
+            del self.words[word]
         return sum(self._is_now(word.place) for word in dropped)
 
     def _unsure(self, place: Place, process: int, now: int) -> None:
@@ -186,7 +185,7 @@ class GroupListed(Law):
         if member is not None:
             at, before = self.dropped.get(process, (now, []))
             self.dropped[process] = now, [*(before if at == now else ()), (place, member)]
-        self.words = [word for word in self.words if (word.place[0], word.process) != (place[0], process)]
+        self._drop_words(process, place[0])
 
     def _leaves(self, place: Place, member: Member, since: int, now: int, how: str) -> None:
         client = member.client
@@ -200,15 +199,16 @@ class GroupListed(Law):
         for process, member in self.sure.get(place, {}).items():
             # A member may hear of it before the client that caused it has its answer; one that is silent is forgotten.
             if self.told.get((place[0], process), -1) < since and now - member.since < LIVES_NS:
-                until = now + AT_ONCE_NS + self.known.healthy_ns
-                self.words.append(Word(place, process, since, until, min(calm, member.since), what))
+                bound, ways = now - since + AT_ONCE_NS + self.known.healthy_ns, (place[0], f"client-{place[0]}")
+                settled = since - min(calm, member.since)
+                self.words.begin(Word(place, process, since, what), since, bound, *ways, settled=settled)
 
     def _is_now(self, place: Place) -> bool:
         """Whether the broker's incarnation has not ended."""
         return place[1] == self.known.nodes.ended(place[0])
 
     def _is_calm(self, node: str, since: int) -> bool:
-        return all(self.known.trouble.is_quiet(each, since) for each in (node, f"client-{node}"))
+        return self.known.trouble.is_undisturbed(since, node, f"client-{node}")
 
     def _judge(self, event: Ask, place: Place, since: int) -> None:
         """``since``: when the members were asked for."""
@@ -227,11 +227,8 @@ class GroupListed(Law):
                 text = f"{event.node} {how} {', '.join(sorted(clients))}, asked for the members of {event.group}"
                 self.violate(event, text, since=since)
 
-    def _look(self, event: Event) -> None:
-        """Words that are overdue."""
-        for word in [word for word in self.words if word.until < event.t]:
-            self.words.remove(word)
-            if self._is_now(word.place) and self._is_calm(word.place[0], word.calm):
-                self.judged += 1
-                text = f"{word.place[0]} has not told client {word.process} for a second that {word.what}"
-                self.violate(event, text, since=word.since)
+    def _untold(self, event: Event, word: Word, due: Deadline) -> None:
+        if self._is_now(word.place):
+            self.judged += 1
+            text = f"{word.place[0]} has not told client {word.process} for a second that {word.what}"
+            self.violate(event, text, since=due.since)

@@ -69,7 +69,7 @@ class PullAnswered(Law):
     on_info = on_fail
 
     def end(self, last: Event) -> None:
-        for node in PAIR:
+        for node in sorted(PAIR):
             for begun in self.known.calls.open_at(node):
                 if begun.call.f == "pull":
                     self._judge(begun, last)
@@ -79,10 +79,8 @@ class PullAnswered(Law):
         node, known = pull.node, self.known
         if node not in PAIR or pull.process not in known.consumption.consumers:
             return
-        trouble, before = known.trouble, max(0, pull.t - SETTLED_NS)
-        if trouble.still_ns(node, before, event.t) or not known.calls.is_current(pull):
-            return
-        if not (trouble.is_quiet(node, before) and trouble.is_quiet(f"client-{node}", before)):
+        before = max(0, pull.t - SETTLED_NS)
+        if not (known.calls.is_current(pull) and known.trouble.is_undisturbed(before, node, f"client-{node}")):
             return
         came = self._came_at(pull)
         if came is not None:

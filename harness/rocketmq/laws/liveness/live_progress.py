@@ -64,11 +64,11 @@ class LiveProgress(Law):
 
     def _untouched(self, call: Invoke) -> bool:
         """Whether nothing has happened to this call's broker and its way there."""
-        node, since, trouble = call.node or "", self.first.get(call.process, call.t), self.known.trouble
+        node, since = call.node, self.first.get(call.process, call.t)
         # The connections of a broker that went down are gone with it, and maybe nobody told their clients.
-        if node not in self.known.up or trouble.is_still(node) or self.known.nodes.ended_at.get(node, -1) >= since:
+        if node not in self.known.up or self.known.nodes.ended_at.get(node, -1) >= since:
             return False
-        return trouble.is_quiet(node, since) and trouble.is_quiet(f"client-{node}", since)
+        return self.known.trouble.is_undisturbed(since, node, f"client-{node}")
 
     def _bound_ns(self, call: Invoke) -> int:
         ms = SLACK_MS
@@ -96,7 +96,7 @@ class LiveProgress(Law):
 
     def _judge(self, call: Invoke, bound: int, now: Event, served: bool) -> None:
         node = call.node or ""
-        if not self._untouched(call) or self.known.trouble.still_ns(node, self.first[call.process], now.t):
+        if not self._untouched(call):
             return
         took = now.t - call.t
         if not served and took <= bound and now.status == "timeout":

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.machine import Fault, Mark, Pause, Resume
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.machine import Mark
+from pairproof.harness.kinds.node import Start
 from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Append, Audit
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Register, Sync, Table
@@ -80,9 +80,7 @@ class MetaConverges(MetadataLaw):
 
     def begin(self) -> None:
         super().begin()
-        self.healed = False
-        self.disturbed = 0
-        """When a fault, or a node's coming or going, last disturbed anything, ns."""
+        self.healed: int | None = None
         self.changed = dict.fromkeys(STEPS, 0)
         """When the master's table, or anybody's, may have changed last, ns."""
         self.changed_at: dict[Name, int] = {}
@@ -108,15 +106,7 @@ class MetaConverges(MetadataLaw):
 
     # What disturbs.
 
-    def on_fault(self, event: Fault | Pause | Resume | Wipe) -> None:
-        self.disturbed = event.t
-
-    on_pause = on_fault
-    on_resume = on_fault
-    on_wipe = on_fault
-
     def on_start(self, event: Start) -> None:
-        self.disturbed = event.t
         node = event.node
         self.knew_master.pop(node, None)
         self.answered.pop(node, None)
@@ -126,14 +116,9 @@ class MetaConverges(MetadataLaw):
         # It may know less than it was told.
         self.progress.clear()
 
-    def on_crash(self, event: Crash | Stop) -> None:
-        self.disturbed = event.t
-
-    on_stop = on_crash
-
     @only("heal")
     def on_mark(self, event: Mark) -> None:
-        self.healed, self.disturbed = True, event.t
+        self.healed = event.t
 
     # What changes a table.
 
@@ -234,7 +219,7 @@ class MetaConverges(MetadataLaw):
     def on_table(self, event: Table) -> None:
         if event.node == MASTER and event.f == TOPICS:
             self.named.update(entries(event))
-        if self.healed:
+        if self.healed is not None:
             if event.node in self.answered and event.t >= self.answered[event.node][2] + SLACK_NS:
                 self._has_taken(event.node)
             place = (event.node, event.f)
@@ -261,7 +246,9 @@ class MetaConverges(MetadataLaw):
 
     def _due_since(self, slave: str, settings: Settings, table: str, copy: Reading) -> int | None:
         """Since when a slave has had the time to be like its master, ns; None if it need not be."""
-        quiet = max(self.disturbed, self.changed[table], self.changed_at.get((slave, table), 0))
+        quiet = max(
+            self.healed or 0, self.known.disturbed_at(), self.changed[table], self.changed_at.get((slave, table), 0)
+        )
         if table == OFFSETS:
             # Nobody may have waited for the master's word.
             quiet += SLACK_NS

@@ -22,6 +22,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import UNKNOWN, Crash, Start, Stop
 from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.metadata import Register, Sync
+from pairproof.harness.rocketmq.known.deadlines import is_late, spent_ns
 from pairproof.harness.rocketmq.known.metadata import (
     CALL_NS,
     SLACK_NS,
@@ -151,14 +152,14 @@ class MetaSchedule(MetadataLaw):
     # When.
 
     def _judge_pause(self, node: str, life: Life, event: Event, where: str) -> None:
-        took = event.t - life.last - self._still(node, life.last, event.t)
+        took = spent_ns(self.known, node, life.last, event.t)
         if took > CALL_NS + self._slack():
             self.violate(event, f"{node} let {took / MS:.0f} ms pass {where}; 3000 ms are enough", since=life.last)
 
     def _judge_round(self, node: str, life: Life, event: Event) -> None:
         self._judge_silence(node, life, event)
         plan = life.schedule
-        if self._still(node, life.started, event.t):
+        if self.known.trouble.still_ns(node, life.started, event.t):
             life.regular = False
         if life.began is None:
             since = life.started
@@ -189,13 +190,10 @@ class MetaSchedule(MetadataLaw):
         else:
             due = max(life.last, life.knew_master) + plan.period * MS
         due += plan.look * MS + CALL_NS + self._slack()
-        if event.t > due and event.t - self._still(node, life.started, event.t) > due:
+        if is_late(self.known, node, life.started, event.t, due - life.started):
             since = max(life.last, life.knew_master)
             what = f"{node} synced nothing for {(event.t - since) / MS:.0f} ms, and knew its master"
             self.violate(event, what, since=since)
-
-    def _still(self, node: str, since: int, until: int) -> int:
-        return self.known.trouble.still_ns(node, since, until)
 
     def _slack(self) -> int:
         return SLACK_NS + self.known.healthy_ns

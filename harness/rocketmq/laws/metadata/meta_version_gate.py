@@ -23,8 +23,8 @@ from pairproof.harness.kinds.client import Consumer, Invoke
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.known.consumption import PERSIST_MS
+from pairproof.harness.rocketmq.known.deadlines import is_instant
 from pairproof.harness.rocketmq.known.metadata import ADMIN, DONE, GROUPS, TOPICS, Agreement, MetadataLaw, topic_of
-from pairproof.harness.rocketmq.known.waits import is_instant
 from pairproof.harness.rocketmq.places import MASTER
 
 

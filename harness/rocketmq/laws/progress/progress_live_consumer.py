@@ -89,13 +89,11 @@ class ProgressLiveConsumer(ShownProgress):
         return held if held is self.known.consumption.assignments.get((process, queue)) else None
 
     def look(self, event: Event) -> None:
-        known, trouble = self.known.consumption, self.known.trouble
+        known = self.known.consumption
         since = event.t - HEARD_NS
         if event.node != MASTER or not self.tested or known.lost_from is not None or known.born.get(MASTER, 0) > since:
             return
-        if trouble.is_struck(*PLACES) or not all(trouble.is_quiet(each, since) for each in PLACES):
-            return
-        if trouble.still_ns(MASTER, since, event.t):
+        if not self.known.trouble.is_undisturbed(since, *PLACES):
             return
         for seen in known.observations(event):
             stood = self._stood(seen.group, seen.queue, since)

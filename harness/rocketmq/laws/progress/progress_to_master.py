@@ -87,11 +87,10 @@ class ProgressToMaster(Law):
             self.violate(event, f"{what}; its route names {', '.join(route.nodes.values())}", since=None)
 
     def _is_master_well(self, event: Invoke) -> bool:
-        consumer, trouble = self.known.consumption.consumers.get(event.process), self.known.trouble
-        if consumer is None or trouble.still_ns(MASTER, consumer.since, event.t):
+        consumer = self.known.consumption.consumers.get(event.process)
+        if consumer is None:
             return False
-        places = (MASTER, f"client-{MASTER}")
-        return not trouble.is_struck(*places) and all(trouble.is_quiet(each, consumer.since) for each in places)
+        return self.known.trouble.is_undisturbed(consumer.since, MASTER, f"client-{MASTER}")
 
     def _judge_silence(self, key: Key, now: Event) -> None:
         """A consumer that knows of slaves only must not sit on its progress."""

@@ -22,6 +22,7 @@ from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.ha import Connect
 from pairproof.harness.rocketmq.kinds.metadata import Register
 from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
+from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
 from pairproof.harness.rocketmq.known.metadata import told
 from pairproof.harness.rocketmq.known.model import HOSTILE
 from pairproof.harness.rocketmq.law import Law
@@ -51,8 +52,8 @@ class HaAddressSource(Law):
         """Slaves that had one in their present life."""
         self.connected: set[str] = set()
         """Slaves that have opened a connection in their present life."""
-        self.owed: dict[str, int] = {}
-        """Slaves that are to connect, and since when, ns."""
+        self.owed = Deadlines[str](self.known, self._late)
+        """Of slaves that are to connect."""
 
     def on_config(self, event: Config) -> None:
         settings = parse(event.detail or "{}")
@@ -107,8 +108,9 @@ class HaAddressSource(Law):
     # What becomes of it.
 
     def _owe(self, node: str, event: Event) -> None:
-        if not self.known.trouble.is_struck(MASTER, node, _link(node)):
-            self.owed[node] = event.t
+        places = MASTER, node, _link(node)
+        if not self.known.trouble.is_struck(*places):
+            self.owed.begin(node, event.t, CONNECT_NS + self.known.healthy_ns, *places)
 
     def on_connect(self, event: Connect) -> None:
         node = event.node
@@ -117,33 +119,20 @@ class HaAddressSource(Law):
         self.judged += 1
         if node not in self.ever and "register" in self.known.observes:
             self.violate(event, f"{node} opened an HA connection, and nobody had told it where", since=None)
-        self._judge_overdue(event)
+        self.owed.look(event)
         self.connected.add(node)
         self.owed.pop(node, None)
 
-    def on_fault(self, event: Fault) -> None:
-        """Whom a fault touches may need longer."""
-        self._judge_overdue(event)
-        place = event.node or event.link or ""
-        for node in [node for node in self.owed if place in (MASTER, node, _link(node))]:
-            del self.owed[node]
+    def on_fault(self, event: Crash | Fault | Pause | Stop) -> None:
+        """Whom this disturbs may need longer."""
+        self.owed.look(event)
 
-    def on_crash(self, event: Crash | Pause | Stop) -> None:
-        self._judge_overdue(event)
-        if event.node == MASTER:
-            self.owed.clear()
-        else:
-            self.owed.pop(event.node, None)
+    on_crash = on_stop = on_pause = on_fault
 
-    on_stop = on_crash
-    on_pause = on_crash
-
-    def _judge_overdue(self, event: Event) -> None:
-        bound = CONNECT_NS + self.known.healthy_ns
-        for node in [node for node, since in self.owed.items() if event.t - since > bound]:
-            since = self.owed.pop(node)
-            what = f"{node} has had its master's HA address for {(event.t - since) / MS:.0f} ms, and has not connected"
-            self.violate(event, what, since)
+    def _late(self, event: Event, node: str, due: Deadline) -> None:
+        late = (event.t - due.since) / MS
+        what = f"{node} has had its master's HA address for {late:.0f} ms, and has not connected"
+        self.violate(event, what, due.since)
 
     # Without one.
 
@@ -161,7 +150,7 @@ class HaAddressSource(Law):
         return is_alone and not self.abstains(event, EARLIER_INCARNATION)
 
     def end(self, last: Event) -> None:
-        self._judge_overdue(last)
+        self.owed.look(last)
         self.judged += sum(node in self.known.up and node not in self.connected for node in self.slaves)
 
 

@@ -17,6 +17,7 @@ from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Crash, Start, Stop
 from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Report
+from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
 from pairproof.harness.rocketmq.known.model import HOSTILE
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.liveness.live_newcomers import is_crowd
@@ -39,8 +40,8 @@ class HaAdmitsSlave(Law):
         """Connections of peers that are no slaves, at the master's end."""
         self.heard: dict[str, str | None] = {}
         """Per slave: the connection on which the master hears it."""
-        self.since: dict[str, int] = {}
-        """Per slave that the master does not hear: since when both are up and strangers are there, ns."""
+        self.due = Deadlines[str](self.known, self._unheard)
+        """Of slaves that the master does not hear, as long as both are up and strangers are there."""
         self.crowded = False
 
     def on_start(self, event: Start) -> None:
@@ -52,17 +53,17 @@ class HaAdmitsSlave(Law):
     @only(node=HOSTILE)
     def on_connect(self, event: Connect) -> None:
         if event.side == "m":
-            self._judge(event)
+            self._look(event)
             self.strangers.add(event.link)
             self._begin(event.t, self.known.up)
 
     def on_close(self, event: Close) -> None:
         if event.side != "m":
             return
-        self._judge(event)
+        self._look(event)
         self.strangers.discard(event.link)
         if not self.strangers:
-            self.since.clear()
+            self.due.clear()
         for slave in [slave for slave, link in self.heard.items() if link == event.link]:
             del self.heard[slave]
         self._begin(event.t, self.known.up)
@@ -71,42 +72,45 @@ class HaAdmitsSlave(Law):
         link = self.known.links.get(event.link)
         if event.side != "m" or link is None or link.peer not in SLAVES:
             return
-        self._judge(event)
-        self.judged += link.peer in self.since
-        self.since.pop(link.peer, None)
+        self._look(event)
+        self.judged += link.peer in self.due
+        self.due.pop(link.peer, None)
         self.heard[link.peer] = event.link
 
     def on_fault(self, event: Fault) -> None:
         """What begins now excuses what follows, not what was."""
-        self._judge(event)
+        self._look(event)
         if event.status != "on":
             # What it touched had no chance before.
-            self.since = dict.fromkeys(self.since, event.t + 1)
+            for due in self.due.values():
+                due.since = event.t + 1
         others = [each for number, each in self.known.trouble.active.items() if number != event.number]
         now = [*others, event] if event.status == "on" else others
         self.crowded = sum(each.f == "hostile" and is_crowd(each) for each in now) > 1
         if self.crowded:
-            self.since.clear()
+            self.due.clear()
         self._begin(event.t + 1, self.known.up)
 
     def on_crash(self, event: Crash | Stop) -> None:
-        self._judge(event)
+        self._look(event)
         if event.node == MASTER:
-            self.since.clear()
-        self.since.pop(event.node, None)
+            self.due.clear()
+        self.due.pop(event.node, None)
         self.heard.pop(event.node, None)
 
     on_stop = on_crash
 
     def end(self, last: Event) -> None:
-        self._judge(last)
+        self._look(last)
 
     def _begin(self, t: int, up: set[str]) -> None:
         """The clock starts for each slave that is not heard beside strangers."""
         if self.strangers and MASTER in up and not (self.known.stores.promotions or self.crowded):
             for slave in SLAVES:
-                if slave in up and slave not in self.heard and self._is_told(slave):
-                    self.since.setdefault(slave, t)
+                if slave in up and slave not in self.heard and slave not in self.due and self._is_told(slave):
+                    bound = (RECONNECT_MS + self.known.setting(slave, "haSendHeartbeatInterval") + SLACK_MS) * MS
+                    link = HA_LINKS[SLAVES.index(slave)]
+                    self.due.begin(slave, t, bound + self.known.healthy_ns, slave, MASTER, link)
 
     def _is_told(self, slave: str) -> bool:
         """Whether its settings alone lead it to the master, and let it replicate."""
@@ -118,21 +122,15 @@ class HaAdmitsSlave(Law):
         link = self.known.slave_link.get(slave)
         return link is None or link in self.known.links
 
-    def _judge(self, now: Event) -> None:
-        trouble = self.known.trouble
+    def _look(self, now: Event) -> None:
         if self.known.stores.promotions:
             # They are others now.
-            self.since.clear()
-        for slave, since in list(self.since.items()):
-            link = HA_LINKS[SLAVES.index(slave)]
-            bound = (RECONNECT_MS + self.known.setting(slave, "haSendHeartbeatInterval") + SLACK_MS) * MS
-            if now.t - since <= bound + self.known.healthy_ns:
-                continue
-            del self.since[slave]
-            if not self._finds_master(slave):
-                continue
-            if all(trouble.is_quiet(place, since) and not trouble.is_still(place) for place in (slave, MASTER, link)):
-                self.judged += 1
-                seconds, others = (now.t - since) / 1e9, len(self.strangers)
-                what = f"the master has not heard {slave} for {seconds:.1f} s, beside {others} strangers"
-                self.violate(now, what, since=since)
+            self.due.clear()
+        self.due.look(now)
+
+    def _unheard(self, now: Event, slave: str, due: Deadline) -> None:
+        if self._finds_master(slave):
+            self.judged += 1
+            seconds, others = (now.t - due.since) / 1e9, len(self.strangers)
+            what = f"the master has not heard {slave} for {seconds:.1f} s, beside {others} strangers"
+            self.violate(now, what, since=due.since)

@@ -15,8 +15,8 @@ from pairproof.harness.kinds.node import Crash, Start
 from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame
 from pairproof.harness.rocketmq.kinds.log import Append
+from pairproof.harness.rocketmq.known.deadlines import POLL_NS, is_late
 from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.known.waits import POLL_NS, is_late
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 

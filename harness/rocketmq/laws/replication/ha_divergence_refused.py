@@ -12,8 +12,8 @@ which nobody can see (a diverged slave, see ``logs``). Source: HAConnection.Read
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Report
+from pairproof.harness.rocketmq.known.deadlines import is_instant
 from pairproof.harness.rocketmq.known.model import AHEAD
-from pairproof.harness.rocketmq.known.waits import is_instant
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 

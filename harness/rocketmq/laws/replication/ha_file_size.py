@@ -50,12 +50,10 @@ class HaFileSize(Law):
         began, slave = self.opened.get(event.link), event.node
         if event.side != "s" or event.f != "local" or began is None:
             return
-        trouble = self.known.trouble
-        places = (slave, MASTER, HA_LINKS[SLAVES.index(slave)])
         # Silence is another reason: a fault makes it, or a master that refuses the first report.
         if event.t - began >= self.known.setting(slave, HOUSEKEEPING) * MS:
             return
-        if all(trouble.is_quiet(place, began) and not trouble.still_ns(place, began, event.t) for place in places):
+        if self.known.trouble.is_undisturbed(began, slave, MASTER, HA_LINKS[SLAVES.index(slave)]):
             self.stopped.setdefault((slave, self.known.nodes.ended(slave)), event.link)
 
     def on_audit(self, event: Audit) -> None:

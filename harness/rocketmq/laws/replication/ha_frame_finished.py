@@ -117,9 +117,7 @@ class HaFrameFinished(Law):
         known = self.known.links.get(link or "")
         if writer.since > since or known is None or known.peer not in places.SLAVES:
             return
-        trouble, way = self.known.trouble, places.HA_LINKS[places.SLAVES.index(known.peer)]
-        if trouble.is_quiet(way, since) and not any(
-            trouble.still_ns(node, since, event.t) for node in (MASTER, known.peer)
-        ):
+        way = places.HA_LINKS[places.SLAVES.index(known.peer)]
+        if self.known.trouble.is_undisturbed(since, way, MASTER, known.peer):
             self.judged += 1
             self.violate(event, f"{link}: {writer.pieces} bytes of a frame left, and the rest never did", since=since)

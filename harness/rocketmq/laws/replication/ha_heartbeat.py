@@ -16,8 +16,8 @@ from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Flush
+from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines, configured_ns
 from pairproof.harness.rocketmq.known.model import HOSTILE, VALID
-from pairproof.harness.rocketmq.known.waits import Speaker, configured_ns
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 
@@ -37,7 +37,7 @@ class HaHeartbeat(Law):
     timed = True
 
     def begin(self) -> None:
-        self.speakers: dict[End, Speaker] = {}
+        self.beats = Deadlines[End](self.known, self._silent)
         self.next: dict[str | None, int] = {}
         """Per connection: the offset with which the stream goes on."""
         self.left: dict[str | None, int] = {}
@@ -60,7 +60,7 @@ class HaHeartbeat(Law):
                     self._check_early(event, event.node, last)
             return
         if self.known.is_first(event) and self.known.hears(event) is VALID:
-            self.speakers[event.link, "m"] = self._speaker(MASTER, event.t)
+            self._begin((event.link, "m"), MASTER, event.t)
             if event.offset:
                 self.next[event.link] = event.offset
 
@@ -68,7 +68,7 @@ class HaHeartbeat(Law):
         if event.side != "m":
             return
         last, self.left[event.link] = self.left.get(event.link), event.t
-        if (event.link, "m") not in self.speakers:
+        if (event.link, "m") not in self.beats:
             return
         self._spoke(event, MASTER)
         if event.lo == event.hi:
@@ -80,10 +80,8 @@ class HaHeartbeat(Law):
         self.next[event.link] = event.hi
 
     def on_partial(self, event: Partial) -> None:
-        speaker = self.speakers.get((event.link, event.side)) if event.f == "out" else None
-        if speaker is not None:
-            self._check(event, event.link, speaker)
-            speaker.blocked = True
+        if event.f == "out":
+            self.beats.hold(event, (event.link, event.side))
 
     @only(node=MASTER)
     def on_flush(self, event: Flush) -> None:
@@ -91,54 +89,43 @@ class HaHeartbeat(Law):
         if not self.known.pushes_flushed:
             return
         before = self.known.logs.flushed.get(MASTER, 0)
-        for (link, side), speaker in self.speakers.items():
+        for (link, side), due in self.beats.items():
             if side == "m" and before < self.next.get(link, 0) <= event.upto:
-                speaker.since = event.t
+                due.since = event.t
 
     def on_close(self, event: Close) -> None:
         if event.side == "m":
             self.left.pop(event.link, None)
         else:
             self.reported.pop(event.link, None)
-        self._leave(event, (event.link, event.side))
+        self.beats.close(event, (event.link, event.side))
 
     def on_crash(self, event: Crash | Stop) -> None:
-        for end in [end for end, each in self.speakers.items() if each.node == event.node]:
-            self._leave(event, end)
+        self.beats.close_all(event, event.node)
 
     on_stop = on_crash
 
     def end(self, last: Event) -> None:
-        for end in list(self.speakers):
-            self._leave(last, end)
+        self.beats.close_all(last)
 
-    def _speaker(self, node: str, t: int) -> Speaker:
-        return Speaker(node, t, configured_ns(self.known, node, "haSendHeartbeatInterval"))
+    def _begin(self, end: End, node: str, t: int) -> None:
+        self.beats.begin(end, t, configured_ns(self.known, node, "haSendHeartbeatInterval"), node=node)
 
     def _spoke(self, event: Frame | Report, node: str) -> None:
         end = event.link, event.side
-        speaker = self.speakers.get(end)
-        if speaker is None:
-            self.speakers[end] = self._speaker(node, event.t)
-            return
-        self.judged += 1
-        self._check(event, event.link, speaker)
-        speaker.spoke(event.t)
+        if self.beats.renew(event, end):
+            self.judged += 1
+        else:
+            self._begin(end, node, event.t)
 
-    def _leave(self, event: Event, end: End) -> None:
-        speaker = self.speakers.pop(end, None)
-        if speaker is not None:
-            self._check(event, end[0], speaker)
-
-    def _check(self, event: Event, link: str | None, speaker: Speaker) -> None:
-        if not speaker.is_overdue(self.known, event.t):
-            return
+    def _silent(self, event: Event, end: End, due: Deadline) -> None:
+        link = end[0]
         held_back = self.next.get(link, 0) > self.known.logs.flushed.get(MASTER, 0)
-        if speaker.node == MASTER and held_back and self.known.pushes_flushed:
+        if due.node == MASTER and held_back and self.known.pushes_flushed:
             return
-        silent, bound = (event.t - speaker.since) // MS, speaker.bound // MS
-        what = f"{link}: {speaker.node} was silent for {silent} ms; a heartbeat is due within {bound} ms"
-        self.violate(event, what, since=speaker.since)
+        silent, bound = (event.t - due.since) // MS, due.bound // MS
+        what = f"{link}: {due.node} was silent for {silent} ms; a heartbeat is due within {bound} ms"
+        self.violate(event, what, since=due.since)
 
     def _check_early(self, beat: Frame | Report, node: str, last: int | None) -> None:
         interval = self.known.setting(node, "haSendHeartbeatInterval")

@@ -14,10 +14,9 @@ from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
 from pairproof.harness.rocketmq.kinds.log import Append
+from pairproof.harness.rocketmq.known.deadlines import POLL_NS, is_late
 from pairproof.harness.rocketmq.known.model import HOSTILE
 from pairproof.harness.rocketmq.law import Law
-
-POLL_NS = 1_000_000_000
 
 
 class HaMismatchCloses(Law):
@@ -69,8 +68,8 @@ class HaMismatchCloses(Law):
         self.reported[node, self.known.nodes.ended(node)] = offset
 
     def _is_late(self, frame: Frame, t: int) -> bool:
-        """Whether a slave should have closed by ``t``; while it stands still it owes nothing."""
-        return t - frame.t - self.known.trouble.still_ns(frame.node or "", frame.t, t) > POLL_NS
+        """Whether a slave should have closed by ``t``."""
+        return is_late(self.known, frame.node, frame.t, t, POLL_NS)
 
     def _first_report(self, event: Report, node: str, offset: int) -> None:
         own = self.known.logs.own_end(node)

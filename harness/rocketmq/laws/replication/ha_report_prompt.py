@@ -7,26 +7,13 @@ Left out: what the reports say, see ``ha-report-monotone``. Source: HAService.HA
 reportSlaveMaxOffsetPlus after each dispatched frame.
 """
 
-from collections import deque
-
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
+from pairproof.harness.rocketmq.known.deadlines import POLL_NS, Deadline, Deadlines, configured_ns
 from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.known.waits import POLL_NS, Speaker, configured_ns, is_late
 from pairproof.harness.rocketmq.law import Law
-
-
-class Reporter(Speaker):
-    """A slave's end."""
-
-    __slots__ = ("received",)
-
-    def __init__(self, node: str, since: int, bound: int) -> None:
-        super().__init__(node, since, bound)
-        self.received: deque[tuple[int, int]] = deque()
-        """Frames that no report covers: where they end, and when they came."""
 
 
 class HaReportPrompt(Law):
@@ -38,67 +25,73 @@ class HaReportPrompt(Law):
     timed = True
 
     def begin(self) -> None:
-        self.reporters: dict[str | None, Reporter] = {}
+        self.reports = Deadlines[str](self.known, self._silent)
+        self.frames = Deadlines[str](self.known, self._unreported)
+        self.received: dict[str, list[tuple[int, int]]] = {}
+        """Frames that no report covers: where they end, and when they came."""
 
     def on_connect(self, event: Connect) -> None:
         node = event.node
         if event.side == "s" and node != HOSTILE:
             bound = configured_ns(self.known, node, "haSendHeartbeatInterval")
-            self.reporters[event.link] = Reporter(node, event.t, bound)
+            self.reports.begin(event.link, event.t, bound, node=node)
+            self.received[event.link] = []
 
     def on_frame(self, event: Frame) -> None:
-        if event.side != "s" or event.link not in self.reporters:
+        if event.side != "s" or event.link not in self.reports:
             return
         end, hi = self.known.streams.get(event.link), event.hi
         if end is not None and (event.lo == end or end == 0) and hi > end:
-            self.reporters[event.link].received.append((hi, event.t))
+            self.received[event.link].append((hi, event.t))
+            if event.link not in self.frames and not self.reports[event.link].is_held:
+                self._owe(event, event.t)
 
     def on_report(self, event: Report) -> None:
-        if event.side != "s" or event.link not in self.reporters:
+        link = event.link
+        if event.side != "s" or link not in self.reports:
             return
         self.judged += 1
-        reporter = self.reporters[event.link]
-        self._check(event, reporter)
-        received, offset = reporter.received, event.offset
-        while received and received[0][0] <= offset:
-            received.popleft()
-        if reporter.blocked:
-            reporter.received = deque((hi, event.t) for hi, _ in received)
-        reporter.spoke(event.t)
+        was_held = self.reports[link].is_held
+        self.reports.renew(event, link)
+        self.frames.close(event, link)
+        left = [(hi, event.t if was_held else t) for hi, t in self.received[link] if hi > event.offset]
+        self.received[link] = left
+        if left:
+            self._owe(event, left[0][1])
+
+    def _owe(self, event: Frame | Report, since: int) -> None:
+        node = self.reports[event.link].node
+        self.frames.begin(event.link, since, POLL_NS + self.known.healthy_ns, node=node)
 
     def on_partial(self, event: Partial) -> None:
-        reporter = self.reporters.get(event.link) if event.side == "s" and event.f == "out" else None
-        if reporter is not None:
-            self._check(event, reporter)
-            reporter.blocked = True
+        if event.side == "s" and event.f == "out":
+            self.reports.hold(event, event.link)
+            self.frames.hold(event, event.link)
 
     def on_close(self, event: Close) -> None:
         if event.side == "s":
-            self._leave(event, event.link)
+            self.reports.close(event, event.link)
+            self.frames.close(event, event.link)
 
     def on_crash(self, event: Crash | Stop) -> None:
-        for link in [link for link, each in self.reporters.items() if each.node == event.node]:
-            self._leave(event, link)
+        self.reports.close_all(event, event.node)
+        self.frames.close_all(event, event.node)
 
     on_stop = on_crash
 
     def end(self, last: Event) -> None:
-        for link in list(self.reporters):
-            self._leave(last, link)
+        self.reports.close_all(last)
+        self.frames.close_all(last)
 
-    def _leave(self, event: Event, link: str | None) -> None:
-        reporter = self.reporters.pop(link, None)
-        if reporter is not None:
-            self._check(event, reporter, link)
+    def _silent(self, event: Event, link: str, due: Deadline) -> None:
+        # One who says nothing at all says nothing of frames either.
+        self.frames.pop(link, None)
+        silent = (event.t - due.since) // MS
+        what = f"{link}: no report for {silent} ms; one is due within {due.bound // MS} ms"
+        self.violate(event, what, since=due.since)
 
-    def _check(self, event: Event, reporter: Reporter, link: str | None = None) -> None:
-        link, known = link or event.link, self.known
-        if reporter.is_overdue(known, event.t):
-            silent = (event.t - reporter.since) // MS
-            what = f"{link}: no report for {silent} ms; one is due within {reporter.bound // MS} ms"
-            self.violate(event, what, since=reporter.since)
-        elif reporter.received and not reporter.blocked:
-            hi, since = reporter.received[0]
-            if is_late(known, reporter.node, since, event.t, POLL_NS + known.healthy_ns):
-                what = f"{link}: a frame up to {hi} was not reported for {(event.t - since) // MS} ms"
-                self.violate(event, what, since=since)
+    def _unreported(self, event: Event, link: str, due: Deadline) -> None:
+        what = (
+            f"{link}: a frame up to {self.received[link][0][0]} was not reported for {(event.t - due.since) // MS} ms"
+        )
+        self.violate(event, what, since=due.since)

@@ -13,8 +13,8 @@ from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Source
+from pairproof.harness.rocketmq.known.deadlines import POLL_NS, is_late
 from pairproof.harness.rocketmq.known.model import VALID
-from pairproof.harness.rocketmq.known.waits import POLL_NS, is_late
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 

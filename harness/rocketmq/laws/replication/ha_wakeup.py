@@ -15,27 +15,13 @@ from pairproof.harness.kinds.node import Crash, Stop
 from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.ha import Close, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
+from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
 from pairproof.harness.rocketmq.known.model import VALID
-from pairproof.harness.rocketmq.known.waits import is_late
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.acks.answering import ROUND_NS
 from pairproof.harness.rocketmq.places import MASTER
 
 WAIT_NS = 100 * MS
-
-
-class Writer:
-    """The master's end of a connection that it serves."""
-
-    __slots__ = ("blocked", "end", "new_since", "wait_ns")
-
-    def __init__(self, end: int | None) -> None:
-        self.end = end
-        """Where what has left ends; unknown until the first frame where a copy starts without a log."""
-        self.new_since: int | None = None
-        self.wait_ns = WAIT_NS
-        """For how long what is new may wait."""
-        self.blocked = False
 
 
 class HaWakeup(Law):
@@ -50,13 +36,17 @@ class HaWakeup(Law):
     timed = True
 
     def begin(self) -> None:
-        self.writers: dict[str | None, Writer] = {}
+        self.ends: dict[str, int | None] = {}
+        """Per connection: where what has left ends; unknown until the first frame where a copy starts without a log."""
+        self.blocked: set[str] = set()
+        self.new = Deadlines[str](self.known, self._late)
         self.waiting: set[str | None] = set()
         """Sends that will wait for slaves and have not been appended yet."""
 
     def on_report(self, event: Report) -> None:
         if event.side == "m" and self.known.is_first(event) and self.known.hears(event) is VALID:
-            self.writers[event.link] = Writer(event.offset or None)
+            self.ends[event.link] = event.offset or None
+            self.blocked.discard(event.link)
 
     @only("send", node=MASTER)
     def on_invoke(self, event: Invoke) -> None:
@@ -68,10 +58,10 @@ class HaWakeup(Law):
         # A delayed message is put once more when its time has come, and waits for nobody then.
         wait_ns = ROUND_NS if event.message in self.waiting and self._has_slave(event) else WAIT_NS
         self.waiting.discard(event.message)
-        if self.writers and not self.known.pushes_flushed:
-            for writer in self.writers.values():
-                if writer.end == event.lo:
-                    self._woken(writer, event, wait_ns)
+        if not self.known.pushes_flushed:
+            for link, end in self.ends.items():
+                if end == event.lo:
+                    self._woken(link, event, wait_ns)
 
     def _has_slave(self, append: Append) -> bool:
         """Whether the master lets the send wait, instead of answering that there is no slave."""
@@ -84,53 +74,43 @@ class HaWakeup(Law):
         if not self.known.pushes_flushed:
             return
         before = self.known.logs.flushed.get(MASTER, 0)
-        for writer in self.writers.values():
-            if writer.end is not None and before <= writer.end < event.upto:
-                self._woken(writer, event, WAIT_NS)
+        for link, end in self.ends.items():
+            if end is not None and before <= end < event.upto:
+                self._woken(link, event, WAIT_NS)
 
-    def _woken(self, writer: Writer, event: Event, wait_ns: int) -> None:
-        if writer.new_since is None and not writer.blocked:
+    def _woken(self, link: str, event: Event, wait_ns: int) -> None:
+        if link not in self.new and link not in self.blocked:
             self.judged += 1
-            writer.new_since, writer.wait_ns = event.t, wait_ns
+            self.new.begin(link, event.t, wait_ns + self.known.healthy_ns, node=MASTER)
 
     def on_frame(self, event: Frame) -> None:
-        if event.side != "m":
-            return
-        writer = self.writers.get(event.link)
-        if writer is None:
-            return
-        if event.lo != event.hi:
-            self._left(event, event.link, writer)
-        writer.end = event.hi
-        writer.blocked = False
+        if event.side == "m" and event.link in self.ends:
+            if event.lo != event.hi:
+                self.new.close(event, event.link)
+            self.ends[event.link] = event.hi
+            self.blocked.discard(event.link)
 
     @only("out")
     def on_partial(self, event: Partial) -> None:
         if event.side == "m":
-            writer = self.writers.get(event.link)
-            if writer is not None:
-                self._left(event, event.link, writer)
-                writer.blocked = True
+            self.new.close(event, event.link)
+            self.blocked.add(event.link)
 
     def on_close(self, event: Close) -> None:
         if event.side == "m":
-            writer = self.writers.pop(event.link, None)
-            if writer is not None:
-                self._left(event, event.link, writer)
+            self.new.close(event, event.link)
+            self.ends.pop(event.link, None)
 
     @only(node=MASTER)
     def on_crash(self, event: Crash | Stop) -> None:
         self.end(event)
-        self.writers.clear()
+        self.ends.clear()
 
     on_stop = on_crash
 
     def end(self, last: Event) -> None:
-        for link, writer in self.writers.items():
-            self._left(last, link, writer)
+        self.new.close_all(last)
 
-    def _left(self, event: Event, link: str | None, writer: Writer) -> None:
-        since, writer.new_since = writer.new_since, None
-        if since is not None and is_late(self.known, MASTER, since, event.t, writer.wait_ns + self.known.healthy_ns):
-            what = f"{link}: what was new at {writer.end} did not leave for {(event.t - since) // MS} ms"
-            self.violate(event, what, since=since)
+    def _late(self, event: Event, link: str, due: Deadline) -> None:
+        what = f"{link}: what was new at {self.ends[link]} did not leave for {(event.t - due.since) // MS} ms"
+        self.violate(event, what, since=due.since)

@@ -24,6 +24,7 @@ from pairproof.harness.law import only
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
+from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
 from pairproof.harness.rocketmq.known.model import VALID
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -58,8 +59,8 @@ class RoleFanOut(Law):
         """Slaves' open connections at the master's end, and since when, ns."""
         self.sent: dict[str, int] = {}
         """How far each of them has been sent the log."""
-        self.owed: dict[str, tuple[int, int]] = {}
-        """Healthy connections with something to carry: since when, ns, and from where."""
+        self.owed = Deadlines[str](self.known, self._held_up)
+        """Of healthy connections with something to carry."""
         self.promised: dict[str | None, Send] = {}
 
     def on_config(self, event: Config) -> None:
@@ -82,7 +83,7 @@ class RoleFanOut(Law):
             since = None if flushed_only or self.known.sync_flush else event.t
             self._promise(event, since, ready, len(waiting))
         if not flushed_only:
-            self._owe(ready, event.t, before)
+            self._owe(ready, event.t)
 
     @only(node=MASTER)
     def on_flush(self, event: Flush) -> None:
@@ -93,7 +94,7 @@ class RoleFanOut(Law):
             if send.since is None and send.hi <= self.flushed:
                 self.promised[message] = send._replace(since=event.t)
         if self._flushed_only() and self.flushed > before:
-            self._owe(self._ready(before), event.t, before)
+            self._owe(self._ready(before), event.t)
 
     def _flushed_only(self) -> bool:
         return self.known.config.get(MASTER, {}).get("haPushes") == "flushed"
@@ -114,51 +115,37 @@ class RoleFanOut(Law):
         since, slave = self.stood.get(link), self._peer(link)
         if since is None:
             return False
-        around = (MASTER, slave, _ha_link(slave))
-        trouble = self.known.trouble
-        return not trouble.is_struck(*around) and all(trouble.is_quiet(place, since) for place in around)
+        return self.known.trouble.is_undisturbed(since, MASTER, slave, _ha_link(slave))
 
     def _is_another_struck(self, slave: str) -> bool:
         return any(self.known.trouble.is_struck(each, _ha_link(each)) for each in self.slaves if each != slave)
 
     # New data leaves for a healthy slave.
 
-    def _owe(self, ready: list[str], t: int, lo: int) -> None:
+    def _owe(self, ready: list[str], t: int) -> None:
         for link in ready:
-            self.owed.setdefault(link, (t, lo))
+            if link in self.owed:
+                continue
+            slave, settled = self._peer(link), t - self.stood[link]
+            bound = WRITER_WAIT_NS + self.known.instant_ns
+            self.owed.begin(link, t, bound, MASTER, slave, _ha_link(slave), settled=settled)
 
     def on_frame(self, event: Frame) -> None:
         if event.side == "m" and event.link in self.stood:
-            self.sent[event.link] = event.hi
             if event.lo != event.hi:
-                self._settle(event.link, event)
+                self.judged += self.owed.close(event, event.link)
+            self.sent[event.link] = event.hi
 
     @only("out")
     def on_partial(self, event: Partial) -> None:
         if event.side == "m":
-            self._settle(event.link, event)
+            self.judged += self.owed.close(event, event.link)
 
-    def _settle(self, link: str, event: Event) -> None:
-        owed = self.owed.pop(link, None)
-        if owed is None or not self._is_healthy(link):
-            return
+    def _held_up(self, event: Event, link: str, due: Deadline) -> None:
         self.judged += 1
-        since, lo = owed
-        if event.t - since > self._wait_ns():
-            slave = self._peer(link)
-            took = (event.t - since) / MS
-            self.violate(
-                event,
-                f"{link}: what lies behind {lo} waited {took:.0f} ms for {slave}, another slave is in trouble",
-                since=since,
-            )
-
-    def _wait_ns(self) -> int:
-        return WRITER_WAIT_NS + self.known.instant_ns
-
-    def _settle_overdue(self, event: Event) -> None:
-        for link in [link for link, (since, _) in self.owed.items() if event.t - since > self._wait_ns()]:
-            self._settle(link, event)
+        slave, took = self._peer(link), (event.t - due.since) / MS
+        what = f"{link}: what lies behind {self.sent[link]} waited {took:.0f} ms for {slave}"
+        self.violate(event, f"{what}, another slave is in trouble", since=due.since)
 
     # Sends that healthy slaves alone can answer.
 
@@ -202,7 +189,7 @@ class RoleFanOut(Law):
             self.sent[link] = event.offset
 
     def on_close(self, event: Close) -> None:
-        self._settle_overdue(event)
+        self.owed.look(event)
         if event.side == "m":
             self._forget(event.link)
 
@@ -215,7 +202,7 @@ class RoleFanOut(Law):
         self.flushed = event.hi or 0
 
     def on_crash(self, event: Crash | Stop) -> None:
-        self._settle_overdue(event)
+        self.owed.look(event)
         if event.node == MASTER:
             for link in list(self.stood):
                 self._forget(link)
@@ -225,12 +212,12 @@ class RoleFanOut(Law):
 
     def on_fault(self, event: Fault | Pause) -> None:
         """Before something else happens to them, the healthy ones are looked at."""
-        self._settle_overdue(event)
+        self.owed.look(event)
 
     on_pause = on_fault
 
     def end(self, last: Event) -> None:
-        self._settle_overdue(last)
+        self.owed.look(last)
 
 
 def _waits(call: Invoke) -> bool:

@@ -258,8 +258,7 @@ class RoleReadFailover(Law):
             places += [node, f"client-{node}", f"names-{node}"]
         if trouble.is_struck(*places) or (not back and self._has_no_topics(since)):
             return None
-        since = max(since, claim.since, *(trouble.ended.get(place, 0) for place in places))
-        since = max(since, *(when for _, when in told), 0)
+        since = max(since, claim.since, trouble.undisturbed_since(*places), *(when for _, when in told))
         for node in nodes:
             ready = self._ready(node, claim.first, back)
             if ready is None:

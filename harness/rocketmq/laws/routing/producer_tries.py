@@ -169,13 +169,12 @@ class ProducerTries(Law):
         """What is wrong with a send that failed before its first try; empty if nothing is."""
         if event.status not in OVER:
             return event.status
-        trouble, since = self.known.trouble, max(0, event.t - SETTLED_NS)
         if event.status != NO_ROUTE or not self.known.naming.knows(MASTER):
             return ""
         if self.known.stores.may_lack_files(MASTER):
             # With its topic's entry, perhaps.
             return ""
-        if any(trouble.still_ns(each, since, event.t) or not trouble.is_quiet(each, since) for each in ON_THE_WAY):
+        if not self.known.trouble.is_undisturbed(max(0, event.t - SETTLED_NS), *ON_THE_WAY):
             return ""
         return f"{NO_ROUTE}; the master is registered, and nothing was wrong with the way there"
 

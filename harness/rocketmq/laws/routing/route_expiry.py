@@ -27,6 +27,7 @@ from pairproof.harness.kinds.client import Route
 from pairproof.harness.kinds.node import Config, Crash, Stop
 from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.metadata import Table
+from pairproof.harness.rocketmq.known.deadlines import spent_ns
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER, NAMES, NODES
 from pairproof.harness.rocketmq.settings import Settings, parse
@@ -128,11 +129,10 @@ class RouteExpiry(Law):
             self._judge_running(event, node, listed)
 
     def _judge_dead(self, event: Event, node: str, listed: Listed) -> None:
-        since, closed, trouble = self._died_at(node), self.closed[node], self.known.trouble
-        still = trouble.still_ns(NAMES, since, event.t)
-        told = closed and not still and trouble.is_quiet(NAMES, since) and trouble.is_quiet(_link(node), since)
+        since = self._died_at(node)
+        told = self.closed[node] and self.known.trouble.is_undisturbed(since, NAMES, _link(node))
         bound = (AT_ONCE_NS if told else EXPIRY_NS + SCAN_NS) + self.known.healthy_ns
-        took = event.t - since - still
+        took = spent_ns(self.known, NAMES, since, event.t)
         if took <= bound:
             return
         self.judged += 1
@@ -170,9 +170,7 @@ class RouteExpiry(Law):
 
     def _touched(self, node: str) -> int:
         """When the name server was started, or a fault or a pause at either or between them ended, last, ns."""
-        ended, woke = self.known.trouble.ended, self.known.trouble.woke
-        faults = (ended.get(each, 0) for each in (node, NAMES, _link(node)))
-        return max(self.known.nodes.born(NAMES), woke.get(node, 0), woke.get(NAMES, 0), *faults)
+        return max(self.known.nodes.born(NAMES), self.known.trouble.undisturbed_since(node, NAMES, _link(node)))
 
     def _period_ns(self, node: str) -> int:
         least, most = PERIODS_MS

@@ -10,13 +10,12 @@ happened or not; topics that brokers make by themselves; what the registration s
 Source: AdminBrokerProcessor.updateAndCreateTopic, BrokerController.registerIncrementBrokerData.
 """
 
-from typing import NamedTuple
-
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Ok
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.metadata import Register
+from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER, NAMES
 
@@ -25,13 +24,6 @@ SETTLED_NS = 10_000 * MS
 """A registration that nobody answers holds the next one up for 6 s."""
 LINK = f"names-{MASTER}"
 UNKNOWN = "unknown"
-
-
-class Change(NamedTuple):
-    """A topic was changed, and no registration was answered since it was asked for."""
-
-    ok: Ok
-    asked_at: int
 
 
 class RouteTold(Law):
@@ -46,7 +38,8 @@ class RouteTold(Law):
         """What topics were last changed to."""
         self.told = -1
         """When the master was last answered by the name server, ns."""
-        self.untold: list[Change] = []
+        self.untold = Deadlines[Ok](self.known, self._late)
+        """By change that no registration was answered since."""
 
     def on_ok(self, event: Ok) -> None:
         begun = self.known.calls.begun(event)
@@ -62,7 +55,8 @@ class RouteTold(Law):
         if self.told >= asked.t:
             self.judged += 1
         elif self.told >= 0:
-            self.untold.append(Change(event, asked.t))
+            bound = TOLD_NS + self.known.healthy_ns
+            self.untold.begin(event, event.t, bound, MASTER, NAMES, LINK, settled=SETTLED_NS)
 
     @only("topic", node=MASTER)
     def on_fail(self, event: Fail | Info) -> None:
@@ -74,13 +68,13 @@ class RouteTold(Law):
     def on_register(self, event: Register) -> None:
         if event.status == "ok":
             self.told = event.t
-            self._look(event)
+            self.untold.look(event)
             self.judged += len(self.untold)
             self.untold.clear()
 
     @only(node=(MASTER, NAMES))
     def on_crash(self, event: Crash | Stop) -> None:
-        self._look(event)
+        self.untold.look(event)
         self.untold.clear()
 
     on_stop = on_crash
@@ -91,21 +85,9 @@ class RouteTold(Law):
         self.topics = dict.fromkeys(self.topics, UNKNOWN)
 
     def end(self, last: Event) -> None:
-        self._look(last)
+        self.untold.look(last)
 
-    def _look(self, event: Event) -> None:
-        """What is overdue is told."""
-        trouble = self.known.trouble
-        for change in list(self.untold):
-            since = change.ok.t
-            if event.t - since <= TOLD_NS + self.known.healthy_ns:
-                continue
-            self.untold.remove(change)
-            before = max(0, since - SETTLED_NS)
-            still = any(trouble.still_ns(node, before, event.t) for node in (MASTER, NAMES))
-            if not still and all(trouble.is_quiet(place, before) for place in (MASTER, NAMES, LINK)):
-                self.judged += 1
-                late = (event.t - since) // MS
-                self.violate(
-                    change.ok, f"{change.ok.message} was changed, and not registered for {late} ms", since, event.t
-                )
+    def _late(self, event: Event, ok: Ok, due: Deadline) -> None:
+        self.judged += 1
+        late = (event.t - due.since) // MS
+        self.violate(ok, f"{ok.message} was changed, and not registered for {late} ms", due.since, event.t)

@@ -26,6 +26,7 @@ from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke,
 from pairproof.harness.kinds.machine import Lab, Mark
 from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.groups import Ask, Lock
+from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import OTHER
 
@@ -96,7 +97,7 @@ class QueuePaced(Law):
         self.held: dict[Place, Held] = {}
         self.asked: dict[Place, int] = {}
         """Calls for locks of queues that their members do not hold, by number."""
-        self.given: dict[Place, Lock] = {}
+        self.given = Deadlines[Place](self.known, self._is_not_taken)
         """Locks of queues that their members have not taken yet."""
         self.routes: dict[int, dict[str | None, dict[str, dict[str, str]]]] = {}
         """By process and topic, the newest last: broker name to id to node."""
@@ -204,7 +205,8 @@ class QueuePaced(Law):
                 if event.status == "asked":
                     self.asked[place] = event.op
                 elif event.status == "answered" and asked == event.op:
-                    self.given[place] = event
+                    bound, ways = TAKEN_NS + 2 * self.known.healthy_ns, (event.node, f"client-{event.node}")
+                    self.given.begin(place, event.t, bound, *ways, settled=SETTLED_NS)
             if held is None or event.f != "lock" or event.status != "asked":
                 continue
             last = held.lock_at
@@ -272,10 +274,7 @@ class QueuePaced(Law):
     def _look(self, event: Event) -> None:
         """What is overdue."""
         late = event.t - self.known.healthy_ns
-        for place, lock in list(self.given.items()):
-            if lock.t + TAKEN_NS + self.known.healthy_ns < late:
-                del self.given[place]
-                self._is_not_taken(event, lock, place[2])
+        self.given.look(event)
         for (process, _, queue), held in self.held.items():
             for what, by in (("pull", held.pull_by), ("commit", held.commit_by), ("lock", held.lock_by)):
                 # It may be asking for the route before it tells its progress.
@@ -285,9 +284,7 @@ class QueuePaced(Law):
                     text = f"client {process} owes a {what} of {queue} since {(event.t - by) // MS} ms"
                     self.violate(event, text, since=min(held.since, by))
 
-    def _is_not_taken(self, event: Event, lock: Lock, queue: str) -> None:
-        before = max(0, lock.t - SETTLED_NS)
-        if all(self.known.trouble.is_quiet(each, before) for each in (lock.node, f"client-{lock.node}")):
-            self.judged += 1
-            text = f"client {lock.process} was given the lock of {queue} and has not taken it for a second"
-            self.violate(event, text, since=lock.t)
+    def _is_not_taken(self, event: Event, place: Place, due: Deadline) -> None:
+        self.judged += 1
+        text = f"client {place[0]} was given the lock of {place[2]} and has not taken it for a second"
+        self.violate(event, text, since=due.since)

@@ -20,7 +20,7 @@ from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Dispatch
 from pairproof.harness.rocketmq.known.circumstances import DIVERGED, EARLIER_INCARNATION
-from pairproof.harness.rocketmq.known.waits import is_instant
+from pairproof.harness.rocketmq.known.deadlines import is_instant
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 

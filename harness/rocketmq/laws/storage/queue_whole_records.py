@@ -25,6 +25,7 @@ from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Dispatch, Entries, Expire, Record
 from pairproof.harness.rocketmq.known.circumstances import DIVERGED, SPOILED
+from pairproof.harness.rocketmq.known.deadlines import spent_ns
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import line, parse
@@ -126,7 +127,7 @@ class QueueWholeRecords(Law):
     def _is_late(self, node: str, hi: int, since: int, event: Event) -> bool:
         """Whether a record that is whole since then should have been dispatched by now; if so it is told."""
         began, within = self._period(node, since)
-        took = self._spent(node, began, event.t)
+        took = spent_ns(self.known, node, began, event.t)
         if took <= within or not self._is_free(node, began) or node in self.known.logs.diverged:
             return False
         when = "" if began == since else " after the last fault there"
@@ -138,9 +139,6 @@ class QueueWholeRecords(Law):
         """From when on a node with something to dispatch since then owes it, and for how long it may take, ns."""
         ended = self.known.trouble.ended.get(node, -1)
         return (since, WITHIN_NS) if ended < since else (ended, CATCH_UP_NS)
-
-    def _spent(self, node: str, since: int, now: int) -> int:
-        return now - since - self.known.trouble.still_ns(node, since, now)
 
     def _is_free(self, node: str, began: int) -> bool:
         """Whether no fault touches a node since the begin of its period."""
@@ -198,7 +196,7 @@ class QueueWholeRecords(Law):
         if event.status != "whole" or node not in known.up or self.abstains(event, DIVERGED, SPOILED):
             return
         began, within = self._period(node, known.dispatched.grown.get(node, 0))
-        rested = self._spent(node, began, event.t) > within
+        rested = spent_ns(known, node, began, event.t) > within
         if rested and self._is_free(node, began) and known.trouble.stall(began, event.t) is None:
             self.due[node] = (event.hi, event)
         elif node in known.dispatched.reached:
