@@ -156,8 +156,7 @@ class _Measured(Reader):
             self._lose(event, cause_of(event))
         else:
             self._goes_away(event, cause_of(event))
-        if event.kind != "stop":
-            self._move(event)
+        self._move(event)
 
     on_stop = on_wipe = on_crash
 

@@ -59,7 +59,7 @@ class Kept:
         log.end = event.hi or 0
 
     def move(self, event: Event) -> bool:
-        """A start, crash, cut or wipe: whether it says where the node's log ends."""
+        """A start, crash, cut or wipe, or a stop, which takes nothing: whether it says where the node's log ends."""
         node, kind = event.node or "", event.kind
         log = self._log(node)
         if kind == "crash":

@@ -7,7 +7,7 @@ few facts from rare events. Bounded by the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, ClassVar, Self
 
@@ -38,21 +38,16 @@ class Reader:
         return self
 
 
-def before(events: Iterable[Event], seq: int) -> Known:
-    """What was known before the event with this ``seq``."""
+def before(events: Iterable[Event], seq: int, *kinds: str) -> Known:
+    """What events of these kinds told before the one with this ``seq``."""
     known = Known()
-    handlers = {kind: getattr(known, name) for kind, name in _handled(Known)}
-    for event in _until(events, seq):
+    handlers = {kind: getattr(known, name) for kind, name in _handled(Known) if kind in kinds}
+    for event in events:
+        if event.seq >= seq:
+            break
         if (handler := handlers.get(event.kind)) is not None:
             handler(event)
     return known
-
-
-def _until(events: Iterable[Event], seq: int) -> Iterator[Event]:
-    for event in events:
-        if event.seq >= seq:
-            return
-        yield event
 
 
 @cache
