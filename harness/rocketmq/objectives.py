@@ -24,7 +24,7 @@ of the two objectives; statuses are the durability contract's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from pairproof.harness.history import BY_THEMSELVES, Event
@@ -34,6 +34,7 @@ from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.log import Append, Expire
 from pairproof.harness.rocketmq.known.kept import Kept
+from pairproof.harness.rocketmq.known.model import Known
 from pairproof.harness.rocketmq.known.replay import Reader
 from pairproof.harness.rocketmq.places import MASTER, NAMES, OTHER
 
@@ -164,7 +165,7 @@ class _Measured(Reader):
         self.lost_seq = event.seq
         if len(self.rows) >= MAX_ROWS:
             return
-        row = self._row(MASTER, cause, self._blamed(MASTER), event)._replace(answered=len(self.sends))
+        row = self._row(MASTER, cause, blamed(self.known, MASTER), event)._replace(answered=len(self.sends))
         if logs := list(self.kept.slaves()):
             bare = [each for each in self.sends.values() if not any(log.holds(each.lo, each.hi) for log in logs)]
             oldest = min((each.answered_ns for each in bare), default=event.t)
@@ -192,7 +193,7 @@ class _Measured(Reader):
     def _goes_away(self, event: Event, cause: str) -> None:
         node = event.node or ""
         self.catching.pop(node, None)
-        self.away[node] = (cause, self._blamed(node))
+        self.away[node] = (cause, blamed(self.known, node))
 
     def _returned(self, event: Event) -> None:
         node = event.node or ""
@@ -208,15 +209,12 @@ class _Measured(Reader):
                 self.rows[at] = self.rows[at]._replace(catch_up_ns=now - self.rows[at].at_ns)
                 del self.catching[node]
 
-    def _blamed(self, node: str) -> str:
-        return blamed(self.known.trouble.active.values(), node)
 
-
-def blamed(active: Iterable[Event], node: str) -> str:
-    """The fault, among the active ones (their events, in the order in which they began), that hurt this node."""
+def blamed(known: Known, node: str) -> str:
+    """The fault, among the active ones in the order in which they began, that hurt this node."""
     found = NO_FAULT
     on_node = False
-    for event in active:
+    for event in known.trouble.active.values():
         if event.node == node or not on_node:
             found, on_node = event.f or found, event.node == node
     return found

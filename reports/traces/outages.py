@@ -147,8 +147,7 @@ class _Measured(Reader):
         self.lost = event.seq if node == MASTER else self.lost
         away = self.down.get(node)
         if away is None:
-            fault = blamed(self.known.trouble.active.values(), node)
-            away = self.down[node] = _Away(event, fault, self.acknowledged)
+            away = self.down[node] = _Away(event, blamed(self.known, node), self.acknowledged)
             self.outages.append(away)
         away.cause = max(away.cause, cause_of(event), key=CAUSES.index)
 
