@@ -11,11 +11,13 @@ Left out: whether what happened was allowed. That is the laws' business, and the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pairproof.harness.history import BY_THEMSELVES, Event
 from pairproof.harness.rocketmq.contract import STORED
+from pairproof.harness.rocketmq.known.kept import Kept
+from pairproof.harness.rocketmq.known.replay import Reader
 from pairproof.harness.rocketmq.naming import all_of, ms, named, span, the
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.reception import Reception
@@ -44,13 +46,9 @@ class Autopsy(NamedTuple):
 
 def autopsy(events: Sequence[Event], message: str) -> Autopsy:
     """The story of ``message``; ``events`` are one trial's, in ``seq`` order. No lines if it never occurs."""
-    life = _Life(message, events)
-    told, received = life.told, life.reception.told
-    for event in events:
-        if (hear := told.get(event.kind)) is not None:
-            hear(event)
-        if (hear := received.get(event.kind)) is not None:
-            hear(event)
+    life = _Life(message, events).read(events)
+    life.reception.read(events)
+    life.lines.sort(key=lambda line: line.seq)
     life.find()
     lines = life.lines
     if len(lines) > HEAD + TAIL:
@@ -89,10 +87,13 @@ class _Loss(NamedTuple):
     """Whether it was the last copy."""
 
 
-class _Life:
+class _Life(Reader):
     """Bounded by the connections, starts and crashes of one trial."""
 
+    asks = frozenset(("fault",))
+
     def __init__(self, message: str, events: Sequence[Event]) -> None:
+        super().__init__()
         self.message = message
         self.lines: list[Line] = []
         self.reception = Reception(message, events, self.say)
@@ -108,24 +109,15 @@ class _Life:
         self.losses: dict[str, _Loss] = {}
         self.went: dict[str, tuple[int, str]] = {}
         """Nodes that are down: since when, and by what."""
-        self.ends: dict[str, int] = {}
+        self.kept = Kept()
         self.durable: set[str] = set()
         self.peers: dict[str, str] = {}
         self.seen: set[tuple[str, ...]] = set()
         """What is told once: (kind, link, side), (report, ...), (deliver, ...)."""
         self.under_way: set[str] = set()
         self.replaced = False
-        self.faults: dict[int | None, Event] = {}
         self.records: dict[str, Event] = {}
         self.audits: dict[str, Event] = {}
-        self.told: dict[str, Callable[[Event], None]] = {
-            "invoke": self.on_invoke, "ok": self.on_answer, "fail": self.on_answer, "info": self.on_answer,
-            "append": self.on_append, "flush": self.on_flush, "frame": self.on_frame,
-            "report": self.on_report, "connect": self.on_connect, "close": self.on_close, "fault": self.on_fault,
-            "crash": self.on_down, "stop": self.on_down, "abort": self.on_abort, "start": self.on_start,
-            "cut": self.on_cut, "wipe": self.on_wipe, "expire": self.on_expire, "record": self.on_record,
-            "audit": self.on_audit,
-        }  # fmt: skip
 
     def say(self, event: Event, text: str) -> None:
         self.lines.append(Line(event.seq, event.t, text))
@@ -144,7 +136,7 @@ class _Life:
             waits = "" if event.value is None else ", and waits for the store" if event.value else ", and does not wait"
             self.say(event, f"client {event.process} sends it to {the(event.node)}{waits}")
 
-    def on_answer(self, event: Event) -> None:
+    def on_ok(self, event: Event) -> None:
         if event.message != self.message or event.f != "send":
             return
         self.answer = event
@@ -153,13 +145,15 @@ class _Life:
         outcome = {"ok": "answered", "fail": "refused with"}.get(event.kind, "outcome unknown to the client:")
         self.say(event, f"{outcome} {event.status}{since}")
 
+    on_fail = on_info = on_ok
+
     # Logs.
 
     def on_append(self, event: Event) -> None:
         node, lo, hi = event.node or "", event.lo or 0, event.hi or 0
         if self.reception.is_elsewhere(event):
             return
-        self.ends[node] = hi
+        self.kept.append(event)
         if event.message == self.message and (node == self.reception.home or event.f == "put"):
             # A slave that puts it itself breaks a law, and is told of like a master.
             self._master_appends(event, node, lo, hi)
@@ -258,26 +252,22 @@ class _Life:
 
     # What may take it.
 
-    def on_fault(self, event: Event) -> None:
-        if event.status == "on":
-            self.faults[event.op] = event
-        else:
-            self.faults.pop(event.op, None)
-
-    def on_down(self, event: Event) -> None:
+    def on_crash(self, event: Event) -> None:
         node = event.node or ""
         waiting = node == self.reception.home and self.asked is not None and self.answer is None
         how = "own" if event.status in BY_THEMSELVES else event.f or ""
         what, noun = _DOWN.get(how if event.kind == "crash" else "stop", _DOWN["process"])
         lied = ", which its disk had called durable" if event.status == "lied" else ""
         self.went[node] = (event.t, f"{noun} of {the(node)}")
-        if event.value:
-            self.ends[node] = max(0, self.ends.get(node, 0) - event.value)
-        gone = node in self.holds and bool(event.value) and self._is_beyond(self.ends[node])
+        lost = event.value if event.kind == "crash" else 0
+        self.kept.move(event)
+        gone = node in self.holds and bool(lost) and self._is_beyond(self.kept.end(node))
         if gone:
-            self._loses(event, f"{the(node)} {what}{lied}: {event.value:,} bytes of its log are lost, and it with them")
+            self._loses(event, f"{the(node)} {what}{lied}: {lost:,} bytes of its log are lost, and it with them")
         elif node in self.holds or waiting:
             self.say(event, f"{the(node)} {what}{self._under()}")
+
+    on_stop = on_crash
 
     def on_abort(self, event: Event) -> None:
         if event.node in self.holds:
@@ -285,7 +275,7 @@ class _Life:
 
     def on_start(self, event: Event) -> None:
         node, lo, hi = event.node or "", event.lo or 0, event.hi or 0
-        self.ends[node] = hi
+        self.kept.set(node, hi)
         if node in self.got and hi < self.got[node][1]:
             self.got[node] = (self.got[node][0], hi)
         if node in self.holds and self.place:
@@ -303,7 +293,7 @@ class _Life:
 
     def on_wipe(self, event: Event) -> None:
         node, hi = event.node or "", event.hi or 0
-        self.ends[node] = hi
+        self.kept.move(event)
         if node in self.holds and self._is_beyond(hi):
             image = "an older image" if event.detail is None else f"that of {the(event.detail)}"
             new = f"{image}, which ends at {hi:,}" if event.f == "image" else "an empty one"
@@ -324,13 +314,14 @@ class _Life:
         self.holds.discard(node)
         self.durable.discard(node)
         t, how = self.went.get(node, (event.t, f"the recovery of {the(node)}"))
-        others = [each for each in self.faults.values() if each.node != node]
+        others = [each for each in self.known.trouble.active.values() if each.node != node]
         under = f", with {named(others)} active," if others else ""
         self.losses[node] = _Loss(t, how, under, not self.holds)
         self.say(event, text + self._under())
 
     def _under(self) -> str:
-        return f" [active: {named(self.faults.values())}]" if self.faults else ""
+        active = self.known.trouble.active
+        return f" [active: {named(active.values())}]" if active else ""
 
     # The end.
 

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pairproof.harness.history import MS, Event
 from pairproof.harness.law import Violation
 from pairproof.harness.rocketmq.known.metadata import CHANGES
+from pairproof.harness.rocketmq.known.model import Known
+from pairproof.harness.rocketmq.known.replay import before
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 
 JUST_NS = 2_000 * MS
@@ -53,13 +55,14 @@ def bare_connection(events: Sequence[Event], violation: Violation) -> bool:
 
 def answered_on_read_only_disk(events: Sequence[Event], violation: Violation) -> bool:
     """The message was answered while the master's disk took no writes."""
-    read_only = False
-    for each in events:
-        if each.kind == "fault" and each.f == "read_only" and each.node == MASTER:
-            read_only = each.status == "on"
-        elif each.kind == "ok" and each.f == "send" and each.message == violation.message is not None:
-            return read_only
-    return False
+    if violation.message is None:
+        return False
+    sends = (each for each in events if each.kind == "ok" and each.f == "send" and each.message == violation.message)
+    answer = next(sends, None)
+    if answer is None:
+        return False
+    active = before(events, answer.seq, "fault").trouble.active.values()
+    return any(each.f == "read_only" and each.node == MASTER for each in active)
 
 
 def file_sizes_differ(events: Sequence[Event], violation: Violation) -> bool:
@@ -82,17 +85,20 @@ def slave_changed(events: Sequence[Event], violation: Violation) -> bool:
 
 def just_started(events: Sequence[Event], violation: Violation) -> bool:
     """The broker concerned had started less than two seconds before."""
-    node = next((each.node for each in events if each.seq == violation.seq), None)
-    starts = [each.t for each in events if each.kind == "start" and each.node == node and each.seq < violation.seq]
-    return bool(starts) and violation.t - starts[-1] < JUST_NS
+    node, known = _concerned(events, violation)
+    return node in known.nodes.started_at and violation.t - known.nodes.born(node) < JUST_NS
 
 
 def lost_power(events: Sequence[Event], violation: Violation) -> bool:
     """The broker concerned had lost its machine's power, and was not up since."""
+    node, known = _concerned(events, violation)
+    return known.nodes.lost_power(node)
+
+
+def _concerned(events: Sequence[Event], violation: Violation) -> tuple[str, Known]:
+    """The node at which the violation was seen, and what was known before."""
     node = next((each.node for each in events if each.seq == violation.seq), None)
-    lives = [each for each in events if each.node == node and each.kind in ("start", "crash")]
-    before = [each.f for each in lives if each.seq < violation.seq]
-    return before[-1:] == ["machine"]
+    return node or "", before(events, violation.seq, "start", "crash", "stop")
 
 
 def _has(events: Sequence[Event], violation: Violation, which: tuple[str, ...]) -> bool:

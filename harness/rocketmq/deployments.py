@@ -22,19 +22,19 @@ on, it stands for all the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Deliver, Invoke, Ok
+from pairproof.harness.kinds.machine import Fault, Pause
+from pairproof.harness.kinds.node import Crash, Stop, Wipe
 from pairproof.harness.rocketmq.contract import PUT_OK, STORED
-from pairproof.harness.rocketmq.known.audits import Audits
+from pairproof.harness.rocketmq.known.replay import Reader
 from pairproof.harness.rocketmq.naming import the
 from pairproof.harness.rocketmq.objectives import SEVERAL
 from pairproof.harness.rocketmq.places import MASTER, NODES, OTHER, SLAVES
-from pairproof.harness.rocketmq.settings import parse
 
-DOWN = frozenset(("crash", "stop", "wipe", "pause"))
-"""Kinds of event by which a fault takes a broker away."""
 NAMES = tuple(
     f"{masters}{slaves}"
     for slaves in ("", ", asynchronous slaves", ", synchronous slaves")
@@ -75,14 +75,9 @@ class Cost(NamedTuple):
         return None if untold else int(getattr(self, name))
 
 
-def measure(events: Iterable[Event]) -> Cost | None:
+def measure(events: Sequence[Event]) -> Cost | None:
     """The cost in one trial, of its events in ``seq`` order; None where no fault took a broker of the pair away."""
-    seen = _Seen()
-    for event in events:
-        if (hear := seen.told.get(event.kind)) is not None:
-            hear(event)
-        seen.last = event
-    return seen.cost()
+    return _Measured(events).read(events).cost()
 
 
 def deployment(roles: Sequence[tuple[str, str]]) -> str:
@@ -100,88 +95,86 @@ class _Span(NamedTuple):
     hi: int
 
 
-class _Seen:
+class _Measured(Reader):
     """Bounded by the sends, deliveries and faults of one trial."""
 
-    def __init__(self) -> None:
-        self.roles: list[tuple[str, str]] = []
-        self.flush = "ASYNC_FLUSH"
-        self.last: Event | None = None
-        self.began: dict[int | None, Event] = {}
-        self.ended: dict[int | None, Event] = {}
-        """Faults by number."""
-        self.hurt: set[int | None] = set()
-        """Those that took a broker away."""
-        self.asked: dict[int | None, Event] = {}
-        """Sends, by their invocation."""
-        self.answers: list[Event] = []
+    asks = frozenset(("config", "record", "audit"))
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        super().__init__()
+        self.end = events[-1].seq + 1 if events else 0
+        """A fault that the trial did not outlive lasts beyond its last event."""
+        self.faults: dict[int, _Span] = {}
+        self.began: dict[int, Fault] = {}
+        self.hurt: set[int] = set()
+        """Faults, by number, that took a broker away."""
+        self.tried: dict[int, int] = {}
+        """Sends, and the ``seq`` of their invocation."""
+        self.answers: list[Ok] = []
         """Those that say the message is stored."""
-        self.reads: list[Event] = []
+        self.reads: list[Deliver | Invoke] = []
         """Pulls, by their invocation, and deliveries."""
-        self.audits = Audits()
-        self.told: dict[str, Callable[[Event], None]] = {
-            "config": self._configured, "fault": self._fault, "invoke": self._invoked, "ok": self._answered,
-            "deliver": self.reads.append, "record": self.audits.record, "audit": self.audits.audit,
-            **dict.fromkeys(DOWN, self._went),
-        }  # fmt: skip
 
     def cost(self) -> Cost | None:
-        spans = [self._span(op) for op in self.hurt]
-        if not spans:
+        if not self.hurt:
             return None
+        spans = [self.faults[number] for number in self.hurt]
         span = _Span(min(each.lo for each in spans), max(each.hi for each in spans))
+        audits = self.known.audits
         before = [each for each in self.answers if each.seq < span.lo and each.status == PUT_OK]
         kept = {each.message for each in before if each.node == OTHER}
         acknowledged = {each.message for each in before}
         lost = stranded = 0
-        if MASTER in self.audits.final:
-            held = self.audits.held_elsewhere()
+        if MASTER in audits.final:
+            held = audits.held_elsewhere()
             lost = len(acknowledged - kept - held)
-            stranded = len((acknowledged - kept) & held - self.audits.held(MASTER))
+            stranded = len((acknowledged - kept) & held - audits.held(MASTER))
         meanwhile = [each for each in self.reads if span.lo < each.seq < span.hi]
         readable = len(acknowledged & {each.message for each in meanwhile if each.kind == "deliver"})
         unavailable = len(acknowledged) - readable if meanwhile else 0
-        tried = {op for op, each in self.asked.items() if span.lo < each.seq < span.hi}
+        tried = {op for op, seq in self.tried.items() if span.lo < seq < span.hi}
         told = [each.status for each in self.answers if each.op in tried]
+        config = self.known.config
+        roles = [(node, str(said.get("brokerRole", ""))) for node, said in config.items()]
+        flush = str(config.get(MASTER, {}).get("flushDiskType", "ASYNC_FLUSH"))
         accepted = told.count(PUT_OK)
         return Cost(
-            deployment(self.roles), self.flush, self._name(span), len(acknowledged),
-            lost, stranded, int(MASTER not in self.audits.final), unavailable, readable, int(not meanwhile),
+            deployment(roles), flush, self._name(span), len(acknowledged),
+            lost, stranded, int(MASTER not in audits.final), unavailable, readable, int(not meanwhile),
             len(tried), accepted, len(told) - accepted,
         )  # fmt: skip
 
-    def _span(self, op: int | None) -> _Span:
-        """A fault that the trial did not outlive lasts beyond its last event."""
-        begin, end, last = self.began[op], self.ended.get(op), self.last
-        assert last is not None
-        return _Span(begin.seq, end.seq if end else last.seq + 1)
-
     def _name(self, span: _Span) -> str:
-        during = [op for op in self.began if (own := self._span(op)).lo <= span.hi and span.lo <= own.hi]
+        during = [number for number, own in self.faults.items() if own.lo <= span.hi and span.lo <= own.hi]
         if len(during) > 1:
             return SEVERAL
         begin = self.began[during[0]]
         return f"{begin.f} of {the(begin.node)}"
 
-    def _configured(self, event: Event) -> None:
-        said = parse(event.detail or "{}")
-        self.roles.append((event.node or "", str(said.get("brokerRole", ""))))
-        if event.node == MASTER:
-            self.flush = str(said.get("flushDiskType", self.flush))
+    def on_fault(self, event: Fault) -> None:
+        number = event.number
+        if event.status == "on":
+            self.began[number] = event
+            self.faults[number] = _Span(event.seq, self.end)
+        elif number in self.faults:
+            self.faults[number] = self.faults[number]._replace(hi=event.seq)
 
-    def _fault(self, event: Event) -> None:
-        (self.began if event.status == "on" else self.ended)[event.op] = event
-
-    def _went(self, event: Event) -> None:
+    def on_crash(self, event: Crash | Pause | Stop | Wipe) -> None:
         if event.node in NODES:
-            self.hurt |= {op for op, each in self.began.items() if op not in self.ended and each.node in NODES}
+            lasting = (number for number, each in self.faults.items() if each.hi == self.end)
+            self.hurt.update(number for number in lasting if self.began[number].node in NODES)
 
-    def _invoked(self, event: Event) -> None:
+    on_stop = on_wipe = on_pause = on_crash
+
+    def on_invoke(self, event: Invoke) -> None:
         if event.f == "send":
-            self.asked[event.op] = event
+            self.tried[event.op] = event.seq
         elif event.f == "pull":
             self.reads.append(event)
 
-    def _answered(self, event: Event) -> None:
+    def on_deliver(self, event: Deliver) -> None:
+        self.reads.append(event)
+
+    def on_ok(self, event: Ok) -> None:
         if event.f == "send" and event.status in STORED:
             self.answers.append(event)

@@ -16,8 +16,12 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Ok
+from pairproof.harness.kinds.node import Crash, Start, Wipe
 from pairproof.harness.rocketmq.contract import PUT_OK
-from pairproof.harness.rocketmq.known.audits import Audits
+from pairproof.harness.rocketmq.kinds.log import Append, Audit
+from pairproof.harness.rocketmq.known.kept import Kept
+from pairproof.harness.rocketmq.known.replay import Reader
 from pairproof.harness.rocketmq.naming import the
 from pairproof.harness.rocketmq.places import MASTER, NAMES, OTHER
 
@@ -65,7 +69,7 @@ class Taken(NamedTuple):
     node: str
     seq: int
     """The event that tells it."""
-    ops: frozenset[int | None]
+    ops: frozenset[int]
     """Operations that were answered with PUT_OK and whose records it held there."""
     bytes: int
 
@@ -75,7 +79,7 @@ class Traced(NamedTuple):
 
     losses: Losses
     taken: tuple[Taken, ...]
-    missing: frozenset[int | None]
+    missing: frozenset[int]
     """The operations whose messages are nowhere; empty where that is not known."""
 
 
@@ -86,11 +90,7 @@ def measure(events: Iterable[Event]) -> Losses:
 
 def trace(events: Iterable[Event]) -> Traced:
     """The same, each loss with the event that tells it."""
-    seen = _Seen()
-    for event in events:
-        if event.node not in APART and (hear := seen.told.get(event.kind)) is not None:
-            seen.seq = event.seq
-            hear(event)
+    seen = _Measured().read(events)
     missing = seen.missing()
     return Traced(seen.losses(None if missing is None else len(missing)), tuple(seen.taken_at), missing or frozenset())
 
@@ -109,74 +109,65 @@ def total(found: Iterable[Losses]) -> Losses:
     return Losses(acknowledged, nodes, nowhere)
 
 
-class _Seen:
+class _Measured(Reader):
     """Bounded by the sends and nodes of one trial."""
 
+    asks = frozenset(("record", "audit"))
+
     def __init__(self) -> None:
-        self.seq = 0
+        super().__init__()
         self.taken_at: list[Taken] = []
-        self.acknowledged: dict[int | None, Event] = {}
-        self.ends: dict[str, int] = {}
+        self.acknowledged: dict[int, Ok] = {}
+        self.kept = Kept()
         self.taken: dict[str, int] = {}
         """Of nodes that do not trace their logs, as Java's: bytes that a crash took, until an audit says where."""
-        self.lost: dict[str, set[int | None]] = {}
+        self.lost: dict[str, set[int]] = {}
         self.bytes: dict[str, int] = {}
-        self.audits = Audits()
-        self.told = {
-            "ok": self._answered, "append": self._appended, "start": self._started, "crash": self._crashed,
-            "wipe": self._wiped, "record": self.audits.record, "audit": self._audited,
-        }  # fmt: skip
 
     def losses(self, nowhere: int | None) -> Losses:
         nodes = {node: Lost(len(self.lost[node]), self.bytes[node]) for node in self.lost if self.bytes[node]}
         return Losses(len(self.acknowledged), nodes, nowhere)
 
-    def missing(self) -> frozenset[int | None] | None:
-        if MASTER not in self.audits.final:
+    def missing(self) -> frozenset[int] | None:
+        audits = self.known.audits
+        if MASTER not in audits.final:
             return None
-        held = self.audits.held_elsewhere()
+        held = audits.held_elsewhere()
         return frozenset(op for op, each in self.acknowledged.items() if each.message not in held)
 
-    def _answered(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         if event.f == "send" and event.status == PUT_OK and event.node == MASTER and event.lo is not None:
             self.acknowledged[event.op] = event
 
-    def _appended(self, event: Event) -> None:
-        self.ends[event.node or ""] = event.hi or 0
+    def on_append(self, event: Append) -> None:
+        if event.node not in APART:
+            self.kept.append(event)
 
-    def _started(self, event: Event) -> None:
-        if event.hi is not None:
-            self._ends_at(event.node or "", event.hi)
-
-    def _crashed(self, event: Event) -> None:
-        node = event.node or ""
-        if not event.value:
+    def on_start(self, event: Crash | Start | Wipe) -> None:
+        node = event.node
+        if node in APART:
             return
-        if node in self.ends:
-            self._ends_at(node, max(0, self.ends[node] - event.value))
-        else:
+        if node in self.kept.logs:
+            before = self.kept.end(node)
+            if self.kept.move(event) and (end := self.kept.end(node)) < before:
+                self._lose(event, end, before)
+        elif event.hi is not None:
+            self.kept.move(event)
+        elif event.kind == "crash" and event.value:
             self.taken[node] = event.value
 
-    def _wiped(self, event: Event) -> None:
-        self._ends_at(event.node or "", event.hi or 0)
+    on_crash = on_wipe = on_start
 
-    def _ends_at(self, node: str, end: int) -> None:
-        before = self.ends.get(node)
-        self.ends[node] = end
-        if before is not None and end < before:
-            self._lose(node, end, before)
-
-    def _lose(self, node: str, end: int, before: int) -> None:
+    def _lose(self, event: Event, end: int, before: int) -> None:
+        node = event.node or ""
         gone = {op for op, each in self.acknowledged.items() if end < _end_of(each) <= before}
-        self.taken_at.append(Taken(node, self.seq, frozenset(gone), before - end))
+        self.taken_at.append(Taken(node, event.seq, frozenset(gone), before - end))
         self.lost.setdefault(node, set()).update(gone)
         self.bytes[node] = self.bytes.get(node, 0) + before - end
 
-    def _audited(self, event: Event) -> None:
-        node = event.node or ""
-        if event.hi is not None and (taken := self.taken.pop(node, 0)):
-            self._lose(node, event.hi, event.hi + taken)
-        self.audits.audit(event)
+    def on_audit(self, event: Audit) -> None:
+        if event.hi is not None and (taken := self.taken.pop(event.node, 0)):
+            self._lose(event, event.hi, event.hi + taken)
 
 
 def _end_of(answer: Event) -> int:

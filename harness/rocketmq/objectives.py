@@ -24,13 +24,19 @@ of the two objectives; statuses are the durability contract's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from pairproof.harness.history import BY_THEMSELVES, Event
+from pairproof.harness.kinds.client import Invoke, Ok
+from pairproof.harness.kinds.machine import Pause, Resume
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.contract import STORED
+from pairproof.harness.rocketmq.kinds.log import Append, Expire
+from pairproof.harness.rocketmq.known.kept import Kept
+from pairproof.harness.rocketmq.known.model import Known
+from pairproof.harness.rocketmq.known.replay import Reader
 from pairproof.harness.rocketmq.places import MASTER, NAMES, OTHER
-from pairproof.harness.rocketmq.settings import parse
 
 APART = frozenset((NAMES, OTHER))
 """Nodes whose losses are none of the pair's. A fault there may still be what hurt the pair."""
@@ -69,32 +75,7 @@ def measure(events: Sequence[Event]) -> list[Row]:
     """The rows of one trial's events, in ``seq`` order: usually none, which costs a look at the kinds."""
     if HURT.isdisjoint([event.kind for event in events]):
         return []
-    seen = _Seen()
-    told = seen.told
-    for event in events:
-        if (hear := told.get(event.kind)) is not None and (event.node not in APART or event.kind == "fault"):
-            hear(event)
-    return seen.rows
-
-
-class _Log:
-    """What is known of a slave's log: [start, end), and ``common``, where its bytes stop being the master's."""
-
-    __slots__ = ("common", "end", "start")
-
-    def __init__(self) -> None:
-        self.start: int | None = None
-        self.end = 0
-        self.common: int | None = None
-
-    def holds(self, lo: int, hi: int) -> bool:
-        end = self.end if self.common is None else min(self.common, self.end)
-        return self.start is not None and self.start <= lo and hi <= end
-
-    def ends(self, end: int) -> None:
-        self.end = end
-        if self.common is not None and end <= self.common:
-            self.common = None
+    return _Measured().read(events).rows
 
 
 class _Send(NamedTuple):
@@ -103,51 +84,33 @@ class _Send(NamedTuple):
     answered_ns: int
 
 
-class _Seen:
-    """Bounded by the sends, faults and nodes of one trial."""
+class _Measured(Reader):
+    """Bounded by the sends and nodes of one trial."""
+
+    asks = frozenset(("config", "fault"))
 
     def __init__(self) -> None:
+        super().__init__()
         self.rows: list[Row] = []
-        self.role, self.flush = "ASYNC_MASTER", "ASYNC_FLUSH"
-        self.faults: dict[int | None, Event] = {}
-        self.asked: dict[int | None, int] = {}
-        self.sends: dict[int | None, _Send] = {}
-        self.master_end = 0
+        self.asked: dict[int, int] = {}
+        self.sends: dict[int, _Send] = {}
+        self.kept = Kept()
         self.lost_seq = -1
-        self.slaves: dict[str, _Log] = {}
         self.away: dict[str, tuple[str, str]] = {}
         """Slaves that are down or paused: cause and fault."""
         self.waiting: list[int] = []
         """Rows whose RTO is open."""
         self.catching: dict[str, int] = {}
         """Slaves that are back, and their rows."""
-        self.told: dict[str, Callable[[Event], None]] = {
-            "config": self.on_config, "fault": self.on_fault, "invoke": self.on_invoke, "ok": self.on_ok,
-            "start": self.on_start, "append": self.on_append, "expire": self.on_expire, "resume": self.on_resume,
-            "crash": self.on_loss, "stop": self.on_loss, "wipe": self.on_loss, "pause": self.on_pause,
-        }  # fmt: skip
 
-    def on_config(self, event: Event) -> None:
-        if event.node == MASTER:
-            said = parse(event.detail or "{}")
-            self.role = str(said.get("brokerRole", self.role))
-            self.flush = str(said.get("flushDiskType", self.flush))
-
-    def on_fault(self, event: Event) -> None:
-        if event.status == "on":
-            self.faults[event.op] = event
-        else:
-            self.faults.pop(event.op, None)
-
-    def on_invoke(self, event: Event) -> None:
+    def on_invoke(self, event: Invoke) -> None:
         if event.f == "send":
             self.asked[event.op] = event.seq
 
-    def on_ok(self, event: Event) -> None:
+    def on_ok(self, event: Ok) -> None:
         if event.f != "send" or event.status not in STORED or event.node != MASTER:
             return
-        asked = self.asked.get(event.op, -1)
-        if asked < self.lost_seq:
+        if self.asked.get(event.op, -1) < self.lost_seq:
             # Promised by a master that is no more: it arrived too late to count.
             return
         if event.lo is not None and event.hi is not None:
@@ -156,79 +119,54 @@ class _Seen:
             self.rows[at] = self.rows[at]._replace(rto_ns=event.t - self.rows[at].at_ns)
         self.waiting.clear()
 
-    def on_append(self, event: Event) -> None:
-        node, hi = event.node or "", event.hi or 0
-        if node == MASTER:
-            self.master_end = hi
-            return
-        log = self.slaves.setdefault(node, _Log())
-        if log.start is None:
-            log.start = event.lo
-        log.end = hi
-        if self.catching:
-            self._caught_up(event.t)
+    def on_append(self, event: Append) -> None:
+        if event.node not in APART:
+            self.kept.append(event)
+            if self.catching and event.node != MASTER:
+                self._caught_up(event.t)
 
-    def on_start(self, event: Event) -> None:
-        node, lo, hi = event.node or "", event.lo, event.hi
-        if node == MASTER:
-            if hi is not None:
-                self._master_ends(hi)
-            self.on_expire(event)
+    def on_start(self, event: Start) -> None:
+        if event.node in APART:
+            return
+        self._move(event)
+        if event.node == MASTER:
+            self._begins_at(event.lo or 0)
         else:
-            log = self.slaves.setdefault(node, _Log())
-            if hi is not None:
-                log.ends(hi)
-                # An empty log begins wherever its first bytes go.
-                log.start = lo if hi != lo else None
             self._returned(event)
         self._caught_up(event.t)
 
-    def on_resume(self, event: Event) -> None:
-        if event.node != MASTER:
+    def on_resume(self, event: Resume) -> None:
+        if event.node != MASTER and event.node not in APART:
             self._returned(event)
             self._caught_up(event.t)
 
-    def on_expire(self, event: Event) -> None:
-        lo = event.lo or 0
+    def on_expire(self, event: Expire) -> None:
         if event.node == MASTER:
-            if lo:
-                self.sends = {op: send for op, send in self.sends.items() if send.lo >= lo}
-        elif (log := self.slaves.get(event.node or "")) is not None:
-            log.start = lo
+            self._begins_at(event.new_start)
+        elif (log := self.kept.logs.get(event.node)) is not None:
+            log.start = event.new_start
 
-    def on_pause(self, event: Event) -> None:
-        if event.node != MASTER:
+    def on_pause(self, event: Pause) -> None:
+        if event.node != MASTER and event.node not in APART:
             self._goes_away(event, "pause")
 
-    def on_loss(self, event: Event) -> None:
-        cause = cause_of(event)
-        if event.node == MASTER:
-            self._lose(event, cause)
-            if event.kind == "wipe":
-                self._master_ends(event.hi or 0)
-            elif event.value:
-                self._master_ends(max(0, self.master_end - event.value))
+    def on_crash(self, event: Crash | Stop | Wipe) -> None:
+        if event.node in APART:
             return
-        self._goes_away(event, cause)
-        log = self.slaves.setdefault(event.node or "", _Log())
-        if event.kind == "wipe":
-            log.ends(event.hi or 0)
-            log.start = log.start if log.end else None
-            if log.end > self.master_end:
-                # What was the master's before a promotion.
-                log.common = self.master_end
-        elif event.value:
-            log.ends(max(0, log.end - event.value))
+        if event.node == MASTER:
+            self._lose(event, cause_of(event))
+        else:
+            self._goes_away(event, cause_of(event))
+        self._move(event)
+
+    on_stop = on_wipe = on_crash
 
     def _lose(self, event: Event, cause: str) -> None:
         self.lost_seq = event.seq
         if len(self.rows) >= MAX_ROWS:
             return
-        row = Row(
-            MASTER, cause, self._blamed(MASTER), self.role, self.flush, event.seq, event.t, answered=len(self.sends)
-        )
-        if self.slaves:
-            logs = self.slaves.values()
+        row = self._row(MASTER, cause, blamed(self.known, MASTER), event)._replace(answered=len(self.sends))
+        if logs := list(self.kept.slaves()):
             bare = [each for each in self.sends.values() if not any(log.holds(each.lo, each.hi) for log in logs)]
             oldest = min((each.answered_ns for each in bare), default=event.t)
             size = sum(each.hi - each.lo for each in bare)
@@ -236,42 +174,47 @@ class _Seen:
         self.waiting.append(len(self.rows))
         self.rows.append(row)
 
-    def _master_ends(self, end: int) -> None:
-        if end < self.master_end:
+    def _row(self, node: str, cause: str, fault: str, event: Event) -> Row:
+        said = self.known.config.get(MASTER, {})
+        role, flush = str(said.get("brokerRole", "ASYNC_MASTER")), str(said.get("flushDiskType", "ASYNC_FLUSH"))
+        return Row(node, cause, fault, role, flush, event.seq, event.t)
+
+    def _move(self, event: Crash | Start | Stop | Wipe) -> None:
+        """A log may end elsewhere now; what the master's lost is at stake no more."""
+        before = self.kept.end()
+        self.kept.move(event)
+        if (end := self.kept.end()) < before:
             self.sends = {op: send for op, send in self.sends.items() if send.hi <= end}
-            for log in self.slaves.values():
-                if log.end > end:
-                    log.common = end if log.common is None else min(log.common, end)
-        self.master_end = end
+
+    def _begins_at(self, start: int) -> None:
+        if start:
+            self.sends = {op: send for op, send in self.sends.items() if send.lo >= start}
 
     def _goes_away(self, event: Event, cause: str) -> None:
         node = event.node or ""
         self.catching.pop(node, None)
-        self.away[node] = (cause, self._blamed(node))
+        self.away[node] = (cause, blamed(self.known, node))
 
     def _returned(self, event: Event) -> None:
         node = event.node or ""
         went = self.away.pop(node, None)
         if went is not None and len(self.rows) < MAX_ROWS:
             self.catching[node] = len(self.rows)
-            self.rows.append(Row(node, *went, self.role, self.flush, event.seq, event.t))
+            self.rows.append(self._row(node, *went, event))
 
     def _caught_up(self, now: int) -> None:
         for node, at in list(self.catching.items()):
-            log = self.slaves.get(node)
-            if log is not None and log.common is None and log.end >= self.master_end:
+            log = self.kept.logs.get(node)
+            if log is not None and log.common is None and log.end >= self.kept.end():
                 self.rows[at] = self.rows[at]._replace(catch_up_ns=now - self.rows[at].at_ns)
                 del self.catching[node]
 
-    def _blamed(self, node: str) -> str:
-        return blamed(self.faults.values(), node)
 
-
-def blamed(active: Iterable[Event], node: str) -> str:
-    """The fault, among the active ones (their events, in the order in which they began), that hurt this node."""
+def blamed(known: Known, node: str) -> str:
+    """The fault, among the active ones in the order in which they began, that hurt this node."""
     found = NO_FAULT
     on_node = False
-    for event in active:
+    for event in known.trouble.active.values():
         if event.node == node or not on_node:
             found, on_node = event.f or found, event.node == node
     return found

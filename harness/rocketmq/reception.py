@@ -16,16 +16,18 @@ from collections.abc import Callable, Iterable
 from pairproof.harness.content import level_of, told
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.known.replay import Reader
 from pairproof.harness.rocketmq.naming import the
 
 MAX_REPEATS = 8
 """Repeats to one reader that are told; the rest are counted."""
 
 
-class Reception:
+class Reception(Reader):
     """``say`` adds a line at an event; ``events``: the trial's, to find out first where the message came to lie."""
 
     def __init__(self, message: str, events: Iterable[Event], say: Callable[[Event, str], None]) -> None:
+        super().__init__()
         self.message = message
         self.say = say
         self.home = places.MASTER
@@ -48,10 +50,6 @@ class Reception:
         """Brokers that know that a group has passed it."""
         self.answers: dict[tuple[int | None, str | None], str] = {}
         """Who last told a consumer of its group's progress."""
-        self.told: dict[str, Callable[[Event], None]] = {
-            "ok": self.on_ok, "deliver": self.on_deliver, "consumer": self.on_consumer,
-            "assign": self.on_assign, "crash": self.on_down, "stop": self.on_down, "wipe": self.on_down,
-        }  # fmt: skip
 
     def is_elsewhere(self, event: Event) -> bool:
         """Whether this is about brokers of the other name than the message's: their queues have the same names."""
@@ -110,8 +108,10 @@ class Reception:
             return
         self._goes_on(event, event.value, f"takes {event.queue}, to go on at", _by(answer))
 
-    def on_down(self, event: Event) -> None:
+    def on_crash(self, event: Event) -> None:
         self.noted = {each for each in self.noted if each[1] != event.node}
+
+    on_stop = on_wipe = on_crash
 
     def _pulled(self, event: Event) -> None:
         if event.value is None or event.queue_offset is None or event.op in self.brought_by:

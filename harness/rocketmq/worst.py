@@ -20,8 +20,11 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Ok
+from pairproof.harness.kinds.machine import Fault, Pause, Resume
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.contract import PUT_OK
-from pairproof.harness.rocketmq.known.audits import Audits
+from pairproof.harness.rocketmq.known.replay import Reader
 from pairproof.harness.rocketmq.naming import the
 from pairproof.harness.rocketmq.objectives import SEVERAL
 from pairproof.harness.rocketmq.places import MASTER, NODES, OTHER
@@ -35,8 +38,6 @@ CLASSES: Mapping[str, str] = {
     **dict.fromkeys(("hostile", "impostor", "intruder"), "strangers"),
 }  # fmt: skip
 """By fault. Others are their own class, with the node."""
-AWAY = frozenset(("crash", "stop", "wipe", "pause"))
-BACK = frozenset(("start", "resume"))
 MACHINE = "machine"
 
 
@@ -53,61 +54,57 @@ class Loss(NamedTuple):
 
 def measure(events: Iterable[Event]) -> Loss | None:
     """The loss of one trial, of its events in ``seq`` order; None where no fault had an effect."""
-    seen = _Seen()
-    for event in events:
-        seen.hear(event)
-    return seen.loss()
+    return _Measured().read(events).loss()
 
 
-class _Seen:
+class _Measured(Reader):
     """Bounded by the sends and faults of one trial."""
 
+    asks = frozenset(("record", "audit"))
+
     def __init__(self) -> None:
-        self.faults: dict[int | None, Event] = {}
+        super().__init__()
+        self.faults: dict[int, Fault] = {}
         """Those that are going on, or had an effect."""
         self.acknowledged: set[str | None] = set()
         self.away: dict[str, str] = {}
         """Brokers of the pair that do not serve, and how they went."""
         self.both: set[str] = set()
-        self.audits = Audits()
 
-    def hear(self, event: Event) -> None:
-        if event.kind == "fault":
-            self._fault(event)
-        elif event.kind == "record":
-            self.audits.record(event)
-        elif event.kind == "audit":
-            self.audits.audit(event)
-        elif event.kind == "ok" and event.f == "send" and event.status == PUT_OK and event.node != OTHER:
-            self.acknowledged.add(event.message)
-        elif event.node in NODES:
-            self._moved(event)
-
-    def _fault(self, event: Event) -> None:
+    def on_fault(self, event: Fault) -> None:
         if event.status == "on":
-            self.faults[event.op] = event
+            self.faults[event.number] = event
         elif event.value == 0:
-            self.faults.pop(event.op, None)
+            self.faults.pop(event.number, None)
 
-    def _moved(self, event: Event) -> None:
-        node = event.node or ""
-        if event.kind in AWAY and self.faults:
-            self.away[node] = event.f or event.kind
+    def on_ok(self, event: Ok) -> None:
+        if event.f == "send" and event.status == PUT_OK and event.node != OTHER:
+            self.acknowledged.add(event.message)
+
+    def on_crash(self, event: Crash | Pause | Stop | Wipe) -> None:
+        if event.node in NODES and self.faults:
+            self.away[event.node] = event.f or event.kind
             if MASTER in self.away and len(self.away) > 1:
                 self.both.add(BOTH_MACHINES if set(self.away.values()) == {MACHINE} else BOTH_BROKERS)
-        elif event.kind in BACK:
-            self.away.pop(node, None)
+
+    on_stop = on_wipe = on_pause = on_crash
+
+    def on_start(self, event: Resume | Start) -> None:
+        self.away.pop(event.node, None)
+
+    on_resume = on_start
 
     def loss(self) -> Loss | None:
         if not self.faults:
             return None
         classes = self.both or {_class(each) for each in self.faults.values()}
         fault = classes.pop() if len(classes) == 1 else SEVERAL
-        if MASTER not in self.audits.final:
+        audits = self.known.audits
+        if MASTER not in audits.final:
             return Loss(fault, len(self.acknowledged), None, None, None)
-        on_master = self.audits.held(MASTER)
-        on_slaves = self.audits.held_elsewhere(MASTER)
-        single = len((self.acknowledged & on_master) - on_slaves) if len(self.audits.final) > 1 else None
+        on_master = audits.held(MASTER)
+        on_slaves = audits.held_elsewhere(MASTER)
+        single = len((self.acknowledged & on_master) - on_slaves) if len(audits.final) > 1 else None
         return Loss(
             fault, len(self.acknowledged), len(self.acknowledged - on_master - on_slaves),
             len((self.acknowledged & on_slaves) - on_master), single,

@@ -15,10 +15,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
+from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq import losses
 from pairproof.harness.rocketmq.contract import PUT_OK, STORED
+from pairproof.harness.rocketmq.known.replay import Reader
 from pairproof.harness.rocketmq.objectives import blamed, cause_of
-from pairproof.harness.rocketmq.places import MASTER, SLAVES
+from pairproof.harness.rocketmq.places import MASTER, NODES, SLAVES
 from pairproof.reports.traces.faults import idle, label
 
 CAUSES = ("stop", "process", "own", "machine", "wipe", "image", "promotion")
@@ -114,9 +117,7 @@ class _Away:
 
 def measure(events: Sequence[Event]) -> tuple[list[Outage], Loss]:
     """The outages of one trial's events, in ``seq`` order, and what the trial lost."""
-    seen = _Seen()
-    for event in events:
-        seen.hear(event)
+    seen = _Measured().read(events)
     found = losses.trace(events)
     seen.attribute(found)
     hit_nothing = idle(events)
@@ -126,55 +127,55 @@ def measure(events: Sequence[Event]) -> tuple[list[Outage], Loss]:
     return [each.row(unknown) for each in seen.outages], whole
 
 
-class _Seen:
+class _Measured(Reader):
     """Bounded by the sends, faults and outages of one trial."""
 
+    asks = frozenset(("fault",))
+
     def __init__(self) -> None:
+        super().__init__()
         self.outages: list[_Away] = []
         self.down: dict[str, _Away] = {}
-        self.faults: dict[int | None, Event] = {}
-        self.asked: dict[int | None, int] = {}
+        self.asked: dict[int, int] = {}
         self.acknowledged = 0
         self.lost = -1
 
-    def hear(self, event: Event) -> None:
-        kind = event.kind
-        if kind == "fault":
-            self._fault(event)
-        elif kind in ("crash", "stop", "wipe"):
-            if event.node == MASTER or event.node in SLAVES:
-                self._hurt(event)
-        elif kind == "start":
-            if (away := self.down.pop(event.node or "", None)) is not None:
-                away.is_back = True
-        elif kind == "invoke":
-            if event.f == "send":
-                self.asked[event.op] = event.seq
-        elif kind == "deliver" or (event.f == "send" and kind in ("ok", "fail", "info")):
-            self._answered(event)
-
-    def _fault(self, event: Event) -> None:
-        if event.status == "on":
-            self.faults[event.op] = event
-        else:
-            self.faults.pop(event.op, None)
-
-    def _hurt(self, event: Event) -> None:
-        node = event.node or ""
+    def on_crash(self, event: Crash | Stop | Wipe) -> None:
+        node = event.node
+        if node not in NODES:
+            return
         self.lost = event.seq if node == MASTER else self.lost
         away = self.down.get(node)
         if away is None:
-            away = self.down[node] = _Away(event, blamed(self.faults.values(), node), self.acknowledged)
+            away = self.down[node] = _Away(event, blamed(self.known, node), self.acknowledged)
             self.outages.append(away)
         away.cause = max(away.cause, cause_of(event), key=CAUSES.index)
 
-    def _answered(self, event: Event) -> None:
-        asked = self.asked.pop(event.op, event.seq) if event.kind != "deliver" else event.seq
+    on_stop = on_wipe = on_crash
+
+    def on_start(self, event: Start) -> None:
+        if (away := self.down.pop(event.node, None)) is not None:
+            away.is_back = True
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.f == "send":
+            self.asked[event.op] = event.seq
+
+    def on_deliver(self, event: Deliver) -> None:
+        self._answered(event, event.seq)
+
+    def on_ok(self, event: Fail | Info | Ok) -> None:
+        if event.f == "send":
+            self._answered(event, self.asked.pop(event.op, event.seq))
+            if event.kind == "ok" and event.status == PUT_OK and event.node == MASTER:
+                self.acknowledged += 1
+
+    on_fail = on_info = on_ok
+
+    def _answered(self, event: Event, asked: int) -> None:
         for away in self.outages:
             if not away.is_over:
                 away.hear(event, asked, self.lost)
-        if event.kind == "ok" and event.status == PUT_OK and event.node == MASTER:
-            self.acknowledged += 1
 
     def attribute(self, found: losses.Traced) -> None:
         """Say at which outage what was lost: a message that is nowhere at the last one in which a node lost it."""

@@ -18,7 +18,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
-from pairproof.harness.rocketmq.places import MASTER, SLAVES
+from pairproof.harness.kinds.client import Ok
+from pairproof.harness.kinds.machine import Fault
+from pairproof.harness.kinds.node import Crash, Start, Wipe
+from pairproof.harness.rocketmq.kinds.ha import Connect, Report
+from pairproof.harness.rocketmq.kinds.log import Append, Cut
+from pairproof.harness.rocketmq.known.kept import Kept, Log
+from pairproof.harness.rocketmq.known.replay import Reader
+from pairproof.harness.rocketmq.places import MASTER, NODES, SLAVES
 from pairproof.reports.traces.faults import Active, label, window
 
 BY_LOG, BY_REPORT = "log", "reports"
@@ -70,105 +77,72 @@ class _Waiting:
 
 
 class _Copy:
-    """One slave's log, and what it has not reached."""
+    """What one slave's log has not reached, and what was appended to it."""
 
-    def __init__(self) -> None:
-        self.own = 0
-        self.common: int | None = None
-        """Where its bytes stop being the master's."""
+    def __init__(self, log: Log) -> None:
+        self.log = log
         self.appends: deque[_Waiting] = deque()
         self.recoveries: list[_Waiting] = []
         self.bytes = 0
         self.last_ns: int | None = None
 
-    @property
-    def end(self) -> int:
-        return self.own if self.common is None else min(self.own, self.common)
-
-    def ends(self, at: int) -> None:
-        self.own = at
-        if self.common is not None and at <= self.common:
-            self.common = None
-
-
-class _Move(NamedTuple):
-    """A log's end is elsewhere. ``grown``: bytes that were appended; None where it was set otherwise."""
-
-    node: str
-    end: int
-    grown: int | None = None
-    replaced: bool = False
-    """By another store."""
-
 
 def measure(events: Sequence[Event]) -> Rows:
     """Rows of one trial's events, which are in ``seq`` order."""
-    logs = _Logs(events)
-    for event in events:
-        if event.kind == "fault":
-            logs.fault(event)
-        elif (move := logs.view.move(event)) is not None:
-            logs.moved(move, event.t)
-    return logs.rows()
+    return _Measured(events).read(events).rows()
 
 
-class _View:
-    """Reads log ends off events: by the nodes' traces, or from outside."""
+class _Measured(Reader):
+    """Bounded by the appends, faults and slaves of one trial. Log ends are read off the nodes' traces, or from
+    outside."""
 
     def __init__(self, events: Sequence[Event]) -> None:
+        super().__init__()
         self.traced = {event.node for event in events if event.kind == "append"}
-        self.ends: dict[str, int] = {}
-        self.peers: dict[str | None, str] = {}
-
-    def move(self, event: Event) -> _Move | None:
-        found = self._move(event)
-        if found is not None:
-            self.ends[found.node] = found.end
-        return found
-
-    def _move(self, event: Event) -> _Move | None:
-        kind, node = event.kind, event.node or ""
-        if kind == "connect":
-            if event.f != "hostile" and node in SLAVES:
-                self.peers[event.link] = node
-        elif kind == "report":
-            return self._reported(event)
-        elif node != MASTER and node not in SLAVES:
-            return None
-        elif kind == "append" and event.hi is not None:
-            return _Move(node, event.hi, event.hi - (event.lo or 0))
-        elif kind == "ok" and event.f == "send" and node == MASTER and MASTER not in self.traced:
-            end = event.hi if event.hi is not None else event.lo
-            return _Move(node, end, end - self.ends.get(node, 0)) if end and end > self.ends.get(node, 0) else None
-        elif kind in ("start", "wipe"):
-            return _Move(node, event.hi, None, kind == "wipe") if event.hi is not None else None
-        elif kind == "cut" and event.lo is not None:
-            return _Move(node, event.lo)
-        elif kind == "crash" and event.value:
-            return _Move(node, max(0, self.ends.get(node, 0) - event.value))
-        return None
-
-    def _reported(self, event: Event) -> _Move | None:
-        node = self.peers.get(event.link)
-        if event.side != "s" or event.hi is None or node is None or node in self.traced:
-            return None
-        before = self.ends.get(node)
-        # The first report tells where the log ended already.
-        return _Move(node, event.hi, event.hi - before if before is not None and event.hi > before else None)
-
-
-class _Logs:
-    """Bounded by the appends, faults and slaves of one trial."""
-
-    def __init__(self, events: Sequence[Event]) -> None:
-        self.view = _View(events)
+        self.peers: dict[str, str] = {}
+        self.kept = Kept()
         self.active = Active(events)
-        self.master = 0
         self.began_ns: int | None = None
         self.copies: dict[str, _Copy] = {}
         self.found = Rows([], [], [])
 
-    def fault(self, event: Event) -> None:
+    def on_append(self, event: Append) -> None:
+        if event.node in NODES:
+            self.kept.append(event)
+            self._grown(event.node, event.hi - event.lo, event.t)
+
+    def on_start(self, event: Crash | Cut | Start | Wipe) -> None:
+        if event.node in NODES:
+            before = self.kept.end()
+            if self.kept.move(event):
+                self._moved(event.node, before, event.t)
+
+    on_crash = on_cut = on_wipe = on_start
+
+    def on_ok(self, event: Ok) -> None:
+        if event.f == "send" and event.node == MASTER and MASTER not in self.traced:
+            end = event.lo if event.hi is None else event.hi
+            if end and (grown := end - self.kept.end()) > 0:
+                self.kept.set(MASTER, end)
+                self._grown(MASTER, grown, event.t)
+
+    def on_connect(self, event: Connect) -> None:
+        if event.f != "hostile" and event.node in SLAVES:
+            self.peers[event.link] = event.node
+
+    def on_report(self, event: Report) -> None:
+        node, end = self.peers.get(event.link), event.offset
+        if event.side != "s" or node is None or node in self.traced:
+            return
+        # The first report tells where the log ended already.
+        before = self.kept.end(node) if node in self.kept.logs else end
+        self.kept.set(node, end)
+        if end > before:
+            self._grown(node, end - before, event.t)
+        else:
+            self._moved(node, self.kept.end(), event.t)
+
+    def on_fault(self, event: Fault) -> None:
         if not self.active.hear(event):
             return
         if event.status == "on":
@@ -177,57 +151,51 @@ class _Logs:
                     each.faults.add(str(event.f))
             return
         for copy in self.copies.values():
-            if (behind := self.master - copy.end) > 0:
-                copy.recoveries.append(_Waiting(self.master, event.t, behind, {str(event.f), *self.active.names}))
+            if (behind := self.kept.end() - copy.log.reach) > 0:
+                copy.recoveries.append(_Waiting(self.kept.end(), event.t, behind, {str(event.f), *self.active.names}))
 
-    def moved(self, move: _Move, t: int) -> None:
-        if move.node == MASTER:
-            self._master_at(move, t)
-            return
-        copy = self.copies.setdefault(move.node, _Copy())
-        copy.ends(move.end)
-        if move.replaced and move.end > self.master:
-            # What was the master's before a promotion is not the new master's.
-            copy.common = self.master
-        if move.grown is not None:
-            copy.bytes += move.grown
+    def _moved(self, node: str, before: int, t: int) -> None:
+        """A log ends elsewhere; ``before``: where the master's did."""
+        if node != MASTER:
+            self._settle(self._copy(node), t)
+        elif (end := self.kept.end()) < before:
+            for copy in self.copies.values():
+                copy.appends = deque(each for each in copy.appends if each.target <= end)
+                for each in copy.recoveries:
+                    each.target = min(each.target, end)
+                self._settle(copy, t)
+
+    def _grown(self, node: str, grown: int, t: int) -> None:
+        """Bytes were appended."""
+        if node != MASTER:
+            copy = self._copy(node)
+            copy.bytes += grown
             copy.last_ns = t
-        self._settle(copy, t)
-
-    def _master_at(self, move: _Move, t: int) -> None:
-        if move.end < self.master:
-            self._master_lost(move.end, t)
-        self.master = move.end
-        if move.grown is None:
+            self._settle(copy, t)
             return
         self.began_ns = t if self.began_ns is None else self.began_ns
+        end = self.kept.end()
         for copy in self.copies.values():
-            copy.appends.append(_Waiting(move.end, t, move.end - copy.end, set(self.active.names)))
+            copy.appends.append(_Waiting(end, t, end - copy.log.reach, set(self.active.names)))
 
-    def _master_lost(self, end: int, t: int) -> None:
-        for copy in self.copies.values():
-            if copy.own > end:
-                copy.common = end if copy.common is None else min(copy.common, end)
-            copy.appends = deque(each for each in copy.appends if each.target <= end)
-            for each in copy.recoveries:
-                each.target = min(each.target, end)
-            self._settle(copy, t)
+    def _copy(self, node: str) -> _Copy:
+        return self.copies.get(node) or self.copies.setdefault(node, _Copy(self.kept.logs[node]))
 
     def _settle(self, copy: _Copy, t: int) -> None:
-        while copy.appends and copy.appends[0].target <= copy.end:
+        while copy.appends and copy.appends[0].target <= copy.log.reach:
             self.found.lags.append(_lag(copy.appends.popleft(), t))
         if copy.recoveries:
             for each in copy.recoveries:
-                if each.target <= copy.end:
+                if each.target <= copy.log.reach:
                     self.found.catch_ups.append(CatchUp(label(each.faults), each.behind, t - each.t))
-            copy.recoveries = [each for each in copy.recoveries if each.target > copy.end]
+            copy.recoveries = [each for each in copy.recoveries if each.target > copy.log.reach]
 
     def rows(self) -> Rows:
         for node, copy in self.copies.items():
             self.found.lags.extend(_lag(each, None) for each in copy.appends)
             self.found.catch_ups.extend(CatchUp(label(each.faults), each.behind, None) for each in copy.recoveries)
             if copy.last_ns is not None and self.began_ns is not None:
-                seen = BY_LOG if node in self.view.traced else BY_REPORT
+                seen = BY_LOG if node in self.traced else BY_REPORT
                 span = max(0, copy.last_ns - self.began_ns)
                 self.found.replicated.append(Replicated(seen, 1, copy.bytes, span))
         return self.found

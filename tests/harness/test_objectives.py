@@ -77,6 +77,13 @@ def test_a_slave_s_crash_takes_the_bytes_that_it_says() -> None:
     assert only(pair().sent("m0").crash("slave").crash("master")).rpo_messages == 0
 
 
+def test_how_long_an_orderly_stop_took_is_no_loss_of_bytes() -> None:
+    history = pair().sent("m0").add("stop", node="slave", value=40).add("stop", node="master", value=40)
+    assert only(history).rpo_messages == 0
+    again = pair().sent("m0").add("stop", node="master", value=40).restart("master", 100).crash("master")
+    assert [row.answered for row in measure(again.events)] == [1, 1]
+
+
 def test_a_wiped_slave_holds_nothing_and_an_older_image_what_it_reaches() -> None:
     for f, hi, missing in (("empty", 0, 2), ("image", 100, 1)):
         history = pair().sent("m0").sent("m1").stop("slave").add("wipe", node="slave", f=f, hi=hi)

@@ -1,0 +1,55 @@
+"""Reads a finished history beside the model, as laws do while the judge feeds them: for all who measure it afterwards.
+
+A reader's handler ``on_<kind>`` receives an event before the model does, so it asks for what was known before. What the
+kinds that a reader does not name (``asks``) would tell the model stays unknown, and costs nothing: most readers want a
+few facts from rare events. Bounded by the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, ClassVar, Self
+
+from pairproof.harness.history import Event
+from pairproof.harness.rocketmq.known.model import Known
+
+
+class Reader:
+    """Base of those who read one trial's events, in ``seq`` order."""
+
+    asks: ClassVar[frozenset[str]] = frozenset()
+    """Kinds of which the model is told."""
+
+    def __init__(self) -> None:
+        self.known = Known()
+
+    def read(self, events: Iterable[Event]) -> Self:
+        """Take in all events."""
+        of: Any = type(self)
+        own = {kind: getattr(self, name) for kind, name in _handled(of)}
+        told = {kind: getattr(self.known, name) for kind, name in _handled(Known) if kind in self.asks}
+        handlers: dict[str, tuple[Callable[[Any], None], ...]] = {
+            kind: tuple(each[kind] for each in (own, told) if kind in each) for kind in {*own, *told}
+        }
+        for event in events:
+            for handler in handlers.get(event.kind, ()):
+                handler(event)
+        return self
+
+
+def before(events: Iterable[Event], seq: int, *kinds: str) -> Known:
+    """What events of these kinds told before the one with this ``seq``."""
+    known = Known()
+    handlers = {kind: getattr(known, name) for kind, name in _handled(Known) if kind in kinds}
+    for event in events:
+        if event.seq >= seq:
+            break
+        if (handler := handlers.get(event.kind)) is not None:
+            handler(event)
+    return known
+
+
+@cache
+def _handled(of: Any) -> tuple[tuple[str, str], ...]:
+    return tuple((name[3:], name) for name in dir(of) if name.startswith("on_"))
