@@ -19,6 +19,7 @@ from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.observers import auditing, start_reader, table_reader
 from pairproof.chaos.observers.auditing import Snapshot
+from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.rocketmq import invalid_requests, questions, visits
 from pairproof.chaos.rocketmq.invalid_requests import Invalid
 from pairproof.chaos.rocketmq.machines import Machine
@@ -27,6 +28,7 @@ from pairproof.harness.errors import LabError
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import delays_ms
 from pairproof.harness.rocketmq.operations.scope import AWAITED_MS
+from pairproof.harness.rocketmq.visits.brokers import OF_BROKERS
 from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client
 from pairproof.reference.core.calls import Outcome
@@ -148,8 +150,9 @@ class Inspection:
                     evidence.add, evidence.now(), name, node.incarnation, sent, answered.status, answered.remark
                 )
         before: list[Answered] = []
-        for step in visits.chosen(self.world.seed, name) if asking.is_visited else ():
-            answered = self.world.run(self._answered(name, step.code, step.asked(before), step.body))
+        for step in visits.chosen(self.world.seed, name, OF_BROKERS) if asking.is_visited else ():
+            asks = step.asks
+            answered = self.world.run(self._answered(name, Request[asks.code], asks.fields, asks.body))
             if answered is None:
                 # What follows is of who has come, and nobody knows whether he has.
                 break

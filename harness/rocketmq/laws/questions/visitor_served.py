@@ -16,9 +16,9 @@ PullRequestHoldService, ScheduleMessageService.
 from pairproof.harness.rocketmq.kinds.visits import Visit
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.questions.asked import SILENT
-from pairproof.harness.rocketmq.served import READ
 from pairproof.harness.rocketmq.settings import keeps_index
-from pairproof.harness.rocketmq.visits import BY_KEY, NOT_FOUND, SERVED
+from pairproof.harness.rocketmq.visits import BY_KEY, SERVED
+from pairproof.harness.rocketmq.visits.served import NO_KEY, READ
 
 
 class VisitorServed(Law):
@@ -33,7 +33,7 @@ class VisitorServed(Law):
         if served is None or event.status in SILENT or event.node in self.known.logs.diverged:
             return
         if event.f in BY_KEY and not keeps_index(self.known.config.get(event.node, {})):
-            served = NOT_FOUND
+            served = NO_KEY
         self.judged += 1
         told = f"{event.status}{f', {event.detail}' if event.detail else ''}"
         if event.status not in served.statuses:
