@@ -21,11 +21,11 @@ from pairproof.chaos.observers import auditing, start_reader, table_reader
 from pairproof.chaos.observers.auditing import Snapshot
 from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.rocketmq import invalid_requests, questions, visits
-from pairproof.chaos.rocketmq.invalid_requests import Invalid
 from pairproof.chaos.rocketmq.machines import Machine
 from pairproof.chaos.rocketmq.questions import Answered, Asking
 from pairproof.harness.errors import LabError
 from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.invalid_requests import Invalid
 from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import delays_ms
 from pairproof.harness.rocketmq.operations.scope import AWAITED_MS
 from pairproof.harness.rocketmq.visits.brokers import OF_BROKERS
@@ -162,7 +162,7 @@ class Inspection:
     async def _refused(self, name: str, sent: Invalid) -> Answered | None:
         if sent.frame:
             return await self._ended(name, sent.frame)
-        return await self._answered(name, sent.code, sent.fields, sent.body)
+        return await self._answered(name, invalid_requests.code_of(sent), sent.asks.fields, sent.asks.body)
 
     async def _answered(self, name: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> Answered | None:
         """What a broker answers; None if it does not in time."""

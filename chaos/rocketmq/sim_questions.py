@@ -15,9 +15,9 @@ from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.rocketmq import invalid_requests, questions, visits
 from pairproof.chaos.rocketmq.frames import FORMS, Form
-from pairproof.chaos.rocketmq.invalid_requests import OF_BROKERS, OF_NAMES
 from pairproof.chaos.rocketmq.questions import OF_REFERENCE, Answered
 from pairproof.chaos.rocketmq.sim_caller import OPAQUE, Frame, answers, unseen
+from pairproof.harness.rocketmq.invalid_requests import OF_BROKERS, OF_NAMES
 from pairproof.harness.rocketmq.visits import FEW, LEAST_QUEUES, MASTER, NAMES, SLAVE, VISITS
 from pairproof.harness.rocketmq.visits.steps import Step
 from pairproof.reference.core.broker import Broker
@@ -56,8 +56,7 @@ def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str], is_vis
     if isinstance(node, Broker | NameServer) and is_visited:
         is_broker = isinstance(node, Broker)
         for sent in invalid_requests.chosen(seed, host.name, OF_BROKERS if is_broker else OF_NAMES):
-            data = sent.frame or form(sent.code, OPAQUE, sent.fields, sent.body)
-            for answered in ask([Frame(data)]):
+            for answered in ask([Frame(invalid_requests.framed(sent, form, OPAQUE))]):
                 invalid_requests.record(
                     evidence.add, began, host.name, host.incarnation, sent, answered.status, answered.remark
                 )

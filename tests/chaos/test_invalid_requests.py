@@ -6,12 +6,12 @@ import pytest
 
 from pairproof.chaos.rocketmq import invalid_requests
 from pairproof.chaos.rocketmq.frames import FORMS, Form
-from pairproof.chaos.rocketmq.invalid_requests import MOST, OF_BROKERS, OF_NAMES, REQUESTS, Invalid
+from pairproof.chaos.rocketmq.invalid_requests import MOST
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.chaos.rocketmq.sim_caller import Caller
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq.invalid_requests import REFUSALS
+from pairproof.harness.rocketmq.invalid_requests import OF_BROKERS, OF_NAMES, REQUESTS, Invalid
 from pairproof.harness.rocketmq.laws.questions.invalid_refused import InvalidRefused
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.trial import Trial
@@ -24,18 +24,18 @@ def sent(monkeypatch: pytest.MonkeyPatch, request: Invalid, target: str = "refer
     """A trial at whose end every node is sent this request that can be."""
     other = REQUESTS["a frame of more than 16 MiB"]
     monkeypatch.setattr(
-        invalid_requests, "chosen", lambda seed, node, names: [request if request.name in names else other]
+        invalid_requests, "chosen", lambda seed, node, requests: [request if request in requests else other]
     )
     return run_trial(resolve.lab("sim"), resolve.target(target), SCHEDULE)
 
 
-@pytest.mark.parametrize("name", REFUSALS)
-def test_each_is_refused_and_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    trial = sent(monkeypatch, REQUESTS[name])
+@pytest.mark.parametrize("invalid", REQUESTS.values(), ids=REQUESTS)
+def test_each_is_refused_and_changes_nothing(invalid: Invalid, monkeypatch: pytest.MonkeyPatch) -> None:
+    trial = sent(monkeypatch, invalid)
     events = trial.events
     found = [each for each in events if each.kind == "invalid"]
-    nodes = ["master", "slave"] * (name in OF_BROKERS) + ["names"] * (name in OF_NAMES)
-    assert sorted(each.node for each in found if each.f == name) == sorted(nodes) and len(found) == 3
+    nodes = ["master", "slave"] * (invalid in OF_BROKERS) + ["names"] * (invalid in OF_NAMES)
+    assert sorted(each.node for each in found if each.f == invalid.name) == sorted(nodes) and len(found) == 3
     left = {each.kind for each in events if each.seq > found[0].seq}
     assert left <= {"invalid", "visit", "answer", "mark"}
     judged = {each.law: each for each in trial.judgements}
@@ -51,10 +51,9 @@ def test_what_a_mutant_takes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_trials_send_all_of_them() -> None:
-    assert set(REQUESTS) == set(REFUSALS)
-    for node, names in (("master", OF_BROKERS), ("names", OF_NAMES)):
-        drawn = [invalid_requests.chosen(str(seed), node, names) for seed in range(600)]
-        assert {each.name for sent in drawn for each in sent} == set(names)
+    for node, requests in (("master", OF_BROKERS), ("names", OF_NAMES)):
+        drawn = [invalid_requests.chosen(str(seed), node, requests) for seed in range(600)]
+        assert {each.name for sent in drawn for each in sent} == {each.name for each in requests}
         assert {len(sent) for sent in drawn} == {MOST}
 
 

@@ -20,6 +20,7 @@ from pairproof.chaos.observers.remoting_tap import RESPONSE, RemotingTap
 from pairproof.chaos.rocketmq import invalid_requests, visits
 from pairproof.chaos.rocketmq.frames import FORMS, Form, loose
 from pairproof.chaos.rocketmq.questions import CLOSED, Answered
+from pairproof.harness.rocketmq.invalid_requests import OF_BROKERS as INVALID
 from pairproof.harness.rocketmq.laws.questions.invalid_refused import InvalidRefused
 from pairproof.harness.rocketmq.laws.questions.visitor_served import VisitorServed
 from pairproof.harness.rocketmq.testing import H
@@ -111,12 +112,11 @@ def test_invalid_requests_are_refused(whose: str, role: dict[str, Any], broker: 
     host, _, port = broker(whose, **role).address.partition(":")
     for form in FORMS:
         history = H().config("master").start("master")
-        for name in invalid_requests.OF_BROKERS:
-            sent = invalid_requests.REQUESTS[name]
+        for sent in INVALID:
             with socket.create_connection((host, int(port)), READY_S) as sock:
-                sock.sendall(sent.frame or form(sent.code, 1, sent.fields, sent.body))
+                sock.sendall(invalid_requests.framed(sent, form, 1))
                 answered = next(heard(sock), Answered(CLOSED, {}, b""))
-            history.add("invalid", node="master", f=name, status=answered.status, detail=answered.remark)
+            history.add("invalid", node="master", f=sent.name, status=answered.status, detail=answered.remark)
         assert_holds(InvalidRefused, history)
 
 

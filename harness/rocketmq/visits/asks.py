@@ -163,9 +163,15 @@ def sends(
     return Ask("SEND_MESSAGE_V2", shortened(fields), body.encode(), reads)
 
 
+_SHORT_NAMES = dict(zip((
+    "producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "bornTimestamp", "flag",
+    "properties", "reconsumeTimes", "unitMode", "maxReconsumeTimes", "batch",
+), "abcdefghijklm", strict=True))  # fmt: skip
+
+
 def shortened(fields: Mapping[str, str]) -> dict[str, str]:
     """With names of one letter."""
-    return dict(zip("abcdefghijklm", fields.values(), strict=False))
+    return {_SHORT_NAMES[name]: value for name, value in fields.items()}
 
 
 def sends_batch(queue: int, *bodies: str, reads: tuple[str, ...] = ("stored",)) -> Ask:
