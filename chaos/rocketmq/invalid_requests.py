@@ -30,9 +30,12 @@ def framed(sent: Invalid, form: Form, number: int) -> bytes:
     return sent.frame or form(code_of(sent), number, sent.asks.fields, sent.asks.body)
 
 
-def chosen(seed: str, node: str, requests: Sequence[Invalid] = OF_BROKERS) -> list[Invalid]:
-    """What this node is sent at the end of this trial, of these."""
-    return Random(f"{seed}/invalid/{node}").sample(requests, MOST)
+def chosen(
+    seed: str, node: str, requests: Sequence[Invalid] = OF_BROKERS, illegal: Sequence[Invalid] = ()
+) -> list[Invalid]:
+    """What this node is sent at the end of this trial: some of these, and one with an illegal field."""
+    dice = Random(f"{seed}/invalid/{node}")
+    return [*dice.sample(requests, MOST), *dice.sample(illegal, min(len(illegal), 1))]
 
 
 def record(

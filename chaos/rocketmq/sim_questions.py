@@ -17,7 +17,7 @@ from pairproof.chaos.rocketmq import invalid_requests, questions, visits
 from pairproof.chaos.rocketmq.frames import FORMS, Form
 from pairproof.chaos.rocketmq.questions import OF_REFERENCE, Answered
 from pairproof.chaos.rocketmq.sim_caller import OPAQUE, Frame, answers, unseen
-from pairproof.harness.rocketmq.invalid_requests import OF_BROKERS, OF_NAMES
+from pairproof.harness.rocketmq.invalid_requests import ILLEGAL_FOR_BROKERS, ILLEGAL_FOR_NAMES, OF_BROKERS, OF_NAMES
 from pairproof.harness.rocketmq.visits import FEW, LEAST_QUEUES, MASTER, NAMES, SLAVE, VISITS
 from pairproof.harness.rocketmq.visits.steps import Step
 from pairproof.reference.core.broker import Broker
@@ -54,8 +54,8 @@ def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str], is_vis
                     evidence.add, began, host.name, host.incarnation, audit, each, answered, OF_REFERENCE.figures
                 )
     if isinstance(node, Broker | NameServer) and is_visited:
-        is_broker = isinstance(node, Broker)
-        for sent in invalid_requests.chosen(seed, host.name, OF_BROKERS if is_broker else OF_NAMES):
+        sendable = (OF_BROKERS, ILLEGAL_FOR_BROKERS) if isinstance(node, Broker) else (OF_NAMES, ILLEGAL_FOR_NAMES)
+        for sent in invalid_requests.chosen(seed, host.name, *sendable):
             for answered in ask([Frame(invalid_requests.framed(sent, form, OPAQUE))]):
                 invalid_requests.record(
                     evidence.add, began, host.name, host.incarnation, sent, answered.status, answered.remark

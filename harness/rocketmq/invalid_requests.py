@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from pairproof.harness.rocketmq.visits.asks import READERS, shortened, sized
@@ -38,7 +38,7 @@ NOBODYS = "nobody-made-this"
 _NO_QUEUE = "10000"
 _SEND = f"""producerGroup={GROUP} topic={TOPIC} defaultTopic={NOBODYS} defaultTopicQueueNums=4 queueId=0 sysFlag=0
     bornTimestamp=1690000000000 flag=0 reconsumeTimes=0"""
-_BROKER = f"brokerName={NOBODYS} brokerAddr=127.0.0.1:1 clusterName={NOBODYS} haServerAddr=127.0.0.1:2 brokerId=0"
+_BROKER = f"brokerName={NOBODYS} brokerAddr=127.0.0.1:1 clusterName={NOBODYS} brokerId=0"
 _QUEUE = f"topic={TOPIC} queueId=0"
 _VALID = {
     "SEND_MESSAGE": _SEND,
@@ -65,7 +65,10 @@ _VALID = {
     "GET_TOPIC_STATS_INFO": f"topic={NOBODYS}",
     "DELETE_TOPIC_IN_BROKER": "topic=TBW102",
     "DELETE_SUBSCRIPTIONGROUP": f"groupName={NOBODYS}",
-    "REGISTER_BROKER": f"{_BROKER} compressed=false bodyCrc32=0",
+    "GET_CONSUME_STATS": f"consumerGroup={NOBODYS}",
+    "QUERY_TOPIC_CONSUME_BY_WHO": f"topic={NOBODYS}",
+    "UNREGISTER_CLIENT": f"clientID={NOBODYS}",
+    "REGISTER_BROKER": f"{_BROKER} haServerAddr=127.0.0.1:2 compressed=false bodyCrc32=0",
     "UNREGISTER_BROKER": _BROKER,
     "QUERY_DATA_VERSION": _BROKER,
     "GET_ROUTEINFO_BY_TOPIC": f"topic={NOBODYS}",
@@ -76,6 +79,14 @@ VALID: Mapping[str, Mapping[str, str]] = {
 }
 """By code: fields of a request in which nothing is wrong but what it asks for, if that is nobody's. A code without
 fields is absent."""
+
+
+OPTIONAL = frozenset({
+    "reconsumeTimes", "batch", "subscription", "topicSysFlag", "fromTransactionCheck", "transactionId", "compressed",
+    "bodyCrc32",
+})  # fmt: skip
+NO_NUMBERS = ("first", "", "1.0", str(1 << 63))
+"""What no field takes that has a number."""
 
 
 class Invalid(NamedTuple):
@@ -89,9 +100,10 @@ class Invalid(NamedTuple):
 
 
 def _row(
-    name: str, code: str, refused: frozenset[str] = _ERROR, body: bytes | None = None, without: str = "", **changed: str
-) -> Invalid:
-    fields = {key: value for key, value in {**VALID.get(code, {}), **changed}.items() if key != without}
+    name: str, code: str, refused: frozenset[str] = _ERROR, body: bytes | None = None, without: str = "",
+    changed: Mapping[str, str] = {}, **more: str,
+) -> Invalid:  # fmt: skip
+    fields = {key: value for key, value in {**VALID.get(code, {}), **changed, **more}.items() if key != without}
     if code in ("SEND_MESSAGE_V2", "SEND_BATCH_MESSAGE"):
         fields = shortened(fields)
     if body is None:
@@ -278,5 +290,35 @@ OF_NAMES = (
     *_FRAMES,
     _row("a broker without an address that leaves", "UNREGISTER_BROKER", without="brokerAddr"),
 )
-REQUESTS: Mapping[str, Invalid] = {each.name: each for each in (*OF_BROKERS, *OF_NAMES)}
+
+
+# What simulated nodes alone are sent: the reference promises to refuse it, and RocketMQ was not measured with it.
+
+
+def _illegal(codes: Iterable[str]) -> Iterator[Invalid]:
+    """Of each field of these requests: none where it is required, and what is no number where it is one."""
+    for code in codes:
+        for field, value in VALID[code].items():
+            if field not in OPTIONAL:
+                yield _row(f"{code} without {field}", code, without=field)
+            if value.removeprefix("-").isdecimal():
+                for text in NO_NUMBERS:
+                    yield _row(f"{code} with {field} {text or 'empty'}", code, changed={field: text})
+
+
+_TO_NAMES = ("REGISTER_BROKER", "UNREGISTER_BROKER", "QUERY_DATA_VERSION", "GET_ROUTEINFO_BY_TOPIC")
+ILLEGAL_FOR_BROKERS = (
+    *_illegal(code for code in VALID if code not in _TO_NAMES),
+    _row("progress of a queue before the first", "UPDATE_CONSUMER_OFFSET", _READS, queueId="-1"),
+    _row("progress of a queue that no topic can have", "UPDATE_CONSUMER_OFFSET", _READS, queueId=_NO_QUEUE),
+    _row("progress of a topic with a space", "UPDATE_CONSUMER_OFFSET", _READS, topic="nobody made this"),
+    _row("a pull of more than 1,000 tags", "PULL_MESSAGE", _READS, subscription="||".join(["t"] * 1_001)),
+)
+ILLEGAL_FOR_NAMES = (
+    *_illegal(_TO_NAMES),
+    _compressed("with something behind its end", zlib.compress(sized(_STATE) + bytes(4) + sized(b"[]") + b"x")),
+)
+REQUESTS: Mapping[str, Invalid] = {
+    each.name: each for each in (*OF_BROKERS, *OF_NAMES, *ILLEGAL_FOR_BROKERS, *ILLEGAL_FOR_NAMES)
+}
 """By the names that histories have."""

@@ -123,9 +123,16 @@ _AGAIN = (
     Step("which topics are left", _LISTS, says(topics=[])),
 )
 _FAR = 1 << 40
+
+
+def _unchecked(asks: Ask) -> Ask:
+    """Without a checksum, which means that the body need have none."""
+    return asks._replace(fields={name: value for name, value in asks.fields.items() if name != "bodyCrc32"})
+
+
 _NUMBER = (
     Step("a broker registers as a slave", _registers(3, MASTER, (1, 1), (2, 0)), MASTERLESS),
-    Step("it registers as the master", _registers(0, MASTER, (1, 1), (2, 0)), MASTERLESS),
+    Step("it registers as the master", _unchecked(_registers(0, MASTER, (1, 1), (2, 0))), MASTERLESS),
     Step("where its topic is", _FIRST, _leads(2, 0, {"0": MASTER})),
     Step("a slave registers with it", _registers(_FAR, SLAVE, (1, 1), (8, 0)), WITH_MASTER),
     Step("where its topic is for both", _FIRST, _leads(2, 0, {"0": MASTER, str(_FAR): SLAVE})),
