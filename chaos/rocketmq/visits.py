@@ -170,7 +170,7 @@ def _settings(answered: Answered, before: Before, *names: str) -> str:
 
 
 def _registered(answered: Answered, before: Before) -> str:
-    """What a broker that registers is told of its master."""
+    """The master, as the answer to a registration names it."""
     return said(master=answered.fields.get("masterAddr", ""), ha=answered.fields.get("haServerAddr", ""))
 
 

@@ -79,8 +79,6 @@ VALID: Mapping[str, Mapping[str, str]] = {
 }
 """By code: fields of a request in which nothing is wrong but what it asks for, if that is nobody's. A code without
 fields is absent."""
-
-
 OPTIONAL = frozenset({
     "reconsumeTimes", "batch", "subscription", "topicSysFlag", "fromTransactionCheck", "transactionId", "compressed",
     "bodyCrc32",

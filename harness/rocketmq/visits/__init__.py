@@ -1,8 +1,8 @@
 """Visits: what a client, or a broker, asks in turn that comes, changes its mind and goes; and what is to be answered.
 
 Each step names a request, the codes with which it may be answered, and what the answer must say: a JSON text, as the
-reader of answers makes it of lists in any order. Nothing of it depends on what a trial has done before. So whoever adds
-a visit adds it to one of the lists here; a name that several steps share has one right answer.
+reader of answers makes it of lists in any order. Nothing of it depends on what a trial has done before. A new visit is
+one more tuple of steps in one of the modules' lists; a name that several steps share has one right answer.
 
 Visitors have names that no other client has, and join groups in which nobody else is. What they send and make is in a
 topic and a group of their own; it comes after the last audit, and nothing of it stands in the history.

@@ -60,7 +60,7 @@ NO_KEY = only("QUERY_NOT_FOUND")
 NOTHING_NEW = only("PULL_NOT_FOUND")
 MOVED = only("PULL_OFFSET_MOVED")
 MASTERLESS = says(master="", ha="")
-"""What a broker is told that registers as a master, or before its master."""
+"""The answer to a broker that registers as a master, or before its master."""
 WITH_MASTER = says(master=MASTER, ha=HA)
 
 
