@@ -25,11 +25,6 @@ def framed(header: bytes, body: bytes = b"", form: int = 0) -> bytes:
     return struct.pack(">iI", 4 + len(header) + len(body), form << 24 | len(header)) + header + body
 
 
-def sized(part: bytes) -> bytes:
-    """A part of a compressed registration, with its length before it."""
-    return struct.pack(">i", len(part)) + part
-
-
 def plain(code: int, opaque: int, fields: Mapping[str, str], body: bytes) -> bytes:
     """As Java's clients do."""
     header = {

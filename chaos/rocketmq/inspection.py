@@ -19,14 +19,16 @@ from pairproof.chaos.labs.real.nodes import RealNode
 from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.observers import auditing, start_reader, table_reader
 from pairproof.chaos.observers.auditing import Snapshot
+from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.rocketmq import invalid_requests, questions, visits
-from pairproof.chaos.rocketmq.invalid_requests import Invalid
 from pairproof.chaos.rocketmq.machines import Machine
 from pairproof.chaos.rocketmq.questions import Answered, Asking
 from pairproof.harness.errors import LabError
 from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq.invalid_requests import Invalid
 from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import delays_ms
 from pairproof.harness.rocketmq.operations.scope import AWAITED_MS
+from pairproof.harness.rocketmq.visits.brokers import OF_BROKERS
 from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client
 from pairproof.reference.core.calls import Outcome
@@ -148,8 +150,9 @@ class Inspection:
                     evidence.add, evidence.now(), name, node.incarnation, sent, answered.status, answered.remark
                 )
         before: list[Answered] = []
-        for step in visits.chosen(self.world.seed, name) if asking.is_visited else ():
-            answered = self.world.run(self._answered(name, step.code, step.asked(before), step.body))
+        for step in visits.chosen(self.world.seed, name, OF_BROKERS) if asking.is_visited else ():
+            asks = step.asks
+            answered = self.world.run(self._answered(name, Request[asks.code], asks.fields, asks.body))
             if answered is None:
                 # What follows is of who has come, and nobody knows whether he has.
                 break
@@ -159,7 +162,7 @@ class Inspection:
     async def _refused(self, name: str, sent: Invalid) -> Answered | None:
         if sent.frame:
             return await self._ended(name, sent.frame)
-        return await self._answered(name, sent.code, sent.fields, sent.body)
+        return await self._answered(name, invalid_requests.code_of(sent), sent.asks.fields, sent.asks.body)
 
     async def _answered(self, name: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> Answered | None:
         """What a broker answers; None if it does not in time."""

@@ -15,15 +15,11 @@ from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.rocketmq import invalid_requests, questions, visits
 from pairproof.chaos.rocketmq.frames import FORMS, Form
-from pairproof.chaos.rocketmq.invalid_requests import OF_BROKERS, OF_NAMES
 from pairproof.chaos.rocketmq.questions import OF_REFERENCE, Answered
 from pairproof.chaos.rocketmq.sim_caller import OPAQUE, Frame, answers, unseen
-from pairproof.chaos.rocketmq.visits import Step
-from pairproof.chaos.rocketmq.visits_of_borders import OF_MASTERS as AT_BORDERS
-from pairproof.chaos.rocketmq.visits_of_masters import LEAST_QUEUES, OF_FEW_QUEUES, OF_MASTERS
-from pairproof.chaos.rocketmq.visits_of_names import OF_NAMES as OF_NAME_SERVERS
-from pairproof.chaos.rocketmq.visits_of_slaves import OF_SLAVES
-from pairproof.harness.rocketmq.visits import may_be_silent
+from pairproof.harness.rocketmq.invalid_requests import ILLEGAL_FOR_BROKERS, ILLEGAL_FOR_NAMES, OF_BROKERS, OF_NAMES
+from pairproof.harness.rocketmq.visits import FEW, LEAST_QUEUES, MASTER, NAMES, SLAVE, VISITS
+from pairproof.harness.rocketmq.visits.steps import Step
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
 
@@ -58,14 +54,13 @@ def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str], is_vis
                     evidence.add, began, host.name, host.incarnation, audit, each, answered, OF_REFERENCE.figures
                 )
     if isinstance(node, Broker | NameServer) and is_visited:
-        is_broker = isinstance(node, Broker)
-        for sent in invalid_requests.chosen(seed, host.name, OF_BROKERS if is_broker else OF_NAMES):
-            data = sent.frame or form(sent.code, OPAQUE, sent.fields, sent.body)
-            for answered in ask([Frame(data)]):
+        sendable = (OF_BROKERS, ILLEGAL_FOR_BROKERS) if isinstance(node, Broker) else (OF_NAMES, ILLEGAL_FOR_NAMES)
+        for sent in invalid_requests.chosen(seed, host.name, *sendable):
+            for answered in ask([Frame(invalid_requests.framed(sent, form, OPAQUE))]):
                 invalid_requests.record(
                     evidence.add, began, host.name, host.incarnation, sent, answered.status, answered.remark
                 )
-        steps = visits.chosen(seed, host.name, _visits_of(host.node))
+        steps = visits.chosen(seed, host.name, VISITS[kind_of(host.node)])
         since = len(evidence.recorder.events)
         told = ask([_frame(form, step) for step in steps])
         # What a visitor sends comes after the last audit: nobody could compare it with anything.
@@ -76,19 +71,18 @@ def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str], is_vis
     evidence.kernel.now = began
 
 
-def _visits_of(node: object) -> Sequence[Sequence[Step]]:
+def kind_of(node: object) -> str:
+    """Which visits are paid to a node."""
     if not isinstance(node, Broker):
-        return (*visits.OF_NAMES, *OF_NAME_SERVERS)
+        return NAMES
     if node.config.is_slave:
-        return (*visits.OF_BROKERS, *OF_SLAVES)
-    of_masters = OF_MASTERS if node.config.defaultTopicQueueNums >= LEAST_QUEUES else OF_FEW_QUEUES
-    return (*visits.OF_BROKERS, *of_masters, *AT_BORDERS)
+        return SLAVE
+    return MASTER if node.config.defaultTopicQueueNums >= LEAST_QUEUES else FEW
 
 
 def _frame(form: Form, step: Step) -> Frame:
-    own = step.form or form
     return Frame(
-        lambda number, before: own(step.code, number, step.asked(before), step.body),
-        step.code in READS and not callable(step.fields),
-        may_be_silent(step.name),
+        lambda number, before: visits.framed(step, form, number, before),
+        Request[step.asks.code] in READS and not visits.refers(step),
+        step.may_be_silent,
     )

@@ -1,4 +1,4 @@
-"""Visits to simulated nodes in which time passes: see ``visits_in_time``.
+"""Visits to simulated nodes in which time passes: see ``pairproof.harness.rocketmq.visits.in_time``.
 
 They come when all nodes have been asked everything else: the rest of the world goes on meanwhile. In some trials one
 node has such a visit, since a minute of a whole cluster costs as much as a small trial. Nothing of what happens then
@@ -14,16 +14,17 @@ from typing import Any
 
 from pairproof.chaos.labs.sim.host import Host
 from pairproof.chaos.labs.sim.world import World
-from pairproof.chaos.observers.remoting_codes import STATUSES
+from pairproof.chaos.observers.remoting_codes import STATUSES, Request
 from pairproof.chaos.observers.remoting_tap import RESPONSE, Header, RemotingTap
-from pairproof.chaos.rocketmq import visits, visits_in_time
+from pairproof.chaos.rocketmq import visits
 from pairproof.chaos.rocketmq.frames import FORMS, Form
 from pairproof.chaos.rocketmq.questions import CLOSED, ENDED, Answered
 from pairproof.chaos.rocketmq.sim_caller import ANSWER_MS, GONE, OPAQUE, UNANSWERED, unseen
-from pairproof.chaos.rocketmq.visits import CLOSES, HEARS, POSTS, Step
+from pairproof.chaos.rocketmq.sim_questions import kind_of
 from pairproof.harness.history import MS, UNREADABLE
-from pairproof.harness.rocketmq.served import NOTHING, TOLD
-from pairproof.harness.rocketmq.visits import may_be_silent
+from pairproof.harness.rocketmq.visits import IN_TIME
+from pairproof.harness.rocketmq.visits.served import NOTHING, TOLD
+from pairproof.harness.rocketmq.visits.steps import CLOSES, HEARS, POSTS, Step, Visit
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
 
@@ -130,7 +131,7 @@ class Visitor:
 
     # What the visitor does.
 
-    def pay(self, steps: Sequence[Step]) -> None:
+    def pay(self, steps: Visit) -> None:
         """Do the steps, until the node, or a connection that is asked, ends."""
         self.node.peers.io = self
         for number, step in enumerate(steps):
@@ -150,27 +151,28 @@ class Visitor:
         if line is None:
             line = self.lines[step.conn] = Line()
             self.host.call(self.node.on_accepted, line, "main")
-        if step.does == HEARS:
-            if not may_be_silent(step.name):
-                self._run(lambda: line.is_closed or line.has_heard(step.code), ANSWER_MS * MS)
-            self.told.append(line.heard(step.code))
-            return self.host.node is self.node
         if step.does == CLOSES:
             self._close(line)
             self.told.append(Answered(CLOSED, {}, b""))
             return self.host.node is self.node
+        code = Request[step.asks.code]
+        if step.does == HEARS:
+            if not step.may_be_silent:
+                self._run(lambda: line.is_closed or line.has_heard(code), ANSWER_MS * MS)
+            self.told.append(line.heard(code))
+            return self.host.node is self.node
         opaque = OPAQUE + number
         try:
-            data = (step.form or self.form)(step.code, opaque, step.asked(self.told), step.body)
+            data = visits.framed(step, self.form, opaque, self.told)
         except (LookupError, ValueError):
             # It follows from an answer that was none.
             return False
         if step.does == POSTS:
-            line.posted[opaque] = step.code
+            line.posted[opaque] = code
         self.asked = opaque
         if not line.is_closed:
             self.host.call(self.node.on_bytes, line, data)
-            if step.does != POSTS and not may_be_silent(step.name):
+            if step.does != POSTS and not step.may_be_silent:
                 self._run(lambda: line.is_closed or line.has(opaque), ANSWER_MS * MS)
         self.asked = None
         if self.host.node is not self.node:
@@ -179,7 +181,7 @@ class Visitor:
         self.told.append(Answered(NOTHING, {}, b"") if step.does == POSTS else line.answer(opaque))
         if self.told[-1].status == UNANSWERED:
             # Not yet: it waits for a slave, or a disk.
-            line.posted[opaque] = step.code
+            line.posted[opaque] = code
         return not line.is_closed
 
     def _run(self, reached: Callable[[], bool], ns: int) -> None:
@@ -192,9 +194,7 @@ class Visitor:
             self.host.call(self.node.on_closed, line)
 
 
-def chosen(
-    seed: str, nodes: Sequence[str], found: Callable[[str], Sequence[Sequence[Step]]]
-) -> tuple[str, Sequence[Step]] | None:
+def chosen(seed: str, nodes: Sequence[str], found: Callable[[str], Sequence[Visit]]) -> tuple[str, Visit] | None:
     """Which node has which visit in this trial, if one has; ``found``: the visits that may be paid to a node."""
     dice = Random(f"{seed}/visit-in-time")
     if not nodes or dice.random() >= SHARE:
@@ -205,17 +205,10 @@ def chosen(
     return node, dice.choices(drawn, weights)[0]
 
 
-def visits_of(node: object) -> Sequence[Sequence[Step]]:
-    """The visits that may be paid to a node."""
-    if not isinstance(node, Broker):
-        return visits_in_time.OF_NAMES
-    return visits_in_time.OF_BROKERS if node.config.is_slave else visits_in_time.OF_MASTERS
-
-
 def put(world: World, names: Sequence[str], seed: str) -> None:
     """Pay a visit in which time passes to one of these nodes, in some trials, as the seed says."""
     running = [name for name in names if isinstance(world.hosts[name].node, Broker | NameServer)]
-    drawn = chosen(seed, running, lambda name: visits_of(world.hosts[name].node))
+    drawn = chosen(seed, running, lambda name: IN_TIME[kind_of(world.hosts[name].node)])
     if drawn is None:
         return
     host, evidence, kernel = world.hosts[drawn[0]], world.evidence, world.kernel

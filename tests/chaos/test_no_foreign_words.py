@@ -17,10 +17,10 @@ from pairproof.chaos.labs import blame
 from pairproof.chaos.observers import table_reader
 from pairproof.chaos.observers.remoting_tap import RemotingTap
 from pairproof.chaos.rocketmq import invalid_requests
-from pairproof.chaos.rocketmq.invalid_requests import REQUESTS
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.quoting import quoted
+from pairproof.harness.rocketmq.invalid_requests import REQUESTS
 from pairproof.harness.schedule import Schedule
 from pairproof.reference.errors import CodecError
 from pairproof.reference.wire import config_text, fastjson, message_id, remoting
@@ -73,7 +73,7 @@ PINNED = {
 
 
 def test_answers_to_what_makes_no_sense_have_the_references_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    everything = lambda seed, node, names: [REQUESTS[each] for each in names]  # noqa: E731
+    everything = lambda seed, node, requests, illegal: (*requests, *illegal)  # noqa: E731
     monkeypatch.setattr(invalid_requests, "chosen", everything)
     events = run_trial(resolve.lab("sim"), resolve.target("reference"), Schedule({"lab.names": 1}, "s", ())).events
     said = {str(each.f): str(each.detail) for each in events if each.kind == "invalid"}

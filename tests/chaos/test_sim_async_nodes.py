@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from pairproof.chaos.mutants import Mutant
-from pairproof.chaos.rocketmq import sim_visits_in_time, visits_in_time
+from pairproof.chaos.rocketmq import sim_visits_in_time
 from pairproof.chaos.rocketmq.questions import CLOSED
 from pairproof.chaos.rocketmq.sim_caller import ANSWER_MS, UNANSWERED, Caller
 from pairproof.chaos.rocketmq.sim_visits_in_time import Line
-from pairproof.chaos.rocketmq.visits import Step
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import resolve
 from pairproof.harness.interpreter import run_trial
-from pairproof.harness.rocketmq.visits import may_be_silent
+from pairproof.harness.rocketmq.visits import IN_TIME, MASTER, NAMES, SERVED, SLAVE
+from pairproof.harness.rocketmq.visits.steps import Visit
 from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.trial import Trial
 from pairproof.reference.core.broker import Broker
@@ -27,8 +27,10 @@ from pairproof.reference.ports import MS
 SENDS = tuple(Op("send", {"producer": 0, "size": 100, "wait": True, "queue": number % 2}) for number in range(4))
 ABOUT_ANSWERS = {"answer", "visit", "invalid"}
 """The kinds of events that a visitor's questions leave."""
-IN_TIME = [*(("master", each) for each in visits_in_time.OF_MASTERS), ("slave", visits_in_time.OF_BROKERS[0]),
-           *(("names", each) for each in visits_in_time.OF_NAMES)]  # fmt: skip
+VISITED = [
+    *(("master", each) for each in IN_TIME[MASTER]), ("slave", IN_TIME[SLAVE][0]),
+    *(("names", each) for each in IN_TIME[NAMES]),
+]  # fmt: skip
 
 
 def late(played: type[Any], ms: int | None, in_reverse: bool = False, only_visitors: bool = False) -> type[Any]:
@@ -106,7 +108,7 @@ def test_nodes_that_let_visitors_wait_for_900_ms_are_asked_to_the_end(in_reverse
     for seed in range(6):
         trial = played(str(seed), ms=900, in_reverse=in_reverse, only_visitors=True)
         assert not broken(trial)
-        assert all(may_be_silent(f) for _, _, f, status in asked(trial) if status == UNANSWERED)
+        assert all(UNANSWERED in SERVED[f].statuses for _, _, f, status in asked(trial) if status == UNANSWERED)
 
 
 @pytest.mark.parametrize("ms", [None, ANSWER_MS + 1])
@@ -119,9 +121,9 @@ def test_nodes_that_answer_too_late_or_never_are_accused(ms: int | None) -> None
 
 
 @pytest.mark.parametrize("ms", [5, 900])
-@pytest.mark.parametrize(("node", "steps"), IN_TIME)
+@pytest.mark.parametrize(("node", "steps"), VISITED)
 def test_a_visit_in_time_waits_for_answers_too(
-    node: str, steps: tuple[Step, ...], ms: int, monkeypatch: pytest.MonkeyPatch
+    node: str, steps: Visit, ms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sim_visits_in_time, "chosen", lambda *drawn: (node, steps))
     assert not broken(played("0", ms=ms, only_visitors=True))

@@ -15,35 +15,31 @@ import pytest
 from plain_sockets import EVERYBODY, Make
 from processes import KINDS, READY_S, NameServer, Program
 
-from pairproof.chaos.observers.remoting_codes import STATUSES, Request
+from pairproof.chaos.observers.remoting_codes import STATUSES
 from pairproof.chaos.observers.remoting_tap import RESPONSE, RemotingTap
 from pairproof.chaos.rocketmq import invalid_requests, visits
 from pairproof.chaos.rocketmq.frames import FORMS, Form, loose
 from pairproof.chaos.rocketmq.questions import CLOSED, Answered
-from pairproof.chaos.rocketmq.visits import Step
-from pairproof.chaos.rocketmq.visits_of_borders import BORDERS
-from pairproof.chaos.rocketmq.visits_of_masters import VISITS
-from pairproof.chaos.rocketmq.visits_of_names import OF_NAMES
-from pairproof.chaos.rocketmq.visits_of_slaves import OF_SLAVES
+from pairproof.harness.rocketmq.invalid_requests import OF_BROKERS as INVALID
 from pairproof.harness.rocketmq.laws.questions.invalid_refused import InvalidRefused
 from pairproof.harness.rocketmq.laws.questions.visitor_served import VisitorServed
 from pairproof.harness.rocketmq.testing import H
-from pairproof.harness.rocketmq.visits import SERVED
-from pairproof.harness.rocketmq.visits_more import NOT_IN_5
+from pairproof.harness.rocketmq.visits import NAMES, SERVED, SLAVE, VISITS
+from pairproof.harness.rocketmq.visits.borders import AT_BORDERS
+from pairproof.harness.rocketmq.visits.brokers import OF_BROKERS
+from pairproof.harness.rocketmq.visits.masters import OF_MASTERS
+from pairproof.harness.rocketmq.visits.steps import Step, Visit, named
 from pairproof.harness.testing import assert_holds
 
 pytestmark = pytest.mark.slow
 
 
-READS = {
-    Request.PULL_MESSAGE, Request.QUERY_MESSAGE, Request.GET_MAX_OFFSET, Request.GET_TOPIC_STATS_INFO,
-    Request.GET_CONSUME_STATS,
-}  # fmt: skip
+READS = {"PULL_MESSAGE", "QUERY_MESSAGE", "GET_MAX_OFFSET", "GET_TOPIC_STATS_INFO", "GET_CONSUME_STATS"}
 """What tells of queues and indexes, which RocketMQ derives from its log a moment later."""
 DERIVED_S = 30
 
 
-def visited(address: str, form: Form, steps: Sequence[Step], whose: str = "") -> H:
+def visited(address: str, form: Form, steps: Visit, whose: str = "") -> H:
     """The history of one visit; without what ``whose`` brokers are known to answer otherwise."""
     history = H()
     host, _, port = address.partition(":")
@@ -51,14 +47,14 @@ def visited(address: str, form: Form, steps: Sequence[Step], whose: str = "") ->
         answers = heard(sock)
         before: list[Answered] = []
         for number, step in enumerate(steps):
-            is_otherwise = whose == "5.5.0" and step.name in NOT_IN_5
+            is_otherwise = whose == "5.5.0" and not step.in_5
             limit = time.monotonic() + DERIVED_S
             while True:
-                sock.sendall((step.form or form)(step.code, number, step.asked(before), step.body))
+                sock.sendall(visits.framed(step, form, number, before))
                 answered = next(answers)
                 said = read(step, answered, before)
                 right = SERVED[step.name].right
-                awaited = step.code in READS and right and said["detail"] not in right
+                awaited = step.asks.code in READS and right and said["detail"] not in right
                 busy = answered.status == "SYSTEM_BUSY" and "SYSTEM_BUSY" not in SERVED[step.name].statuses
                 if not (awaited or busy) or is_otherwise or time.monotonic() > limit:
                     break
@@ -94,17 +90,19 @@ def heard(sock: socket.socket) -> Iterator[Answered]:
 def test_visitors_of_brokers(whose: str, broker: Make) -> None:
     address = broker(whose).address
     for form in [each for each in FORMS if each is not loose]:
-        for steps in visits.OF_BROKERS:
+        for steps in OF_BROKERS:
             assert_holds(VisitorServed, visited(address, form, steps))
-        for number, made in enumerate((*VISITS, *BORDERS)):
-            assert_holds(VisitorServed, visited(address, form, made(f"{form.__name__}-{number}"), whose))
+        for number, steps in enumerate((*OF_MASTERS, *AT_BORDERS)):
+            # As long as the name that stands for it.
+            topic = f"{form.__name__[:4]}-{number:02}"
+            assert_holds(VisitorServed, visited(address, form, named(steps, topic), whose))
 
 
 @pytest.mark.parametrize("whose", EVERYBODY)
 def test_visitors_of_slaves(whose: str, broker: Make) -> None:
     address = broker(whose, brokerRole="SLAVE", brokerId=1).address
     for form in [each for each in FORMS if each is not loose]:
-        for steps in (*visits.OF_BROKERS, *OF_SLAVES):
+        for steps in VISITS[SLAVE]:
             assert_holds(VisitorServed, visited(address, form, steps, whose))
 
 
@@ -114,12 +112,11 @@ def test_invalid_requests_are_refused(whose: str, role: dict[str, Any], broker: 
     host, _, port = broker(whose, **role).address.partition(":")
     for form in FORMS:
         history = H().config("master").start("master")
-        for name in invalid_requests.OF_BROKERS:
-            sent = invalid_requests.REQUESTS[name]
+        for sent in INVALID:
             with socket.create_connection((host, int(port)), READY_S) as sock:
-                sock.sendall(sent.frame or form(sent.code, 1, sent.fields, sent.body))
+                sock.sendall(invalid_requests.framed(sent, form, 1))
                 answered = next(heard(sock), Answered(CLOSED, {}, b""))
-            history.add("invalid", node="master", f=name, status=answered.status, detail=answered.remark)
+            history.add("invalid", node="master", f=sent.name, status=answered.status, detail=answered.remark)
         assert_holds(InvalidRefused, history)
 
 
@@ -128,5 +125,5 @@ def test_visitors_of_name_servers(whose: str, tmp_path: Path, running: Callable[
     namesrv = NameServer(tmp_path / "namesrv", KINDS[whose])
     running(namesrv)
     for form in [each for each in FORMS if each is not loose]:
-        for steps in (*visits.OF_NAMES, *OF_NAMES):
+        for steps in VISITS[NAMES]:
             assert_holds(VisitorServed, visited(namesrv.address, form, steps))

@@ -16,16 +16,17 @@ from plain_sockets import EVERYBODY, OURS, Make
 from processes import KINDS, READY_S, NameServer, Program
 from test_java_visits import DERIVED_S, READS, read
 
-from pairproof.chaos.rocketmq import visits_in_time
+from pairproof.chaos.observers.remoting_codes import Request
+from pairproof.chaos.rocketmq import visits
 from pairproof.chaos.rocketmq.frames import Form, binary, plain
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.chaos.rocketmq.sim_caller import OPAQUE
 from pairproof.chaos.rocketmq.sim_visits_in_time import Line
-from pairproof.chaos.rocketmq.visits import CLOSES, HEARS, POSTS, Step
 from pairproof.harness.rocketmq.laws.questions.visitor_served import VisitorServed
-from pairproof.harness.rocketmq.served import NOTHING
 from pairproof.harness.rocketmq.testing import H
-from pairproof.harness.rocketmq.visits import SERVED
+from pairproof.harness.rocketmq.visits import IN_TIME, NAMES, SERVED, SLAVE, in_time
+from pairproof.harness.rocketmq.visits.served import NOTHING
+from pairproof.harness.rocketmq.visits.steps import CLOSES, HEARS, POSTS, Step, Visit, named
 from pairproof.harness.testing import assert_holds
 
 pytestmark = pytest.mark.slow
@@ -60,9 +61,9 @@ class Visitor:
             return Answered(NOTHING, {}, b"")
         if step.does == HEARS:
             return self.heard(step)
-        sock.sendall(form(step.code, opaque, step.asked(before), step.body))
+        sock.sendall(visits.framed(step, form, opaque, before))
         if step.does == POSTS:
-            line.posted[opaque] = step.code
+            line.posted[opaque] = Request[step.asks.code]
             return Answered(NOTHING, {}, b"")
         limit = time.monotonic() + READY_S
         while time.monotonic() < limit and not line.is_closed and not line.has(opaque):
@@ -76,7 +77,7 @@ class Visitor:
         limit = time.monotonic() + HEARD_S
         while True:
             take(sock, line, 0.05)
-            found = line.heard(step.code)
+            found = line.heard(Request[step.asks.code])
             if found.status in allowed or found.status != NOTHING or time.monotonic() > limit:
                 return found
 
@@ -94,7 +95,7 @@ def take(sock: socket.socket, line: Line, within_s: float, asked: int | None = N
     line.take(data, asked)
 
 
-def visited(address: str, form: Form, steps: Sequence[Step]) -> H:
+def visited(address: str, form: Form, steps: Visit) -> H:
     """The history of one visit."""
     history, visitor, before = H(), Visitor(address), list[Answered]()
     # Not a number that the broker's own requests have.
@@ -108,7 +109,7 @@ def visited(address: str, form: Form, steps: Sequence[Step]) -> H:
             if step.does in (POSTS, CLOSES):
                 break
             said, right = read(step, answered, before), SERVED[step.name].right
-            is_late = step.code in READS and step.does != HEARS and right and said["detail"] not in right
+            is_late = step.asks.code in READS and step.does != HEARS and right and said["detail"] not in right
             if not is_late or time.monotonic() > limit:
                 history.add("visit", node="master", f=step.name, **said)
                 break
@@ -118,12 +119,12 @@ def visited(address: str, form: Form, steps: Sequence[Step]) -> H:
     return history
 
 
-def takes_ms(steps: Sequence[Step]) -> int:
+def takes_ms(steps: Visit) -> int:
     """How long a visit waits."""
     return sum(step.wait_ms for step in steps)
 
 
-def sorted_out(found: Sequence[Sequence[Step]]) -> list[object]:
+def sorted_out(found: Sequence[Visit]) -> list[object]:
     """Those visits that wait for long are marked as such."""
     return [
         pytest.param(at, marks=pytest.mark.nightly if takes_ms(steps) > QUICK_MS else ())
@@ -135,21 +136,21 @@ def sorted_out(found: Sequence[Sequence[Step]]) -> list[object]:
 def test_visitors_of_masters(whose: str, broker: Make) -> None:
     address = broker(whose).address
     for form in (plain, binary):
-        for made in visits_in_time.VISITS:
-            assert_holds(VisitorServed, visited(address, form, made(f"{form.__name__}-{made.__name__}")))
+        for number, steps in enumerate(in_time.OF_MASTERS):
+            assert_holds(VisitorServed, visited(address, form, named(steps, f"{form.__name__}-{number}")))
 
 
-@pytest.mark.parametrize("at", sorted_out(visits_in_time.OF_BROKERS))
+@pytest.mark.parametrize("at", sorted_out(IN_TIME[SLAVE]))
 @pytest.mark.parametrize("role", [{}, {"brokerRole": "SLAVE", "brokerId": 1}])
 @pytest.mark.parametrize("whose", EVERYBODY)
 def test_visitors_of_brokers(whose: str, role: dict[str, Any], at: int, broker: Make) -> None:
     address = broker(whose, **role).address
-    assert_holds(VisitorServed, visited(address, plain, visits_in_time.OF_BROKERS[at]))
+    assert_holds(VisitorServed, visited(address, plain, IN_TIME[SLAVE][at]))
 
 
-@pytest.mark.parametrize("at", sorted_out(visits_in_time.OF_NAMES))
+@pytest.mark.parametrize("at", sorted_out(IN_TIME[NAMES]))
 @pytest.mark.parametrize("whose", KINDS)
 def test_visitors_of_name_servers(whose: str, at: int, tmp_path: Path, running: Callable[[Program], Program]) -> None:
     namesrv = NameServer(tmp_path / "namesrv", KINDS[whose])
     running(namesrv)
-    assert_holds(VisitorServed, visited(namesrv.address, plain, visits_in_time.OF_NAMES[at]))
+    assert_holds(VisitorServed, visited(namesrv.address, plain, IN_TIME[NAMES][at]))

@@ -8,7 +8,7 @@ topics of any name and of no size, and deletes its own: what was measured begins
 Source: SendMessageProcessor, PullMessageProcessor, AdminBrokerProcessor, TopicValidator.
 """
 
-from pairproof.harness.rocketmq.invalid_requests import REFUSALS
+from pairproof.harness.rocketmq.invalid_requests import REQUESTS
 from pairproof.harness.rocketmq.kinds.invalid import Invalid
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.questions.asked import BUSY, SILENT
@@ -24,16 +24,14 @@ class InvalidRefused(Law):
     needs = frozenset({"invalid"})
 
     def on_invalid(self, event: Invalid) -> None:
-        allowed = REFUSALS.get(event.f)
-        if allowed is None or _says_nothing(event) or self.known.is_older(event.node, SINCE):
+        request = REQUESTS.get(event.f)
+        if request is None or _says_nothing(event) or self.known.is_older(event.node, SINCE):
             return
         self.judged += 1
-        if event.status not in allowed:
+        if event.status not in request.refused:
             told = f": {event.detail}" if event.detail else ""
-            self.violate(
-                event,
-                f"{event.node}, sent {event.f}, answered {event.status}{told}; allowed: {', '.join(sorted(allowed))}",
-            )
+            allowed = ", ".join(sorted(request.refused))
+            self.violate(event, f"{event.node}, sent {event.f}, answered {event.status}{told}; allowed: {allowed}")
 
 
 def _says_nothing(event: Invalid) -> bool:

@@ -17,9 +17,9 @@ from pairproof.harness.rocketmq.kinds.visits import Visit
 from pairproof.harness.rocketmq.known.circumstances import DIVERGED
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.questions.asked import SILENT
-from pairproof.harness.rocketmq.served import READ
 from pairproof.harness.rocketmq.settings import keeps_index
-from pairproof.harness.rocketmq.visits import BY_KEY, NOT_FOUND, SERVED
+from pairproof.harness.rocketmq.visits import BY_KEY, SERVED
+from pairproof.harness.rocketmq.visits.served import NO_KEY, READ
 
 
 class VisitorServed(Law):
@@ -34,7 +34,7 @@ class VisitorServed(Law):
         if served is None or event.status in SILENT or self.abstains(event, DIVERGED):
             return
         if event.f in BY_KEY and not keeps_index(self.known.config.get(event.node, {})):
-            served = NOT_FOUND
+            served = NO_KEY
         self.judged += 1
         told = f"{event.status}{f', {event.detail}' if event.detail else ''}"
         if event.status not in served.statuses:
