@@ -227,6 +227,7 @@ def test_a_stall_is_told_in_a_few_words() -> None:
 
 TIMELESS = {
     "ack-replicated": "a time only excuses: an answer that was on its way when its master ended",
+    "deliver-by-tag": "orders an assignment and a pull of one client",
     "ha-start-offset": "no time is compared",
     "log-retention": "a stall makes no file younger",
     "role-no-takeover": "notes whether a return is known, compares no times",
