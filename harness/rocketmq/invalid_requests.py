@@ -101,7 +101,9 @@ def _row(
     name: str, code: str, refused: frozenset[str] = _ERROR, body: bytes | None = None, without: str = "",
     changed: Mapping[str, str] = {}, **more: str,
 ) -> Invalid:  # fmt: skip
-    fields = {key: value for key, value in {**VALID.get(code, {}), **changed, **more}.items() if key != without}
+    fields = {
+        key: value for key, value in {**VALID.get(code, {}), **changed, **more}.items() if key not in without.split()
+    }
     if code in ("SEND_MESSAGE_V2", "SEND_BATCH_MESSAGE"):
         fields = shortened(fields)
     if body is None:
@@ -195,7 +197,7 @@ OF_BROKERS = (
     _row("a pull without its queue", "PULL_MESSAGE", _READS, without="queueId"),
     _row("statistics of a topic that nobody made", "GET_TOPIC_STATS_INFO", _NO_TOPIC),
     _row("members of a group that nobody joined", "GET_CONSUMER_LIST_BY_GROUP"),
-    _row("a query without its topic", "QUERY_MESSAGE", without="topic"),
+    _row("a query without its topic", "QUERY_MESSAGE", without="topic beginTimestamp endTimestamp"),
     _row("the message before the log", "VIEW_MESSAGE_BY_ID", offset="-1"),
     _row("a new topic with a space", "UPDATE_AND_CREATE_TOPIC", topic="nobody made this"),
     _row("a change of the template of topics", "UPDATE_AND_CREATE_TOPIC"),

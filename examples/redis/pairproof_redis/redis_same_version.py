@@ -19,12 +19,12 @@ class RedisSameVersion(Law):
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)
-        self.known: dict[tuple[str, int], Version] = {}
+        self.seen: dict[tuple[str, int], Version] = {}
 
     def on_version(self, event: Version) -> None:
         if not event.value:
             return
-        first = self.known.setdefault((event.message, event.value), event)
+        first = self.seen.setdefault((event.message, event.value), event)
         if first is event:
             return
         self.judged += 1
