@@ -8,9 +8,10 @@ Laws count both in their notes (:meth:`~pairproof.harness.law.Law.abstain`,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from pairproof.harness import judge, registry
 from pairproof.harness.law import ABSTAINED, JUDGED
 
 MOST_PERCENT = 90
@@ -25,7 +26,7 @@ class Offered(NamedTuple):
     abstained: Mapping[str, int]
     """By reason."""
     parts: Mapping[str, int]
-    """Of a law that judges several things, how often it judged each."""
+    """How often a law that judges several things judged each."""
 
     @property
     def percent(self) -> int:
@@ -57,11 +58,10 @@ def is_abstention(note: str) -> bool:
     return note.startswith((ABSTAINED, JUDGED))
 
 
-def lines(found: Iterable[Offered], parts: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """The laws that abstained from nearly everything, and what laws with several parts never judged, in words.
-
-    ``parts``: by law, what it judges.
-    """
+def lines(found: Sequence[Offered]) -> Iterator[str]:
+    """The laws that abstained from nearly everything, and what laws with several parts never judged, in words."""
+    known = registry.names("laws")
+    parts = {law.id: law.parts for law in judge.laws(each.law for each in found if each.law in known)}
     for each in found:
         if each.percent > MOST_PERCENT:
             yield f"{each.law} abstained from {each.percent} % of what it was offered: {each.reasons}"

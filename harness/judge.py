@@ -59,7 +59,7 @@ class Plan(NamedTuple):
     """Laws that cannot."""
     models: tuple[type[Known], ...]
     asks: tuple[int, ...]
-    """By law that can be judged: the index of its known."""
+    """By law that can be judged: the index of its model."""
     hearers: Mapping[str, tuple[tuple[int, str, Heard], ...]]
     """By kind: indices into laws and models, one behind the other, the methods that handle it, and which of it."""
 

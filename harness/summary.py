@@ -114,9 +114,7 @@ class Summary(NamedTuple):
 
     def abstentions(self) -> list[str]:
         """Laws that abstained from nearly all that they were offered, and parts that no trial judged."""
-        known = registry.names("laws")
-        asked = judging.laws(each.law for each in self.offered if each.law in known)
-        return [*abstentions.lines(self.offered, {law.id: law.parts for law in asked})]
+        return [*abstentions.lines(self.offered)]
 
     def refusals(self) -> list[str]:
         """How many schedules of the searches could not be played, and why: a line for each reason."""

@@ -4,7 +4,7 @@ judged, had no effect, or was skipped.
 
 from collections.abc import Iterator
 
-from pairproof.harness import abstentions, judge, registry
+from pairproof.harness import abstentions
 from pairproof.harness.evidence import FEW
 from pairproof.reports import effects, known_cases, noted
 from pairproof.reports.markdown import escape
@@ -64,10 +64,7 @@ def _undecided(report: Report) -> Iterator[str]:
 
 
 def _abstained(report: Report) -> Iterator[str]:
-    known = registry.names("laws")
-    found = noted.offered(report)
-    laws = judge.laws(each.law for each in found if each.law in known)
-    yield from map(escape, abstentions.lines(found, {law.id: law.parts for law in laws}))
+    yield from map(escape, abstentions.lines(noted.offered(report)))
 
 
 def _without_effect(report: Report) -> Iterator[str]:

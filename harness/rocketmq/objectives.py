@@ -36,6 +36,7 @@ from pairproof.harness.rocketmq.kinds.log import Append, Expire
 from pairproof.harness.rocketmq.known.kept import Kept
 from pairproof.harness.rocketmq.known.model import Known
 from pairproof.harness.rocketmq.known.replay import Reader
+from pairproof.harness.rocketmq.known.stores import promotes
 from pairproof.harness.rocketmq.places import MASTER, NAMES, OTHER
 
 APART = frozenset((NAMES, OTHER))
@@ -225,6 +226,6 @@ def cause_of(event: Event) -> str:
     if event.kind == "crash":
         return "own" if event.status in BY_THEMSELVES else event.f or "process"
     if event.kind == "wipe":
-        image = "promotion" if event.node == MASTER and event.detail is not None else "image"
+        image = "promotion" if promotes(event) else "image"
         return image if event.f == "image" else "wipe"
     return event.kind

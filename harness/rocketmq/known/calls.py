@@ -32,7 +32,7 @@ class Begun(NamedTuple, Generic[Asked]):
 
     call: Asked
     incarnation: int
-    """Of the node that was asked: how many had ended when the call began."""
+    """How many incarnations of the node that was asked had ended when the call began."""
     is_up: bool
     """Whether that node was up then."""
     happened: int
@@ -84,12 +84,8 @@ class Calls:
 
     def end_before(self, event: Event) -> int | None:
         """Where the log of the answering incarnation ended when this event's call began; None if that is not known."""
-        found = self._open.get(event.op or 0)
-        return (
-            found.log_end
-            if found is not None and found.incarnation == self._known.nodes.ended(found.call.node)
-            else None
-        )
+        found = self.begun(event)
+        return found.log_end if found is not None and self.is_current(event) else None
 
     def happened_before(self, event: Event) -> int:
         """How much had happened to stores when this event's call began; now, if its beginning was not recorded."""

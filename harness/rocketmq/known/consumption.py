@@ -62,8 +62,6 @@ class Consumption:
         """The lowest end to which the master's log was ever cut; None: it lost nothing."""
         self.expired = False
         """Whether any log's oldest files are gone."""
-        self.born: dict[str, int] = {}
-        """When a broker was last started, ns."""
         self._replaced = False
         self._persisted: dict[str, int] = {}
         self._synced: dict[str, int] = {}
@@ -309,7 +307,6 @@ class Consumption:
 
     def _start(self, event: Start) -> None:
         node = event.node or ""
-        self.born[node] = event.t
         self._persisted.pop(node, None)
         if node == MASTER:
             before, end = self.known.logs.ends.get(MASTER, 0), event.hi or 0
@@ -345,7 +342,7 @@ class Consumption:
 
     def _written_since(self, node: str, t: int) -> int:
         """A moment such that a broker that goes down at ``t`` has written its table at it or later, ns."""
-        trouble, born = self.known.trouble, self.born.get(node, 0)
+        trouble, born = self.known.trouble, self.known.nodes.born(node)
         since = max(born, self._persisted.get(node, 0))
         # What took the broker down is a fault itself; until that one began all must have been well.
         well = min([t, *(each.t for each in trouble.active.values() if each.node == node)])

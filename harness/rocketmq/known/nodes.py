@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Start, Stop
+from pairproof.harness.rocketmq.contract import LIED
 
-STOP, PROCESS, MACHINE, LIED = "stop", "process", "machine", "lied"
+STOP, PROCESS, MACHINE = "stop", "process", "machine"
 FATES = (STOP, PROCESS, MACHINE, LIED)
 """How an incarnation may end, mildest first: in an orderly way, with its process, with its machine, or so and with what
 its disk had called durable."""

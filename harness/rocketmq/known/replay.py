@@ -19,7 +19,7 @@ class Reader:
     """Base of those who read one trial's events, in ``seq`` order."""
 
     asks: ClassVar[frozenset[str]] = frozenset()
-    """Kinds of which the model is told."""
+    """Kinds that the model receives."""
 
     def __init__(self) -> None:
         self.known = Known()

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import NamedTuple
 
+from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.contract import EXPIRE, LIED, PROMOTED, WIPE
 from pairproof.harness.rocketmq.kinds.log import Cut, Expire
+from pairproof.harness.rocketmq.known.nodes import MACHINE, PROCESS
 from pairproof.harness.rocketmq.places import MASTER, NAMES, NODES
 
-SURVIVED = {"process"}
+SURVIVED = {PROCESS}
 """What takes nothing of a log."""
 NOTHING: Set[str] = frozenset()
 
@@ -28,7 +30,7 @@ class Happening(NamedTuple):
     how: str
     """process, machine or own (a crash), or one of the words of the contract."""
     below: int = 0
-    """Of an expiry: the log offset at which the store begins now."""
+    """The log offset at which the store begins now, after an expiry."""
 
 
 class Stores:
@@ -59,7 +61,7 @@ class Stores:
 
     def may_lack_files(self, node: str) -> bool:
         """Whether a node's machine ever crashed, or its store was ever replaced: its tables may be older ones."""
-        return any(each.node == node and each.how not in ("process", EXPIRE) for each in self.happened)
+        return any(each.node == node and each.how not in (PROCESS, EXPIRE) for each in self.happened)
 
     def suffered(self, node: str) -> Set[str]:
         """What has happened to the store that a node has, wherever that was, since it was empty."""
@@ -75,10 +77,10 @@ class Stores:
 
     def ended(self, event: Crash | Stop) -> None:
         """An orderly stop takes nothing."""
-        if event.f == "machine":
+        if event.f == MACHINE:
             self._loses(event.node)
         if event.kind == "crash":
-            how = LIED if event.status == LIED else event.f or "machine"
+            how = LIED if event.status == LIED else event.f or MACHINE
             self._suffered.setdefault(event.node, set()).add(how)
             self._add(event.node, how)
 
@@ -108,6 +110,6 @@ class Stores:
             self.happened.append(Happening(node, how, below))
 
 
-def promotes(event: Wipe) -> bool:
+def promotes(event: Event) -> bool:
     """Whether a slave's store (``event.detail`` names the slave) becomes the master's."""
     return event.node == MASTER and event.detail is not None

@@ -211,7 +211,7 @@ class DeliverNoLoss(Law):
         slaves = {each.served_by for each in held} - {MASTER, None}
         if any(self.known.logs.starts.get(slave or "") != 0 for slave in slaves):
             return True
-        since = [ok.t, known.born.get(MASTER, 0), *(each.since for each in held)]
+        since = [ok.t, self.known.nodes.born(MASTER), *(each.since for each in held)]
         since += [self.refused.get(each.group, 0) for each in held]
         for process, consumer in known.consumers.items():
             if known.reader_of(process, consumer.group) == consumed.reader:

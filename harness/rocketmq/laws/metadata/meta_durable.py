@@ -49,7 +49,6 @@ class MetaDurable(CopiesLaw):
 
     def begin(self) -> None:
         super().begin()
-        self.born: dict[str, int] = {}
         self.kept: dict[str, dict[Name, int]] = {}
         """Per slave: what its disk holds, and since when at the latest, ns."""
         self.owed: dict[str, set[Name]] = {}
@@ -125,7 +124,7 @@ class MetaDurable(CopiesLaw):
 
     def _is_sound(self, node: str) -> bool:
         """Whether nothing has touched this slave in its present life; what ended with its start was before."""
-        return self.known.trouble.is_quiet(node, self.born.get(node, 0) + 1)
+        return self.known.trouble.is_quiet(node, self.known.nodes.born(node) + 1)
 
     def on_persist(self, event: Persist) -> None:
         node, table = event.node, event.f
@@ -188,13 +187,12 @@ class MetaDurable(CopiesLaw):
         """As before the fault that takes the power, which has just begun."""
         trouble = self.known.trouble
         others = [each for each in trouble.active.values() if each.node == node and each.t < now]
-        return not others and trouble.ended.get(node, -1) <= self.born.get(node, 0)
+        return not others and trouble.ended.get(node, -1) <= self.known.nodes.born(node)
 
     def on_start(self, event: Start) -> None:
         node = event.node
         self.copies.up(node)
         if node in self.slaves:
-            self.born[node] = event.t
             self.copies.slaves.pop(node, None)
             self.owed[node] = set(self.kept.get(node, ()))
             self.unproven.update(place for place in self.agreements if place[0] == node)

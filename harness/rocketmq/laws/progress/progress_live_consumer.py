@@ -89,9 +89,14 @@ class ProgressLiveConsumer(ShownProgress):
         return held if held is self.known.consumption.assignments.get((process, queue)) else None
 
     def look(self, event: Event) -> None:
-        known = self.known.consumption
+        known, born = self.known.consumption, self.known.nodes.born(MASTER)
         since = event.t - HEARD_NS
-        if event.node != MASTER or not self.tested or known.lost_from is not None or known.born.get(MASTER, 0) > since:
+        if (
+            event.node != MASTER
+            or not self.tested
+            or known.lost_from is not None
+            or self.known.nodes.born(MASTER) > since
+        ):
             return
         if not self.known.trouble.is_undisturbed(since, *PLACES):
             return
@@ -102,7 +107,7 @@ class ProgressLiveConsumer(ShownProgress):
                 if seen.seen < stood:
                     self.violate(
                         event, f"{seen.group} stood at {stood} of {seen.queue} {HEARD_NS / MS:.0f} ms ago; the master, "
-                        f"back since {(event.t - known.born[MASTER]) / MS:.0f} ms, knows {seen.shown()}", since=since
+                        f"back since {(event.t - born) / MS:.0f} ms, knows {seen.shown()}", since=since
                     )  # fmt: skip
 
     def _stood(self, group: str, queue: str, since: int) -> int | None:

@@ -21,8 +21,9 @@ Source: CommitLog.recoverNormally and recoverAbnormally.
 from pairproof.harness.history import Event
 from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.law import DURABILITY
+from pairproof.harness.rocketmq.contract import LIED
 from pairproof.harness.rocketmq.kinds.log import Append, Cut, Record
-from pairproof.harness.rocketmq.known.nodes import LIED, MACHINE, PROCESS, STOP
+from pairproof.harness.rocketmq.known.nodes import MACHINE, PROCESS, STOP
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 

@@ -20,10 +20,11 @@ from pairproof.harness.content import told
 from pairproof.harness.history import MS
 from pairproof.harness.kinds.node import Start, Stop, Wipe
 from pairproof.harness.law import CONVENTION
+from pairproof.harness.rocketmq.contract import LIED
 from pairproof.harness.rocketmq.kinds.log import Checkpoint, Cut, Dispatch, Record
 from pairproof.harness.rocketmq.known.circumstances import DIVERGED
 from pairproof.harness.rocketmq.known.deadlines import POLL_NS, is_late
-from pairproof.harness.rocketmq.known.nodes import LIED, MACHINE
+from pairproof.harness.rocketmq.known.nodes import MACHINE
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.delivery.pull_is_filled import ENTRY
 
