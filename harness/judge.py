@@ -25,6 +25,8 @@ from pairproof.harness.verdict import Judgement, Verdict
 
 Subject = tuple[str, str | None, str | None]
 """An event's kind, node and f: they decide who receives it."""
+SETTINGS = frozenset({"config", "lab"})
+"""Kinds that every law receives, also before the first event that a law awaits."""
 MAX_SUBJECTS = 10_000
 """For which handlers are kept: an honest trial has some hundreds."""
 
@@ -134,6 +136,8 @@ class Judge:
         self._hearers = plan.hearers
         self._gone: set[int] = set()
         """Who hears no more, by id."""
+        self._waiting = {id(law): law for law in self._laws if law.awaits}
+        """Laws that still await their first event."""
         self._crashed: set[Law] = set()
         self._last: Event | None = None
         self._handlers: dict[Subject, Sequence[Handler]] = {}
@@ -167,7 +171,8 @@ class Judge:
         # A trial that was stopped is judged so far: what a law still waits for will not come.
         is_stopped = isinstance(self._last, Mark) and self._last.f == STOPPED
         for law in self._laws:
-            if self._last is not None and law not in self._crashed and not is_stopped:
+            is_judged = law not in self._crashed and id(law) not in self._waiting
+            if self._last is not None and is_judged and not is_stopped:
                 try:
                     law.end(self._last)
                 except Exception as why:
@@ -179,10 +184,16 @@ class Judge:
     def _bind(self, subject: Subject) -> Sequence[Handler]:
         """The handlers of what has not occurred before."""
         kind, node, f = subject
+        for law in list(self._waiting.values()):
+            if kind in law.awaits and law.awaits[kind].includes(f, node):
+                del self._waiting[id(law)]
+                self._handlers.clear()
         found: list[Handler] = []
         for index, name, heard in self._hearers.get(kind, ()):
             owner = self._owners[index]
             if id(owner) in self._gone or not heard.includes(f, node):
+                continue
+            if id(owner) in self._waiting and kind not in SETTINGS:
                 continue
             if isinstance(owner, Law) and node in owner.deaf_to:
                 continue

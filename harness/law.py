@@ -10,7 +10,7 @@ The judge checks both before the law receives the event, and each verdict counts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from pairproof.harness.history import Event
@@ -100,6 +100,9 @@ class Law:
     applies_with: ClassVar[str] = ""
     """Of a promise that every user counts on: what a configuration must have for it to be judged. A run in which no
     trial judged the law says so."""
+    awaits: ClassVar[Mapping[str, Heard]] = {}
+    """By kind: events before which there is nothing to judge and nothing to remember but settings. Of a trial without
+    one the law receives no others; empty: it receives all from the beginning."""
     parts: ClassVar[tuple[str, ...]] = ()
     """What it judges, where that is several things: a run says which of them it never judged."""
     timed: ClassVar[bool] = False

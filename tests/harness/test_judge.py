@@ -13,7 +13,7 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event, kinds
 from pairproof.harness.interpreter import run_trial
 from pairproof.harness.judge import Judge
-from pairproof.harness.law import MAX_VIOLATIONS
+from pairproof.harness.law import MAX_VIOLATIONS, Heard
 from pairproof.harness.rocketmq.known.model import Known
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
@@ -73,6 +73,19 @@ class Watching(Counting):
         self.notes[str(event.hi)] = self.known.logs.ends.get(MASTER, -1)
 
 
+class Awaiting(Counting):
+    """Awaits the mark ``judge``, or a stop of the slave; counts all marks since, and asks for settings."""
+
+    id = "awaiting"
+    awaits = {"mark": Heard(frozenset({"judge"})), "stop": Heard(nodes=frozenset({"slave"}))}
+
+    def on_config(self, event: Event) -> None:
+        self.notes["configured"] = 1
+
+    def end(self, last: Event) -> None:
+        self.notes["ended"] = 1
+
+
 def marks(*names: str) -> H:
     history = H()
     for name in names:
@@ -101,6 +114,18 @@ def test_a_law_that_crashes_is_unknown_and_harms_no_other(order: tuple[type[Law]
             assert (judgement.verdict, judgement.judged) == (Verdict.UNKNOWN, 2)
             told = r"law crashed: ValueError: too loud \(test_judge.py:\d+\), at event 1 \(mark\)"
             assert re.fullmatch(told, judgement.doubt or "")
+
+
+@pytest.mark.parametrize("live", [False, True], ids=["list", "live"])
+def test_a_law_receives_settings_only_before_the_first_event_that_it_awaits(live: bool) -> None:
+    story = pair().mark("warm").mark("judge").mark("warm").mark("judge")
+    assert verdicts((Awaiting,), story, live)[0] == Judgement(
+        "awaiting", Verdict.HOLDS, 3, 0, notes={"configured": 1, "ended": 1}
+    )
+    unwoken = pair().mark("warm").crash("slave").mark("warm")
+    assert verdicts((Awaiting,), unwoken, live)[0].judged == 0
+    assert "ended" not in verdicts((Awaiting,), unwoken, live)[0].notes
+    assert verdicts((Awaiting,), pair().mark("warm").stop("slave").mark("warm"), live)[0].judged == 1
 
 
 def test_the_model_goes_on_after_a_law_crashed() -> None:
