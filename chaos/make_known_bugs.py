@@ -16,14 +16,14 @@ from pathlib import Path
 
 from pairproof.chaos.commands.mutants import TRIALS, fails_by, schedules
 from pairproof.chaos.mutants import catalogue
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Hosted, lacking
 from pairproof.harness.rocketmq import known_bugs
 from pairproof.harness.rocketmq.known_bugs import FILE
-from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import repeated
 from pairproof.harness.search.paced import paced
 from pairproof.harness.system import KnownBug
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.abilities import Hosted, lacking
+from pairproof.harness.trials.schedule import Schedule
 
 SEED = "known-bugs"
 BLACK_BOXES = Hosted(resolve.lab("process"), resolve.target("rocketmq-4.9.7"))

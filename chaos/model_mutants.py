@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
+from pairproof.harness.judging.trouble import Trouble
 from pairproof.harness.rocketmq.contract import WIPE
 from pairproof.harness.rocketmq.known.calls import Calls
 from pairproof.harness.rocketmq.known.consumption import Consumption
@@ -26,7 +27,6 @@ from pairproof.harness.rocketmq.known.registers import Register
 from pairproof.harness.rocketmq.known.spoiled import Spoiled
 from pairproof.harness.rocketmq.known.stores import Stores
 from pairproof.harness.rocketmq.places import NODES
-from pairproof.harness.trouble import Trouble
 
 
 class ModelMutant(NamedTuple):

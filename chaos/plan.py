@@ -18,12 +18,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from pairproof.harness import registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import own_kinds
 from pairproof.harness.kinds.node import UNKNOWN
 from pairproof.harness.ports import Target
 from pairproof.harness.ports.timing import POINTS
+from pairproof.harness.trials import resolve
 from pairproof.reference.ports import Effects, Node
 
 OWN, OTHER = "own", "other"

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pairproof.harness.judging.verdict import CORPUS, Verdict
 from pairproof.harness.runs import schema
 from pairproof.harness.runs.part_size import Budget
 from pairproof.harness.runs.reader import read as read_rows
 from pairproof.harness.runs.tables import SCHEMAS
-from pairproof.harness.verdict import CORPUS, Verdict
 from pairproof.reports import arrow_traces
 from pairproof.reports.inputs import RunInput, columns
 from pairproof.reports.measures import (

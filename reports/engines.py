@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from pairproof.harness import extras
 from pairproof.harness.errors import CorruptRun
+from pairproof.harness.texts import extras
 from pairproof.reports import counting, java
 from pairproof.reports.counting import Tables
 from pairproof.reports.errors import NoJava

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from pairproof.harness.errors import CorruptRun, PairproofError
-from pairproof.harness.plain import without_secrets
 from pairproof.harness.runs import schema
 from pairproof.harness.runs.reader import RunReader
+from pairproof.harness.texts.plain import without_secrets
 from pairproof.reports import scenarios
 
 MAX_REASON = 120

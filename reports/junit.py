@@ -22,8 +22,8 @@ from pathlib import Path
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from pairproof.harness import deviations
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.judging import deviations
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.reports import examined, known_cases, rejudging, scenarios
 from pairproof.reports.model import Report, Row
 

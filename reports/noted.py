@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pairproof.harness.abstentions import Offered, is_abstention
-from pairproof.harness.abstentions import offered as by_law
+from pairproof.harness.judging.abstentions import Offered, is_abstention
+from pairproof.harness.judging.abstentions import offered as by_law
 from pairproof.reports.model import Report, Row
 
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from pairproof.harness.evidence import FEW
+from pairproof.harness.exploration.evidence import FEW
 from pairproof.harness.history import Event
+from pairproof.harness.judging.law_groups import grouped
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.kinds.text import plain
-from pairproof.harness.law_groups import grouped
 from pairproof.harness.rocketmq.autopsy import autopsy, message_of
 from pairproof.harness.runs import atomic
-from pairproof.harness.verdict import Verdict
 from pairproof.reports import (
     comparing,
     coverage,

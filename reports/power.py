@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pairproof.harness.errors import UsageError
-from pairproof.harness.proportion import wilson
+from pairproof.harness.exploration.proportion import wilson
 
 Row = dict[str, Any]
 

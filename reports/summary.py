@@ -8,10 +8,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from pairproof.harness import deviations
 from pairproof.harness.errors import PairproofError
+from pairproof.harness.judging import deviations
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.runs import atomic
-from pairproof.harness.verdict import Verdict
 from pairproof.reports import objectives, rejudging, scenarios, traced, untested
 from pairproof.reports.markdown import MAX_ROWS, escape, fenced, table
 from pairproof.reports.model import Report, Row, completeness

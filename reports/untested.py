@@ -4,8 +4,8 @@ judged, had no effect, or was skipped.
 
 from collections.abc import Iterator
 
-from pairproof.harness import abstentions
-from pairproof.harness.evidence import FEW
+from pairproof.harness.exploration.evidence import FEW
+from pairproof.harness.judging import abstentions
 from pairproof.reports import effects, known_cases, noted
 from pairproof.reports.markdown import escape
 from pairproof.reports.model import Report

@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import registry, resolve
-from pairproof.harness.judge import all_laws
-from pairproof.harness.law_groups import group_of
+from pairproof.harness import registry
+from pairproof.harness.judging.judge import all_laws
+from pairproof.harness.judging.law_groups import group_of
 from pairproof.harness.rocketmq import documents as rocketmq_documents
 from pairproof.harness.runs import documents
+from pairproof.harness.trials import resolve
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("harness", "reference", "chaos", "reports")

@@ -155,7 +155,7 @@ def run(
     judged, had no effect or was skipped; 4 the lab failed; 130 interrupted.
     """
     from pairproof.chaos.scenarios.play import Plan
-    from pairproof.harness import resolve
+    from pairproof.harness.trials import resolve
 
     tested = options.configured(target_name, master_conf, slave_conf, typed)
     plan = Plan(lab_name, target_name, options.seed_of(seed), repeat, cases, resolve.brought(tested))
@@ -202,7 +202,7 @@ def parity(
     """
     from pairproof.chaos.scenarios import parity as comparing
     from pairproof.chaos.scenarios.play import Plan
-    from pairproof.harness import resolve
+    from pairproof.harness.trials import resolve
 
     chosen, listed, known = _chosen(names, everything, target_name), _labs(labs), options.seed_of(seed)
     target = resolve.target(target_name)
@@ -271,7 +271,7 @@ def _compared(rows: Sequence[Any], labs: Sequence[str]) -> list[dict[str, object
 
 def _chosen(names: tuple[str, ...], everything: bool, target: str) -> list[Any]:
     from pairproof.chaos.scenarios import library
-    from pairproof.harness import resolve
+    from pairproof.harness.trials import resolve
 
     if bool(names) == everything:
         raise UsageError("name scenarios (pairproof chaos list shows them) or files, or give --all")
@@ -285,7 +285,7 @@ def _chosen(names: tuple[str, ...], everything: bool, target: str) -> list[Any]:
 def _lacking(scenarios: Sequence[Any], lab: str) -> dict[str, tuple[str, ...]]:
     """By name, the abilities that a lab lacks for a scenario; nothing of those for which it has them all."""
     from pairproof.chaos.scenarios.play import lacking
-    from pairproof.harness import resolve
+    from pairproof.harness.trials import resolve
 
     found = {each.name: lacking(each, resolve.lab(lab)) for each in scenarios}
     return {name: lacks for name, lacks in found.items() if lacks}
@@ -303,7 +303,7 @@ def _check_some(chosen: Sequence[Any], left_out: Collection[str], labs: str) -> 
 
 
 def _labs(text: str) -> list[str]:
-    from pairproof.harness import resolve
+    from pairproof.harness.trials import resolve
 
     found = list(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
     if len(found) < 2:
@@ -321,7 +321,7 @@ def _play(
     from pairproof.chaos.scenarios.play import check, exit_code
     from pairproof.chaos.scenarios.recording import Recording
     from pairproof.chaos.scenarios.watch import watching
-    from pairproof.harness import resolve
+    from pairproof.harness.trials import resolve
 
     target = resolve.configured(plan.target, plan.brought)
     resolve.check_pair(resolve.lab(plan.lab), target)
@@ -366,9 +366,9 @@ def _by_trial(findings: Sequence[Any]) -> list[tuple[list[str], Path]]:
 
 def _say(recording: Any, plan: Any) -> None:
     from pairproof.chaos.scenarios.play import HOLDS
-    from pairproof.harness import resolve
     from pairproof.harness.commands.findings import say_commands, say_deviations
-    from pairproof.harness.summary import played_again
+    from pairproof.harness.exploration.summary import played_again
+    from pairproof.harness.trials import resolve
 
     results = recording.results()
     rows = [(each.scenario.name, each.verdict, len(each.played), f"{each.seconds:.1f}") for each in results]

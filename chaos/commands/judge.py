@@ -49,7 +49,7 @@ def command(
 
 
 def _laws(ids: tuple[str, ...]) -> Any:
-    from pairproof.harness import judge as judging
+    from pairproof.harness.judging import judge as judging
 
     return judging.laws(ids) if ids else judging.all_laws()
 
@@ -136,8 +136,8 @@ def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None)
     from pairproof.chaos.rejudging import judge_run
     from pairproof.harness.commands.check import recorded
     from pairproof.harness.commands.findings import say_deviations
+    from pairproof.harness.judging.verdict import Standing, exit_code
     from pairproof.harness.runs.reader import RunReader, resolve_run
-    from pairproof.harness.verdict import Standing, exit_code
 
     laws = _laws(law_ids)
     readers = [RunReader(resolve_run(name)) for name in names]

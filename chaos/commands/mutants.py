@@ -23,18 +23,18 @@ import click
 from pairproof.chaos import model_mutants
 from pairproof.chaos.commands import mutants_generic, mutants_model, mutants_real
 from pairproof.chaos.mutants import Mutant, catalogue
-from pairproof.harness import judge as judging
-from pairproof.harness import resolve
 from pairproof.harness.commands import options, output
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.exploration.profiles import PROOF, REAL_TIME_LABS, profile
+from pairproof.harness.judging import judge as judging
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.ports import Lab, Target
-from pairproof.harness.profiles import PROOF, REAL_TIME_LABS, profile
 from pairproof.harness.rocketmq import cuts, swarm, whole
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import shrink, sweep
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Schedule
+from pairproof.harness.trials.schedule_json import from_json
 
 TRIALS = 6_000
 REAL = sum(profile(PROOF).counts.values())
@@ -57,7 +57,7 @@ class Kill(NamedTuple):
     settings: dict[str, object]
     text: str
     schedule: dict[str, object]
-    """The shrunk program as a document: :func:`pairproof.harness.schedule_json.from_json` reads it."""
+    """The shrunk program as a document: :func:`harness.trials.schedule_json.from_json` reads it."""
 
 
 def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedule]]:

@@ -9,7 +9,7 @@ from pairproof.chaos import model_mutants
 from pairproof.chaos.model_mutants import ModelMutant
 from pairproof.harness.commands import output
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED
-from pairproof.harness.schedule import Schedule
+from pairproof.harness.trials.schedule import Schedule
 
 Alarms = Callable[[Schedule], Iterable[str]]
 """Laws that a schedule of the unmutated reference violates."""

@@ -11,7 +11,7 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.ports import Effect
 from pairproof.harness.ports.nodes import CanLimitMemory
 from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.schedule import Args
 
 LEAST_MB = 6
 """Container engines set no lower limit."""

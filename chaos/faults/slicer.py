@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from pairproof.harness.errors import UsageError
-from pairproof.harness.fault import ToxicFault
 from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.fault import ToxicFault
+from pairproof.harness.trials.schedule import Args
 
 
 def _attributes(args: Args) -> dict[str, int]:

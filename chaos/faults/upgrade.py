@@ -4,8 +4,8 @@
 """
 
 from pairproof.chaos.faults import replace
-from pairproof.harness.fault import HeldFault
 from pairproof.harness.ports.nodes import CanReplaceImage
+from pairproof.harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "upgrade",

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from pairproof.chaos.labs.sim import host, watchdog
-from pairproof.harness import judge, resolve
-from pairproof.harness.cause import violated
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule_json import from_json
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.cause import violated
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule_json import from_json
 
 
 class Player:

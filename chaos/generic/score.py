@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from pairproof.chaos.generic.sampling import Place
-from pairproof.harness.proportion import share
+from pairproof.harness.exploration.proportion import share
 
 KILLED, CRASH, SURVIVED, NOT_REACHED, EQUIVALENT = "killed", "crash", "survived", "not reached", "equivalent"
 

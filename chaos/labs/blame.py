@@ -11,7 +11,7 @@ import sys
 import traceback
 
 from pairproof.harness.errors import PairproofError
-from pairproof.harness.quoting import quoted
+from pairproof.harness.texts.quoting import quoted
 from pairproof.reference.errors import BrokerError
 
 OWN = (

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pairproof.harness.history import LONG
-from pairproof.harness.quoting import own_words
+from pairproof.harness.texts.quoting import own_words
 
 BODIES = {
     "topics": "topicConfigTable", "groups": "subscriptionGroupTable", "offsets": "offsetTable", "delays": "offsetTable",

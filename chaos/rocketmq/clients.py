@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.chaos.rocketmq.stage import Stage
-from pairproof.harness.content import content
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import LONG, MS, UNREADABLE
-from pairproof.harness.quoting import quoted
 from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import Args
+from pairproof.harness.texts.content import content
+from pairproof.harness.texts.quoting import quoted
+from pairproof.harness.trials.schedule import Args
 from pairproof.reference.client import admin
 from pairproof.reference.client.client import Client, Outcome
 from pairproof.reference.errors import BrokerError

@@ -25,7 +25,7 @@ from pairproof.chaos.rocketmq.hazards import hazards
 from pairproof.chaos.rocketmq.settings import OURS, RENAMED
 from pairproof.harness.errors import UsageError
 from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import Args, Scalar
+from pairproof.harness.trials.schedule import Args, Scalar
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.errors import ConfigError
 from pairproof.reference.shell import broker_file, catalogue

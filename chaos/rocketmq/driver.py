@@ -21,10 +21,10 @@ from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.chaos.rocketmq.readings import TracedReadings
 from pairproof.chaos.rocketmq.remaking import Remaking
 from pairproof.chaos.rocketmq.strangers import Strangers
-from pairproof.harness.content import told
 from pairproof.harness.history import MS, Event
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.known.metadata import STEPS
+from pairproof.harness.texts.content import told
 
 if TYPE_CHECKING:
     from pairproof.chaos.targets.reference import ReferenceTarget

@@ -13,8 +13,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pairproof.chaos.targets.rocketmq import SIMULATED
-from pairproof.harness import judge, registry, resolve
-from pairproof.harness.law import Law
+from pairproof.harness import registry
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.law import Law
+from pairproof.harness.trials import resolve
 
 PAGE = "rocketmq-evidence.md"
 VERSIONS = ("rocketmq-4.9.7", "rocketmq-5.5.0")

@@ -13,8 +13,8 @@ from functools import partial
 
 from pairproof.chaos.rocketmq.clients import Call, Clients, described, filled
 from pairproof.chaos.rocketmq.provision import GROUP, TOPIC
-from pairproof.harness.content import LARGE, content
 from pairproof.harness.rocketmq import places
+from pairproof.harness.texts.content import LARGE, content
 from pairproof.reference.client.client import Outcome
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.topics import retry_topic

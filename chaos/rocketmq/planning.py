@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pairproof.chaos.plan import CLIENT, OTHER, LinkPlan, NodePlan, Plan
 from pairproof.chaos.rocketmq import provision
 from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.schedule import Args
 from pairproof.reference.core.config import BrokerConfig
 
 NAME_SERVER, NOBODY = "127.0.0.1:9876", "127.0.0.1:9875"

@@ -19,11 +19,11 @@ from pairproof.chaos.rocketmq.clients import Call, Clients, filled
 from pairproof.chaos.rocketmq.planning import OTHER_NAME
 from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.chaos.rocketmq.stage import Machine
-from pairproof.harness.content import content
 from pairproof.harness.errors import UsageError
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.operations.produce import ONE_WAY, ORDER, QUEUE
 from pairproof.harness.rocketmq.operations.scope import SMALL
+from pairproof.harness.texts.content import content
 from pairproof.reference.client.producer import Outgoing, Producer, ProducerSettings, Sent
 from pairproof.reference.core.calls import Outcome
 from pairproof.reference.wire.bodies_client import MessageQueue

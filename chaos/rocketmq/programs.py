@@ -21,7 +21,7 @@ from pairproof.chaos.rocketmq.install import source
 from pairproof.chaos.rocketmq.outside.view import OutsideView
 from pairproof.chaos.rocketmq.traced import KINDS
 from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import Args, as_text
+from pairproof.harness.trials.schedule import Args, as_text
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.errors import EXIT_REFUSED, EXIT_USAGE
 

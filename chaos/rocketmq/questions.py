@@ -18,7 +18,7 @@ from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.rocketmq.defaults import DEFAULTS
 from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.harness.history import UNREADABLE, Event
-from pairproof.harness.quoting import quoted
+from pairproof.harness.texts.quoting import quoted
 
 MOST = 3
 """Of ten and more: a trial takes ten milliseconds, and a question up to a tenth of one."""

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from pairproof.chaos.rocketmq.clients import Call, Clients, described, filled
 from pairproof.chaos.rocketmq.provision import TOPIC
-from pairproof.harness.content import content
 from pairproof.harness.history import MS
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.operations.scope import SMALL
 from pairproof.harness.rocketmq.operations.transact import COMMIT, NEVER
+from pairproof.harness.texts.content import content
 from pairproof.reference.client.client import GROUP, Outcome
 from pairproof.reference.core.processors import transactions
 

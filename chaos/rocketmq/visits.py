@@ -17,10 +17,10 @@ from pairproof.chaos.observers.table_reader import parsed
 from pairproof.chaos.rocketmq.frames import Form, padded
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.harness.history import UNREADABLE
-from pairproof.harness.quoting import quoted
 from pairproof.harness.rocketmq.visits.asks import BORN_MS, CLUSTER, VISITED
 from pairproof.harness.rocketmq.visits.served import BROKER, READ, said
 from pairproof.harness.rocketmq.visits.steps import Step, Visit
+from pairproof.harness.texts.quoting import quoted
 
 SHOWN = ("KEYS", "TAGS", "colour", "TRAN_MSG")
 """Properties that are read of a message; which others there are is the version's choice."""

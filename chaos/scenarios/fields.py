@@ -10,7 +10,7 @@ from typing import TypeVar
 from pairproof.chaos.scenarios import amounts
 from pairproof.chaos.scenarios.yaml_tree import Spot
 from pairproof.harness.errors import meant
-from pairproof.harness.schedule import Args, Scalar
+from pairproof.harness.trials.schedule import Args, Scalar
 
 MAX_TEXT = 4_000
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")

@@ -11,11 +11,11 @@ from typing import NamedTuple, Protocol
 
 from pairproof.chaos.scenarios.play import Plan, Played, Stopped, play
 from pairproof.chaos.scenarios.scenario import Case, Scenario
-from pairproof.harness import resolve
-from pairproof.harness.again import until_decided
 from pairproof.harness.errors import LabError, PairproofError
 from pairproof.harness.ports import Lab, Session, Target
-from pairproof.harness.workers import Workers
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.again import until_decided
+from pairproof.harness.trials.workers import Workers
 
 
 class Watch(Protocol):

@@ -13,10 +13,11 @@ from pathlib import Path
 from pairproof.chaos.scenarios import expecting, reading
 from pairproof.chaos.scenarios.scenario import PHASES
 from pairproof.chaos.scenarios.steps import TIMING, WHEN, loads, steps
-from pairproof.harness import registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.commands.json_schema import DOCS, FLAG, NUMBER, SCALAR, TEXT, Schema, keys, named, text, whole
-from pairproof.harness.operation import Argument
 from pairproof.harness.rocketmq import deployments
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.operation import Argument
 
 NAME = "scenario.schema.json"
 TEXTS: Schema = {"type": "array", "items": TEXT}

@@ -13,10 +13,10 @@ from typing import NamedTuple
 from pairproof.chaos.scenarios.amounts import Bound
 from pairproof.chaos.scenarios.scenario import BEFORE, DURING, Case, Counts, Phase, Step
 from pairproof.harness.history import Event
+from pairproof.harness.judging.trouble import Trouble, doubted
 from pairproof.harness.kinds.machine import Stall
 from pairproof.harness.rocketmq import deployments
-from pairproof.harness.trial import Trial
-from pairproof.harness.trouble import Trouble, doubted
+from pairproof.harness.trials.trial import Trial
 
 ENDS = ("ok", "fail", "info")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from pairproof.chaos.scenarios import library, timeline
 from pairproof.chaos.scenarios.scenario import Scenario
 from pairproof.chaos.scenarios.steps import steps, usual
-from pairproof.harness import resolve
 from pairproof.harness.rocketmq import places
+from pairproof.harness.trials import resolve
 
 PAGE = "scenarios.md"
 HEAD = """\

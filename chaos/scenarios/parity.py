@@ -15,8 +15,8 @@ from pairproof.chaos.scenarios.play import HOLDS, NOTHING, SKIP, SKIPPED, UNKNOW
 from pairproof.chaos.scenarios.reading import VERDICT
 from pairproof.chaos.scenarios.scenario import Scenario
 from pairproof.harness.errors import EXIT_VIOLATED
-from pairproof.harness.trouble import STALLED
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.judging.trouble import STALLED
+from pairproof.harness.judging.verdict import Verdict
 
 SILENT = (Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE)
 MISSING = "not played"

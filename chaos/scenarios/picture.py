@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pairproof.chaos.scenarios import timeline
 from pairproof.chaos.scenarios.scenario import Case
 from pairproof.chaos.scenarios.steps import usual
-from pairproof.harness.schedule import Op
+from pairproof.harness.trials.schedule import Op
 
 WIDTH = 64
 """Columns of the time axis."""

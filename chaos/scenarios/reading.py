@@ -13,9 +13,11 @@ from pathlib import Path
 from pairproof.chaos.scenarios import expecting, fields, steps, timeline
 from pairproof.chaos.scenarios.scenario import Case, Scenario
 from pairproof.chaos.scenarios.yaml_tree import Spot, parse, read
-from pairproof.harness import judge, registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.errors import UsageError, meant
-from pairproof.harness.schedule import Args, Scalar
+from pairproof.harness.judging import judge
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.schedule import Args, Scalar
 from pairproof.reference.core.versions import VERSIONS
 
 KEYS = (

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from pairproof.chaos.scenarios.play import FAILED, Plan, Played, Result, result
 from pairproof.chaos.scenarios.scenario import Scenario
-from pairproof.harness import judge as judging
-from pairproof.harness import resolve
-from pairproof.harness.cause import cause, violated
-from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import interrupted
+from pairproof.harness.exploration.coverage_table import CoverageTable
+from pairproof.harness.judging import judge as judging
+from pairproof.harness.judging.cause import cause, violated
 from pairproof.harness.runs.writer import RunWriter, run_folder
-from pairproof.harness.trial import Finding
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.trial import Finding
 
 PROFILE = "scenarios"
 MAX_REASONS = 20

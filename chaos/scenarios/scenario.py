@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from pairproof.chaos.scenarios.amounts import Bound
-from pairproof.harness.schedule import Args, Op
-from pairproof.harness.versions import Range
+from pairproof.harness.judging.versions import Range
+from pairproof.harness.trials.schedule import Args, Op
 
 BEFORE, DURING, AFTER = "before", "during", "after"
 PHASES = (BEFORE, DURING, AFTER)

@@ -8,10 +8,10 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from pairproof.chaos.scenarios.scenario import Case, Step
-from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.schedule_json import MAX_OPS
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.schedule_json import MAX_OPS
 
 MAX_LENGTH_MS = 600_000
 FAULTS_FIRST, LOADS_NEXT, COUNTED_LAST = range(3)

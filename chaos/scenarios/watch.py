@@ -18,14 +18,14 @@ from pairproof.chaos.scenarios import meeting
 from pairproof.chaos.scenarios.jobs import Watch
 from pairproof.chaos.scenarios.play import Played
 from pairproof.chaos.scenarios.scenario import Scenario
-from pairproof.harness import resolve
 from pairproof.harness.commands import output
 from pairproof.harness.history import Event
-from pairproof.harness.plain import plain
+from pairproof.harness.judging.verdict import Verdict, over_trials
 from pairproof.harness.ports import Session
 from pairproof.harness.ports.links import CanCutLink
 from pairproof.harness.rocketmq import places
-from pairproof.harness.verdict import Verdict, over_trials
+from pairproof.harness.texts.plain import plain
+from pairproof.harness.trials import resolve
 
 REDRAWS_A_SECOND = 4
 MAX_LOOK = 50_000

@@ -20,13 +20,13 @@ from pairproof.chaos.rocketmq.defaults import completed
 from pairproof.chaos.rocketmq.planning import HA_ADDRESS, OTHER_NAME, name_servers
 from pairproof.chaos.rocketmq.programs import NameServerProgram, ReferenceProgram, gives_memory
 from pairproof.chaos.rocketmq.questions import Asking
-from pairproof.harness import deviations
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import own_kinds
+from pairproof.harness.judging import deviations
 from pairproof.harness.kinds import store
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.ports import ABILITIES, SIMULATED
-from pairproof.harness.schedule import Args, Scalar, as_text
+from pairproof.harness.trials.schedule import Args, Scalar, as_text
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.client.producer import Producer
 from pairproof.reference.core.broker import Broker

@@ -27,13 +27,14 @@ from pairproof.chaos.rocketmq.install import VERSIONS, Home, RocketMQ, source
 from pairproof.chaos.rocketmq.programs import JavaProgram
 from pairproof.chaos.rocketmq.settings import OURS
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget, for_version
-from pairproof.harness import registry, versions
+from pairproof.harness import registry
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import own_kinds
+from pairproof.harness.judging import versions
 from pairproof.harness.kinds import store
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.ports import ABILITIES
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.schedule import Args
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.versions import VERSIONS as LINES

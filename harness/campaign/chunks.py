@@ -12,26 +12,27 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from pairproof.harness import deviations, resolve
 from pairproof.harness.campaign.plan import Bench, Chunk, Plan, bench
-from pairproof.harness.cause import violated
-from pairproof.harness.counts import refuse
-from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import CorruptRun, PairproofError
-from pairproof.harness.finding import Small, findings_of, smallest
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.keeps import Keeps, measured
+from pairproof.harness.exploration.counts import refuse
+from pairproof.harness.exploration.coverage_table import CoverageTable
+from pairproof.harness.exploration.finding import Small, findings_of, smallest
+from pairproof.harness.exploration.keeps import Keeps, measured
+from pairproof.harness.exploration.slices import MACHINE, SLICE, Slice, play, rare_collection
+from pairproof.harness.judging import deviations
+from pairproof.harness.judging.cause import violated
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.runs import atomic, parts, places
 from pairproof.harness.runs.part_size import MAX_FILE_BYTES
 from pairproof.harness.runs.parts import About, Pending, Written
 from pairproof.harness.runs.reader import folder_name, read
 from pairproof.harness.runs.sampling import sampling
 from pairproof.harness.runs.wholeness import check_digests, digest, part_name
-from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import machine
-from pairproof.harness.slices import MACHINE, SLICE, Slice, play, rare_collection
-from pairproof.harness.trial import Finding, Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule_json import from_json
+from pairproof.harness.trials.trial import Finding, Trial
 
 VERDICTS = frozenset(each.value for each in Verdict)
 FOLDER = "chunks"

@@ -8,7 +8,7 @@ from typing import Any
 from pairproof.harness.campaign.plan import Plan
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.ports import Lab, Target
-from pairproof.harness.workers import Workers
+from pairproof.harness.trials.workers import Workers
 
 
 class Local:

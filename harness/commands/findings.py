@@ -6,14 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pairproof.harness import deviations, invocation
 from pairproof.harness.commands.output import COLOURS, say
 from pairproof.harness.errors import PairproofError
+from pairproof.harness.exploration.summary import DOING
+from pairproof.harness.judging import deviations
 from pairproof.harness.runs.writer import replay_line
 from pairproof.harness.search.known_bugs import NAME
-from pairproof.harness.summary import DOING
 from pairproof.harness.system import System
-from pairproof.harness.trial import Finding
+from pairproof.harness.texts import invocation
+from pairproof.harness.trials.trial import Finding
 
 AROUND = (
     "before these operations the pair comes up and replicates one message; after them the faults end, messages are "

@@ -14,10 +14,11 @@ from typing import Any
 
 import click
 
-from pairproof.harness import profiles, registry
+from pairproof.harness import registry
 from pairproof.harness.commands import file
+from pairproof.harness.exploration import profiles
 from pairproof.harness.runs.schema import READS
-from pairproof.harness.schedule import FORMAT as OF_SCHEDULES
+from pairproof.harness.trials.schedule import FORMAT as OF_SCHEDULES
 
 DOCS = Path("docs")
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

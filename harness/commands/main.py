@@ -29,7 +29,7 @@ from typing import Any
 import click
 
 from pairproof import __version__
-from pairproof.harness import extras, registry
+from pairproof.harness import registry
 from pairproof.harness.commands import file
 from pairproof.harness.errors import (
     EXIT_HOLDS,
@@ -40,7 +40,8 @@ from pairproof.harness.errors import (
     UsageError,
     meant,
 )
-from pairproof.harness.plain import plain
+from pairproof.harness.texts import extras
+from pairproof.harness.texts.plain import plain
 
 EXIT_BROKEN_PIPE = 141
 DEBUG = "--debug"

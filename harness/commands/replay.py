@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pairproof.harness import resolve
 from pairproof.harness.commands.output import console, json_option, say, write_json
 from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.profiles import REAL_TIME_LABS
+from pairproof.harness.exploration.profiles import REAL_TIME_LABS
 from pairproof.harness.runs.places import Place
+from pairproof.harness.trials import resolve
 
 if TYPE_CHECKING:
     from pairproof.harness.history import Event
+    from pairproof.harness.judging.verdict import Judgement
     from pairproof.harness.ports import Lab, Target
-    from pairproof.harness.trial import Finding, Trial
-    from pairproof.harness.verdict import Judgement
+    from pairproof.harness.trials.trial import Finding, Trial
 
 MAX_EVENT_LINES = 5_000
 MAX_REPEATS = 100
@@ -82,7 +82,7 @@ def _one(
     finding: Path, target: str | None, lab: str | None, repeat: int | None, folder: Path | None, events: bool,
     json_to: str | None,
 ) -> int:  # fmt: skip
-    from pairproof.harness import judge
+    from pairproof.harness.judging import judge
     from pairproof.harness.runs.reader import named_finding, to_finding
     from pairproof.harness.writeup.account import Executed
     from pairproof.harness.writeup.files import check_folder, write
@@ -122,7 +122,7 @@ def _keep_logs(place: Path, trials: list[Trial], failed: LabError | None) -> Non
 
 def _exit_code(target: Target, trials: list[Trial]) -> int:
     """That of all executions, where known deviations of the target count as such."""
-    from pairproof.harness import deviations, verdict
+    from pairproof.harness.judging import deviations, verdict
 
     listed = deviations.of(target)
     told = (each for trial in trials for each in deviations.sorted_out(trial.judgements, trial.events, listed))
@@ -163,7 +163,7 @@ def execute(finding: Finding, lab: Lab, target: Target, times: int) -> tuple[lis
     """The executions, and what the lab failed with if it did: then there are fewer.
 
     Known deviations are not sorted out: whether the finding shows again is asked, not whether it is known."""
-    from pairproof.harness.interpreter import run_trial
+    from pairproof.harness.trials.interpreter import run_trial
 
     trials: list[Trial] = []
     for number in range(times):
@@ -256,7 +256,7 @@ def _outcome(finding: Finding, trial: Trial) -> list[str]:
 
 def _as_known(finding: Finding, trial: Trial) -> str:
     """Which known deviations show in the finding's law."""
-    from pairproof.harness import deviations
+    from pairproof.harness.judging import deviations
 
     known = deviations.of_named(finding.target)
     found = [each for each in deviations.sorted_out(trial.judgements, trial.events, known) if each.law == finding.law]

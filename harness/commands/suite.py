@@ -19,7 +19,7 @@ from pairproof.harness.errors import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from pairproof.harness.trial import Finding, Trial
+    from pairproof.harness.trials.trial import Finding, Trial
 
 REPRODUCED, FLAKY, FIXED, UNKNOWN, FAILED = "REPRODUCED", "FLAKY", "FIXED", "UNKNOWN", "FAILED"
 INVALID = "INVALID"
@@ -111,8 +111,8 @@ def code(found: Sequence[Told]) -> int:
 
 
 def _played(path: Path, target: str | None, lab: str | None, repeat: int | None) -> Told:
-    from pairproof.harness import judge
     from pairproof.harness.commands import replay
+    from pairproof.harness.judging import judge
     from pairproof.harness.runs.reader import named_finding, to_finding
 
     found = to_finding(named_finding(path))

@@ -8,10 +8,10 @@ Source: what replication means.
 from __future__ import annotations
 
 from pairproof.harness.history import Event
+from pairproof.harness.judging.known import Known
+from pairproof.harness.judging.law import DURABILITY, Law
 from pairproof.harness.kinds.machine import Mark
 from pairproof.harness.kinds.store import Held, Looked
-from pairproof.harness.known import Known
-from pairproof.harness.law import DURABILITY, Law
 
 
 class CopyFollows(Law):

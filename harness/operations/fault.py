@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pairproof.harness import registry
-from pairproof.harness.operation import Operation, Running, listed, text
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.operation import Operation, Running, listed, text
+from pairproof.harness.trials.schedule import Args
 
 
 class FaultBegins(Operation):

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from pairproof.harness.history import Recorder
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.schedule import Args
 
 Effect = Mapping[str, int]
 """What a fault did, in counts and bytes: ``bytes_held``, ``bytes_lost``, ``connections_closed``, ... All zero: it never

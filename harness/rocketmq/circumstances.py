@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 
 from pairproof.harness.history import MS, Event
-from pairproof.harness.law import Violation
+from pairproof.harness.judging.law import Violation
 from pairproof.harness.rocketmq.known.metadata import CHANGES
 from pairproof.harness.rocketmq.known.model import Known
 from pairproof.harness.rocketmq.known.replay import before

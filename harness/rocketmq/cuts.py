@@ -16,17 +16,17 @@ from itertools import product
 from random import Random
 from typing import NamedTuple
 
-from pairproof.harness import resolve
-from pairproof.harness.abilities import part
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import Interpreter
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.ports.links import CanShapeLink
 from pairproof.harness.ports.timing import CanStep
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.borders import listed
 from pairproof.harness.rocketmq.sweep import ROLES, SIZES
-from pairproof.harness.schedule import Args, Op, Schedule
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.abilities import part
+from pairproof.harness.trials.interpreter import Interpreter
+from pairproof.harness.trials.schedule import Args, Op, Schedule
 
 REPORT = 8
 HEADER = 12

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pairproof.harness import law
+from pairproof.harness.judging import law
 from pairproof.harness.rocketmq.known.model import Known
 from pairproof.harness.rocketmq.places import OTHER
 

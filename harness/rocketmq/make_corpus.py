@@ -15,16 +15,18 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from pairproof.harness import judge, registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.errors import PairproofError
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.rocketmq import cuts, swarm, whole
 from pairproof.harness.rocketmq.corpus import FILE, to_text
 from pairproof.harness.rocketmq.stories import STORIES
-from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import sweep
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Schedule
 
 SEED = "corpus"
 TIMES = 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pairproof.harness.rocketmq.settings import line
-from pairproof.harness.schedule import Args, Scalar
+from pairproof.harness.trials.schedule import Args, Scalar
 
 SIMULATED = (
     "lab.bufferBytes",

@@ -27,7 +27,7 @@ from pairproof.harness.rocketmq.story import (
     send,
     topic,
 )  # fmt: skip
-from pairproof.harness.schedule import Op
+from pairproof.harness.trials.schedule import Op
 
 STORIES = (
     Story("a group shares a topic's queues, and shares them again", {}, (*CONSUMING, leave(0, 0), advance(2_000))),

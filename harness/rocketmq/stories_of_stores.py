@@ -20,7 +20,7 @@ from pairproof.harness.rocketmq.story import (
     send,
     special,
 )  # fmt: skip
-from pairproof.harness.schedule import Op
+from pairproof.harness.trials.schedule import Op
 
 STORES = (
     Story(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pairproof.harness.rocketmq.operations.join import ORDERLY
-from pairproof.harness.schedule import Args, Op, Scalar
+from pairproof.harness.trials.schedule import Args, Op, Scalar
 
 
 class Story(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from pairproof.harness.coverage_table import CoverageTable
+from pairproof.harness.exploration.coverage_table import CoverageTable
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq import (
     autopsy,
@@ -26,8 +26,8 @@ from pairproof.harness.rocketmq import (
     worst,
 )
 from pairproof.harness.rocketmq.known.audits import whereabouts
-from pairproof.harness.schedule import Args, Op, Scalar, Schedule
 from pairproof.harness.system import KnownBug, System
+from pairproof.harness.trials.schedule import Args, Op, Scalar, Schedule
 
 WORDS = {"lost": "lost", "stranded": "on a slave only", "single": "on the master only"}
 

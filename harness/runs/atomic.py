@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from pairproof.harness.errors import CorruptRun, PairproofError
-from pairproof.harness.plain import without_secrets
 from pairproof.harness.runs import places
+from pairproof.harness.texts.plain import without_secrets
 
 PLACE_OPTION = "--runs"
 """Where run folders go: the option that an error names unless it is told another one."""

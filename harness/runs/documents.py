@@ -16,8 +16,8 @@ from pathlib import Path
 from pairproof.harness import history
 from pairproof.harness.runs import schema
 from pairproof.harness.runs.writer import finding_json
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import Finding
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Finding
 
 MADE = "<!-- Made by python -m pairproof.harness.runs.documents; change the code, not this page. -->"
 

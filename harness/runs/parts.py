@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pairproof import __version__
-from pairproof.harness.cause import cause
 from pairproof.harness.history import Event
+from pairproof.harness.judging.cause import cause
+from pairproof.harness.judging.verdict import Judgement
 from pairproof.harness.runs import atomic, tables
 from pairproof.harness.runs.wholeness import digest, part_name
-from pairproof.harness.schedule import Args, Schedule
-from pairproof.harness.trial import FaultOutcome, Measured, Trial
-from pairproof.harness.verdict import Judgement
+from pairproof.harness.trials.schedule import Args, Schedule
+from pairproof.harness.trials.trial import FaultOutcome, Measured, Trial
 
 Covered = tuple[str, str, str]
 """State, event, fault."""

@@ -19,13 +19,13 @@ from typing import Any
 from pairproof.harness import history
 from pairproof.harness.errors import CorruptRun, UsageError
 from pairproof.harness.history import Event, kinds
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.runs import places, tables
 from pairproof.harness.runs.places import place, reached
 from pairproof.harness.runs.schema import ADDED, FACT_KINDS, MAX_NUMBER, READS, STATES, TABLES
 from pairproof.harness.runs.wholeness import REMEDY, Contents
-from pairproof.harness.schedule_json import from_json
-from pairproof.harness.trial import Finding
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials.schedule_json import from_json
+from pairproof.harness.trials.trial import Finding
 
 LATEST = "latest"
 VIOLATED = Verdict.VIOLATED.value

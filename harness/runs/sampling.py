@@ -11,8 +11,8 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from pairproof.harness.errors import UsageError
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.judging.verdict import Verdict
+from pairproof.harness.trials.trial import Trial
 
 ALL = "all"
 WORTH_KEEPING = frozenset((Verdict.VIOLATED, Verdict.UNKNOWN))

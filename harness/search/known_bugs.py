@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from random import Random
 
-from pairproof.harness import deviations, resolve
-from pairproof.harness.abilities import Hosted, lacking
 from pairproof.harness.errors import UsageError
+from pairproof.harness.judging import deviations
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.search.paced import paced
 from pairproof.harness.system import KnownBug, System
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.abilities import Hosted, lacking
 
 NAME = "known-bugs"
 """The search's."""

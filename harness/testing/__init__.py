@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from typing import Self
 
 from pairproof.harness.history import Event, Recorder
-from pairproof.harness.judge import Judge
-from pairproof.harness.law import Law
-from pairproof.harness.verdict import Judgement, Verdict
+from pairproof.harness.judging.judge import Judge
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.verdict import Judgement, Verdict
 
 MS = 1_000_000
 

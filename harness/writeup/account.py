@@ -12,15 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pairproof.harness import judge, resolve
 from pairproof.harness.history import MS, Event
-from pairproof.harness.law import Law, Violation
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.law import Law, Violation
+from pairproof.harness.judging.verdict import Judgement, Verdict
 from pairproof.harness.ports import Lab, Target
 from pairproof.harness.runs.writer import finding_json
-from pairproof.harness.schedule import Args
 from pairproof.harness.system import System
-from pairproof.harness.trial import Finding, Trial
-from pairproof.harness.verdict import Judgement, Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.schedule import Args
+from pairproof.harness.trials.trial import Finding, Trial
 from pairproof.harness.writeup import clients, given, known, said, wire
 from pairproof.harness.writeup.blocks import (
     Block,

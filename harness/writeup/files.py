@@ -9,7 +9,7 @@ from typing import cast
 from pairproof.harness import registry
 from pairproof.harness.errors import UsageError
 from pairproof.harness.runs import atomic
-from pairproof.harness.trial import Finding, Trial
+from pairproof.harness.trials.trial import Finding, Trial
 from pairproof.harness.writeup.account import PROGRAM, Executed, program, write_up
 from pairproof.harness.writeup.blocks import WriteUp
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pairproof.harness import deviations
-from pairproof.harness.deviations import Deviation
+from pairproof.harness.judging import deviations
+from pairproof.harness.judging.deviations import Deviation
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.ports import Target
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials.trial import Trial
 from pairproof.harness.writeup.blocks import Block, Table, Text
 
 

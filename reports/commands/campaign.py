@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pairproof.harness import floors, invocation, resolve
-from pairproof.harness import judge as judging
 from pairproof.harness.commands import options, output
 from pairproof.harness.commands.check import MAX_TRIALS, make_report
 from pairproof.harness.commands.exploration import Bounds, Request, say_first
@@ -26,9 +24,13 @@ from pairproof.harness.errors import (
     interrupted,
     joined,
 )
-from pairproof.harness.profiles import PROFILES, profile
+from pairproof.harness.exploration import floors
+from pairproof.harness.exploration.profiles import PROFILES, profile
+from pairproof.harness.judging import judge as judging
+from pairproof.harness.judging.verdict import Demands
 from pairproof.harness.runs.places import Place
-from pairproof.harness.verdict import Demands
+from pairproof.harness.texts import invocation
+from pairproof.harness.trials import resolve
 from pairproof.reports.measures import LOCAL, SPARK
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairproof.harness import deviations, registry
+from pairproof.harness import registry
 from pairproof.harness.history import Event, kinds
-from pairproof.harness.judge import judge, laws
-from pairproof.harness.verdict import Judgement
+from pairproof.harness.judging import deviations
+from pairproof.harness.judging.judge import judge, laws
+from pairproof.harness.judging.verdict import Judgement
 from pairproof.reports.inputs import RunInput
 
 

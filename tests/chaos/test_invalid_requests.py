@@ -9,8 +9,6 @@ from pairproof.chaos.rocketmq.frames import FORMS, Form
 from pairproof.chaos.rocketmq.invalid_requests import MOST
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.chaos.rocketmq.sim_caller import Caller
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.invalid_requests import (
     ILLEGAL_FOR_BROKERS,
     ILLEGAL_FOR_NAMES,
@@ -22,8 +20,10 @@ from pairproof.harness.rocketmq.invalid_requests import (
     Invalid,
 )
 from pairproof.harness.rocketmq.laws.questions.invalid_refused import InvalidRefused
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Trial
 from pairproof.reference.wire.headers import HEADERS, RequestCode
 from pairproof.reference.wire.remoting import CommandReader
 

@@ -8,18 +8,18 @@ from pairproof.chaos.rocketmq import sim_caller, sim_questions, sim_visits_in_ti
 from pairproof.chaos.rocketmq.frames import FORMS, Form
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.chaos.rocketmq.sim_caller import Caller
-from pairproof.harness import resolve
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.laws.questions.visitor_served import VisitorServed
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.rocketmq.visits import BY_KEY, IN_TIME, MASTER, NAMES, SERVED, SLAVE, VISITS
 from pairproof.harness.rocketmq.visits.brokers import OF_BROKERS
 from pairproof.harness.rocketmq.visits.served import said
 from pairproof.harness.rocketmq.visits.steps import Visit
-from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Trial
 from pairproof.reference.core.command_peers import CommandPeers
 from pairproof.reference.core.processors.members import Members
 from pairproof.reference.core.requests import Request

@@ -11,20 +11,22 @@ import click
 import held_lab
 import pytest
 
-from pairproof.harness import floors, registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.commands.main import main
-from pairproof.harness.explore import Explorer
-from pairproof.harness.floors import Family, Floor, Floors
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.keeps import measured
-from pairproof.harness.profiles import PROFILES, PROOF, profile
+from pairproof.harness.exploration import floors
+from pairproof.harness.exploration.explore import Explorer
+from pairproof.harness.exploration.floors import Family, Floor, Floors
+from pairproof.harness.exploration.keeps import measured
+from pairproof.harness.exploration.profiles import PROFILES, PROOF, profile
+from pairproof.harness.exploration.tally import Tally
+from pairproof.harness.judging.verdict import Standing, Verdict, conclusion, exit_code
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.runs.reader import RunReader
-from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.search import machine
-from pairproof.harness.tally import Tally
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Standing, Verdict, conclusion, exit_code
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Trial
 
 SIM = resolve.lab("sim")
 REFERENCE = resolve.target("reference")

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from pairproof.harness.history import MS
-from pairproof.harness.law import Law
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.acks.ack_replicated import AckReplicated
 from pairproof.harness.rocketmq.laws.acks.ack_timeout_honest import AckTimeoutHonest
 from pairproof.harness.rocketmq.laws.acks.ack_unavailable_honest import AckUnavailableHonest
 from pairproof.harness.rocketmq.testing import FILE, H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 
 def assert_not_applicable(law: type[Law], history: H) -> None:

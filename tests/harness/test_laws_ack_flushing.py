@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from pairproof.harness.law import Law
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.acks.ack_flush_timeout import AckFlushTimeout
 from pairproof.harness.rocketmq.laws.acks.ack_flushed import AckFlushed
 from pairproof.harness.rocketmq.testing import SIZE, H, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 SYNC_FLUSH = {"flushDiskType": "SYNC_FLUSH"}
 TIMEOUT = "FLUSH_SLAVE_TIMEOUT"

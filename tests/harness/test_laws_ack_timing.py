@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from pairproof.harness.law import Law
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.acks.ack_bounded import AckBounded
 from pairproof.harness.rocketmq.laws.acks.ack_flushed import AckFlushed
 from pairproof.harness.rocketmq.laws.acks.ack_no_wait import AckNoWait
@@ -14,7 +15,6 @@ from pairproof.harness.rocketmq.laws.acks.ack_prompt import AckPrompt
 from pairproof.harness.rocketmq.laws.acks.ack_refused_is_absent import AckRefusedIsAbsent
 from pairproof.harness.rocketmq.testing import FILE, H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 SYNC_FLUSH = {"flushDiskType": "SYNC_FLUSH"}
 TIMEOUT = "FLUSH_SLAVE_TIMEOUT"

@@ -6,15 +6,15 @@ import pytest
 from consuming import grouped
 
 from pairproof.harness.history import kinds
-from pairproof.harness.judge import Judge
-from pairproof.harness.law import Law
+from pairproof.harness.judging.judge import Judge
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.progress.progress_kept import ProgressKept
 from pairproof.harness.rocketmq.laws.storage.log_records_whole import LogRecordsWhole
 from pairproof.harness.rocketmq.laws.storage.loss_is_suffix import LossIsSuffix
 from pairproof.harness.rocketmq.laws.storage.queue_dense import QueueDense
 from pairproof.harness.rocketmq.laws.storage.queue_derived_equal import QueueDerivedEqual
 from pairproof.harness.rocketmq.testing import H, bare, pair
-from pairproof.harness.verdict import Verdict
 
 UNTOLD = ("append", "flush", "dispatch", "cut")
 

@@ -7,7 +7,6 @@ import json
 import pytest
 from consuming import BOTH, SLAVE_ONLY, C, G, Q, consuming
 
-from pairproof.harness.content import content
 from pairproof.harness.rocketmq.laws.delivery.deliver_by_tag import DeliverByTag
 from pairproof.harness.rocketmq.laws.delivery.deliver_no_loss import DeliverNoLoss
 from pairproof.harness.rocketmq.laws.delivery.deliver_no_phantom import DeliverNoPhantom
@@ -17,6 +16,7 @@ from pairproof.harness.rocketmq.laws.progress.progress_recovers import ProgressR
 from pairproof.harness.rocketmq.laws.storage.stored_as_sent import StoredAsSent
 from pairproof.harness.rocketmq.testing import SIZE, H, bare
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
+from pairproof.harness.texts.content import content
 
 TAGS = ("a", "", "b", "a")
 """Of the messages m0, m1, ... of queue t/1."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.storage.queue_checkpoint import QueueCheckpoint
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 LOOKS = {"flushConsumeQueueLeastPages": 0, "flushIntervalConsumeQueue": 500}
 """Each look notes how far it came, so 1,500 ms and a poll are the most."""

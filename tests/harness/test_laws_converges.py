@@ -6,11 +6,11 @@ import json
 
 import pytest
 
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.known.model import DEFAULTS
 from pairproof.harness.rocketmq.laws.liveness.live_converges import LiveConverges, bound_ms
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 
 def healed(after_ms: float, mark: str = "converged") -> H:

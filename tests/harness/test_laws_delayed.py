@@ -8,13 +8,13 @@ import json
 
 import pytest
 
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.acks.ack_bounded import AckBounded
 from pairproof.harness.rocketmq.laws.acks.ack_flushed import AckFlushed
 from pairproof.harness.rocketmq.laws.acks.ack_timeout_honest import AckTimeoutHonest
 from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import DeliverDelayed, delays_ms
 from pairproof.harness.rocketmq.testing import SIZE, H, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 STORED_MS = 10_000
 WAITS = "SCHEDULE_TOPIC_XXXX/1"

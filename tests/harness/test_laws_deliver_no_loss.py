@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from consuming import C, G, Q, consuming, grouped
 
-from pairproof.harness.law import Law
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.delivery.deliver_at_least_once import DeliverAtLeastOnce
 from pairproof.harness.rocketmq.laws.delivery.deliver_no_loss import DeliverNoLoss
 from pairproof.harness.rocketmq.testing import SIZE
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 
 def ended(history: C, ms: float = 160_000) -> C:

@@ -6,12 +6,12 @@ import pytest
 from consuming import C, consuming, grouped
 
 from pairproof.harness.history import digest
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.delivery.deliver_at_least_once import DeliverAtLeastOnce
 from pairproof.harness.rocketmq.laws.delivery.deliver_no_phantom import DeliverNoPhantom
 from pairproof.harness.rocketmq.laws.delivery.deliver_order import DeliverOrder
 from pairproof.harness.rocketmq.testing import FILE, SIZE
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 OTHER = digest(b"other")
 

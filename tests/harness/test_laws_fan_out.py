@@ -7,13 +7,13 @@ import json
 import pytest
 
 from pairproof.harness.history import MS
-from pairproof.harness.law import Law
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.liveness.live_no_spin import LiveNoSpin
 from pairproof.harness.rocketmq.laws.liveness.live_progress import LiveProgress
 from pairproof.harness.rocketmq.laws.roles.role_fan_out import RoleFanOut
 from pairproof.harness.rocketmq.testing import H, pair, trio
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 # role-fan-out: slave is healthy on ha:1, slave2 or its link ha2 is in trouble.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.liveness.live_converges import LiveConverges
 from pairproof.harness.rocketmq.laws.replication.ha_file_size import HaFileSize
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 
 def unequal(size: int = 400) -> H:

@@ -7,13 +7,13 @@ import json
 import pytest
 from consuming import C, Q
 
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.delivery.group_shared import GroupShared
 from pairproof.harness.rocketmq.laws.delivery.pull_answered import PullAnswered
 from pairproof.harness.rocketmq.laws.progress.progress_as_committed import ProgressAsCommitted
 from pairproof.harness.rocketmq.laws.routing.route_told import RouteTold
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 
 def world() -> C:

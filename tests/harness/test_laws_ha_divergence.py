@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness.law import Law
+from pairproof.harness.judging.law import Law
 from pairproof.harness.rocketmq.laws.replication.ha_ack_identity import HaAckIdentity
 from pairproof.harness.rocketmq.laws.replication.ha_divergence_refused import HaDivergenceRefused
 from pairproof.harness.rocketmq.testing import H, bare, pair

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness.law import Law
+from pairproof.harness.judging.law import Law
 from pairproof.harness.rocketmq.laws.replication.ha_appends_frames import HaAppendsFrames
 from pairproof.harness.rocketmq.laws.replication.ha_frame_finished import HaFrameFinished
 from pairproof.harness.rocketmq.laws.replication.ha_report_framing import HaReportFraming

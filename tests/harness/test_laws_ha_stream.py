@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness.law import Law
+from pairproof.harness.judging.law import Law
 from pairproof.harness.rocketmq.laws.replication.ha_batch_bound import HaBatchBound
 from pairproof.harness.rocketmq.laws.replication.ha_contiguous import HaContiguous
 from pairproof.harness.rocketmq.laws.replication.ha_mismatch_closes import HaMismatchCloses

@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 import pytest
 
-from pairproof.harness.law import Law
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.trouble import EVERY_LINK
 from pairproof.harness.rocketmq.laws.replication.ha_heartbeat import HaHeartbeat
 from pairproof.harness.rocketmq.laws.replication.ha_housekeeping import HaHousekeeping
 from pairproof.harness.rocketmq.laws.replication.ha_report_prompt import HaReportPrompt
 from pairproof.harness.rocketmq.laws.replication.ha_wakeup import HaWakeup
 from pairproof.harness.rocketmq.testing import FILE, H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.trouble import EVERY_LINK
 
 # ha-report-prompt
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness.law import Law
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.laws.node_lives import NodeLives
 from pairproof.harness.rocketmq.laws.liveness.live_converges import LiveConverges
 from pairproof.harness.rocketmq.laws.storage.log_records_whole import LogRecordsWhole
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.testing import MS, assert_broken, assert_holds, judged
-from pairproof.harness.verdict import Verdict
 
 
 def crashed(history: H, status: str | None, how: str = "process", node: str = "slave") -> H:

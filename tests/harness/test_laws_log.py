@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness.law import Law
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.storage.log_flush_prompt import LogFlushPrompt
 from pairproof.harness.rocketmq.laws.storage.log_flushed_survives import LogFlushedSurvives
 from pairproof.harness.rocketmq.laws.storage.log_grows import LogGrows
@@ -13,7 +14,6 @@ from pairproof.harness.rocketmq.laws.storage.log_records_whole import LogRecords
 from pairproof.harness.rocketmq.laws.storage.log_slave_behind import LogSlaveBehind
 from pairproof.harness.rocketmq.testing import H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 
 def rolled_back() -> H:

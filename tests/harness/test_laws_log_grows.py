@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pairproof.harness.history import kinds
-from pairproof.harness.judge import Judge
+from pairproof.harness.judging.judge import Judge
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.storage.log_grows import LogGrows
 from pairproof.harness.rocketmq.testing import FILE, H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds
-from pairproof.harness.verdict import Verdict
 
 
 def rolled_back() -> H:

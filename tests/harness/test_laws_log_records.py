@@ -6,14 +6,14 @@ from __future__ import annotations
 import pytest
 
 from pairproof.harness.history import kinds
-from pairproof.harness.judge import Judge
-from pairproof.harness.law import Law
+from pairproof.harness.judging.judge import Judge
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.storage.log_no_resurrection import LogNoResurrection
 from pairproof.harness.rocketmq.laws.storage.loss_is_suffix import LossIsSuffix
 from pairproof.harness.rocketmq.laws.storage.store_time_ordered import StoreTimeOrdered
 from pairproof.harness.rocketmq.testing import H, bare, pair, trio
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 # log-no-resurrection
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness.judge import Judge
-from pairproof.harness.law import Law
+from pairproof.harness.judging.judge import Judge
+from pairproof.harness.judging.law import Law
 from pairproof.harness.rocketmq.laws.liveness.live_converges import LiveConverges
 from pairproof.harness.rocketmq.laws.replication.ha_ack_identity import HaAckIdentity
 from pairproof.harness.rocketmq.laws.replication.ha_divergence_refused import HaDivergenceRefused

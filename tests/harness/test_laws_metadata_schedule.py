@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from metadata_histories import M, named, unknown
 
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.kinds.node import UNKNOWN
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.laws.metadata.meta_atomic_view import MetaAtomicView
 from pairproof.harness.rocketmq.laws.metadata.meta_converges import MetaConverges
 from pairproof.harness.rocketmq.laws.metadata.meta_durable import MetaDurable
@@ -15,7 +16,6 @@ from pairproof.harness.rocketmq.laws.metadata.meta_schedule import MetaSchedule
 from pairproof.harness.rocketmq.laws.metadata.meta_version_gate import MetaVersionGate
 from pairproof.harness.rocketmq.testing import pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 LAWS = [MetaSchedule, MetaVersionGate, MetaOneWay, MetaAtomicView, MetaDurable, MetaConverges]
 

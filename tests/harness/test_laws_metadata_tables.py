@@ -6,11 +6,11 @@ import pytest
 from metadata_histories import M, named, pulled, unknown, used
 
 from pairproof.harness.history import kinds
-from pairproof.harness.judge import Judge
+from pairproof.harness.judging.judge import Judge
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.metadata.meta_atomic_view import MetaAtomicView
 from pairproof.harness.rocketmq.laws.metadata.meta_converges import MetaConverges
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 VERSION = (2, 50)
 FULL: dict[str, object] = {"T": {"q": 8}}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from one_group import Group
 
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.roles.mode_isolation import ModeIsolation
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 # mode-isolation: the pair, and another broker name's master ``other``.
 

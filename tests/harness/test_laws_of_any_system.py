@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.laws.converges import Converges
 from pairproof.harness.laws.copy_follows import CopyFollows
 from pairproof.harness.laws.promise_kept import PromiseKept
 from pairproof.harness.laws.written_only import WrittenOnly
 from pairproof.harness.testing import History, assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 
 def pair() -> History:

@@ -7,10 +7,10 @@ import json
 import pytest
 from consuming import C, G, Q
 
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.routing.client_paced import ClientPaced
 from pairproof.harness.rocketmq.laws.storage.queue_paced import QueuePaced
 from pairproof.harness.testing import assert_broken, assert_holds, judged
-from pairproof.harness.verdict import Verdict
 
 PAIR = {"broker-a": {"0": "master", "1": "slave"}}
 SLAVE_ONLY = {"broker-a": {"1": "slave"}}

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from pairproof.harness.content import content
 from pairproof.harness.rocketmq.laws.routing.producer_tries import ProducerTries
 from pairproof.harness.rocketmq.testing import SIZE, H, bare
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
+from pairproof.harness.texts.content import content
 
 
 class Story(H):

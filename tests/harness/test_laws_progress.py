@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from consuming import BOTH, SLAVE_ONLY, C, G, Q, consuming, grouped
 
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.progress.progress_kept import ProgressKept
 from pairproof.harness.rocketmq.laws.progress.progress_never_ahead import ProgressNeverAhead
 from pairproof.harness.rocketmq.laws.progress.progress_on_pull import ProgressOnPull
 from pairproof.harness.rocketmq.laws.progress.progress_to_master import ProgressToMaster
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 # progress-never-ahead
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from consuming import BOTH, SLAVE_ONLY, C, consuming, grouped
 
-from pairproof.harness.law import Law
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.progress.progress_live_consumer import ProgressLiveConsumer
 from pairproof.harness.rocketmq.laws.progress.progress_persisted import ProgressPersisted
 from pairproof.harness.rocketmq.laws.progress.progress_recovers import ProgressRecovers
 from pairproof.harness.rocketmq.testing import SIZE
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 # progress-persisted
 

@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import judge, resolve
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import contract, objectives
 from pairproof.harness.rocketmq.laws.durability.contract import Contract
 from pairproof.harness.rocketmq.testing import SIZE, H, pair
-from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.testing import assert_broken, assert_holds
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 
 LAB = resolve.lab("sim")
 

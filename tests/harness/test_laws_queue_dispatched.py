@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from queue_histories import THREE, answered, dispatch, entries, listed, put
 
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.storage.queue_shows_dispatched import QueueShowsDispatched
 from pairproof.harness.rocketmq.laws.storage.queue_whole_records import QueueWholeRecords
 from pairproof.harness.rocketmq.testing import SIZE, H, bare
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 
 def test_whole_records_are_dispatched_at_once() -> None:

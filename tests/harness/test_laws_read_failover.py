@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from one_group import Group, consumed, later, served
 
-from pairproof.harness.law import Law
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.roles.mode_isolation import ModeIsolation
 from pairproof.harness.rocketmq.laws.roles.role_read_failover import RoleReadFailover
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 
 def dead(how: str = "process", history: Group | None = None) -> Group:

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.routing.read_split import ReadSplit
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 MB = 1_000_000
 

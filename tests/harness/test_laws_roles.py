@@ -7,15 +7,15 @@ import json
 import pytest
 
 from pairproof.harness.history import kinds
-from pairproof.harness.judge import Judge
-from pairproof.harness.law import Law
+from pairproof.harness.judging.judge import Judge
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.replication.ha_address_source import HaAddressSource
 from pairproof.harness.rocketmq.laws.roles.role_no_takeover import RoleNoTakeover
 from pairproof.harness.rocketmq.laws.roles.role_slave_read_only import RoleSlaveReadOnly
 from pairproof.harness.rocketmq.laws.roles.role_slave_serves import RoleSlaveServes
 from pairproof.harness.rocketmq.testing import H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 LAWS = [RoleSlaveReadOnly, RoleNoTakeover, RoleSlaveServes, HaAddressSource]
 

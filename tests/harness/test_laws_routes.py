@@ -6,11 +6,11 @@ import json
 
 import pytest
 
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.routing.route_choice import RouteChoice
 from pairproof.harness.rocketmq.laws.routing.route_expiry import RouteExpiry
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous, judged
-from pairproof.harness.verdict import Verdict
 
 # route-choice: a consumer of three brokers.
 

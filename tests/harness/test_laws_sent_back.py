@@ -6,12 +6,12 @@ import json
 
 from consuming import C, G, Q
 
-from pairproof.harness.content import content
 from pairproof.harness.history import digest
 from pairproof.harness.rocketmq.laws.delivery.deliver_sent_back import DeliverSentBack
 from pairproof.harness.rocketmq.laws.storage.stored_sent_back import StoredSentBack
 from pairproof.harness.rocketmq.testing import SIZE
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
+from pairproof.harness.texts.content import content
 
 RETRY, DEAD = f"%RETRY%{G}/0", f"%DLQ%{G}/0"
 LEVEL_3, LEVEL_4 = "SCHEDULE_TOPIC_XXXX/2", "SCHEDULE_TOPIC_XXXX/3"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness.content import content
 from pairproof.harness.rocketmq.laws.storage.stored_as_sent import StoredAsSent
 from pairproof.harness.rocketmq.testing import SIZE, H, bare, pair
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
+from pairproof.harness.texts.content import content
 
 BODY = b"some bytes"
 SAID = content(BODY, "a", 3)

@@ -6,7 +6,6 @@ import json
 
 from consuming import C, G, Q
 
-from pairproof.harness.content import content
 from pairproof.harness.history import digest
 from pairproof.harness.rocketmq.laws.delivery.deliver_no_loss import DeliverNoLoss
 from pairproof.harness.rocketmq.laws.delivery.transact_committed import TransactCommitted
@@ -14,6 +13,7 @@ from pairproof.harness.rocketmq.laws.delivery.transact_hidden import TransactHid
 from pairproof.harness.rocketmq.laws.delivery.transact_noted import TransactNoted
 from pairproof.harness.rocketmq.testing import SIZE
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
+from pairproof.harness.texts.content import content
 
 HALF, NOTES = "RMQ_SYS_TRANS_HALF_TOPIC/0", "RMQ_SYS_TRANS_OP_HALF_TOPIC/0"
 

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from pairproof.harness.content import content
 from pairproof.harness.rocketmq.laws.questions.valid_taken import ValidTaken
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.testing import assert_broken, assert_holds, assert_vacuous
+from pairproof.harness.texts.content import content
 
 SAID = content(b"x", "", 0)
 

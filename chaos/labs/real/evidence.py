@@ -19,7 +19,7 @@ from pairproof.chaos.labs.real.stalls import Stall
 from pairproof.chaos.labs.real.taps import Ears
 from pairproof.chaos.plan import NOTHING, Row, View, load
 from pairproof.harness.history import MS, Event, Recorder, kinds
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.schedule import Args
 
 OBSERVER = "observer"
 """Whose trace holds what taps saw that are not in this process."""

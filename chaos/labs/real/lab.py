@@ -17,7 +17,7 @@ from pairproof.chaos.labs.real.turns import turn
 from pairproof.chaos.plan import Program, abilities, forms, has_others, observed, seams
 from pairproof.harness.errors import LabError
 from pairproof.harness.ports import Target
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.schedule import Args
 
 if TYPE_CHECKING:
     from pairproof.chaos.labs.real.bench import Bench

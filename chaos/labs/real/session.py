@@ -28,7 +28,7 @@ from pairproof.chaos.labs.script import Bounds
 from pairproof.chaos.plan import SETTINGS_SUFFIX
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import MS, Event
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.schedule import Args
 
 STAND_NS = 5_000 * MS
 SETTLE_NS = 60_000 * MS

@@ -23,7 +23,7 @@ from pairproof.chaos.labs.real.stores import Store
 from pairproof.chaos.plan import Plan, check_place
 from pairproof.harness.errors import LabError, PairproofError, Unable
 from pairproof.harness.history import Recorder
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.schedule import Args
 
 if TYPE_CHECKING:
     from pairproof.chaos.labs.real.processes import Processes

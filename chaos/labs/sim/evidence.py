@@ -15,7 +15,7 @@ from pairproof.chaos.labs.sim.host import Host, Observer
 from pairproof.chaos.labs.sim.kernel import Kernel
 from pairproof.chaos.labs.sim.network import End
 from pairproof.harness.history import Recorder
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.schedule import Args
 from pairproof.reference.errors import StoreError, StoreRefused
 
 

@@ -7,7 +7,7 @@ from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
 from pairproof.chaos.labs.sim.session import SimSession, open_session
 from pairproof.chaos.plan import InProcess, abilities, forms, observed
 from pairproof.harness.ports import Target
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.schedule import Args
 
 
 class SimLab:

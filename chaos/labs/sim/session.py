@@ -21,7 +21,7 @@ from pairproof.chaos.plan import InProcess, Plan, check_point
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import MS, Event
 from pairproof.harness.ports import Target
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.schedule import Args
 
 SETTLE_NS = 90_000 * MS
 # Addresses that come from a name server take three registration periods more.

@@ -21,7 +21,7 @@ from pairproof.chaos.labs.sim.network import Link, Network
 from pairproof.chaos.plan import InProcess, Plan, check_place
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import MS, Recorder
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.schedule import Args
 
 # A call's request and answer are taken to be no larger: through a small buffer they need a trip a bufferful.
 CALL_BYTES = 4_096

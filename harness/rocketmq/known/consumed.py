@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pairproof.harness.content import told
 from pairproof.harness.rocketmq.known.registers import NONE
+from pairproof.harness.texts.content import told
 
 
 def subscribed(detail: str | None) -> frozenset[str] | None:

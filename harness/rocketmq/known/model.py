@@ -9,8 +9,8 @@ Two questions that several laws ask are answered here and nowhere else:
 Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMaxOffset.
 """
 
-from pairproof.harness import known
 from pairproof.harness.history import Event
+from pairproof.harness.judging import known
 from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route, Try
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.groups import Ask, Back, Lock

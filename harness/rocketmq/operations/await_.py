@@ -7,10 +7,10 @@ from reprlib import repr as short
 
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.operation import Operation, Running, number, text
 from pairproof.harness.operations.advance import MOST_MS
 from pairproof.harness.ports.timing import CanAwait
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.operation import Operation, Running, number, text
+from pairproof.harness.trials.schedule import Args
 
 HAPPENED: dict[str, Callable[[Event], bool]] = {
     "answered": lambda event: event.f == "send" and event.kind in ("ok", "fail", "info"),

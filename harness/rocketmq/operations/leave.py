@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pairproof.harness.operation import Drawn, Operation, Running, number, truth
 from pairproof.harness.rocketmq.operations.scope import CONSUMERS, FALTERING, JOINED, MOST_MEMBER
 from pairproof.harness.rocketmq.ports import CanConsume
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.operation import Drawn, Operation, Running, number, truth
+from pairproof.harness.trials.schedule import Args
 
 
 class Leave(Operation):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, text
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.operations.scope import QUEUES, SMALL
 from pairproof.harness.rocketmq.ports import CanSendTo
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.operation import INT_MAX, Drawn, Operation, Running, number, text
+from pairproof.harness.trials.schedule import Args
 
 
 class Misdirect(Operation):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pairproof.harness.errors import UsageError
-from pairproof.harness.operation import Drawn, Operation, Running, number, text
 from pairproof.harness.rocketmq.operations.scope import ADMINISTERED, TOPICS
 from pairproof.harness.rocketmq.ports import CanRemake
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.operation import Drawn, Operation, Running, number, text
+from pairproof.harness.trials.schedule import Args
 
 KINDS = ("topic", "group")
 MOST_STEPS = 3

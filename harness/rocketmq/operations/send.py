@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pairproof.harness.kinds.text import amount
-from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, truth
 from pairproof.harness.rocketmq.operations.scope import PRODUCERS, QUEUES, SIZES
 from pairproof.harness.rocketmq.ports import CanSend
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.operation import INT_MAX, Drawn, Operation, Running, number, truth
+from pairproof.harness.trials.schedule import Args
 
 
 class Send(Operation):

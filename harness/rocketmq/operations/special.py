@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pairproof.harness.errors import UsageError
-from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, text, truth
 from pairproof.harness.rocketmq.operations.scope import PRODUCERS, QUEUES
 from pairproof.harness.rocketmq.ports import CanSendOtherwise
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.operation import INT_MAX, Drawn, Operation, Running, number, text, truth
+from pairproof.harness.trials.schedule import Args
 
 WORDS = {
     "keys": "with several keys",

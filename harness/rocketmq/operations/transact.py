@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pairproof.harness.errors import UsageError
-from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, text
 from pairproof.harness.rocketmq.operations.scope import PRODUCERS, QUEUES
 from pairproof.harness.rocketmq.ports import CanTransact
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.operation import INT_MAX, Drawn, Operation, Running, number, text
+from pairproof.harness.trials.schedule import Args
 
 COMMIT, ROLLBACK, NEVER = "commit", "rollback", "never"
 MOST_MS = 60_000

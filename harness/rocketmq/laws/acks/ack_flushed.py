@@ -7,9 +7,9 @@ Left out: disks that lie about flushes, see ``contract``; whether a power loss t
 ``log-flushed-survives``. Source: CommitLog.GroupCommitService.
 """
 
+from pairproof.harness.judging.law import DURABILITY, only
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER

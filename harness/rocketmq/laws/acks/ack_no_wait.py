@@ -8,7 +8,7 @@ slave: without one nobody can tell who waits.
 Left out: flushes that end too late, see ``ack-bounded``. Source: CommitLog.submitReplicaRequest, handleHA of 5.x.
 """
 
-from pairproof.harness.law import CONVENTION
+from pairproof.harness.judging.law import CONVENTION
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.laws.acks.answering import AnswerTimes, Call, Owed
 

@@ -9,8 +9,8 @@ Left out: strangers' reports, and all that :mod:`pairproof.harness.rocketmq.laws
 Source: HAService.GroupTransferService, notifyTransferSome.
 """
 
+from pairproof.harness.judging.law import CONVENTION, only
 from pairproof.harness.kinds.node import Config, Start
-from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
 from pairproof.harness.rocketmq.known.logs import first_at
 from pairproof.harness.rocketmq.known.model import HOSTILE, VALID

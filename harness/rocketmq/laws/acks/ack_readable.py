@@ -9,8 +9,8 @@ true, see ``stored-as-sent`` and the ``deliver-`` laws. Source: SendMessageRespo
 """
 
 from pairproof.harness.history import UNREADABLE
+from pairproof.harness.judging.law import DURABILITY
 from pairproof.harness.kinds.client import Info, Ok
-from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.law import Law
 
 

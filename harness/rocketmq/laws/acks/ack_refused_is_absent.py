@@ -8,8 +8,8 @@ that *is* stored; calls that timed out, which are ``info``. Source: SendMessageP
 """
 
 from pairproof.harness.history import Event
+from pairproof.harness.judging.law import DURABILITY, only
 from pairproof.harness.kinds.client import SENDS, Deliver, Fail, Try
-from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
 

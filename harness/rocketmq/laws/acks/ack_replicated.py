@@ -15,9 +15,9 @@ they were on their way. Source: HAService.GroupTransferService
 (5.x counts a slave's connections, not slaves).
 """
 
+from pairproof.harness.judging.law import DURABILITY, only
 from pairproof.harness.kinds.client import SENDS, Ok
 from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.known.model import HOSTILE
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER

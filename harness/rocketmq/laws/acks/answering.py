@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.harness.content import is_followed, told
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash
@@ -21,6 +20,7 @@ from pairproof.harness.rocketmq.known.deadlines import spent_ns
 from pairproof.harness.rocketmq.known.registers import NO_ANSWER
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.texts.content import is_followed, told
 
 ROUND_NS = 10 * MS
 """One idle round of RocketMQ's group commit and group transfer services."""

@@ -14,9 +14,9 @@ name's master, too. Source: ConsumeMessageOrderlyService, ProcessQueue.REBALANCE
 import json
 
 from pairproof.harness.history import MS
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.client import Assign, Consumer, Deliver
 from pairproof.harness.kinds.node import Start
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.groups import Lock
 from pairproof.harness.rocketmq.known.consumption import PAIR
 from pairproof.harness.rocketmq.law import Law

@@ -15,7 +15,6 @@ Source: PullRequestHoldService.notifyMessageArriving and checkHoldRequest; Defau
 
 from typing import NamedTuple
 
-from pairproof.harness.content import told, waits_first
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.rocketmq import contract
@@ -24,6 +23,7 @@ from pairproof.harness.rocketmq.known.consumed import subscribed
 from pairproof.harness.rocketmq.known.consumption import PAIR
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.texts.content import told, waits_first
 
 SUSPENDED_NS = 15_000 * MS
 LOOK_NS = 5_000 * MS

@@ -8,8 +8,8 @@ end half a record with the rest of another; everything after the master lost a p
 meant another half message at the same place. Source: SendMessageProcessor, TransactionalMessageBridge.putHalfMessage.
 """
 
+from pairproof.harness.judging.law import DURABILITY
 from pairproof.harness.kinds.client import Deliver
-from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.laws.delivery.transacted import Transacted
 

@@ -6,11 +6,11 @@ message may lie there by now: nothing is judged from then on.
 
 from typing import NamedTuple
 
-from pairproof.harness.content import told
 from pairproof.harness.kinds.client import SENDS, Invoke
 from pairproof.harness.rocketmq.kinds.transactions import Decide
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.texts.content import told
 
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC/"
 COMMIT = "commit"

@@ -16,9 +16,9 @@ as RocketMQ's users rely on it.
 from collections.abc import Mapping
 
 from pairproof.harness.history import Event
+from pairproof.harness.judging.law import DURABILITY, only
 from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok, Try
 from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq import contract
 from pairproof.harness.rocketmq.kinds.log import Append
 from pairproof.harness.rocketmq.law import Law

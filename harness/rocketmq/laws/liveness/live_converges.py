@@ -24,9 +24,9 @@ from collections import deque
 from collections.abc import Callable
 
 from pairproof.harness.history import MS, UNREADABLE, Event
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.client import Info, Ok
 from pairproof.harness.kinds.machine import Lab, Mark
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.ha import Diverged
 from pairproof.harness.rocketmq.kinds.log import Append, Audit

@@ -24,10 +24,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Mark
 from pairproof.harness.kinds.node import Start
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Append, Audit
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Register, Sync, Table
 from pairproof.harness.rocketmq.known.metadata import (

@@ -16,9 +16,9 @@ SlaveSynchronize.
 """
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import DURABILITY
 from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync, Table
 from pairproof.harness.rocketmq.known.metadata import (
     DONE,

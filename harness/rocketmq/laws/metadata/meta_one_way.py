@@ -10,9 +10,9 @@ Abstains from what both were asked to store, at whatever time, and from data ver
 brings its own tables. Source: SlaveSynchronize: a slave only asks.
 """
 
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.client import Consumer, Invoke
 from pairproof.harness.kinds.node import Wipe
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.known.metadata import (

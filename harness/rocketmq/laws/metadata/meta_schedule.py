@@ -19,8 +19,8 @@ SlaveSynchronize.syncAll.
 """
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import CONVENTION
 from pairproof.harness.kinds.node import UNKNOWN, Crash, Start, Stop
-from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.metadata import Register, Sync
 from pairproof.harness.rocketmq.known.deadlines import is_late, spent_ns
 from pairproof.harness.rocketmq.known.metadata import (

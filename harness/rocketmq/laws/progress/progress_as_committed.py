@@ -12,8 +12,8 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.client import Consumer, Invoke
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.law import Law
 

@@ -6,8 +6,8 @@ pull. That brokers note nothing either, see ``progress-as-committed``; that ever
 ``deliver-no-loss``. Source: LocalFileOffsetStore, DefaultMQPushConsumerImpl.pullMessage (commitOffsetEnable).
 """
 
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.client import Consumer, Invoke
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.law import Law
 
 

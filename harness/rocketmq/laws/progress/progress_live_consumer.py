@@ -16,9 +16,9 @@ Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllConsumerOffset (ever
 """
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.client import Assign, Consumer, Deliver
 from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.groups import Back
 from pairproof.harness.rocketmq.known.consumed import Assignment
 from pairproof.harness.rocketmq.known.consumption import COMMIT_NS

@@ -10,8 +10,8 @@ or not. Source: PullMessageProcessor (hasCommitOffsetFlag, brokerRole).
 """
 
 from pairproof.harness.history import Event
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.client import Invoke
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.known.consumption import PAIR
 from pairproof.harness.rocketmq.laws.progress.shown_progress import ShownProgress
 from pairproof.harness.rocketmq.places import MASTER

@@ -11,7 +11,7 @@ on the disk; replaced stores. Source: BrokerController (consumerOffsetManager.pe
 """
 
 from pairproof.harness.history import Event
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.judging.law import DURABILITY
 from pairproof.harness.rocketmq.known.registers import NONE
 from pairproof.harness.rocketmq.laws.progress.shown_progress import ShownProgress
 from pairproof.harness.rocketmq.places import MASTER

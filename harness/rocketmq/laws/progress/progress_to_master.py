@@ -15,8 +15,8 @@ Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker, MQClientInstance, P
 """
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.known.consumption import COMMIT_NS, PAIR
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER

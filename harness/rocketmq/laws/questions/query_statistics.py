@@ -17,8 +17,8 @@ import json
 from collections.abc import Mapping
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import CONVENTION, only
 from pairproof.harness.kinds.client import Invoke
-from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.answers import Answer
 from pairproof.harness.rocketmq.kinds.metadata import Sync, Table
 from pairproof.harness.rocketmq.known.audits import Listing

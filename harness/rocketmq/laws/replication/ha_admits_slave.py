@@ -13,9 +13,9 @@ Source: RocketMQ has no limit on HA connections; the reference has, see docs/dec
 """
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Report
 from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
 from pairproof.harness.rocketmq.known.model import HOSTILE

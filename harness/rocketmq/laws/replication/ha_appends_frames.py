@@ -11,8 +11,8 @@ see ``ha-mismatch-closes``. Source: HAService.HAClient.dispatchReadRequest.
 from collections import deque
 
 from pairproof.harness.history import Event
+from pairproof.harness.judging.law import DURABILITY
 from pairproof.harness.kinds.node import Crash, Start
-from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame
 from pairproof.harness.rocketmq.kinds.log import Append
 from pairproof.harness.rocketmq.known.deadlines import POLL_NS, is_late

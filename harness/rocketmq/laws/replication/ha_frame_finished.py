@@ -9,8 +9,8 @@ Left out: frames that left in one piece, see ``ha-contiguous``. Source: HAConnec
 """
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.kinds.ha import Close, Frame, Partial
 from pairproof.harness.rocketmq.kinds.log import Source

@@ -12,8 +12,8 @@ Source: HAConnection.WriteSocketService and HAService.HAClient, which look at la
 """
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import CONVENTION, only
 from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Flush
 from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines, configured_ns

@@ -11,8 +11,8 @@ Left out: closes right after bytes came, which answer those. A broker on its way
 """
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import CONVENTION
 from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Diverged, Frame, Partial, Report
 from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines, configured_ns, is_far_too_late
 from pairproof.harness.rocketmq.known.model import HOSTILE

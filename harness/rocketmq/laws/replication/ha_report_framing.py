@@ -8,7 +8,7 @@ Left out: connections whose cells all left whole, see ``ha-report-monotone``. So
 reportSlaveMaxOffset, which tries three times and then closes.
 """
 
-from pairproof.harness.law import only
+from pairproof.harness.judging.law import only
 from pairproof.harness.rocketmq.kinds.ha import Partial, Report
 from pairproof.harness.rocketmq.known.model import HOSTILE
 from pairproof.harness.rocketmq.law import Law

@@ -8,8 +8,8 @@ reportSlaveMaxOffsetPlus after each dispatched frame.
 """
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import CONVENTION
 from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
 from pairproof.harness.rocketmq.known.deadlines import POLL_NS, Deadline, Deadlines, configured_ns
 from pairproof.harness.rocketmq.known.model import HOSTILE

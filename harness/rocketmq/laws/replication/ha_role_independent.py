@@ -9,8 +9,8 @@ the only place where RocketMQ's replication looks at the role.
 """
 
 from pairproof.harness.history import Event
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Source
 from pairproof.harness.rocketmq.known.deadlines import POLL_NS, is_late

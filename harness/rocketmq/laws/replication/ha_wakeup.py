@@ -10,9 +10,9 @@ CommitLog.submitReplicaRequest, which wakes it.
 """
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import CONVENTION, only
 from pairproof.harness.kinds.client import Invoke
 from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.ha import Close, Frame, Partial, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Flush
 from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines

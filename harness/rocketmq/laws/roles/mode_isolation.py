@@ -18,7 +18,6 @@ wait for others (up to 4.9.2); and whether what was asked for was delivered, whi
 Source: the design: brokers of different names share nothing.
 """
 
-from pairproof.harness.content import waits_first
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Fault, Pause, Resume
@@ -30,6 +29,7 @@ from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 from pairproof.harness.rocketmq.settings import line, parse
+from pairproof.harness.texts.content import waits_first
 
 SLACK_NS = 1_000 * MS
 ASKED_NS = 10_000 * MS

@@ -13,10 +13,10 @@ answered then, see ``live-converges``. Source: the design: RocketMQ 4 promotes n
 import json
 
 from pairproof.harness.history import Event
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.client import Fail, Info, Ok, Route
 from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Config, Start
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER

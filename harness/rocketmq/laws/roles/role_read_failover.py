@@ -22,10 +22,10 @@ Source: MQClientInstance (routes every 30 s), PullAPIWrapper, RouteInfoManager.
 """
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.client import Assign, Consumer, Fail, Ok, Route
 from pairproof.harness.kinds.machine import Fault, Pause
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.metadata import Sync
 from pairproof.harness.rocketmq.known.metadata import ARRIVED
 from pairproof.harness.rocketmq.law import Law

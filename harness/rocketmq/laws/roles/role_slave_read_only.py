@@ -10,9 +10,9 @@ the way, as 4.9 does (the next sync takes them away, see ``meta-converges``). So
 SLAVE: SERVICE_NOT_AVAILABLE), AdminBrokerProcessor.updateAndCreateTopic, validateSlave.
 """
 
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.client import Consumer, Fail, Invoke, Ok
 from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.known.metadata import ADMIN, CHANGES, DELETES, GROUPS, TOPICS, Name, holds, topic_of

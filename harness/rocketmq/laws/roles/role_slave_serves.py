@@ -16,9 +16,9 @@ PullMessageProcessor.processRequest and rejectRequest (5.x), DefaultMessageStore
 
 from typing import NamedTuple
 
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.client import Deliver, Fail, Invoke, Ok
 from pairproof.harness.kinds.node import Config, Start, Wipe
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Expire
 from pairproof.harness.rocketmq.known.calls import Begun
 from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION

@@ -23,9 +23,9 @@ import json
 from typing import NamedTuple
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import CONVENTION
 from pairproof.harness.kinds.client import Consumer, Fail, Info
 from pairproof.harness.kinds.machine import Lab, Mark
-from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.groups import Ask
 from pairproof.harness.rocketmq.law import Law
 

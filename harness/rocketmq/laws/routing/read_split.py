@@ -23,9 +23,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
+from pairproof.harness.judging.law import CONVENTION, only
 from pairproof.harness.kinds.client import Call, Deliver, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
-from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.log import Record
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.law import Law

@@ -23,9 +23,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.client import Route
 from pairproof.harness.kinds.node import Config, Crash, Stop
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.known.deadlines import spent_ns
 from pairproof.harness.rocketmq.law import Law

@@ -11,9 +11,9 @@ Source: AdminBrokerProcessor.updateAndCreateTopic, BrokerController.registerIncr
 """
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.client import Fail, Info, Ok
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.metadata import Register
 from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
 from pairproof.harness.rocketmq.law import Law

@@ -9,9 +9,9 @@ end.
 Left out: messages in files that have expired, the transient store pool. Source: GroupCommitService.
 """
 
+from pairproof.harness.judging.law import DURABILITY, only
 from pairproof.harness.kinds.client import Deliver, Ok
 from pairproof.harness.kinds.node import Crash, Stop, Wipe
-from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.contract import PUT_OK, STORED
 from pairproof.harness.rocketmq.kinds.log import Audit, Expire
 from pairproof.harness.rocketmq.known.nodes import MACHINE

@@ -19,8 +19,8 @@ Source: CommitLog.recoverNormally and recoverAbnormally.
 """
 
 from pairproof.harness.history import Event
+from pairproof.harness.judging.law import DURABILITY
 from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.contract import LIED
 from pairproof.harness.rocketmq.kinds.log import Append, Cut, Record
 from pairproof.harness.rocketmq.known.nodes import MACHINE, PROCESS, STOP

@@ -10,9 +10,9 @@ longer than its trace after a start, since a process may die between writing and
 recovery moves positions only, so that such bytes stay on its disk (MappedFileQueue.truncateDirtyFiles).
 """
 
+from pairproof.harness.judging.law import DURABILITY
 from pairproof.harness.kinds.client import Deliver
 from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
 from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
 from pairproof.harness.rocketmq.law import Law

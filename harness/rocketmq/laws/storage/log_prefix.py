@@ -9,7 +9,7 @@ a byte copy.
 """
 
 from pairproof.harness.history import Event
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.judging.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Chunk
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER

@@ -9,8 +9,8 @@ itself. Source: CommitLog's record check in recovery: magic, size, CRC; and that
 """
 
 from pairproof.harness.history import Event
+from pairproof.harness.judging.law import DURABILITY, only
 from pairproof.harness.kinds.node import Wipe
-from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.kinds.log import Audit
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER

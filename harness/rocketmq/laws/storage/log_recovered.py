@@ -21,12 +21,12 @@ Source: CommitLog.recoverNormally and recoverAbnormally, MappedFileQueue.truncat
 
 from __future__ import annotations
 
-from pairproof.harness.content import told
+from pairproof.harness.judging.law import DURABILITY, only
 from pairproof.harness.kinds.node import UNKNOWN, Abort, Start
-from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.contract import LIED, WIPE
 from pairproof.harness.rocketmq.kinds.log import Audit, Found, Left
 from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.texts.content import told
 
 NAMES = {"orderly": "normal", "crash": "abnormal"}
 """What a start is called after each end of a life."""

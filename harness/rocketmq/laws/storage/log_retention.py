@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pairproof.harness.history import MS
+from pairproof.harness.judging.law import DURABILITY, only
 from pairproof.harness.kinds.machine import Clock, Fault, Lab
 from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.kinds.log import Append, Cut, Expire
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER

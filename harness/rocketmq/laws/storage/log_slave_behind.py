@@ -8,7 +8,7 @@ Source: HAService.HAClient.
 """
 
 from pairproof.harness.history import Event
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.judging.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.ha import Report
 from pairproof.harness.rocketmq.kinds.log import Append, Audit
 from pairproof.harness.rocketmq.known.model import HOSTILE

@@ -9,9 +9,9 @@ Left out: what a diverged slave (see ``logs``) holds above the point up to which
 Source: the design of asynchronous replication: one log, copied in order.
 """
 
+from pairproof.harness.judging.law import DURABILITY, only
 from pairproof.harness.kinds.client import Ok
 from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.law import DURABILITY, only
 from pairproof.harness.rocketmq.contract import STORED
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
 from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION

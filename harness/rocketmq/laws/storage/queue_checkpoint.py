@@ -16,10 +16,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.harness.content import told
 from pairproof.harness.history import MS
+from pairproof.harness.judging.law import CONVENTION
 from pairproof.harness.kinds.node import Start, Stop, Wipe
-from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.contract import LIED
 from pairproof.harness.rocketmq.kinds.log import Checkpoint, Cut, Dispatch, Record
 from pairproof.harness.rocketmq.known.circumstances import DIVERGED
@@ -27,6 +26,7 @@ from pairproof.harness.rocketmq.known.deadlines import POLL_NS, is_late
 from pairproof.harness.rocketmq.known.nodes import MACHINE
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.delivery.pull_is_filled import ENTRY
+from pairproof.harness.texts.content import told
 
 NO_QUEUE = ("prepared", "rollback")
 SELDOM_SINCE = (5, 5)

@@ -16,8 +16,8 @@ Source: ConsumeQueue, IndexService.
 """
 
 from pairproof.harness.history import Event
+from pairproof.harness.judging.law import DURABILITY
 from pairproof.harness.kinds.node import Wipe
-from pairproof.harness.law import DURABILITY
 from pairproof.harness.rocketmq.kinds.log import Entries, Expire, Keys
 from pairproof.harness.rocketmq.known.circumstances import DIVERGED, LONGER, SPOILED
 from pairproof.harness.rocketmq.law import Law

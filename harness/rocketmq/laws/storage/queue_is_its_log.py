@@ -13,7 +13,7 @@ has spoiled; logs that begin before that of a slave which was promoted, and dive
 Source: ReputMessageService, ConsumeQueue, IndexService.load, CommitLog.recoverAbnormally.
 """
 
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.judging.law import DURABILITY
 from pairproof.harness.rocketmq.contract import LIED, WIPE
 from pairproof.harness.rocketmq.kinds.log import Derived
 from pairproof.harness.rocketmq.known.circumstances import DIVERGED, LONGER

@@ -22,9 +22,9 @@ from __future__ import annotations
 import json
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import CONVENTION, only
 from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.machine import Lab, Mark
-from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.groups import Ask, Lock
 from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
 from pairproof.harness.rocketmq.law import Law

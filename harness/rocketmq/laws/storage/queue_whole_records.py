@@ -20,9 +20,9 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from pairproof.harness.history import MS, Event
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Dispatch, Entries, Expire, Record
 from pairproof.harness.rocketmq.known.circumstances import DIVERGED, SPOILED
 from pairproof.harness.rocketmq.known.deadlines import spent_ns

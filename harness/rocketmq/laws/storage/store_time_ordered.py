@@ -10,8 +10,8 @@ Source: the design: lookups by time and the checkpoint search a log as ordered.
 """
 
 from pairproof.harness.history import Event
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.machine import Clock
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER

@@ -17,15 +17,15 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, NamedTuple
 
-from pairproof.harness.content import told
 from pairproof.harness.history import MS
+from pairproof.harness.judging.law import only
 from pairproof.harness.kinds.machine import Clock, Mark
 from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Audit, Record
 from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import LATE_NS, WAITING
 from pairproof.harness.rocketmq.laws.delivery.sent_back import DEAD, RETRY, Asked, SentBack
 from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.texts.content import told
 
 
 class Key(NamedTuple):
