@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from pairproof.harness.history import kinds
-from pairproof.harness.judging import deviations
-from pairproof.harness.judging.judge import judge
-from pairproof.harness.judging.law import MAX_VIOLATIONS, Law
-from pairproof.harness.judging.verdict import Verdict, over_trials
-from pairproof.harness.runs.reader import RunReader
+from ..harness.history import kinds
+from ..harness.judging import deviations
+from ..harness.judging.judge import judge
+from ..harness.judging.law import MAX_VIOLATIONS, Law
+from ..harness.judging.verdict import Verdict, over_trials
+from ..harness.runs.reader import RunReader
 
 
 class JudgedRun(NamedTuple):

@@ -13,26 +13,26 @@ from pathlib import Path
 from reprlib import repr as short
 from typing import Any
 
-from pairproof.harness.errors import PairproofError, UsageError
-from pairproof.harness.exploration import floors, profiles
-from pairproof.harness.exploration.explore import Explorer
-from pairproof.harness.exploration.finding import Small, findings_of, smallest
-from pairproof.harness.exploration.summary import Summary
-from pairproof.harness.history import Event
-from pairproof.harness.judging import judge, own_laws
-from pairproof.harness.judging.cause import violated
-from pairproof.harness.judging.law import Law, Violation
-from pairproof.harness.judging.verdict import Demands, Verdict
-from pairproof.harness.ports import Target
-from pairproof.harness.runs import atomic
-from pairproof.harness.runs.writer import case_name, finding_json, replay_line
-from pairproof.harness.texts import invocation
-from pairproof.harness.trials import resolve
-from pairproof.harness.trials.interpreter import run_trial
-from pairproof.harness.trials.schedule import Op, Schedule
-from pairproof.harness.trials.schedule_json import from_json
-from pairproof.harness.trials.time_limit import OutOfTime, limited
-from pairproof.harness.trials.trial import Finding, Trial
+from .errors import PairproofError, UsageError
+from .exploration import floors, profiles
+from .exploration.explore import Explorer
+from .exploration.finding import Small, findings_of, smallest
+from .exploration.summary import Summary
+from .history import Event
+from .judging import judge, own_laws
+from .judging.cause import violated
+from .judging.law import Law, Violation
+from .judging.verdict import Demands, Verdict
+from .ports import Target
+from .runs import atomic
+from .runs.writer import case_name, finding_json, replay_line
+from .texts import invocation
+from .trials import resolve
+from .trials.interpreter import run_trial
+from .trials.schedule import Op, Schedule
+from .trials.schedule_json import from_json
+from .trials.time_limit import OutOfTime, limited
+from .trials.trial import Finding, Trial
 
 BEFORE, AFTER, EARLY = 12, 2, 12
 """Events that are told around the one that broke the law, and of earlier ones."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
-from pairproof.harness.exploration.coverage_table import CoverageTable
-from pairproof.harness.exploration.floors import Floors
-from pairproof.harness.history import Event
-from pairproof.harness.judging.law import Violation
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.trials.abilities import Place
-from pairproof.harness.trials.schedule import Args, Op, Scalar, Schedule
+from .exploration.coverage_table import CoverageTable
+from .exploration.floors import Floors
+from .history import Event
+from .judging.law import Violation
+from .ports import Lab, Target
+from .trials.abilities import Place
+from .trials.schedule import Args, Op, Scalar, Schedule
 
 PAIR = frozenset({"master", "slave", "ha", "client-master", "client-slave"})
 """Nodes and links that every pair has."""

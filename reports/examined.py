@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pairproof.harness.exploration import evidence
-from pairproof.harness.exploration.evidence import Evidence
-from pairproof.harness.judging.verdict import Verdict
-from pairproof.reports.inputs import RunInput
+from ..harness.exploration import evidence
+from ..harness.exploration.evidence import Evidence
+from ..harness.judging.verdict import Verdict
+from .inputs import RunInput
 
 Row = dict[str, Any]
 

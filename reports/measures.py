@@ -9,8 +9,8 @@ verdicts over trials are merged afterwards by :func:`harness.judging.verdict.ove
 
 from typing import NamedTuple
 
-from pairproof.harness.commands.options import ENGINES
-from pairproof.harness.judging.verdict import Verdict
+from ..harness.commands.options import ENGINES
+from ..harness.judging.verdict import Verdict
 
 SPARK, LOCAL = ENGINES
 

@@ -13,18 +13,19 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from pairproof import __version__
-from pairproof.harness import registry
-from pairproof.harness.exploration import evidence, floors
-from pairproof.harness.exploration.evidence import FEW, Evidence
-from pairproof.harness.judging.verdict import Demands, Standing, Verdict, conclusion, standing
-from pairproof.harness.runs import places, replays
-from pairproof.harness.runs.schema import FACTS
-from pairproof.harness.texts import invocation
-from pairproof.harness.texts.plain import without_secrets
-from pairproof.harness.trials.schedule_json import from_json
-from pairproof.reports import examined, known_cases, objectives, rejudging, scenarios
-from pairproof.reports.inputs import Corrupt, RunInput
-from pairproof.reports.measures import SPREADS, VERDICTS
+
+from ..harness import registry
+from ..harness.exploration import evidence, floors
+from ..harness.exploration.evidence import FEW, Evidence
+from ..harness.judging.verdict import Demands, Standing, Verdict, conclusion, standing
+from ..harness.runs import places, replays
+from ..harness.runs.schema import FACTS
+from ..harness.texts import invocation
+from ..harness.texts.plain import without_secrets
+from ..harness.trials.schedule_json import from_json
+from . import examined, known_cases, objectives, rejudging, scenarios
+from .inputs import Corrupt, RunInput
+from .measures import SPREADS, VERDICTS
 
 FORMAT = 2  # of report.json
 
@@ -88,8 +89,7 @@ class Report(NamedTuple):
     trials: list[Row]
     """Kept trials that have a page, as :func:`pairproof.reports.kept.described` says."""
     compared: Row | None
-    """Where two runs were compared: ``before``, ``after``, ``told`` and the ``laws`` of
-    :func:`pairproof.reports.comparing.compare`."""
+    """Two compared runs: ``before``, ``after``, ``told`` and ``laws`` of ``reports/comparing.py``."""
 
     @property
     def exit_code(self) -> int:

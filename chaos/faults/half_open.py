@@ -3,9 +3,9 @@
 New connections are fine, so a slave or a client may be there twice: as it is now, and as its peer remembers it.
 """
 
-from pairproof.harness.ports.links import CanSeverLink
-from pairproof.harness.rocketmq import places
-from pairproof.harness.trials.fault import HeldFault
+from ...harness.ports.links import CanSeverLink
+from ...harness.rocketmq import places
+from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "half_open",

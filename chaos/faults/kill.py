@@ -1,8 +1,8 @@
 """kill -9 of a broker; it starts again when the fault ends. What it had written stays in the page cache."""
 
-from pairproof.harness.ports.nodes import CanKill
-from pairproof.harness.rocketmq import places
-from pairproof.harness.trials.fault import DownFault
+from ...harness.ports.nodes import CanKill
+from ...harness.rocketmq import places
+from ...harness.trials.fault import DownFault
 
 FAULT = DownFault(
     "kill",

@@ -1,8 +1,8 @@
 """A broker's machine loses power: unflushed bytes are lost or torn, peers hear nothing; it starts again at the end."""
 
-from pairproof.harness.ports.nodes import CanCrashMachine, CanScatter, CanTear
-from pairproof.harness.rocketmq import places
-from pairproof.harness.trials.fault import DownFault
+from ...harness.ports.nodes import CanCrashMachine, CanScatter, CanTear
+from ...harness.rocketmq import places
+from ...harness.trials.fault import DownFault
 
 FAULT = DownFault(
     "power_loss",

@@ -12,8 +12,8 @@ from struct import Struct
 from typing import NamedTuple
 from zlib import crc32
 
-from pairproof.harness.history import digest
-from pairproof.harness.texts.content import content
+from ...harness.history import digest
+from ...harness.texts.content import content
 
 Data = bytes | bytearray | memoryview | mmap
 MAGIC = -626843481

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
-from pairproof.chaos.observers.remoting_codes import Request
-from pairproof.chaos.rocketmq.frames import Form
-from pairproof.harness.rocketmq.invalid_requests import OF_BROKERS, Invalid
+from ...harness.rocketmq.invalid_requests import OF_BROKERS, Invalid
+from ..observers.remoting_codes import Request
+from .frames import Form
 
 MOST = 3
 SHOWN = 120

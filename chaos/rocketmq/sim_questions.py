@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from pairproof.chaos.labs.sim.evidence import Evidence
-from pairproof.chaos.labs.sim.host import Host
-from pairproof.chaos.observers.remoting_codes import Request
-from pairproof.chaos.rocketmq import invalid_requests, questions, visits
-from pairproof.chaos.rocketmq.frames import FORMS, Form
-from pairproof.chaos.rocketmq.questions import OF_REFERENCE, Answered
-from pairproof.chaos.rocketmq.sim_caller import OPAQUE, Frame, answers, unseen
-from pairproof.harness.rocketmq.invalid_requests import ILLEGAL_FOR_BROKERS, ILLEGAL_FOR_NAMES, OF_BROKERS, OF_NAMES
-from pairproof.harness.rocketmq.visits import FEW, LEAST_QUEUES, MASTER, NAMES, SLAVE, VISITS
-from pairproof.harness.rocketmq.visits.steps import Step
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.namesrv import NameServer
+from ...harness.rocketmq.invalid_requests import ILLEGAL_FOR_BROKERS, ILLEGAL_FOR_NAMES, OF_BROKERS, OF_NAMES
+from ...harness.rocketmq.visits import FEW, LEAST_QUEUES, MASTER, NAMES, SLAVE, VISITS
+from ...harness.rocketmq.visits.steps import Step
+from ...reference.core.broker import Broker
+from ...reference.core.namesrv import NameServer
+from ..labs.sim.evidence import Evidence
+from ..labs.sim.host import Host
+from ..observers.remoting_codes import Request
+from . import invalid_requests, questions, visits
+from .frames import FORMS, Form
+from .questions import OF_REFERENCE, Answered
+from .sim_caller import OPAQUE, Frame, answers, unseen
 
 READS = frozenset((
     Request.QUERY_MESSAGE, Request.QUERY_CONSUMER_OFFSET, Request.GET_ALL_TOPIC_CONFIG, Request.GET_BROKER_CONFIG,

@@ -9,17 +9,17 @@ that the target behaves as, and known deviations (:mod:`harness.judging.deviatio
 
 from collections.abc import Collection
 
-from pairproof.chaos.scenarios import amounts, fields
-from pairproof.chaos.scenarios.amounts import Bound
-from pairproof.chaos.scenarios.scenario import PHASES, Counts, Expect, Only, Phase, Step
-from pairproof.chaos.scenarios.yaml_tree import Spot
-from pairproof.harness import registry
-from pairproof.harness.errors import UsageError, meant
-from pairproof.harness.history import kinds
-from pairproof.harness.judging import deviations, versions
-from pairproof.harness.rocketmq import deployments, places
-from pairproof.reference.core.calls import ANSWERS
-from pairproof.reference.wire.remoting import RESPONSE_NAMES
+from ...harness import registry
+from ...harness.errors import UsageError, meant
+from ...harness.history import kinds
+from ...harness.judging import deviations, versions
+from ...harness.rocketmq import deployments, places
+from ...reference.core.calls import ANSWERS
+from ...reference.wire.remoting import RESPONSE_NAMES
+from . import amounts, fields
+from .amounts import Bound
+from .scenario import PHASES, Counts, Expect, Only, Phase, Step
+from .yaml_tree import Spot
 
 STATUSES = frozenset((*ANSWERS.values(), *RESPONSE_NAMES.values(), "timeout", "disconnected", "refused"))
 """How a call may end."""

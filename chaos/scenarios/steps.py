@@ -7,15 +7,15 @@ operation (:mod:`harness.trials.operation`) with its arguments.
 
 from collections.abc import Mapping
 
-from pairproof.chaos.scenarios import amounts, fields
-from pairproof.chaos.scenarios.scenario import Load, Step, When
-from pairproof.chaos.scenarios.yaml_tree import Spot
-from pairproof.harness.errors import UsageError, meant
-from pairproof.harness.rocketmq import places
-from pairproof.harness.trials import resolve
-from pairproof.harness.trials.interpreter import check_arguments
-from pairproof.harness.trials.schedule import FORMAT, Args, Op, Scalar
-from pairproof.harness.trials.schedule_json import from_json
+from ...harness.errors import UsageError, meant
+from ...harness.rocketmq import places
+from ...harness.trials import resolve
+from ...harness.trials.interpreter import check_arguments
+from ...harness.trials.schedule import FORMAT, Args, Op, Scalar
+from ...harness.trials.schedule_json import from_json
+from . import amounts, fields
+from .scenario import Load, Step, When
+from .yaml_tree import Spot
 
 MAX_LOADS = 20
 MAX_STEPS = 100

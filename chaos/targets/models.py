@@ -5,6 +5,6 @@ A model has the mutants that its version's known deviations name (:mod:`harness.
 that names none is not modelled.
 """
 
-from pairproof.chaos.targets.reference import ReferenceTarget
+from .reference import ReferenceTarget
 
 V4, V5 = (ReferenceTarget(stands_for=each) for each in ("4.9.7", "5.5.0"))

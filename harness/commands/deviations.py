@@ -13,16 +13,16 @@ from typing import Any
 
 import click
 
-from pairproof.harness.commands import options
-from pairproof.harness.commands.output import json_option, say, table, write_json
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, UsageError
-from pairproof.harness.judging import deviations
-from pairproof.harness.judging.deviations import Deviation
-from pairproof.harness.judging.trouble import STALLED
-from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.trials import resolve
-from pairproof.harness.trials.again import until_decided
-from pairproof.harness.trials.trial import Trial
+from ..errors import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, UsageError
+from ..judging import deviations
+from ..judging.deviations import Deviation
+from ..judging.trouble import STALLED
+from ..judging.verdict import Verdict
+from ..trials import resolve
+from ..trials.again import until_decided
+from ..trials.trial import Trial
+from . import options
+from .output import json_option, say, table, write_json
 
 MAX_REPLAYS = 100
 THERE, GONE, UNKNOWN = "still there", "gone", "unknown"
@@ -89,7 +89,7 @@ def check(name: str, target_name: str, lab_name: str, replays: int, json_to: str
     Exit codes: 0 it is still there; 1 it is gone: no trial showed it; 2 usage; 3 unknown: no trial showed it, and the
     lab left out a part of the program, or a law could not decide; 4 the lab failed.
     """
-    from pairproof.harness.trials.interpreter import run_trial
+    from ..trials.interpreter import run_trial
 
     known, lab, target = deviations.find(name), resolve.lab(lab_name), resolve.target(target_name)
     resolve.check_pair(lab, target)

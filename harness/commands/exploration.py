@@ -13,22 +13,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pairproof.harness import registry
-from pairproof.harness.commands import output, suite
-from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, LabError, interrupted
-from pairproof.harness.exploration import evidence, floors
-from pairproof.harness.exploration.budget import Budget
-from pairproof.harness.exploration.profiles import Profile
-from pairproof.harness.judging import verdict as verdicts
-from pairproof.harness.judging.verdict import Demands, Verdict
-from pairproof.harness.search import known_bugs
-from pairproof.harness.trials import resolve
-from pairproof.harness.trials.abilities import Hosted
+from .. import registry
+from ..errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, LabError, interrupted
+from ..exploration import evidence, floors
+from ..exploration.budget import Budget
+from ..exploration.profiles import Profile
+from ..judging import verdict as verdicts
+from ..judging.verdict import Demands, Verdict
+from ..search import known_bugs
+from ..trials import resolve
+from ..trials.abilities import Hosted
+from . import output, suite
 
 if TYPE_CHECKING:
-    from pairproof.harness.exploration.summary import Summary
-    from pairproof.harness.exploration.tally import FaultCount
-    from pairproof.harness.trials.schedule import Schedule
+    from ..exploration.summary import Summary
+    from ..exploration.tally import FaultCount
+    from ..trials.schedule import Schedule
 
 FIRST_WORD_S = 2.0
 """When a first verdict is said; the last one takes as long as the profile gives it."""
@@ -119,10 +119,10 @@ class Request:
 
     def run(self) -> Outcome:
         """Explore, record, and print what came of it. UsageError passes through, a lab that fails does not."""
-        from pairproof.harness.commands.findings import Findings, say_deviations
-        from pairproof.harness.exploration.explore import Explorer
-        from pairproof.harness.exploration.keeps import Keeps
-        from pairproof.harness.runs.writer import RunWriter, run_folder
+        from ..exploration.explore import Explorer
+        from ..exploration.keeps import Keeps
+        from ..runs.writer import RunWriter, run_folder
+        from .findings import Findings, say_deviations
 
         told = Findings(resolve.system_of(self.target))
         # Whatever ends this block, in the middle of a line even, closes the run.

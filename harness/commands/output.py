@@ -20,21 +20,21 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
 import click
 
-from pairproof.harness.errors import UsageError
-from pairproof.harness.exploration import evidence
-from pairproof.harness.judging.verdict import CORPUS, conclusion
-from pairproof.harness.ports import Lab, Progress
-from pairproof.harness.runs import atomic
-from pairproof.harness.texts.plain import plain, without_secrets
-from pairproof.harness.trials import resolve
+from ..errors import UsageError
+from ..exploration import evidence
+from ..judging.verdict import CORPUS, conclusion
+from ..ports import Lab, Progress
+from ..runs import atomic
+from ..texts.plain import plain, without_secrets
+from ..trials import resolve
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.segment import Segment
     from rich.text import Text
 
-    from pairproof.harness.exploration.summary import Summary
-    from pairproof.harness.judging.verdict import Standing
+    from ..exploration.summary import Summary
+    from ..judging.verdict import Standing
 
 STDOUT = "-"
 STDOUT_NAMES = (STDOUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")

@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Mapping
 from math import ceil, inf
 from typing import NamedTuple
 
-from pairproof.harness.errors import UsageError
-from pairproof.harness.exploration.profiles import ALL, KNOWN_BUGS, REAL, REAL_TIME_LABS, Profile
-from pairproof.harness.ports import Lab
+from ..errors import UsageError
+from ..ports import Lab
+from .profiles import ALL, KNOWN_BUGS, REAL, REAL_TIME_LABS, Profile
 
 MANY = 1_000
 """Trials that a lab does not play in a day's work where each takes seconds."""

@@ -1,6 +1,6 @@
 """The conformance kit as functions: what a third party calls from its own program or test suite.
 
-from pairproof.harness.exploration import conformance
+from . import conformance
 
 summary = conformance.run("reference", "sim", trials=500)
 assert not summary.findings
@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from pairproof.harness.exploration import profiles
-from pairproof.harness.exploration.explore import Explorer
-from pairproof.harness.exploration.summary import Summary
-from pairproof.harness.judging import judge as judging
-from pairproof.harness.judging import own_laws
-from pairproof.harness.judging.law import Law
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.search.machine import machine as state_machine
-from pairproof.harness.trials import resolve
+from ..judging import judge as judging
+from ..judging import own_laws
+from ..judging.law import Law
+from ..ports import Lab, Target
+from ..search.machine import machine as state_machine
+from ..trials import resolve
+from . import profiles
+from .explore import Explorer
+from .summary import Summary
 
 if TYPE_CHECKING:
     from hypothesis.stateful import RuleBasedStateMachine

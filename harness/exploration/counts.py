@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from pairproof.harness.exploration.coverage_table import CoverageTable
-from pairproof.harness.exploration.tally import Tally
-from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.trials.trial import Trial
+from ..judging.verdict import Verdict
+from ..trials.trial import Trial
+from .coverage_table import CoverageTable
+from .tally import Tally
 
 MAX_REASONS, OTHER_REASONS = 20, "other reasons"
 """Reasons of refused schedules that are counted apart."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pairproof.harness.judging.verdict import CORPUS, Verdict
+from ..judging.verdict import CORPUS, Verdict
 
 FEW = 20
 """Trials of a run, or trials that gave a law something to judge: fewer are little evidence."""

@@ -19,14 +19,25 @@ from contextlib import contextmanager
 from itertools import count
 from time import monotonic
 
-from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.exploration import slices
-from pairproof.harness.exploration.budget import Allowance, Budget
-from pairproof.harness.exploration.counts import Counts, refuse
-from pairproof.harness.exploration.finding import Small, findings_of, smallest
-from pairproof.harness.exploration.keeps import Keeps
-from pairproof.harness.exploration.profiles import ALL, Profile
-from pairproof.harness.exploration.slices import (
+from ..errors import LabError, UsageError
+from ..judging import judge as judging
+from ..judging.abstentions import offered
+from ..judging.cause import violated
+from ..judging.verdict import CORPUS, Verdict
+from ..ports import Lab, Target
+from ..search import known_bugs, repeated
+from ..trials import resolve
+from ..trials.interpreter import Laws, run_trial
+from ..trials.schedule import Schedule
+from ..trials.trial import Finding, Trial
+from ..trials.workers import Workers
+from . import slices
+from .budget import Allowance, Budget
+from .counts import Counts, refuse
+from .finding import Small, findings_of, smallest
+from .keeps import Keeps
+from .profiles import ALL, Profile
+from .slices import (
     MACHINE,
     SWEEP,
     Listed,
@@ -36,19 +47,8 @@ from pairproof.harness.exploration.slices import (
     rare_collection,
     seeded,
 )
-from pairproof.harness.exploration.summary import DOING, Summary
-from pairproof.harness.exploration.tally import Tally
-from pairproof.harness.judging import judge as judging
-from pairproof.harness.judging.abstentions import offered
-from pairproof.harness.judging.cause import violated
-from pairproof.harness.judging.verdict import CORPUS, Verdict
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.search import known_bugs, repeated
-from pairproof.harness.trials import resolve
-from pairproof.harness.trials.interpreter import Laws, run_trial
-from pairproof.harness.trials.schedule import Schedule
-from pairproof.harness.trials.trial import Finding, Trial
-from pairproof.harness.trials.workers import Workers
+from .summary import DOING, Summary
+from .tally import Tally
 
 REFUSED = 100
 """Schedules that are refused before the first is played, after which no other is tried."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.harness.judging import judge as judging
-from pairproof.harness.judging.cause import cause, violated
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.search import shrink
-from pairproof.harness.trials import resolve
-from pairproof.harness.trials.interpreter import run_trial
-from pairproof.harness.trials.schedule import Schedule
-from pairproof.harness.trials.trial import Finding, Trial
+from ..judging import judge as judging
+from ..judging.cause import cause, violated
+from ..ports import Lab, Target
+from ..search import shrink
+from ..trials import resolve
+from ..trials.interpreter import run_trial
+from ..trials.schedule import Schedule
+from ..trials.trial import Finding, Trial
 
 
 class Small(NamedTuple):

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
-from pairproof.harness.runs.sampling import Sampling
-from pairproof.harness.system import System
-from pairproof.harness.trials.trial import Measured, Trial
+from ..history import Event
+from ..runs.sampling import Sampling
+from ..system import System
+from ..trials.trial import Measured, Trial
 
 
 class Keeps(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pairproof.harness.errors import UsageError
+from ..errors import UsageError
 
 QUICK = "quick"
 CI = "ci"

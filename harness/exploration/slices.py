@@ -13,18 +13,18 @@ from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
-from pairproof.harness.errors import UsageError
-from pairproof.harness.exploration.keeps import Keeps
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.search import machine, pairs, swarm, sweep
-from pairproof.harness.search.paced import paced
-from pairproof.harness.system import Draw, Enumerate, System
-from pairproof.harness.trials import resolve
-from pairproof.harness.trials.abilities import Hosted
-from pairproof.harness.trials.again import is_spoilt, until_decided
-from pairproof.harness.trials.interpreter import Laws, run_trial
-from pairproof.harness.trials.schedule import Schedule
-from pairproof.harness.trials.trial import Trial, not_played
+from ..errors import UsageError
+from ..ports import Lab, Target
+from ..search import machine, pairs, swarm, sweep
+from ..search.paced import paced
+from ..system import Draw, Enumerate, System
+from ..trials import resolve
+from ..trials.abilities import Hosted
+from ..trials.again import is_spoilt, until_decided
+from ..trials.interpreter import Laws, run_trial
+from ..trials.schedule import Schedule
+from ..trials.trial import Trial, not_played
+from .keeps import Keeps
 
 SWEEP = "sweep"
 MACHINE = "machine"

@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pairproof.harness import registry
-from pairproof.harness.exploration import floors
-from pairproof.harness.exploration.coverage_table import CoverageTable
-from pairproof.harness.exploration.floors import Floor
-from pairproof.harness.exploration.tally import Tally
-from pairproof.harness.judging import abstentions
-from pairproof.harness.judging import judge as judging
-from pairproof.harness.judging.abstentions import Offered
-from pairproof.harness.judging.verdict import CORPUS, NO_DEMANDS, Demands, Standing, Verdict, over_trials, standing
-from pairproof.harness.trials.trial import Finding
+from .. import registry
+from ..judging import abstentions
+from ..judging import judge as judging
+from ..judging.abstentions import Offered
+from ..judging.verdict import CORPUS, NO_DEMANDS, Demands, Standing, Verdict, over_trials, standing
+from ..trials.trial import Finding
+from . import floors
+from .coverage_table import CoverageTable
+from .floors import Floor
+from .tally import Tally
 
 DOING = {
     CORPUS: "fixed corpus",

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pairproof.harness.exploration.coverage_table import CoverageTable
-from pairproof.harness.exploration.floors import Floor, Floors
-from pairproof.harness.trials.trial import Measured, Trial
+from ..trials.trial import Measured, Trial
+from .coverage_table import CoverageTable
+from .floors import Floor, Floors
 
 
 class FaultCount(NamedTuple):

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pairproof.harness import registry
-from pairproof.harness.judging import judge
-from pairproof.harness.judging.law import ABSTAINED, JUDGED
+from .. import registry
+from . import judge
+from .law import ABSTAINED, JUDGED
 
 MOST_PERCENT = 90
 """A law that abstains from more of what it is offered is named."""

@@ -8,8 +8,8 @@ as one: the group lists the programs of both.
 
 from __future__ import annotations
 
-from pairproof.harness.judging.verdict import Judgement, Verdict
-from pairproof.harness.trials.trial import Trial
+from ..trials.trial import Trial
+from .verdict import Judgement, Verdict
 
 PHASES = frozenset({"invoke", "ok", "fail", "info"})
 """Kinds of event that are phases of any operation: the operation's name tells more."""

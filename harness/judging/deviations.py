@@ -20,17 +20,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple, cast
 
-from pairproof.harness import registry
-from pairproof.harness.errors import UsageError
-from pairproof.harness.history import Event
-from pairproof.harness.judging import versions
-from pairproof.harness.judging.law import CONVENTION, STALLS, Law, Violation
-from pairproof.harness.judging.trouble import STALLED
-from pairproof.harness.judging.verdict import Judgement, Verdict
-from pairproof.harness.ports import Target
-from pairproof.harness.trials import resolve
-from pairproof.harness.trials.schedule import Schedule
-from pairproof.harness.trials.schedule_json import from_json
+from .. import registry
+from ..errors import UsageError
+from ..history import Event
+from ..ports import Target
+from ..trials import resolve
+from ..trials.schedule import Schedule
+from ..trials.schedule_json import from_json
+from . import versions
+from .law import CONVENTION, STALLS, Law, Violation
+from .trouble import STALLED
+from .verdict import Judgement, Verdict
 
 KEYS = {"about": str, "reason": str, "source": str, "system": str, "node": str, "versions": list, "shows": list}
 """What a file must say, and of which type."""

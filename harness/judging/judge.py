@@ -14,14 +14,14 @@ from pathlib import Path
 from types import MethodType
 from typing import NamedTuple
 
-from pairproof.harness import registry
-from pairproof.harness.history import STOPPED, Event, kinds
-from pairproof.harness.judging.known import Known
-from pairproof.harness.judging.law import EVERY, Circumstance, Heard, Law
-from pairproof.harness.judging.precedence import Precedence
-from pairproof.harness.judging.verdict import Judgement, Verdict
-from pairproof.harness.kinds.machine import Mark
-from pairproof.harness.ports import Target
+from .. import registry
+from ..history import STOPPED, Event, kinds
+from ..kinds.machine import Mark
+from ..ports import Target
+from .known import Known
+from .law import EVERY, Circumstance, Heard, Law
+from .precedence import Precedence
+from .verdict import Judgement, Verdict
 
 Subject = tuple[str, str | None, str | None]
 """An event's kind, node and f: they decide who receives it."""

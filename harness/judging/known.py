@@ -10,10 +10,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pairproof.harness.history import BY_THEMSELVES, kinds
-from pairproof.harness.judging.trouble import Trouble
-from pairproof.harness.kinds.machine import Fault, Lab, Pause, Resume, Stall
-from pairproof.harness.kinds.node import Abort, Crash, Start, Stop
+from ..history import BY_THEMSELVES, kinds
+from ..kinds.machine import Fault, Lab, Pause, Resume, Stall
+from ..kinds.node import Abort, Crash, Start, Stop
+from .trouble import Trouble
 
 
 class Known:

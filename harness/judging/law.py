@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from pairproof.harness.history import Event
-from pairproof.harness.judging.known import Known
-from pairproof.harness.judging.trouble import doubted
+from ..history import Event
+from .known import Known
+from .trouble import doubted
 
 MAX_VIOLATIONS = 16
 """Violations that one law keeps of one trial; the rest are counted only."""

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
-from pairproof.harness import registry
-from pairproof.harness.errors import UsageError, meant
-from pairproof.harness.history import kinds
-from pairproof.harness.judging.law import Law
+from .. import registry
+from ..errors import UsageError, meant
+from ..history import kinds
+from .law import Law
 
 NEEDED = ("id", "promise", "source", "needs")
 """What a law says of itself."""

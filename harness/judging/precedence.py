@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from types import MethodType
 
-from pairproof.harness.errors import LabError
-from pairproof.harness.history import Event, kinds
-from pairproof.harness.kinds.client import SENDS
+from ..errors import LabError
+from ..history import Event, kinds
+from ..kinds.client import SENDS
 
 CALL = "invoke"
 MAX_EARLY = 100_000

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.machine import Fault, Stall
+from ..history import Event
+from ..kinds.machine import Fault, Stall
 
 Span = tuple[int, int]
 EVERY_LINK = "all"

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED
-from pairproof.harness.judging.law import Violation
+from ..errors import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED
+from .law import Violation
 
 CORPUS = "corpus"
 """The origin of the trials that are the same in every run, whatever its seed and its bounds."""

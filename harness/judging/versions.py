@@ -10,7 +10,7 @@ from collections.abc import Callable
 from operator import eq, ge, gt, le, lt
 from typing import NamedTuple
 
-from pairproof.harness.errors import UsageError
+from ..errors import UsageError
 
 NUMBERS = 4
 """Of a version; those that are missing are 0."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import itemgetter
 
-from pairproof.harness.exploration.coverage_table import CoverageTable, Pair
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.coverage_whole import WholeStates, is_whole
+from ..exploration.coverage_table import CoverageTable, Pair
+from ..history import Event
+from . import places
+from .coverage_whole import WholeStates, is_whole
 
 NONE, ACCEPTED, BEHIND, CAUGHT_UP, REFUSED = STATES = ("unconnected", "accepted", "behind", "caught-up", "refused")
 """No connection; connected, but nothing reported yet; the master has bytes that the slave has not reported; it has

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from pairproof.harness.testing import History
+from ..testing import History
 
 FILE = 1_000
 """Size of the commit log files of these histories: small round numbers read well."""

@@ -27,18 +27,19 @@ from types import TracebackType
 from typing import Any
 
 from pairproof import __version__
-from pairproof.harness.errors import LabError, UsageError, interrupted
-from pairproof.harness.exploration.keeps import measured as measured_of
-from pairproof.harness.judging import deviations
-from pairproof.harness.runs import atomic, parts, places
-from pairproof.harness.runs.parts import About, Pending, Written
-from pairproof.harness.runs.sampling import sampling
-from pairproof.harness.runs.schema import FORMAT, STATES, TABLES
-from pairproof.harness.runs.wholeness import check_digests, contents, part_name
-from pairproof.harness.texts import invocation
-from pairproof.harness.texts.plain import without_secrets
-from pairproof.harness.trials import resolve
-from pairproof.harness.trials.trial import Finding, Trial
+
+from ..errors import LabError, UsageError, interrupted
+from ..exploration.keeps import measured as measured_of
+from ..judging import deviations
+from ..texts import invocation
+from ..texts.plain import without_secrets
+from ..trials import resolve
+from ..trials.trial import Finding, Trial
+from . import atomic, parts, places
+from .parts import About, Pending, Written
+from .sampling import sampling
+from .schema import FORMAT, STATES, TABLES
+from .wholeness import check_digests, contents, part_name
 
 PART_TRIALS = 4_096
 PART_EVENTS = 250_000

@@ -14,19 +14,19 @@ from math import inf
 from time import monotonic
 from typing import NamedTuple
 
-from pairproof.harness import registry
-from pairproof.harness.errors import PairproofError
-from pairproof.harness.judging import judge as judging
-from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.search import shrink
-from pairproof.harness.search.paced import paced
-from pairproof.harness.trials import resolve
-from pairproof.harness.trials.abilities import Hosted
-from pairproof.harness.trials.interpreter import Laws, run_trial
-from pairproof.harness.trials.resolve import HasModel
-from pairproof.harness.trials.schedule import Schedule
-from pairproof.harness.trials.trial import Trial
+from .. import registry
+from ..errors import PairproofError
+from ..judging import judge as judging
+from ..judging.verdict import Verdict
+from ..ports import Lab, Target
+from ..trials import resolve
+from ..trials.abilities import Hosted
+from ..trials.interpreter import Laws, run_trial
+from ..trials.resolve import HasModel
+from ..trials.schedule import Schedule
+from ..trials.trial import Trial
+from . import shrink
+from .paced import paced
 
 REPEATS = 3
 """Executions of one candidate at most."""

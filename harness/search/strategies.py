@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from pairproof.harness.ports import Fault
-from pairproof.harness.system import System
-from pairproof.harness.trials.operation import Operation
-from pairproof.harness.trials.schedule import Args, Scalar
+from ..ports import Fault
+from ..system import System
+from ..trials.operation import Operation
+from ..trials.schedule import Args, Scalar
 
 
 def drawn_settings(system: System) -> st.SearchStrategy[Args]:

@@ -15,7 +15,7 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from pairproof.harness.history import Event, digest
+from ..history import Event, digest
 
 Data = bytes | bytearray | memoryview
 

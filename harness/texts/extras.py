@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from pairproof.harness.errors import LabError
+from ..errors import LabError
 
 PACKAGES = {"docker": "docker", "pyspark": "pyspark", "py4j": "pyspark", "pytest": "pytest"}
 """By module, the package that brings it."""

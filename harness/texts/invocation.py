@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from pairproof.harness.texts.plain import without_secrets
+from .plain import without_secrets
 
 NAME = "pairproof"
 

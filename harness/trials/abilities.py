@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple, cast
 
-from pairproof.harness import ports
-from pairproof.harness.trials.operation import Operation
-from pairproof.harness.trials.schedule import Op
+from .. import ports
+from .operation import Operation
+from .schedule import Op
 
 Operations = Mapping[str, Operation]
 Kinds = tuple[type, ...]

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from pairproof.harness.judging.trouble import STALLED
-from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.trials.trial import Trial
+from ..judging.trouble import STALLED
+from ..judging.verdict import Verdict
+from .trial import Trial
 
 AGAIN = 2
 """How often a trial is played again at most."""

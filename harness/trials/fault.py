@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from pairproof.harness.ports import Effect
-from pairproof.harness.ports.links import CanShapeLink
-from pairproof.harness.trials.schedule import Args
+from ..ports import Effect
+from ..ports.links import CanShapeLink
+from .schedule import Args
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,18 @@ from collections.abc import Iterable, Mapping
 from reprlib import repr as short
 from typing import Any, NamedTuple
 
-from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
-from pairproof.harness.judging import deviations
-from pairproof.harness.judging import judge as judging
-from pairproof.harness.judging.deviations import Deviation
-from pairproof.harness.judging.law import Law
-from pairproof.harness.judging.verdict import Judgement, Verdict
-from pairproof.harness.ports import AnyText, Effect, Fault, HasConfigurations, HasLogs, Lab, Session, Target
-from pairproof.harness.ports.timing import CanArm
-from pairproof.harness.trials import resolve
-from pairproof.harness.trials.abilities import part
-from pairproof.harness.trials.schedule import Args, Op, Schedule
-from pairproof.harness.trials.trial import FaultOutcome, Trial
+from ..errors import LabError, PairproofError, Unable, UsageError
+from ..judging import deviations
+from ..judging import judge as judging
+from ..judging.deviations import Deviation
+from ..judging.law import Law
+from ..judging.verdict import Judgement, Verdict
+from ..ports import AnyText, Effect, Fault, HasConfigurations, HasLogs, Lab, Session, Target
+from ..ports.timing import CanArm
+from . import resolve
+from .abilities import part
+from .schedule import Args, Op, Schedule
+from .trial import FaultOutcome, Trial
 
 MAX_ACTIVE_FAULTS = 64
 MAX_ARGUMENT = 2**31

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from pairproof.harness.trials.schedule import Args, Scalar
+from .schedule import Args, Scalar
 
 INT_MAX = 2**31 - 1
 """The largest number of a producer, a reader or a queue: RocketMQ's queue ids have 32 bits."""

@@ -9,15 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
-from pairproof.harness import registry
-from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.ports import Fault, Lab, Target
-from pairproof.harness.ports.nodes import SCARCE
-from pairproof.harness.system import PLAIN, System
-from pairproof.harness.texts import extras
-from pairproof.harness.trials import abilities
-from pairproof.harness.trials.operation import Operation
-from pairproof.harness.trials.schedule import Args, Schedule
+from .. import registry
+from ..errors import LabError, UsageError
+from ..ports import Fault, Lab, Target
+from ..ports.nodes import SCARCE
+from ..system import PLAIN, System
+from ..texts import extras
+from . import abilities
+from .operation import Operation
+from .schedule import Args, Schedule
 
 _ONLY: ContextVar[frozenset[str] | None] = ContextVar("faults that searches draw", default=None)
 

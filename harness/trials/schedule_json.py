@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from reprlib import repr as short
 
-from pairproof.harness.errors import UsageError, meant
-from pairproof.harness.trials import resolve
-from pairproof.harness.trials.operation import Argument, Operation
-from pairproof.harness.trials.schedule import FORMAT, Args, Op, Schedule
+from ..errors import UsageError, meant
+from . import resolve
+from .operation import Argument, Operation
+from .schedule import FORMAT, Args, Op, Schedule
 
 MAX_OPS = 10_000
 MAX_SETTINGS = 1_000

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from time import monotonic
 from types import FrameType
 
-from pairproof.harness.errors import UsageError
+from ..errors import UsageError
 
 
 class OutOfTime(KeyboardInterrupt):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pairproof.harness.exploration.coverage_table import CoverageTable
-from pairproof.harness.history import Event
-from pairproof.harness.judging.verdict import Judgement
-from pairproof.harness.trials.schedule import Args, Schedule
+from ..exploration.coverage_table import CoverageTable
+from ..history import Event
+from ..judging.verdict import Judgement
+from .schedule import Args, Schedule
 
 
 class FaultOutcome(NamedTuple):

@@ -20,10 +20,10 @@ from time import monotonic
 from types import FrameType
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from pairproof.harness.errors import LabError, PairproofError
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.trials import resolve
-from pairproof.harness.trials.resolve import Brought
+from ..errors import LabError, PairproofError
+from ..ports import Lab, Target
+from . import resolve
+from .resolve import Brought
 
 MAX_JOBS = 16
 AHEAD = 8

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pairproof.harness.judging import deviations
-from pairproof.harness.judging.deviations import Deviation
-from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.ports import Target
-from pairproof.harness.trials.trial import Trial
-from pairproof.harness.writeup.blocks import Block, Table, Text
+from ..judging import deviations
+from ..judging.deviations import Deviation
+from ..judging.verdict import Verdict
+from ..ports import Target
+from ..trials.trial import Trial
+from .blocks import Block, Table, Text
 
 
 def of(target: Target, law: str, trial: Trial) -> Iterator[Block]:

@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Call, Deliver, Invoke, Try
-from pairproof.harness.rocketmq.kinds.groups import Ask, Back, Lock
-from pairproof.harness.rocketmq.kinds.transactions import Decide
+from ...history import Event
+from ...kinds.client import Call, Deliver, Invoke, Try
+from ..kinds.groups import Ask, Back, Lock
+from ..kinds.transactions import Decide
 
 if TYPE_CHECKING:
-    from pairproof.harness.rocketmq.known.model import Known
+    from .model import Known
 
 Question = TypeVar("Question", Ask, Back, Decide, Lock)
 Asked = TypeVar("Asked", bound=Event)

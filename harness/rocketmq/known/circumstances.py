@@ -5,7 +5,7 @@ A circumstance is about the node of an event, as the model knew it before the ev
 
 from __future__ import annotations
 
-from pairproof.harness.judging.law import Circumstance
+from ...judging.law import Circumstance
 
 EARLIER_INCARNATION = Circumstance("earlier-incarnation", lambda known, event: not known.calls.is_current(event))
 """The incarnation that was asked has ended, and its answer may be in flight; or nobody saw the call begin."""

@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pairproof.harness.rocketmq.known.registers import NONE
-from pairproof.harness.texts.content import told
+from ...texts.content import told
+from .registers import NONE
 
 
 def subscribed(detail: str | None) -> frozenset[str] | None:

@@ -14,8 +14,8 @@ whether the machine stalled meanwhile, which ``Law.violate`` asks.
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.rocketmq.known.model import Known
+from ...history import MS, Event
+from .model import Known
 
 POLL_NS = 1_000 * MS
 """One select of RocketMQ's HA threads."""

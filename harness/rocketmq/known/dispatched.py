@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.rocketmq.kinds.log import Dispatch
+from ...history import MS, Event
+from ...kinds.node import Crash, Start, Stop
+from ..kinds.log import Dispatch
 
 if TYPE_CHECKING:
-    from pairproof.harness.rocketmq.known.model import Known
+    from .model import Known
 
 REST_NS = 1_000 * MS
 

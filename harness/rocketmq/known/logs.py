@@ -12,15 +12,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import UNKNOWN, Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.log import Append, Expire, Flush
-from pairproof.harness.rocketmq.known.nodes import MACHINE
-from pairproof.harness.rocketmq.known.stores import promotes
-from pairproof.harness.rocketmq.places import MASTER, OTHER
+from ...history import Event
+from ...kinds.node import UNKNOWN, Crash, Start, Stop, Wipe
+from ..kinds.log import Append, Expire, Flush
+from ..places import MASTER, OTHER
+from .nodes import MACHINE
+from .stores import promotes
 
 if TYPE_CHECKING:
-    from pairproof.harness.rocketmq.known.model import Known
+    from .model import Known
 
 
 class Logs:

@@ -16,14 +16,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Invoke, Ok
-from pairproof.harness.kinds.node import Config
-from pairproof.harness.rocketmq.kinds.metadata import Persist, Register, Sync, Table
-from pairproof.harness.rocketmq.known.model import Known
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import Settings, parse, version
+from ...history import MS, Event
+from ...kinds.client import Invoke, Ok
+from ...kinds.node import Config
+from ..kinds.metadata import Persist, Register, Sync, Table
+from ..law import Law
+from ..places import MASTER
+from ..settings import Settings, parse, version
+from .model import Known
 
 TOPICS, OFFSETS, DELAYS, GROUPS = STEPS = ("topics", "offsets", "delays", "groups")
 """In the order of a sync."""

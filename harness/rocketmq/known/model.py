@@ -9,29 +9,29 @@ Two questions that several laws ask are answered here and nowhere else:
 Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMaxOffset.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.judging import known
-from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route, Try
-from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.groups import Ask, Back, Lock
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
-from pairproof.harness.rocketmq.kinds.log import Append, Audit, Cut, Dispatch, Entries, Expire, Flush, Record
-from pairproof.harness.rocketmq.kinds.metadata import Persist, Register, Sync
-from pairproof.harness.rocketmq.kinds.transactions import Decide
-from pairproof.harness.rocketmq.known.audits import Audits, Listing
-from pairproof.harness.rocketmq.known.calls import Calls
-from pairproof.harness.rocketmq.known.consumption import Consumption
-from pairproof.harness.rocketmq.known.coverage import Coverage
-from pairproof.harness.rocketmq.known.derived_under import DerivedUnder
-from pairproof.harness.rocketmq.known.dispatched import Dispatched
-from pairproof.harness.rocketmq.known.ha_link import Link
-from pairproof.harness.rocketmq.known.logs import Logs
-from pairproof.harness.rocketmq.known.naming import Naming
-from pairproof.harness.rocketmq.known.nodes import Nodes
-from pairproof.harness.rocketmq.known.spoiled import Spoiled
-from pairproof.harness.rocketmq.known.stores import Stores
-from pairproof.harness.rocketmq.places import MASTER, links_of
-from pairproof.harness.rocketmq.settings import DEFAULTS, Settings, parse, promised_slaves, version
+from ...history import Event
+from ...judging import known
+from ...kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route, Try
+from ...kinds.node import Config, Crash, Start, Stop, Wipe
+from ..kinds.groups import Ask, Back, Lock
+from ..kinds.ha import Close, Connect, Frame, Report
+from ..kinds.log import Append, Audit, Cut, Dispatch, Entries, Expire, Flush, Record
+from ..kinds.metadata import Persist, Register, Sync
+from ..kinds.transactions import Decide
+from ..places import MASTER, links_of
+from ..settings import DEFAULTS, Settings, parse, promised_slaves, version
+from .audits import Audits, Listing
+from .calls import Calls
+from .consumption import Consumption
+from .coverage import Coverage
+from .derived_under import DerivedUnder
+from .dispatched import Dispatched
+from .ha_link import Link
+from .logs import Logs
+from .naming import Naming
+from .nodes import Nodes
+from .spoiled import Spoiled
+from .stores import Stores
 
 HOSTILE = "hostile"
 

@@ -6,9 +6,9 @@ nobody saw it end. Bounded by the number of nodes.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.rocketmq.contract import LIED
+from ...history import Event
+from ...kinds.node import Crash, Start, Stop
+from ..contract import LIED
 
 STOP, PROCESS, MACHINE = "stop", "process", "machine"
 FATES = (STOP, PROCESS, MACHINE, LIED)

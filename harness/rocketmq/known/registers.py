@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from ...kinds.client import Fail, Info, Invoke, Ok
 
 NONE = -1
 """The progress that a table without an entry knows."""

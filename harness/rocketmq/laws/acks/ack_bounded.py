@@ -10,10 +10,10 @@ Left out: from 4.7.0 to 4.9.2 sends behind one whose answer nobody knows, or who
 handleDiskFlush and handleHA.
 """
 
-from pairproof.harness.history import MS
-from pairproof.harness.rocketmq.laws.acks.answering import AnswerTimes, Call, Owed
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import Line, line
+from ....history import MS
+from ...places import MASTER
+from ...settings import Line, line
+from .answering import AnswerTimes, Call, Owed
 
 
 class AckBounded(AnswerTimes):

@@ -13,11 +13,11 @@ slaves one after the other. What excuses a late answer is in :mod:`pairproof.har
 Source: CommitLog.submitFlushRequest, GroupCommitService, FlushDiskWatcher; up to 4.9.0 GroupCommitRequest.waitForFlush.
 """
 
-from pairproof.harness.history import MS
-from pairproof.harness.kinds.client import Fail, Ok
-from pairproof.harness.rocketmq.laws.acks.answering import ROUND_NS, AnswerTimes, Call, Owed
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import line
+from ....history import MS
+from ....kinds.client import Fail, Ok
+from ...places import MASTER
+from ...settings import line
+from .answering import ROUND_NS, AnswerTimes, Call, Owed
 
 TIMEOUT = "FLUSH_DISK_TIMEOUT"
 SETTING = "syncFlushTimeout"

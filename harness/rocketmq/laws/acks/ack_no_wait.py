@@ -8,9 +8,9 @@ slave: without one nobody can tell who waits.
 Left out: flushes that end too late, see ``ack-bounded``. Source: CommitLog.submitReplicaRequest, handleHA of 5.x.
 """
 
-from pairproof.harness.judging.law import CONVENTION
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.laws.acks.answering import AnswerTimes, Call, Owed
+from ....judging.law import CONVENTION
+from ... import places
+from .answering import AnswerTimes, Call, Owed
 
 REPLICATION = (*places.HA_LINKS, *places.SLAVES)
 

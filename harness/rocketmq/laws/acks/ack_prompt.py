@@ -9,14 +9,14 @@ Left out: strangers' reports, and all that :mod:`pairproof.harness.rocketmq.laws
 Source: HAService.GroupTransferService, notifyTransferSome.
 """
 
-from pairproof.harness.judging.law import CONVENTION, only
-from pairproof.harness.kinds.node import Config, Start
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
-from pairproof.harness.rocketmq.known.logs import first_at
-from pairproof.harness.rocketmq.known.model import HOSTILE, VALID
-from pairproof.harness.rocketmq.laws.acks.answering import AnswerTimes, Call, Owed
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import line, parse, promised_slaves
+from ....judging.law import CONVENTION, only
+from ....kinds.node import Config, Start
+from ...kinds.ha import Close, Connect, Frame, Report
+from ...known.logs import first_at
+from ...known.model import HOSTILE, VALID
+from ...places import MASTER
+from ...settings import line, parse, promised_slaves
+from .answering import AnswerTimes, Call, Owed
 
 
 class AckPrompt(AnswerTimes):

@@ -7,11 +7,11 @@ Left out: UNKNOWN_ERROR, which RocketMQ sends as SYSTEM_ERROR with that remark w
 that *is* stored; calls that timed out, which are ``info``. Source: SendMessageProcessor's table of statuses.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.judging.law import DURABILITY, only
-from pairproof.harness.kinds.client import SENDS, Deliver, Fail, Try
-from pairproof.harness.rocketmq.kinds.log import Append, Record
-from pairproof.harness.rocketmq.law import Law
+from ....history import Event
+from ....judging.law import DURABILITY, only
+from ....kinds.client import SENDS, Deliver, Fail, Try
+from ...kinds.log import Append, Record
+from ...law import Law
 
 UNKNOWN_ERROR = "UNKNOWN_ERROR"
 

@@ -13,19 +13,19 @@ Source: HAService.GroupTransferService.
 
 from collections import deque
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.judging.law import only
-from pairproof.harness.kinds.client import Invoke, Ok
-from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.rocketmq.kinds.ha import Report
-from pairproof.harness.rocketmq.kinds.log import Append, Record
-from pairproof.harness.rocketmq.known.deadlines import is_instant
-from pairproof.harness.rocketmq.known.stores import SURVIVED
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.acks.turns import Turns
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import VERSION, line
-from pairproof.harness.texts.content import is_followed
+from ....history import MS, Event
+from ....judging.law import only
+from ....kinds.client import Invoke, Ok
+from ....kinds.node import Crash, Stop
+from ....texts.content import is_followed
+from ...kinds.ha import Report
+from ...kinds.log import Append, Record
+from ...known.deadlines import is_instant
+from ...known.stores import SURVIVED
+from ...law import Law
+from ...places import MASTER
+from ...settings import VERSION, line
+from .turns import Turns
 
 WAKE_UP_MS = 1_000
 """RocketMQ's transfer thread sleeps no longer than that between two looks."""

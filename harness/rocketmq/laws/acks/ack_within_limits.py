@@ -7,11 +7,11 @@ Left out: batches, of which versions limit the parts or the whole; bodies whose 
 are small; what else a record consists of, which some versions count, too. Source: MessageExtEncoder.encode.
 """
 
-from pairproof.harness.judging.law import CONVENTION, only
-from pairproof.harness.kinds.client import Fail, Invoke, Ok
-from pairproof.harness.rocketmq.contract import STORED
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.texts.content import is_followed, told
+from ....judging.law import CONVENTION, only
+from ....kinds.client import Fail, Invoke, Ok
+from ....texts.content import is_followed, told
+from ...contract import STORED
+from ...law import Law
 
 
 class AckWithinLimits(Law):

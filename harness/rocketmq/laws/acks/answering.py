@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.node import Crash
-from pairproof.harness.rocketmq.kinds.log import Append
-from pairproof.harness.rocketmq.known.deadlines import spent_ns
-from pairproof.harness.rocketmq.known.registers import NO_ANSWER
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.texts.content import is_followed, told
+from ....history import MS, Event
+from ....kinds.client import Fail, Info, Invoke, Ok
+from ....kinds.node import Crash
+from ....texts.content import is_followed, told
+from ...kinds.log import Append
+from ...known.deadlines import spent_ns
+from ...known.registers import NO_ANSWER
+from ...law import Law
+from ...places import MASTER
 
 ROUND_NS = 10 * MS
 """One idle round of RocketMQ's group commit and group transfer services."""

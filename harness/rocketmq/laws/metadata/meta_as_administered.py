@@ -20,13 +20,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from pairproof.harness.judging.law import only
-from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.node import Crash, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.metadata import Persist, Table
-from pairproof.harness.rocketmq.known.metadata import CHANGES, DELETES, GROUPS, TOPICS, Name, entries, topic_of
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....judging.law import only
+from ....kinds.client import Consumer, Fail, Info, Invoke, Ok
+from ....kinds.node import Crash, Stop, Wipe
+from ...kinds.metadata import Persist, Table
+from ...known.metadata import CHANGES, DELETES, GROUPS, TOPICS, Name, entries, topic_of
+from ...law import Law
+from ...places import MASTER
 
 FIELDS = {TOPICS: ("readQueueNums", "writeQueueNums"), GROUPS: ("brokerId", "whichBrokerWhenConsumeSlowly")}
 Value = tuple[int, ...]

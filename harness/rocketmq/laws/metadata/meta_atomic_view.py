@@ -13,11 +13,11 @@ after its own restart, see ``meta-durable``; a group that a pull does not name. 
 the table before it fills it (fixed in 5.x).
 """
 
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync, Table
-from pairproof.harness.rocketmq.known.metadata import GROUPS, MISSING, TOPICS, CopiesLaw, Name, holds, topic_of
-from pairproof.harness.rocketmq.places import MASTER
+from ....kinds.client import Fail, Info, Invoke, Ok
+from ....kinds.node import Crash, Start, Stop
+from ...kinds.metadata import Persist, Sync, Table
+from ...known.metadata import GROUPS, MISSING, TOPICS, CopiesLaw, Name, holds, topic_of
+from ...places import MASTER
 
 
 class MetaAtomicView(CopiesLaw):

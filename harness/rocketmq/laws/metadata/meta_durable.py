@@ -15,12 +15,12 @@ may have lost by going down, once it is back. Sources: ConfigManager.persist and
 SlaveSynchronize.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.judging.law import DURABILITY
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync, Table
-from pairproof.harness.rocketmq.known.metadata import (
+from ....history import MS, Event
+from ....judging.law import DURABILITY
+from ....kinds.client import Fail, Info, Invoke, Ok
+from ....kinds.node import Crash, Start, Stop, Wipe
+from ...kinds.metadata import Persist, Sync, Table
+from ...known.metadata import (
     DONE,
     GROUPS,
     MISSING,
@@ -33,7 +33,7 @@ from pairproof.harness.rocketmq.known.metadata import (
     entries,
     holds,
 )
-from pairproof.harness.rocketmq.places import MASTER
+from ...places import MASTER
 
 FLUSHED_NS = 1_000 * MS
 """By then a save has reached the disk."""

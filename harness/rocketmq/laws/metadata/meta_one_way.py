@@ -10,12 +10,12 @@ Abstains from what both were asked to store, at whatever time, and from data ver
 brings its own tables. Source: SlaveSynchronize: a slave only asks.
 """
 
-from pairproof.harness.judging.law import only
-from pairproof.harness.kinds.client import Consumer, Invoke
-from pairproof.harness.kinds.node import Wipe
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.kinds.metadata import Table
-from pairproof.harness.rocketmq.known.metadata import (
+from ....judging.law import only
+from ....kinds.client import Consumer, Invoke
+from ....kinds.node import Wipe
+from ... import places
+from ...kinds.metadata import Table
+from ...known.metadata import (
     ADMIN,
     GROUPS,
     OFFSETS,
@@ -25,8 +25,8 @@ from pairproof.harness.rocketmq.known.metadata import (
     holds,
     topic_of,
 )
-from pairproof.harness.rocketmq.known.stores import promotes
-from pairproof.harness.rocketmq.places import MASTER
+from ...known.stores import promotes
+from ...places import MASTER
 
 
 class MetaOneWay(MetadataLaw):

@@ -18,12 +18,12 @@ round that an answer without a master broke off. Source: BrokerController.handle
 SlaveSynchronize.syncAll.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.judging.law import CONVENTION
-from pairproof.harness.kinds.node import UNKNOWN, Crash, Start, Stop
-from pairproof.harness.rocketmq.kinds.metadata import Register, Sync
-from pairproof.harness.rocketmq.known.deadlines import is_late, spent_ns
-from pairproof.harness.rocketmq.known.metadata import (
+from ....history import MS, Event
+from ....judging.law import CONVENTION
+from ....kinds.node import UNKNOWN, Crash, Start, Stop
+from ...kinds.metadata import Register, Sync
+from ...known.deadlines import is_late, spent_ns
+from ...known.metadata import (
     CALL_NS,
     SLACK_NS,
     STEPS,

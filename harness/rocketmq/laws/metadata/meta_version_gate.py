@@ -18,14 +18,14 @@ full disk, took. Sources: SlaveSynchronize.syncTopicConfig and syncSubscriptionG
 
 from __future__ import annotations
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Consumer, Invoke
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
-from pairproof.harness.rocketmq.known.consumption import PERSIST_MS
-from pairproof.harness.rocketmq.known.deadlines import is_instant
-from pairproof.harness.rocketmq.known.metadata import ADMIN, DONE, GROUPS, TOPICS, Agreement, MetadataLaw, topic_of
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS, Event
+from ....kinds.client import Consumer, Invoke
+from ....kinds.node import Crash, Start, Stop, Wipe
+from ...kinds.metadata import Persist, Sync
+from ...known.consumption import PERSIST_MS
+from ...known.deadlines import is_instant
+from ...known.metadata import ADMIN, DONE, GROUPS, TOPICS, Agreement, MetadataLaw, topic_of
+from ...places import MASTER
 
 
 class Copy(Agreement):

@@ -7,8 +7,8 @@ Left out: that the connection is refused or closed, see ``ha-divergence-refused`
 added to HAConnection for later reports, extended to first ones (any TCP peer could acknowledge).
 """
 
-from pairproof.harness.kinds.client import Ok
-from pairproof.harness.rocketmq.law import Law
+from ....kinds.client import Ok
+from ...law import Law
 
 
 class HaAckIdentity(Law):

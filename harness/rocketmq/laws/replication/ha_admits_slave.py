@@ -12,17 +12,17 @@ pairs whose heartbeats come too rarely to keep a connection.
 Source: RocketMQ has no limit on HA connections; the reference has, see docs/decisions/0010.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.judging.law import only
-from pairproof.harness.kinds.machine import Fault
-from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Report
-from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.liveness.live_newcomers import is_crowd
-from pairproof.harness.rocketmq.places import HA_LINKS, MASTER, SLAVES
-from pairproof.harness.rocketmq.settings import can_replicate
+from ....history import MS, Event
+from ....judging.law import only
+from ....kinds.machine import Fault
+from ....kinds.node import Crash, Start, Stop
+from ...kinds.ha import Close, Connect, Report
+from ...known.deadlines import Deadline, Deadlines
+from ...known.model import HOSTILE
+from ...law import Law
+from ...places import HA_LINKS, MASTER, SLAVES
+from ...settings import can_replicate
+from ..liveness.live_newcomers import is_crowd
 
 RECONNECT_MS = 5_000
 SLACK_MS = 1_000

@@ -10,15 +10,15 @@ see ``ha-mismatch-closes``. Source: HAService.HAClient.dispatchReadRequest.
 
 from collections import deque
 
-from pairproof.harness.history import Event
-from pairproof.harness.judging.law import DURABILITY
-from pairproof.harness.kinds.node import Crash, Start
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame
-from pairproof.harness.rocketmq.kinds.log import Append
-from pairproof.harness.rocketmq.known.deadlines import POLL_NS, is_late
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....judging.law import DURABILITY
+from ....kinds.node import Crash, Start
+from ...kinds.ha import Close, Connect, Frame
+from ...kinds.log import Append
+from ...known.deadlines import POLL_NS, is_late
+from ...known.model import HOSTILE
+from ...law import Law
+from ...places import MASTER
 
 
 class HaAppendsFrames(Law):

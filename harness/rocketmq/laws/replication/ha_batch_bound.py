@@ -4,10 +4,10 @@ Left out: heartbeats, which have no body. Source: HAConnection's write service, 
 one mapped file.
 """
 
-from pairproof.harness.judging.law import CONVENTION
-from pairproof.harness.rocketmq.kinds.ha import Frame
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....judging.law import CONVENTION
+from ...kinds.ha import Frame
+from ...law import Law
+from ...places import MASTER
 
 
 class HaBatchBound(Law):

@@ -7,10 +7,10 @@ Left out: what arrives at the other end, which TCP answers for. Source: HAConnec
 nextTransferFromWhere.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq.kinds.ha import Frame
-from pairproof.harness.rocketmq.kinds.log import Source
-from pairproof.harness.rocketmq.law import Law
+from ....history import Event
+from ...kinds.ha import Frame
+from ...kinds.log import Source
+from ...law import Law
 
 
 class HaContiguous(Law):

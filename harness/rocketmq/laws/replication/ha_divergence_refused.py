@@ -9,13 +9,13 @@ Left out: that it counts as no slave, see ``ack-unavailable-honest``; and a slav
 which nobody can see (a diverged slave, see ``logs``). Source: HAConnection.ReadSocketService.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Ok
-from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Report
-from pairproof.harness.rocketmq.known.deadlines import is_instant
-from pairproof.harness.rocketmq.known.model import AHEAD
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....kinds.client import Ok
+from ...kinds.ha import Close, Diverged, Frame, Report
+from ...known.deadlines import is_instant
+from ...known.model import AHEAD
+from ...law import Law
+from ...places import MASTER
 
 
 class HaDivergenceRefused(Law):

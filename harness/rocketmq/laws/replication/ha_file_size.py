@@ -8,12 +8,12 @@ Left out: pairs whose sizes are equal; that the slave says why; what a slave doe
 records, since it holds bytes of another history. Source: MappedFileQueue.rollNextFile; RocketMQ notices nothing.
 """
 
-from pairproof.harness.history import MS
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect
-from pairproof.harness.rocketmq.kinds.log import Audit
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import HA_LINKS, MASTER, SLAVES
-from pairproof.harness.rocketmq.settings import HOUSEKEEPING
+from ....history import MS
+from ...kinds.ha import Close, Connect
+from ...kinds.log import Audit
+from ...law import Law
+from ...places import HA_LINKS, MASTER, SLAVES
+from ...settings import HOUSEKEEPING
 
 SETTING = "mappedFileSizeCommitLog"
 

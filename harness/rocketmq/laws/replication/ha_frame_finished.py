@@ -8,14 +8,14 @@ not for :data:`STUCK_NS`.
 Left out: frames that left in one piece, see ``ha-contiguous``. Source: HAConnection.WriteSocketService, lastWriteOver.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.judging.law import only
-from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.kinds.ha import Close, Frame, Partial
-from pairproof.harness.rocketmq.kinds.log import Source
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS, Event
+from ....judging.law import only
+from ....kinds.node import Crash, Stop
+from ... import places
+from ...kinds.ha import Close, Frame, Partial
+from ...kinds.log import Source
+from ...law import Law
+from ...places import MASTER
 
 STUCK_NS = 10_000 * MS
 """More than any link still needs when it is mended, less than the interval after which a silent peer is dropped."""

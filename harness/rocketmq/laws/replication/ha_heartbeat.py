@@ -11,15 +11,15 @@ tap whose peer reads slowly sees it late, and of those that a recorder read toge
 Source: HAConnection.WriteSocketService and HAService.HAClient, which look at lastWriteTimestamp.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.judging.law import CONVENTION, only
-from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
-from pairproof.harness.rocketmq.kinds.log import Flush
-from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines, configured_ns
-from pairproof.harness.rocketmq.known.model import HOSTILE, VALID
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS, Event
+from ....judging.law import CONVENTION, only
+from ....kinds.node import Crash, Stop
+from ...kinds.ha import Close, Connect, Frame, Partial, Report
+from ...kinds.log import Flush
+from ...known.deadlines import Deadline, Deadlines, configured_ns
+from ...known.model import HOSTILE, VALID
+from ...law import Law
+from ...places import MASTER
 
 End = tuple[str | None, str | None]
 """(connection, side)"""

@@ -10,14 +10,14 @@ Left out: closes right after bytes came, which answer those. A broker on its way
 (which in 4.9 looks at its own writes and so never notices a silent master).
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.judging.law import CONVENTION
-from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Diverged, Frame, Partial, Report
-from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines, configured_ns, is_far_too_late
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS, Event
+from ....judging.law import CONVENTION
+from ....kinds.node import Crash, Stop
+from ...kinds.ha import Close, Connect, Diverged, Frame, Partial, Report
+from ...known.deadlines import Deadline, Deadlines, configured_ns, is_far_too_late
+from ...known.model import HOSTILE
+from ...law import Law
+from ...places import MASTER
 
 LEAVING_NS = 10_000 * MS
 MANY = 8

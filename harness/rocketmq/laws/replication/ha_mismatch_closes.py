@@ -10,13 +10,13 @@ seen at once, a report later than one poll of the HA thread says that the slave 
 Left out: where an empty slave's first file starts. Source: HAService.HAClient.dispatchReadRequest.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Crash, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
-from pairproof.harness.rocketmq.kinds.log import Append
-from pairproof.harness.rocketmq.known.deadlines import POLL_NS, is_late
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
+from ....history import Event
+from ....kinds.node import Crash, Stop, Wipe
+from ...kinds.ha import Close, Connect, Frame, Report
+from ...kinds.log import Append
+from ...known.deadlines import POLL_NS, is_late
+from ...known.model import HOSTILE
+from ...law import Law
 
 
 class HaMismatchCloses(Law):

@@ -8,10 +8,10 @@ Left out: connections whose cells all left whole, see ``ha-report-monotone``. So
 reportSlaveMaxOffset, which tries three times and then closes.
 """
 
-from pairproof.harness.judging.law import only
-from pairproof.harness.rocketmq.kinds.ha import Partial, Report
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
+from ....judging.law import only
+from ...kinds.ha import Partial, Report
+from ...known.model import HOSTILE
+from ...law import Law
 
 
 class HaReportFraming(Law):

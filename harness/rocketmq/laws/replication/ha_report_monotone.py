@@ -7,9 +7,9 @@ Left out: what the first report of a connection should be, see ``ha-mismatch-clo
 currentReportedOffset.
 """
 
-from pairproof.harness.rocketmq.kinds.ha import Report
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
+from ...kinds.ha import Report
+from ...known.model import HOSTILE
+from ...law import Law
 
 
 class HaReportMonotone(Law):

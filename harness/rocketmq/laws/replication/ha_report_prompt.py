@@ -7,13 +7,13 @@ Left out: what the reports say, see ``ha-report-monotone``. Source: HAService.HA
 reportSlaveMaxOffsetPlus after each dispatched frame.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.judging.law import CONVENTION
-from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
-from pairproof.harness.rocketmq.known.deadlines import POLL_NS, Deadline, Deadlines, configured_ns
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
+from ....history import MS, Event
+from ....judging.law import CONVENTION
+from ....kinds.node import Crash, Stop
+from ...kinds.ha import Close, Connect, Frame, Partial, Report
+from ...known.deadlines import POLL_NS, Deadline, Deadlines, configured_ns
+from ...known.model import HOSTILE
+from ...law import Law
 
 
 class HaReportPrompt(Law):

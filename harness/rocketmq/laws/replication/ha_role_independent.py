@@ -8,15 +8,15 @@ Left out: how soon, see ``ha-wakeup``; links that take no more. Source: the desi
 the only place where RocketMQ's replication looks at the role.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.judging.law import only
-from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Partial, Report
-from pairproof.harness.rocketmq.kinds.log import Source
-from pairproof.harness.rocketmq.known.deadlines import POLL_NS, is_late
-from pairproof.harness.rocketmq.known.model import VALID
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....judging.law import only
+from ....kinds.node import Crash, Stop
+from ...kinds.ha import Close, Diverged, Frame, Partial, Report
+from ...kinds.log import Source
+from ...known.deadlines import POLL_NS, is_late
+from ...known.model import VALID
+from ...law import Law
+from ...places import MASTER
 
 
 class Copy:

@@ -3,8 +3,8 @@
 Left out: how long a silent peer is kept. Source: HAConnection's write service waits for slaveRequestOffset.
 """
 
-from pairproof.harness.rocketmq.kinds.ha import Connect, Frame, Report
-from pairproof.harness.rocketmq.law import Law
+from ...kinds.ha import Connect, Frame, Report
+from ...law import Law
 
 
 class HaSilentUntilAsked(Law):

@@ -9,10 +9,10 @@ Left out: that such a peer is no slave, see ``ack-unavailable-honest``. Source: 
 rule is the correction of its missing check.
 """
 
-from pairproof.harness.rocketmq.kinds.ha import Frame, Report
-from pairproof.harness.rocketmq.known.model import VALID
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ...kinds.ha import Frame, Report
+from ...known.model import VALID
+from ...law import Law
+from ...places import MASTER
 
 
 class HaStartOffset(Law):

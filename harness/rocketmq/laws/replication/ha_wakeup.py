@@ -9,17 +9,17 @@ the send has no slave to wait for. Source: HAConnection.WriteSocketService, whic
 CommitLog.submitReplicaRequest, which wakes it.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.judging.law import CONVENTION, only
-from pairproof.harness.kinds.client import Invoke
-from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.rocketmq.kinds.ha import Close, Frame, Partial, Report
-from pairproof.harness.rocketmq.kinds.log import Append, Flush
-from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
-from pairproof.harness.rocketmq.known.model import VALID
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.acks.answering import ROUND_NS
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS, Event
+from ....judging.law import CONVENTION, only
+from ....kinds.client import Invoke
+from ....kinds.node import Crash, Stop
+from ...kinds.ha import Close, Frame, Partial, Report
+from ...kinds.log import Append, Flush
+from ...known.deadlines import Deadline, Deadlines
+from ...known.model import VALID
+from ...law import Law
+from ...places import MASTER
+from ..acks.answering import ROUND_NS
 
 WAIT_NS = 100 * MS
 

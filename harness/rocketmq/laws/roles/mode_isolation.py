@@ -18,18 +18,18 @@ wait for others (up to 4.9.2); and whether what was asked for was delivered, whi
 Source: the design: brokers of different names share nothing.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.machine import Fault, Pause, Resume
-from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.contract import STORED
-from pairproof.harness.rocketmq.kinds.metadata import Register
-from pairproof.harness.rocketmq.known.calls import Begun
-from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER, SLAVES
-from pairproof.harness.rocketmq.settings import line, parse
-from pairproof.harness.texts.content import waits_first
+from ....history import MS, Event
+from ....kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
+from ....kinds.machine import Fault, Pause, Resume
+from ....kinds.node import Config, Crash, Start, Stop, Wipe
+from ....texts.content import waits_first
+from ...contract import STORED
+from ...kinds.metadata import Register
+from ...known.calls import Begun
+from ...known.circumstances import EARLIER_INCARNATION
+from ...law import Law
+from ...places import MASTER, SLAVES
+from ...settings import line, parse
 
 SLACK_NS = 1_000 * MS
 ASKED_NS = 10_000 * MS

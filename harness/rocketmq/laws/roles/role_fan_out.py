@@ -16,19 +16,19 @@ answers a send.
 
 from typing import NamedTuple
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.judging.law import only
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.machine import Fault, Pause
-from pairproof.harness.kinds.node import Config, Crash, Start, Stop
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
-from pairproof.harness.rocketmq.kinds.log import Append, Flush
-from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
-from pairproof.harness.rocketmq.known.model import VALID
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import line
+from ....history import MS, Event
+from ....judging.law import only
+from ....kinds.client import Fail, Info, Invoke, Ok
+from ....kinds.machine import Fault, Pause
+from ....kinds.node import Config, Crash, Start, Stop
+from ... import places
+from ...kinds.ha import Close, Connect, Frame, Partial, Report
+from ...kinds.log import Append, Flush
+from ...known.deadlines import Deadline, Deadlines
+from ...known.model import VALID
+from ...law import Law
+from ...places import MASTER
+from ...settings import line
 
 WRITER_WAIT_NS = 100 * MS
 ROUND_NS = 10 * MS

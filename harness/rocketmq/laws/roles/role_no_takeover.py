@@ -12,15 +12,15 @@ answered then, see ``live-converges``. Source: the design: RocketMQ 4 promotes n
 
 import json
 
-from pairproof.harness.history import Event
-from pairproof.harness.judging.law import only
-from pairproof.harness.kinds.client import Fail, Info, Ok, Route
-from pairproof.harness.kinds.machine import Fault
-from pairproof.harness.kinds.node import Config, Start
-from pairproof.harness.rocketmq.kinds.metadata import Table
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import parse
+from ....history import Event
+from ....judging.law import only
+from ....kinds.client import Fail, Info, Ok, Route
+from ....kinds.machine import Fault
+from ....kinds.node import Config, Start
+from ...kinds.metadata import Table
+from ...law import Law
+from ...places import MASTER
+from ...settings import parse
 
 
 class RoleNoTakeover(Law):

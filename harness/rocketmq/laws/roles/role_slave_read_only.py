@@ -10,15 +10,15 @@ the way, as 4.9 does (the next sync takes them away, see ``meta-converges``). So
 SLAVE: SERVICE_NOT_AVAILABLE), AdminBrokerProcessor.updateAndCreateTopic, validateSlave.
 """
 
-from pairproof.harness.judging.law import only
-from pairproof.harness.kinds.client import Consumer, Fail, Invoke, Ok
-from pairproof.harness.kinds.node import Config
-from pairproof.harness.rocketmq.kinds.log import Append, Record
-from pairproof.harness.rocketmq.kinds.metadata import Table
-from pairproof.harness.rocketmq.known.metadata import ADMIN, CHANGES, DELETES, GROUPS, TOPICS, Name, holds, topic_of
-from pairproof.harness.rocketmq.known.registers import NO_ANSWER
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.settings import parse, version
+from ....judging.law import only
+from ....kinds.client import Consumer, Fail, Invoke, Ok
+from ....kinds.node import Config
+from ...kinds.log import Append, Record
+from ...kinds.metadata import Table
+from ...known.metadata import ADMIN, CHANGES, DELETES, GROUPS, TOPICS, Name, holds, topic_of
+from ...known.registers import NO_ANSWER
+from ...law import Law
+from ...settings import parse, version
 
 REFUSES_ADMIN = (4, 9, 4)
 """The first version whose slaves do."""

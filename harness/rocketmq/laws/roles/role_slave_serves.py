@@ -16,17 +16,17 @@ PullMessageProcessor.processRequest and rejectRequest (5.x), DefaultMessageStore
 
 from typing import NamedTuple
 
-from pairproof.harness.judging.law import only
-from pairproof.harness.kinds.client import Deliver, Fail, Invoke, Ok
-from pairproof.harness.kinds.node import Config, Start, Wipe
-from pairproof.harness.rocketmq.kinds.log import Expire
-from pairproof.harness.rocketmq.known.calls import Begun
-from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
-from pairproof.harness.rocketmq.known.consumed import subscribed
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.questions.asked import BUSY
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import is_on, parse, refuses_reads
+from ....judging.law import only
+from ....kinds.client import Deliver, Fail, Invoke, Ok
+from ....kinds.node import Config, Start, Wipe
+from ...kinds.log import Expire
+from ...known.calls import Begun
+from ...known.circumstances import EARLIER_INCARNATION
+from ...known.consumed import subscribed
+from ...law import Law
+from ...places import MASTER
+from ...settings import is_on, parse, refuses_reads
+from ..questions.asked import BUSY
 
 REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", BUSY, "REQUEST_CODE_NOT_SUPPORTED"})
 

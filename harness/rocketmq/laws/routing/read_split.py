@@ -22,16 +22,16 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
-from pairproof.harness.judging.law import CONVENTION, only
-from pairproof.harness.kinds.client import Call, Deliver, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.log import Record
-from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.delivery.pulled import MOVED, NOT_FOUND, RETRY
-from pairproof.harness.rocketmq.places import MASTER, SLAVES
-from pairproof.harness.rocketmq.settings import DEFAULTS, is_on, memory, parse, version
+from ....history import Event
+from ....judging.law import CONVENTION, only
+from ....kinds.client import Call, Deliver, Fail, Info, Invoke, Ok
+from ....kinds.node import Config, Crash, Start, Stop, Wipe
+from ...kinds.log import Record
+from ...kinds.metadata import Persist, Sync
+from ...law import Law
+from ...places import MASTER, SLAVES
+from ...settings import DEFAULTS, is_on, memory, parse, version
+from ..delivery.pulled import MOVED, NOT_FOUND, RETRY
 
 
 class Choice(NamedTuple):

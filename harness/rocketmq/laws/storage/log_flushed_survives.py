@@ -9,15 +9,15 @@ end.
 Left out: messages in files that have expired, the transient store pool. Source: GroupCommitService.
 """
 
-from pairproof.harness.judging.law import DURABILITY, only
-from pairproof.harness.kinds.client import Deliver, Ok
-from pairproof.harness.kinds.node import Crash, Stop, Wipe
-from pairproof.harness.rocketmq.contract import PUT_OK, STORED
-from pairproof.harness.rocketmq.kinds.log import Audit, Expire
-from pairproof.harness.rocketmq.known.nodes import MACHINE
-from pairproof.harness.rocketmq.known.stores import SURVIVED
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....judging.law import DURABILITY, only
+from ....kinds.client import Deliver, Ok
+from ....kinds.node import Crash, Stop, Wipe
+from ...contract import PUT_OK, STORED
+from ...kinds.log import Audit, Expire
+from ...known.nodes import MACHINE
+from ...known.stores import SURVIVED
+from ...law import Law
+from ...places import MASTER
 
 
 class LogFlushedSurvives(Law):

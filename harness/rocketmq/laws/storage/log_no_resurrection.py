@@ -10,13 +10,13 @@ longer than its trace after a start, since a process may die between writing and
 recovery moves positions only, so that such bytes stay on its disk (MappedFileQueue.truncateDirtyFiles).
 """
 
-from pairproof.harness.judging.law import DURABILITY
-from pairproof.harness.kinds.client import Deliver
-from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
-from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....judging.law import DURABILITY
+from ....kinds.client import Deliver
+from ....kinds.node import Start, Wipe
+from ...kinds.log import Append, Audit, Record
+from ...known.circumstances import EARLIER_INCARNATION
+from ...law import Law
+from ...places import MASTER
 
 
 class LogNoResurrection(Law):

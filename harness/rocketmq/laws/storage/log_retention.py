@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.harness.history import MS
-from pairproof.harness.judging.law import DURABILITY, only
-from pairproof.harness.kinds.machine import Clock, Fault, Lab
-from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.rocketmq.kinds.log import Append, Cut, Expire
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS
+from ....judging.law import DURABILITY, only
+from ....kinds.machine import Clock, Fault, Lab
+from ....kinds.node import Start, Wipe
+from ...kinds.log import Append, Cut, Expire
+from ...law import Law
+from ...places import MASTER
 
 HOUR_MS = 3_600_000
 FIRST_MS = 60_000

@@ -7,13 +7,13 @@ Left out: diverged slaves, and bytes still under way from an earlier life of the
 Source: HAService.HAClient.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.judging.law import DURABILITY
-from pairproof.harness.rocketmq.kinds.ha import Report
-from pairproof.harness.rocketmq.kinds.log import Append, Audit
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....judging.law import DURABILITY
+from ...kinds.ha import Report
+from ...kinds.log import Append, Audit
+from ...known.model import HOSTILE
+from ...law import Law
+from ...places import MASTER
 
 
 class LogSlaveBehind(Law):

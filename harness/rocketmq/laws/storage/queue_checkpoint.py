@@ -16,17 +16,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.harness.history import MS
-from pairproof.harness.judging.law import CONVENTION
-from pairproof.harness.kinds.node import Start, Stop, Wipe
-from pairproof.harness.rocketmq.contract import LIED
-from pairproof.harness.rocketmq.kinds.log import Checkpoint, Cut, Dispatch, Record
-from pairproof.harness.rocketmq.known.circumstances import DIVERGED
-from pairproof.harness.rocketmq.known.deadlines import POLL_NS, is_late
-from pairproof.harness.rocketmq.known.nodes import MACHINE
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.delivery.pull_is_filled import ENTRY
-from pairproof.harness.texts.content import told
+from ....history import MS
+from ....judging.law import CONVENTION
+from ....kinds.node import Start, Stop, Wipe
+from ....texts.content import told
+from ...contract import LIED
+from ...kinds.log import Checkpoint, Cut, Dispatch, Record
+from ...known.circumstances import DIVERGED
+from ...known.deadlines import POLL_NS, is_late
+from ...known.nodes import MACHINE
+from ...law import Law
+from ..delivery.pull_is_filled import ENTRY
 
 NO_QUEUE = ("prepared", "rollback")
 SELDOM_SINCE = (5, 5)

@@ -21,14 +21,14 @@ from __future__ import annotations
 
 import json
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.judging.law import CONVENTION, only
-from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.machine import Lab, Mark
-from pairproof.harness.rocketmq.kinds.groups import Ask, Lock
-from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import OTHER
+from ....history import MS, Event
+from ....judging.law import CONVENTION, only
+from ....kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
+from ....kinds.machine import Lab, Mark
+from ...kinds.groups import Ask, Lock
+from ...known.deadlines import Deadline, Deadlines
+from ...law import Law
+from ...places import OTHER
 
 AGAIN_NS = 3_000 * MS
 REST_NS = 20 * MS

@@ -13,16 +13,16 @@ Source: DefaultMessageStore.ReputMessageService, getMessage and getMaxOffsetInQu
 
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
-from pairproof.harness.judging.law import only
-from pairproof.harness.kinds.client import Deliver, Ok
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.log import Dispatch
-from pairproof.harness.rocketmq.known.circumstances import DIVERGED, EARLIER_INCARNATION
-from pairproof.harness.rocketmq.known.deadlines import is_instant
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.texts.content import waits_first
+from ....history import Event
+from ....judging.law import only
+from ....kinds.client import Deliver, Ok
+from ....kinds.node import Crash, Start, Stop, Wipe
+from ....texts.content import waits_first
+from ...kinds.log import Dispatch
+from ...known.circumstances import DIVERGED, EARLIER_INCARNATION
+from ...known.deadlines import is_instant
+from ...law import Law
+from ...places import MASTER
 
 Place = tuple[str | None, int]
 """Queue and queue offset."""

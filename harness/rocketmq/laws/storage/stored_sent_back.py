@@ -17,15 +17,15 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, NamedTuple
 
-from pairproof.harness.history import MS
-from pairproof.harness.judging.law import only
-from pairproof.harness.kinds.machine import Clock, Mark
-from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.rocketmq.kinds.log import Audit, Record
-from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import LATE_NS, WAITING
-from pairproof.harness.rocketmq.laws.delivery.sent_back import DEAD, RETRY, Asked, SentBack
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.texts.content import told
+from ....history import MS
+from ....judging.law import only
+from ....kinds.machine import Clock, Mark
+from ....kinds.node import Crash, Stop
+from ....texts.content import told
+from ...kinds.log import Audit, Record
+from ...places import MASTER
+from ..delivery.deliver_delayed import LATE_NS, WAITING
+from ..delivery.sent_back import DEAD, RETRY, Asked, SentBack
 
 
 class Key(NamedTuple):
