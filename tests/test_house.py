@@ -154,6 +154,16 @@ def declares(path: Path) -> bool:
     return re.search(r"^FAULT\b|^    id = ", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
+ABSOLUTE = re.compile(r"^ *(from|import) pairproof\.(harness|chaos|reports|reference)\b", re.MULTILINE)
+COPIED_BY_OTHERS = ROOT / "harness" / "testing" / "toy.py"
+
+
+def test_the_rooms_import_each_other_by_names_that_an_editor_follows() -> None:
+    modules = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+    absolute = {path for path in modules if ABSOLUTE.search(path.read_text(encoding="utf-8"))}
+    assert absolute == {COPIED_BY_OTHERS}
+
+
 def test_laws_of_one_group_of_the_catalogue_are_in_one_package() -> None:
     package = {name: where.partition(":")[0].split(".")[-2] for name, where in registered("laws").items()}
     assert len(package) > 100
