@@ -8,7 +8,7 @@ anything that the run lacks.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -305,9 +305,13 @@ def say_first(missed: Sequence[str]) -> None:
 
 def say_floors(found: Summary, missed: Sequence[str]) -> None:
     """Print what the searches did, where the profile has floors, and which of these were missed."""
-    if found.tally is None:
-        return
-    faults = found.tally.faults()
+    if found.tally is not None:
+        _say_tally(found, found.tally.faults())
+    if of_profile := [each for each in missed if each != floors.NOTHING_REPLICATED]:
+        output.say(f"floors missed: {'; '.join(of_profile)}", output.COLOURS["unknown"])
+
+
+def _say_tally(found: Summary, faults: Mapping[str, FaultCount]) -> None:
     rows = [
         (name, each.drawn, each.took_effect, each.began - each.took_effect, each.drawn - each.began, _amounts(each))
         for name, each in faults.items()
@@ -319,8 +323,6 @@ def say_floors(found: Summary, missed: Sequence[str]) -> None:
     idle = sum(each.drawn - each.took_effect for each in faults.values())
     drawn = sum(each.drawn for each in faults.values())
     output.say(f"{drawn - idle} of {drawn} faults took effect; {idle} did not, and count for nothing")
-    if missed:
-        output.say(f"floors missed: {'; '.join(missed)}", output.COLOURS["unknown"])
 
 
 def _amounts(count: FaultCount) -> str:

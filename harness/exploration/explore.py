@@ -180,7 +180,7 @@ class Explorer:
             self.seconds_so_far(), counts.coverage, self._shrinking_s, self.budget.words, dict(counts.exercised),
             counts.tally, counts.again, dict(counts.faults), counts.replicated,
             offered(counts.judged, ((law, note, amount) for (law, note), amount in counts.notes.items())),
-            dict(counts.refused),
+            self.budget.counts is not None and resolve.brought(self.target) is None, dict(counts.refused),
         )  # fmt: skip
 
     # Searches, each with its allowance.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from .. import registry
 from ..judging import abstentions
 from ..judging import judge as judging
-from ..judging.abstentions import Offered
+from ..judging.abstentions import MOST_PERCENT, Offered
 from ..judging.verdict import CORPUS, NO_DEMANDS, Demands, Standing, Verdict, over_trials, standing
 from ..trials.trial import Finding
 from . import floors
@@ -61,6 +61,8 @@ class Summary(NamedTuple):
     """Trials with a slave, by whether a slave held a record of the workload."""
     offered: Sequence[Offered] = ()
     """What laws abstained from, and what those with several parts judged."""
+    must_judge: bool = False
+    """Whether a law that abstains from nearly all that it is offered is a floor that was missed."""
     refused: Mapping[str, int] = MappingProxyType({})
     """Drawn schedules that were not played, by the reason."""
 
@@ -71,7 +73,13 @@ class Summary(NamedTuple):
     @property
     def floors(self) -> list[Floor]:
         """What the run met of what it demands: replication always, and what the profile asks of its searches."""
-        return [*floors.replicated(self.replicated), *(self.tally.rows() if self.tally is not None else ())]
+        of_profile = self.tally.rows() if self.tally is not None else []
+        silent = [
+            Floor(f"percent of what {each.law} was offered that it judged", 100 - each.percent, 100 - MOST_PERCENT)
+            for each in self.offered
+            if self.must_judge and each.percent > MOST_PERCENT
+        ]
+        return [*floors.replicated(self.replicated), *of_profile, *silent]
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
