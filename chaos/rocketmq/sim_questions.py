@@ -10,7 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from ...harness.rocketmq.invalid_requests import ILLEGAL_FOR_BROKERS, ILLEGAL_FOR_NAMES, OF_BROKERS, OF_NAMES
+from ...harness.rocketmq.invalid_requests import (
+    ILLEGAL_FOR_NAMES,
+    ILLEGAL_FOR_REFERENCE,
+    OF_BROKERS,
+    OF_NAMES,
+)
 from ...harness.rocketmq.visits import FEW, LEAST_QUEUES, MASTER, NAMES, SLAVE, VISITS
 from ...harness.rocketmq.visits.steps import Step
 from ...reference.core.broker import Broker
@@ -54,7 +59,7 @@ def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str], is_vis
                     evidence.add, began, host.name, host.incarnation, audit, each, answered, OF_REFERENCE.figures
                 )
     if isinstance(node, Broker | NameServer) and is_visited:
-        sendable = (OF_BROKERS, ILLEGAL_FOR_BROKERS) if isinstance(node, Broker) else (OF_NAMES, ILLEGAL_FOR_NAMES)
+        sendable = (OF_BROKERS, ILLEGAL_FOR_REFERENCE) if isinstance(node, Broker) else (OF_NAMES, ILLEGAL_FOR_NAMES)
         for sent in invalid_requests.chosen(seed, host.name, *sendable):
             for answered in ask([Frame(invalid_requests.framed(sent, form, OPAQUE))]):
                 invalid_requests.record(

@@ -10,8 +10,8 @@ from pairproof.chaos.rocketmq.invalid_requests import MOST
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.chaos.rocketmq.sim_caller import Caller
 from pairproof.harness.rocketmq.invalid_requests import (
-    ILLEGAL_FOR_BROKERS,
     ILLEGAL_FOR_NAMES,
+    ILLEGAL_FOR_REFERENCE,
     OF_BROKERS,
     OF_NAMES,
     OPTIONAL,
@@ -61,7 +61,7 @@ def test_illegal_fields_are_refused_and_change_nothing(monkeypatch: pytest.Monke
     monkeypatch.setattr(invalid_requests, "chosen", lambda seed, node, requests, illegal: illegal)
     trial = run_trial(resolve.lab("sim"), resolve.target("reference"), SCHEDULE)
     found = [each for each in trial.events if each.kind == "invalid"]
-    assert len(found) == 2 * len(ILLEGAL_FOR_BROKERS) + len(ILLEGAL_FOR_NAMES)
+    assert len(found) == 2 * len(ILLEGAL_FOR_REFERENCE) + len(ILLEGAL_FOR_NAMES)
     assert {each.kind for each in trial.events if each.seq > found[0].seq} <= {"invalid", "visit", "answer", "mark"}
     assert not [violation.text for each in trial.judgements for violation in each.violations]
 
@@ -75,7 +75,7 @@ def test_every_field_of_every_request_has_its_illegal_values() -> None:
         assert code in TABLE_ONLY or (required == valid.keys() - OPTIONAL and valid.keys() <= fields.keys()), code
         numbers = {name for name, value in valid.items() if value.removeprefix("-").isdecimal()}
         assert numbers == {name for name in valid if fields[name].kind in ("int", "long")}, code
-    names = {each.name for each in (*ILLEGAL_FOR_BROKERS, *ILLEGAL_FOR_NAMES)}
+    names = {each.name for each in (*ILLEGAL_FOR_REFERENCE, *ILLEGAL_FOR_NAMES)}
     assert names >= {"PULL_MESSAGE without queueId", "END_TRANSACTION with commitLogOffset 1.0"}
 
 
@@ -89,13 +89,13 @@ def test_what_a_mutant_takes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_trials_send_all_of_them() -> None:
     assert (
-        invalid_requests.chosen("1", "master", OF_BROKERS)
-        == invalid_requests.chosen("1", "master", OF_BROKERS, ILLEGAL_FOR_BROKERS)[:MOST]
+        invalid_requests.chosen("1", "master", OF_BROKERS)[:MOST]
+        == invalid_requests.chosen("1", "master", OF_BROKERS, ILLEGAL_FOR_REFERENCE)[:MOST]
     )
     for node, requests in (("master", OF_BROKERS), ("names", OF_NAMES)):
         drawn = [invalid_requests.chosen(str(seed), node, requests) for seed in range(600)]
-        assert {each.name for sent in drawn for each in sent} == {each.name for each in requests}
-        assert {len(sent) for sent in drawn} == {MOST}
+        assert {each.name for sent in drawn for each in sent[:MOST]} == {each.name for each in requests}
+        assert {len(sent) for sent in drawn} == {MOST + 1}
 
 
 @pytest.mark.parametrize("frame", FORMS)
