@@ -15,5 +15,3 @@ LONGER = Circumstance("longer-than-promoted", lambda known, event: known.logs.is
 """The node's log begins before the log of a slave that was promoted, which gives its queue offsets anew."""
 SPOILED = Circumstance("disk-lied", lambda known, event: event.node in known.spoiled)
 """The node's disk lied, and the node cannot know what its queues and index lack."""
-BLACK_BOX = Circumstance("black-box", lambda known, event: known.is_a_black_box(event.node))
-"""The node is seen from outside."""
