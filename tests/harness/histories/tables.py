@@ -2,6 +2,10 @@
 
 from histories.story import Story
 
+VERSION = (2, 50)
+FULL: dict[str, object] = {"T": {"q": 8}}
+OFFSETS: dict[str, object] = {"T@G": {"0": 5}}
+
 
 def named(version: str = "4.9.7", **settings: object) -> Story:
     """A master and a slave that know a name server, both up; the slave has learned of its master."""

@@ -3,16 +3,12 @@
 import pytest
 from histories import assert_broken, assert_holds, assert_vacuous, judged
 from histories.story import Story
-from histories.tables import named, unknown
+from histories.tables import FULL, OFFSETS, VERSION, named, unknown
 
 from pairproof.harness.history import kinds
 from pairproof.harness.judging.judge import Judge
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.metadata.meta_converges import MetaConverges
-
-VERSION = (2, 50)
-FULL: dict[str, object] = {"T": {"q": 8}}
-OFFSETS: dict[str, object] = {"T@G": {"0": 5}}
 
 
 def tables(history: Story, **slave: dict[str, object]) -> Story:

@@ -2,20 +2,14 @@
 
 from histories import assert_broken, assert_holds, assert_vacuous, judged
 from histories.story import Story
-from histories.tables import named, pulled, used
+from histories.tables import FULL, OFFSETS, VERSION, named, pulled, used
 
 from pairproof.harness.rocketmq.laws.metadata.meta_durable import MetaDurable
-
-VERSION = (2, 50)
 
 
 def committed() -> Story:
     """As used(); the group has made progress, and the slave has synced that, too."""
     return used().client_commit(5).after(9_000).round().after(2_000)
-
-
-FULL: dict[str, object] = {"T": {"q": 8}}
-OFFSETS: dict[str, object] = {"T@G": {"0": 5}}
 
 
 def test_synced_names_survive_a_restart() -> None:

@@ -1,9 +1,7 @@
 """Tests of ``ha-address-source``."""
 
-import json
-
 import pytest
-from histories import H, assert_broken, assert_holds
+from histories import H, Story, assert_broken, assert_holds
 from histories.calls import call
 
 from pairproof.harness.history import kinds
@@ -12,38 +10,33 @@ from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.replication.ha_address_source import HaAddressSource
 
 
-def addressed(slave: dict[str, object], **master: object) -> H:
-    return H().config("master", **master).config("slave", **slave).start("master").start("slave")
+def addressed(slave: dict[str, object], **master: object) -> Story:
+    return Story().config("master", **master).config("slave", **slave).start("master").start("slave")
 
 
 SET: dict[str, object] = {"haMasterAddress": "ha"}
 NAMES: dict[str, object] = {"namesrvAddr": "names"}
 
 
-def told(history: H, ha: str | None = "master", status: str = "ok", node: str = "slave") -> H:
-    answer = {"master": ha, "ha": ha} if ha else {}
-    return history.add("register", node=node, status=status, detail=json.dumps(answer))
-
-
 def test_a_slave_connects_where_it_was_told_to() -> None:
     assert_holds(HaAddressSource, addressed(SET).after(11_000).connect())
-    assert_holds(HaAddressSource, told(addressed(NAMES)).after(11_000).connect())
+    assert_holds(HaAddressSource, addressed(NAMES).register().after(11_000).connect())
     assert_broken(HaAddressSource, addressed(SET).after(11_001).connect(), "for 11001 ms, and has not connected")
     assert_broken(HaAddressSource, addressed(SET).after(11_001).mark("end"), "has not connected")
-    late = told(addressed(NAMES).after(50_000)).after(11_001)
+    late = addressed(NAMES).after(50_000).register().after(11_001)
     assert_broken(HaAddressSource, late.mark("end"), "for 11001 ms")
-    assert_broken(HaAddressSource, told(told(addressed(NAMES)).after(11_001)).crash("master"), "for 11001 ms")
+    assert_broken(HaAddressSource, addressed(NAMES).register().after(11_001).register().crash("master"), "for 11001 ms")
 
 
 def test_nobody_connects_before_he_was_told_where() -> None:
     assert_holds(HaAddressSource, addressed({}).after(60_000).mark("end"))
     assert_broken(HaAddressSource, addressed({}).connect(), "opened an HA connection, and nobody had told it where")
-    assert_broken(HaAddressSource, told(addressed(NAMES), None).connect(), "nobody had told it where")
-    assert_broken(HaAddressSource, told(addressed(NAMES), status="failed").connect(), "nobody had told it where")
-    again = told(addressed(NAMES)).connect().crash("slave").start("slave").connect()
+    assert_broken(HaAddressSource, addressed(NAMES).register(master=None).connect(), "nobody had told it where")
+    assert_broken(HaAddressSource, addressed(NAMES).register(status="failed").connect(), "nobody had told it where")
+    again = addressed(NAMES).register().connect().crash("slave").start("slave").connect()
     assert_broken(HaAddressSource, again, "nobody had told it where")
     # The address may be kept when the name server no longer knows it.
-    assert_holds(HaAddressSource, told(told(addressed(NAMES)).connect(), None).connect())
+    assert_holds(HaAddressSource, addressed(NAMES).register().connect().register(master=None).connect())
     assert_holds(HaAddressSource, addressed({}).connect("hostile"))
 
 
@@ -56,7 +49,7 @@ def test_where_registrations_are_not_seen_nobody_knows_what_a_slave_was_told() -
 @pytest.mark.parametrize("place", ["ha", "slave", "master"])
 def test_who_is_in_trouble_may_need_longer(place: str) -> None:
     assert_holds(HaAddressSource, addressed(SET).fault("latency", place).after(60_000).connect())
-    before = told(addressed(NAMES).fault("latency", place)).after(60_000)
+    before = addressed(NAMES).fault("latency", place).register().after(60_000)
     assert_holds(HaAddressSource, before.connect())
     elsewhere = addressed(SET).fault("latency", "client-master").after(60_000)
     assert_broken(HaAddressSource, elsewhere.connect(), "has not connected")
@@ -68,23 +61,24 @@ def test_nobody_connects_to_a_master_that_is_down() -> None:
     assert_broken(HaAddressSource, first.after(1).mark("end"), "has had its master's HA address for 11001 ms")
     timely = H().config("master").config("slave", **SET).start("slave").after(60_000).start("master").after(11_000)
     assert_holds(HaAddressSource, timely.connect())
-    assert_holds(HaAddressSource, told(told(addressed(NAMES)), None).after(60_000).mark("end"))
+    assert_holds(HaAddressSource, addressed(NAMES).register().register(master=None).after(60_000).mark("end"))
     paused = addressed(SET).add("pause", node="slave").after(60_000)
     assert_holds(HaAddressSource, paused.mark("end"))
 
 
 def test_a_name_server_answers_with_the_slave_s_own_master() -> None:
-    assert_holds(HaAddressSource, told(addressed(NAMES)).connect())
-    assert_broken(HaAddressSource, told(addressed(NAMES), "slave"), "told slave that slave is its master", times=2)
-    other = (
-        H().config("master", brokerName="a").config("slave", brokerName="a", **NAMES).config("other", brokerName="b")
+    assert_holds(HaAddressSource, addressed(NAMES).register().connect())
+    assert_broken(
+        HaAddressSource, addressed(NAMES).register(master="slave"), "told slave that slave is its master", times=2
     )
+    other = Story().config("master", brokerName="a").config("slave", brokerName="a", **NAMES)
+    other.config("other", brokerName="b")
     for node in ("master", "slave", "other"):
         other.end[node] = 0
         other.start(node)
-    assert_broken(HaAddressSource, told(other, "other"), "told slave that other is its master", times=2)
+    assert_broken(HaAddressSource, other.register(master="other"), "told slave that other is its master", times=2)
     # A text that is no node's name says nothing.
-    assert_holds(HaAddressSource, told(addressed(SET), "10.0.0.1:10912").connect())
+    assert_holds(HaAddressSource, addressed(SET).register(master="10.0.0.1:10912").connect())
 
 
 def test_without_an_address_a_slave_serves() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from histories import H, assert_broken, assert_holds, assert_vacuous, judged
+from histories import H, Story, assert_broken, assert_holds, assert_vacuous, judged
 
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.routing.route_expiry import RouteExpiry
 
 
-class Names(H):
+class Names(Story):
     def read(self, *nodes: str, ids: dict[str, int] | None = None) -> Names:
         """The name server's table, which names these."""
         known = {str((ids or {}).get(node, {"slave": 1}.get(node, 0))): node for node in nodes if node != "other"}
@@ -29,9 +29,7 @@ def names(**settings: object) -> Names:
     history.config("master", namesrvAddr="n", brokerId=0, **settings)
     history.config("slave", namesrvAddr="n", brokerId=1, **settings).add("start", node="names")
     history.start("master").start("slave")
-    for node in ("master", "slave"):
-        history.add("register", node=node, status="ok")
-    return history
+    return history.register("master").register()
 
 
 def test_who_runs_is_named_under_its_own_id() -> None:
