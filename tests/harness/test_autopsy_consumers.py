@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from histories import G, Q, Story
 from histories.consumers import consuming, grouped
-from histories.story import G, Q, Story
 
 from pairproof.harness.rocketmq.autopsy import autopsy, message_of, messages
 from pairproof.harness.rocketmq.reception import MAX_REPEATS

@@ -8,9 +8,8 @@ import json
 from collections.abc import Callable
 from random import Random
 
-from histories import MS
+from histories import MS, G, Q, Story
 from histories.consumers import grouped
-from histories.story import G, Q, Story
 
 from pairproof.harness.history import kinds
 from pairproof.harness.rocketmq.known.model import Known

@@ -1,9 +1,8 @@
 """Tests of ``converges``."""
 
-from histories import assert_broken, assert_holds, assert_vacuous, judged
+from histories import Verdict, assert_broken, assert_holds, assert_vacuous, judged
 from histories.any_system import at_rest, pair
 
-from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.laws.converges import Converges
 
 

@@ -1,12 +1,11 @@
 """Histories that give many laws nothing to judge."""
 
 import pytest
-from histories import H, assert_not_applicable, assert_vacuous, judged, pair
+from histories import H, Verdict, assert_not_applicable, assert_vacuous, judged, pair
 from histories.tables import named
 
 from pairproof.harness.judging.judge import all_laws
 from pairproof.harness.judging.law import Law
-from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.metadata.meta_atomic_view import MetaAtomicView
 from pairproof.harness.rocketmq.laws.metadata.meta_converges import MetaConverges
 from pairproof.harness.rocketmq.laws.metadata.meta_durable import MetaDurable

@@ -6,11 +6,10 @@ older state of its own: then the law concerned is violated."""
 from typing import Any
 
 import pytest
-from histories import SIZE, H, assert_broken, assert_holds, pair
+from histories import SIZE, H, Verdict, assert_broken, assert_holds, pair
 
 from pairproof.harness.history import Event
 from pairproof.harness.judging import judge
-from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import contract, objectives
 from pairproof.harness.rocketmq.laws.durability.contract import Contract
 from pairproof.harness.trials import resolve

@@ -1,10 +1,9 @@
 """Tests of ``ack-flush-timeout``."""
 
 import pytest
-from histories import MS, SIZE, H, assert_broken, assert_holds, assert_unknown, assert_vacuous, judged, pair
+from histories import MS, SIZE, H, Verdict, assert_broken, assert_holds, assert_unknown, assert_vacuous, judged, pair
 from histories.acks import SYNC_FLUSH, TIMEOUT
 
-from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.acks.ack_flush_timeout import AckFlushTimeout
 
 DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"

@@ -1,12 +1,10 @@
 """Tests of ``deliver-at-least-once``."""
 
 import pytest
-from histories import assert_broken, assert_holds, assert_not_applicable, assert_vacuous, judged
+from histories import Story, Verdict, assert_broken, assert_holds, assert_not_applicable, assert_vacuous, judged
 from histories.consumers import consuming, ended, grouped, healed
-from histories.story import Story
 
 from pairproof.harness.judging.law import Law
-from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.delivery.deliver_at_least_once import DeliverAtLeastOnce
 from pairproof.harness.rocketmq.laws.delivery.deliver_no_loss import DeliverNoLoss
 

@@ -2,8 +2,7 @@
 
 import json
 
-from histories import SIZE, H, assert_broken, assert_holds, assert_vacuous, bare
-from histories.story import Q, Story
+from histories import SIZE, H, Q, Story, assert_broken, assert_holds, assert_vacuous, bare
 from histories.tags import CODED, answered, asked, pulled, subscribing
 
 from pairproof.harness.rocketmq.laws.delivery.deliver_by_tag import DeliverByTag

@@ -1,9 +1,8 @@
 """Tests of ``deliver-no-loss``."""
 
 import pytest
-from histories import SIZE, assert_broken, assert_holds, assert_vacuous
+from histories import SIZE, G, Q, Story, assert_broken, assert_holds, assert_vacuous
 from histories.consumers import consuming, ended, grouped, healed, transaction
-from histories.story import G, Q, Story
 from histories.tags import BY_TAG, pulled, subscribing
 
 from pairproof.harness.rocketmq.laws.delivery.deliver_no_loss import DeliverNoLoss

@@ -1,9 +1,8 @@
 """Tests of ``deliver-no-phantom``."""
 
 import pytest
-from histories import FILE, SIZE, assert_broken, assert_holds, assert_vacuous
+from histories import FILE, SIZE, Story, assert_broken, assert_holds, assert_vacuous
 from histories.consumers import consuming, grouped
-from histories.story import Story
 
 from pairproof.harness.history import digest
 from pairproof.harness.rocketmq.laws.delivery.deliver_no_phantom import DeliverNoPhantom

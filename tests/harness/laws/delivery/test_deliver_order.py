@@ -1,9 +1,8 @@
 """Tests of ``deliver-order``."""
 
 import pytest
-from histories import SIZE, assert_broken, assert_holds
+from histories import SIZE, Story, assert_broken, assert_holds
 from histories.consumers import consuming, grouped
-from histories.story import Story
 
 from pairproof.harness.rocketmq.laws.delivery.deliver_order import DeliverOrder
 

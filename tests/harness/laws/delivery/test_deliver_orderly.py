@@ -1,8 +1,7 @@
 """Tests of ``deliver-orderly``."""
 
-from histories import assert_broken, assert_holds, assert_vacuous
+from histories import Story, assert_broken, assert_holds, assert_vacuous
 from histories.consumers import orderly
-from histories.story import Story
 
 from pairproof.harness.rocketmq.laws.delivery.deliver_orderly import DeliverOrderly
 

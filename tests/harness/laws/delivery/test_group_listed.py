@@ -1,8 +1,7 @@
 """Whom brokers name as a group's members, and whom they tell that it has changed."""
 
 import pytest
-from histories import assert_broken, assert_holds
-from histories.story import G, Story
+from histories import G, Story, assert_broken, assert_holds
 
 from pairproof.harness.rocketmq.laws.delivery.group_listed import GroupListed
 

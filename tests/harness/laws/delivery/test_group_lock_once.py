@@ -1,8 +1,7 @@
 """Tests of ``group-lock-once``."""
 
-from histories import assert_broken, assert_holds, assert_vacuous
+from histories import Story, assert_broken, assert_holds, assert_vacuous
 from histories.consumers import consuming
-from histories.story import Story
 
 from pairproof.harness.rocketmq.laws.delivery.group_lock_once import GroupLockOnce
 

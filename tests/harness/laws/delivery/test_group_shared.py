@@ -3,9 +3,8 @@
 import json
 
 import pytest
-from histories import assert_broken, assert_holds, assert_vacuous
+from histories import Q, Story, assert_broken, assert_holds, assert_vacuous
 from histories.consumers import consuming
-from histories.story import Q, Story
 
 from pairproof.harness.rocketmq.laws.delivery.group_shared import GroupShared
 

@@ -1,9 +1,8 @@
 """Tests of ``pull-answered``."""
 
 import pytest
-from histories import assert_broken, assert_holds, assert_unknown, assert_vacuous
+from histories import Q, Story, assert_broken, assert_holds, assert_unknown, assert_vacuous
 from histories.consumers import consuming
-from histories.story import Q, Story
 from histories.tags import BY_TAG, asked
 
 from pairproof.harness.rocketmq.laws.delivery.pull_answered import PullAnswered

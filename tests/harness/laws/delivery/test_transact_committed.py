@@ -2,9 +2,8 @@
 
 import json
 
-from histories import SIZE, assert_broken, assert_holds, assert_vacuous
+from histories import SIZE, Q, Story, assert_broken, assert_holds, assert_vacuous
 from histories.consumers import transaction
-from histories.story import Q, Story
 
 from pairproof.harness.rocketmq.laws.delivery.transact_committed import TransactCommitted
 from pairproof.harness.rocketmq.laws.delivery.transact_noted import TransactNoted

@@ -1,8 +1,7 @@
 """Tests of ``transact-hidden``."""
 
-from histories import assert_broken, assert_holds, assert_vacuous
+from histories import G, Story, assert_broken, assert_holds, assert_vacuous
 from histories.consumers import transaction
-from histories.story import G, Story
 
 from pairproof.harness.rocketmq.laws.delivery.transact_hidden import TransactHidden
 

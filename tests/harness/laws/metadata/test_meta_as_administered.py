@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from histories import assert_broken, assert_holds, assert_vacuous
-from histories.story import Story
+from histories import Story, assert_broken, assert_holds, assert_vacuous
 
 from pairproof.harness.rocketmq.laws.metadata.meta_as_administered import MetaAsAdministered
 

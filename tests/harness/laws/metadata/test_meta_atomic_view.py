@@ -1,8 +1,7 @@
 """Tests of ``meta-atomic-view``."""
 
 import pytest
-from histories import assert_broken, assert_holds, assert_vacuous
-from histories.story import Story
+from histories import Story, assert_broken, assert_holds, assert_vacuous
 from histories.tables import named, pulled, used
 
 from pairproof.harness.rocketmq.laws.metadata.meta_atomic_view import MetaAtomicView

@@ -1,7 +1,6 @@
 """What a slave has synced is there after its restart."""
 
-from histories import assert_broken, assert_holds, assert_vacuous, judged
-from histories.story import Story
+from histories import Story, assert_broken, assert_holds, assert_unbroken, assert_vacuous, judged
 from histories.tables import FULL, OFFSETS, VERSION, named, pulled, used
 
 from pairproof.harness.rocketmq.laws.metadata.meta_durable import MetaDurable
@@ -102,7 +101,7 @@ def test_while_its_master_is_down_a_slave_still_has_it_and_later_it_may_sync_a_l
 
 
 def test_after_the_next_sync_another_law_judges() -> None:
-    assert judged(MetaDurable, committed().killed("slave").round().table("topics", {}).events).broken == 0
+    assert_unbroken(MetaDurable, committed().killed("slave").round().table("topics", {}))
     failed = committed().killed("slave").step("topics", "failed")
     assert_broken(MetaDurable, failed.table("topics", {}), "topics lack T")
     # What it had kept by then it keeps through another restart.
@@ -193,9 +192,9 @@ def test_what_was_changed_in_between_is_not_compared() -> None:
         read("offsets").client_commit(4, "slave").killed("slave"),
         read("offsets").killed("slave").client_commit(4, "slave"),
     ):
-        assert judged(MetaDurable, history.table("offsets", other).events).broken == 0
+        assert_unbroken(MetaDurable, history.table("offsets", other))
 
 
 def assert_vacuous_about(history: Story, content: dict[str, object]) -> None:
     """Nothing is said of this reading but that T is there."""
-    assert judged(MetaDurable, history.table("topics", content, version=(9, 9)).events).broken == 0
+    assert_unbroken(MetaDurable, history.table("topics", content, version=(9, 9)))

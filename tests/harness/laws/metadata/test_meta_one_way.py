@@ -1,8 +1,7 @@
 """Tests of ``meta-one-way``."""
 
 import pytest
-from histories import assert_broken, assert_holds, assert_vacuous, judged
-from histories.story import Story
+from histories import Story, assert_broken, assert_holds, assert_vacuous, judged
 from histories.tables import named
 
 from pairproof.harness.rocketmq.laws.metadata.meta_one_way import MetaOneWay

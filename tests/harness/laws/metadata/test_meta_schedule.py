@@ -1,8 +1,7 @@
 """Tests of ``meta-schedule``."""
 
 import pytest
-from histories import assert_broken, assert_holds, assert_vacuous
-from histories.story import Story
+from histories import Story, assert_broken, assert_holds, assert_vacuous
 from histories.tables import named, refused, unknown
 
 from pairproof.harness.kinds.node import UNKNOWN

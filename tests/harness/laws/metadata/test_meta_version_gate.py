@@ -1,8 +1,7 @@
 """Tests of ``meta-version-gate``."""
 
 import pytest
-from histories import assert_broken, assert_holds
-from histories.story import Story
+from histories import Story, assert_broken, assert_holds
 from histories.tables import named
 
 from pairproof.harness.rocketmq.laws.metadata.meta_version_gate import MetaVersionGate

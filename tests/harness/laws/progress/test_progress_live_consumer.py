@@ -1,9 +1,8 @@
 """Tests of ``progress-live-consumer``."""
 
 import pytest
-from histories import SIZE, assert_broken, assert_holds, assert_vacuous
+from histories import SIZE, Story, assert_broken, assert_holds, assert_vacuous
 from histories.consumers import BOTH, SLAVE_ONLY, grouped
-from histories.story import Story
 from histories.tags import pulled, subscribing
 
 from pairproof.harness.rocketmq.laws.progress.progress_live_consumer import ProgressLiveConsumer

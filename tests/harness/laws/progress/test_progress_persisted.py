@@ -1,9 +1,8 @@
 """Tests of ``progress-persisted``."""
 
 import pytest
-from histories import assert_broken, assert_holds, assert_vacuous
+from histories import Story, assert_broken, assert_holds, assert_vacuous
 from histories.consumers import grouped
-from histories.story import Story
 
 from pairproof.harness.rocketmq.laws.progress.progress_persisted import ProgressPersisted
 

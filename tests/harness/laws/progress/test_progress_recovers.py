@@ -1,9 +1,8 @@
 """Tests of ``progress-recovers``."""
 
 import pytest
-from histories import SIZE, assert_broken, assert_holds, assert_not_applicable, assert_vacuous, judged
+from histories import SIZE, Story, assert_broken, assert_holds, assert_not_applicable, assert_vacuous, judged
 from histories.consumers import consuming, grouped
-from histories.story import Story
 from histories.tags import BY_TAG, pulled, subscribing
 
 from pairproof.harness.judging.law import Law

@@ -1,9 +1,8 @@
 """Tests of ``progress-to-master``."""
 
 import pytest
-from histories import assert_broken, assert_holds, assert_vacuous
+from histories import Story, assert_broken, assert_holds, assert_vacuous
 from histories.consumers import BOTH, SLAVE_ONLY, consuming, grouped
-from histories.story import Story
 
 from pairproof.harness.rocketmq.laws.progress.progress_to_master import ProgressToMaster
 

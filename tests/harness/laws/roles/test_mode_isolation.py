@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from histories import H, assert_broken, assert_holds, assert_vacuous, judged
-from histories.story import Story
+from histories import H, Story, Verdict, assert_broken, assert_holds, assert_vacuous, judged
 
-from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.roles.mode_isolation import ModeIsolation
 
 

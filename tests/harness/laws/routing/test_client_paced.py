@@ -1,10 +1,9 @@
 """Tests of ``client-paced``."""
 
-from histories import assert_broken, assert_holds, judged
+from histories import G, Story, Verdict, assert_broken, assert_holds, judged
 from histories.consumers import joined
-from histories.story import ROUTE, ROUTE_TO_SLAVE, G, Story
+from histories.story import ROUTE, ROUTE_TO_SLAVE
 
-from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.routing.client_paced import ClientPaced
 from pairproof.harness.rocketmq.laws.storage.queue_paced import QueuePaced
 

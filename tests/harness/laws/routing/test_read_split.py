@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from histories import H, assert_broken, assert_holds, assert_vacuous, judged
+from histories import H, Verdict, assert_broken, assert_holds, assert_vacuous, judged
 
-from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.routing.read_split import ReadSplit
 
 MB = 1_000_000

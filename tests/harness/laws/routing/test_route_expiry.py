@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from histories import H, Story, assert_broken, assert_holds, assert_vacuous, judged
+from histories import H, Story, assert_broken, assert_holds, assert_unbroken, assert_vacuous
 
-from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.routing.route_expiry import RouteExpiry
 
 
@@ -49,7 +48,7 @@ def test_who_returned_is_back_within_its_period(period: object, ms: int) -> None
         return history.after(after).read("master")
 
     assert_vacuous(RouteExpiry, names(registerNameServerPeriod=period).after(5_000).read("master"))
-    assert judged(RouteExpiry, returned(ms).events).verdict is not Verdict.VIOLATED
+    assert_unbroken(RouteExpiry, returned(ms))
     assert_broken(RouteExpiry, returned(ms + 1), "slave runs, untouched for")
 
 
@@ -62,10 +61,10 @@ def test_after_trouble_who_was_touched_has_two_periods(place: str) -> None:
     def mended() -> H:
         return names().after(100_000).fault("stall", place).after(10_000).fault("stall", place, "off")
 
-    assert judged(RouteExpiry, lacking(mended(), 70_000).events).verdict is not Verdict.VIOLATED
+    assert_unbroken(RouteExpiry, lacking(mended(), 70_000))
     assert_broken(RouteExpiry, lacking(mended(), 70_001), "slave runs, untouched for 70001 ms")
     going_on = names().after(100_000).fault("stall", place).after(100_000)
-    assert judged(RouteExpiry, lacking(going_on, 0).events).verdict is not Verdict.VIOLATED
+    assert_unbroken(RouteExpiry, lacking(going_on, 0))
 
 
 @pytest.mark.parametrize("node", ["names", "slave"])
@@ -73,7 +72,7 @@ def test_who_stood_still_has_two_periods_too(node: str) -> None:
     def woke() -> H:
         return names().after(100_000).pause(node, 5_000)
 
-    assert judged(RouteExpiry, lacking(woke(), 70_000).events).verdict is not Verdict.VIOLATED
+    assert_unbroken(RouteExpiry, lacking(woke(), 70_000))
     assert_broken(RouteExpiry, lacking(woke(), 70_001), "slave runs")
 
 
@@ -151,7 +150,7 @@ def test_topics_are_forgotten_with_a_master_that_left_before_its_slave_was_there
         else:
             history.add("fault", link="names-master", f="down", status="on")
 
-    assert not judged(RouteExpiry, alone("master", "slave").learned("other").events).broken
+    assert_unbroken(RouteExpiry, alone("master", "slave").learned("other"))
     assert_broken(RouteExpiry, alone("slave", "master").learned("other"), "slave runs, untouched for")
 
 
@@ -180,8 +179,8 @@ def test_whose_end_nobody_heard_expires(why: str) -> None:
             history.pause("names", 3_000)
         return history.after(ms)
 
-    assert not judged(RouteExpiry, dead(130_000).read("master", "slave").events).broken
-    assert not judged(RouteExpiry, dead(130_001).read("master").events).broken
+    assert_unbroken(RouteExpiry, dead(130_000).read("master", "slave"))
+    assert_unbroken(RouteExpiry, dead(130_001).read("master"))
     assert_broken(
         RouteExpiry, dead(130_001).read("master", "slave"), "slave is down for 130001 ms and still named; 130000"
     )

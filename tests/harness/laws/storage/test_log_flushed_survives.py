@@ -1,7 +1,7 @@
 """Tests of ``log-flushed-survives``."""
 
 import pytest
-from histories import H, assert_broken, assert_holds, assert_vacuous, judged, pair, trio
+from histories import H, assert_broken, assert_holds, assert_unbroken, assert_vacuous, pair, trio
 
 from pairproof.harness.rocketmq.laws.storage.log_flushed_survives import LogFlushedSurvives
 from pairproof.harness.rocketmq.laws.storage.log_grows import LogGrows
@@ -29,7 +29,7 @@ def test_what_expired_before_a_power_loss_is_not_lost_by_it() -> None:
         return gone.audit("recovery").audit("final")
 
     assert_broken(LogFlushedSurvives, expired(0), "m0 was on the master and is gone")
-    assert judged(LogFlushedSurvives, expired(100).events).broken == 0
+    assert_unbroken(LogFlushedSurvives, expired(100))
 
 
 def test_what_expired_while_its_answer_was_on_its_way_is_not_lost_by_a_power_loss() -> None:
@@ -38,7 +38,7 @@ def test_what_expired_while_its_answer_was_on_its_way_is_not_lost_by_a_power_los
         return put.ok("m0", "PUT_OK").crash("master", "machine").restart("master", 0).audit("recovery")
 
     assert_broken(LogFlushedSurvives, expired(0), "m0 was on the master and is gone")
-    assert judged(LogFlushedSurvives, expired(100).events).broken == 0
+    assert_unbroken(LogFlushedSurvives, expired(100))
 
 
 def test_a_loss_is_told_once() -> None:

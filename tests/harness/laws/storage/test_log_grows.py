@@ -1,12 +1,10 @@
 """``log-grows`` on histories that keep it and that break it in one way: appends, cuts, and what a restart must keep."""
 
 import pytest
-from histories import FILE, H, assert_broken, assert_holds, bare, pair
+from histories import FILE, H, Verdict, assert_broken, assert_holds, bare, blind, pair
 from histories.stores import rolled_back
 
-from pairproof.harness.history import kinds
 from pairproof.harness.judging.judge import Judge
-from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.storage.log_grows import LogGrows
 
 
@@ -95,9 +93,7 @@ def test_a_flush_that_ended_inside_a_record_saved_the_records_before_it() -> Non
 
 def test_where_nobody_records_flushes_a_power_loss_may_take_everything() -> None:
     lost = pair().sent("m0").flush("slave").crash("slave", "machine").restart("slave", 0)
-    blind = Judge((LogGrows,), observes=frozenset(kinds()) - {"flush"})
-    blind.feed_all(lost.events)
-    assert blind.finish()[0].verdict is Verdict.HOLDS
+    assert blind(LogGrows, lost, "flush") is Verdict.HOLDS
     assert_broken(LogGrows, lost, "outlive a machine crash")
 
 

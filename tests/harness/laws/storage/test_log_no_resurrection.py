@@ -1,7 +1,7 @@
 """Tests of ``log-no-resurrection``."""
 
 import pytest
-from histories import H, assert_broken, assert_holds, assert_vacuous, judged, pair
+from histories import H, assert_broken, assert_holds, assert_unbroken, assert_vacuous, judged, pair
 
 from pairproof.harness.rocketmq.laws.storage.log_no_resurrection import LogNoResurrection
 
@@ -35,12 +35,12 @@ def test_a_record_is_back_when_it_was_replicated_again_and_not_when_half_of_it_w
     def again(upto: int) -> H:
         return cut("slave").append("slave", 100, upto).crash("slave").start("slave", 200)
 
-    assert judged(LogNoResurrection, read(again(200), "slave", "m0", "m1").events).broken == 0
+    assert_unbroken(LogNoResurrection, read(again(200), "slave", "m0", "m1"))
     assert_broken(LogNoResurrection, read(again(199), "slave", "m0", "m1"), "nobody wrote it again")
 
 
 def test_another_record_in_its_place_is_another_record() -> None:
-    assert judged(LogNoResurrection, read(cut().put("m2"), "master", "m0", "m2").events).broken == 0
+    assert_unbroken(LogNoResurrection, read(cut().put("m2"), "master", "m0", "m2"))
     gap = cut().append("master", 200, 300, "put", "m2")
     assert_broken(LogNoResurrection, read(gap, "master", "m0", "m1"), "m1 is in its log")
     # A delayed message is written twice: its second record is the shorter one.
@@ -52,7 +52,7 @@ def test_another_record_in_its_place_is_another_record() -> None:
 
 def test_an_empty_slave_may_begin_behind_what_it_lost() -> None:
     emptied = pair().sent("m0").crash("slave", "machine").restart("slave", 0).append("slave", 1_000, 1_100)
-    assert judged(LogNoResurrection, read(emptied, "slave").events).broken == 0
+    assert_unbroken(LogNoResurrection, read(emptied, "slave"))
 
 
 def test_an_answer_that_was_under_way_before_the_cut_brings_nothing_back() -> None:

@@ -1,6 +1,6 @@
 """Tests of ``log-records-whole``."""
 
-from histories import H, assert_broken, assert_holds, assert_vacuous, judged, pair
+from histories import H, assert_broken, assert_holds, assert_unbroken, assert_vacuous, pair
 from histories.stores import rolled_back
 
 from pairproof.harness.rocketmq.laws.storage.log_records_whole import LogRecordsWhole
@@ -39,5 +39,5 @@ def test_a_rolled_back_slave_s_log_is_whole_below_the_common_point() -> None:
         two = pair().sent("m0").sent("m1").crash("master", "machine").restart("master", 100).put("m2")
         return two.audit(broken="slave", hi={"slave": 200}, whole_to=whole_to)
 
-    assert judged(LogRecordsWhole, rolled(100).events).broken == 0
+    assert_unbroken(LogRecordsWhole, rolled(100))
     assert_broken(LogRecordsWhole, rolled(50), "slave's log stops being whole at 50")

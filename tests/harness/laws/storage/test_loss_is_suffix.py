@@ -1,10 +1,7 @@
 """Tests of ``loss-is-suffix``."""
 
-from histories import H, assert_broken, assert_holds, assert_vacuous, pair, trio
+from histories import H, Verdict, assert_broken, assert_holds, assert_vacuous, blind, pair, trio
 
-from pairproof.harness.history import kinds
-from pairproof.harness.judging.judge import Judge
-from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.storage.loss_is_suffix import LossIsSuffix
 
 
@@ -55,9 +52,7 @@ def test_a_slave_that_is_down_or_read_for_comparison_only_lists_nothing() -> Non
 
 def test_without_a_trace_answers_say_what_the_master_had() -> None:
     def seen(history: H) -> Verdict:
-        judge = Judge((LossIsSuffix,), frozenset(kinds()) - {"append"})
-        judge.feed_all(each for each in history.events if each.kind != "append")
-        return judge.finish()[0].verdict
+        return blind(LossIsSuffix, history, "append")
 
     assert seen(pair().sent("m0").audit(records={"slave": ["m0"]})) is Verdict.HOLDS
     assert seen(pair().sent("m0").audit()) is Verdict.VIOLATED
