@@ -75,7 +75,9 @@ class H(History):
         node = "master" if side == "m" else "slave"
         return self.add("partial", node=node, link=self.link, side=side, f=f, value=value, lo=lo, detail=detail)
 
-    def report(self, offset: int | None = None, sides: str = "sm", peer: str = "slave", link: str | None = None) -> Self:
+    def report(
+        self, offset: int | None = None, sides: str = "sm", peer: str = "slave", link: str | None = None
+    ) -> Self:
         offset = self.end["slave"] if offset is None else offset
         for side in sides:
             node = "master" if side == "m" else peer

@@ -18,7 +18,7 @@ they were on their way. Source: HAService.GroupTransferService
 from ....judging.law import DURABILITY, only
 from ....kinds.client import SENDS, Ok
 from ....kinds.node import Config
-from ...known.model import HOSTILE
+from ...known.ha_links import HOSTILE
 from ...law import Law
 from ...places import MASTER
 from ...settings import parse, promised_slaves

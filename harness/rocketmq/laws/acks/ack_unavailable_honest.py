@@ -45,9 +45,10 @@ class AckUnavailableHonest(Law):
         """Whether the master has read what arrived at ``since``; in a simulation it reads at once."""
         return not self.known.instant_ns or not is_instant(self.known, MASTER, since, now)
 
+    @only("send")
     def on_ok(self, event: Ok) -> None:
         call = self.known.calls.begun(event)
-        if event.f != "send" or not event.waits or call is None or not self.known.sync_master or is_followed(call.call):
+        if not event.waits or call is None or not self.known.sync_master or is_followed(call.call):
             return
         if self.never_said:
             self.judged += 1

@@ -30,7 +30,7 @@ from ....kinds.machine import Lab, Mark
 from ...contract import STORED
 from ...kinds.ha import Diverged
 from ...kinds.log import Append, Audit
-from ...known.model import HOSTILE
+from ...known.ha_links import HOSTILE
 from ...law import Law
 from ...places import MASTER
 from ...settings import Settings, can_replicate, creates_topics

@@ -14,7 +14,7 @@ from collections import deque
 from ....kinds.machine import Fault
 from ... import places
 from ...kinds.ha import Connect
-from ...known.model import HOSTILE
+from ...known.ha_links import HOSTILE
 from ...law import Law
 
 SECOND_NS = 1_000_000_000

@@ -15,10 +15,10 @@ Source: the design: a broker's clients depend on that broker alone.
 from ....history import MS, UNREADABLE, Event
 from ....kinds.client import Fail, Info, Invoke, Ok, Try
 from ...kinds.transactions import Decide
+from ...known.sends import requests
 from ...law import Law
 from ...places import MASTER
 from ...settings import DEFAULTS, line
-from ..acks.answering import requests
 
 SLACK_MS = 1_000
 

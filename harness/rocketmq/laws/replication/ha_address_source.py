@@ -16,15 +16,14 @@ HAService.HAClient.connectMaster.
 
 from ....history import MS, Event
 from ....kinds.client import Fail, Ok
-from ....kinds.machine import Fault, Pause
-from ....kinds.node import Config, Crash, Start, Stop
+from ....kinds.node import Config, Start
 from ... import places
 from ...kinds.ha import Connect
 from ...kinds.metadata import Register
 from ...known.circumstances import EARLIER_INCARNATION
 from ...known.deadlines import Deadline, Deadlines
+from ...known.ha_links import HOSTILE
 from ...known.metadata import told
-from ...known.model import HOSTILE
 from ...law import Law
 from ...places import MASTER
 from ...settings import Settings, parse, refuses_reads
@@ -122,12 +121,6 @@ class HaAddressSource(Law):
         self.owed.look(event)
         self.connected.add(node)
         self.owed.pop(node, None)
-
-    def on_fault(self, event: Crash | Fault | Pause | Stop) -> None:
-        """Whom this disturbs may need longer."""
-        self.owed.look(event)
-
-    on_crash = on_stop = on_pause = on_fault
 
     def _late(self, event: Event, node: str, due: Deadline) -> None:
         late = (event.t - due.since) / MS

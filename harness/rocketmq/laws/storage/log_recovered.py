@@ -21,7 +21,7 @@ Source: CommitLog.recoverNormally and recoverAbnormally, MappedFileQueue.truncat
 
 from __future__ import annotations
 
-from ....judging.law import DURABILITY, only
+from ....judging.law import DURABILITY, EVERY, Heard, only
 from ....kinds.node import UNKNOWN, Abort, Start
 from ....texts.content import told
 from ...contract import LIED, WIPE
@@ -41,6 +41,7 @@ class LogRecovered(Law):
     )
     source = "CommitLog.recoverNormally, CommitLog.recoverAbnormally, MappedFileQueue.truncateDirtyFiles"
     needs = frozenset({"start", "found"})
+    awaits = {"found": EVERY, "abort": Heard(frozenset({"refused"}))}
 
     def begin(self) -> None:
         self.found: dict[str, Found] = {}

@@ -8,10 +8,10 @@ Source: HAService.HAClient.
 """
 
 from ....history import Event
-from ....judging.law import DURABILITY
+from ....judging.law import DURABILITY, only
 from ...kinds.ha import Report
 from ...kinds.log import Append, Audit
-from ...known.model import HOSTILE
+from ...known.ha_links import HOSTILE
 from ...law import Law
 from ...places import MASTER
 
@@ -34,9 +34,8 @@ class LogSlaveBehind(Law):
             if end is not None:
                 self._judge(event, node, event.hi, end)
 
+    @only(node=MASTER)
     def on_report(self, event: Report) -> None:
-        if event.side != "m":
-            return
         link = self.known.links.get(event.link)
         peer = HOSTILE if link is None else link.peer
         end = self.known.logs.ends.get(MASTER)
