@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..history import BY_THEMSELVES, kinds
-from ..kinds.machine import Fault, Lab, Pause, Resume, Stall
+from ..kinds.machine import Clock, Fault, Lab, Mark, Pause, Resume, Stall
 from ..kinds.node import Abort, Crash, Start, Stop
 from .trouble import Trouble
 
@@ -32,6 +32,10 @@ class Known:
         self.up: set[str] = set()
         self.gone: set[str] = set()
         """Nodes that are down by themselves: they crashed, or did not come up."""
+        self.clocks: dict[str, list[Clock]] = {}
+        """How nodes' clocks were set."""
+        self.milestones: dict[str, Mark] = {}
+        """The last of each."""
 
     @property
     def flush_ns(self) -> int:
@@ -51,6 +55,12 @@ class Known:
 
     def on_fault(self, event: Fault) -> None:
         self.trouble.fault(event)
+
+    def on_clock(self, event: Clock) -> None:
+        self.clocks.setdefault(event.node, []).append(event)
+
+    def on_mark(self, event: Mark) -> None:
+        self.milestones[event.f] = event
 
     def on_stall(self, event: Stall) -> None:
         self.trouble.stalls(event)

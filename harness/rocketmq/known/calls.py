@@ -87,8 +87,12 @@ class Calls:
         found = self._find(event)
         return found is not None and found.incarnation == self._known.nodes.ended(found.call.node)
 
+    def open(self) -> Iterator[Begun[Invoke]]:
+        """Calls that are under way, the oldest first."""
+        return iter(self._open.values())
+
     def open_at(self, node: str) -> Iterator[Begun[Invoke]]:
-        """Calls to this node that are under way, the oldest first."""
+        """Those to this node."""
         return (each for each in self._open.values() if each.call.node == node)
 
     def questions(self, kind: type[Question]) -> Iterator[Begun[Question]]:
@@ -144,9 +148,9 @@ class Calls:
     def questioned(self, event: Ask | Back | Decide | Lock) -> None:
         """A question begins or ends."""
         key = (event.kind, event.process, event.op)
+        if event.kind == "decide":
+            self._first.setdefault(event.process, event.t)
         if "asked" in (event.f, event.status):
-            if event.kind == "decide":
-                self._first.setdefault(event.process, event.t)
             self._questions[key] = self._begin(event)
         elif event.status != "told":
             self._questions.pop(key, None)

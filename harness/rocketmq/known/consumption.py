@@ -57,6 +57,12 @@ class Consumption:
         """By process and queue: those that go on."""
         self.registers: dict[tuple[str, str, str], Register] = {}
         """By broker, group and queue."""
+        self.committed: dict[tuple[str, str], set[int]] = {}
+        """By group and queue: what was ever committed, but for the following."""
+        self.ignored: dict[tuple[str, str, str], set[int]] = {}
+        """By slave, group and queue: what pulls carried there."""
+        self.touched: dict[str, int] = {}
+        """By broker: when its table was last about to change, ns."""
         self.routes: dict[int | None, Route] = {}
         self.lost_from: int | None = None
         """The lowest end to which the master's log was ever cut; None: it lost nothing."""
@@ -185,20 +191,28 @@ class Consumption:
     def _begin(self, event: Invoke) -> None:
         if event.node not in PAIR:
             return
+        if event.f in ("commit", "pull"):
+            self.touched[event.node] = event.t
         if event.f == "commit":
-            consumed = self._consumed(event)
-            consumed.committed = max(consumed.committed, event.queue_offset or 0)
-            # A slave ignores a commit that a pull carries.
-            if event.node == MASTER or not event.carried:
-                register = self._register(event.node, event.group or "", event.queue or "")
-                since, places = event.t - ARRIVED_NS, (event.node, f"client-{event.node}")
-                if self.known.trouble.is_calm(since, event.t, *places):
-                    register.give_up(since)
-                register.begin(event)
+            self._commit(event)
         elif event.f == "query":
             self._queries[event.op] = event.t
         elif event.f == "pull":
             self._pulls[event.op] = event.asked_from or 0
+
+    def _commit(self, event: Invoke) -> None:
+        node, group, queue, offset = event.node, event.group or "", event.queue or "", event.queue_offset or 0
+        consumed = self._consumed(event)
+        consumed.committed = max(consumed.committed, offset)
+        # A slave ignores a commit that a pull carries.
+        if node != MASTER and event.carried:
+            self.ignored.setdefault((node, group, queue), set()).add(offset)
+            return
+        self.committed.setdefault((group, queue), set()).add(offset)
+        register, since = self._register(node, group, queue), event.t - ARRIVED_NS
+        if self.known.trouble.is_calm(since, event.t, node, f"client-{node}"):
+            register.give_up(since)
+        register.begin(event)
 
     def _end(self, event: Ok | Fail | Info) -> None:
         if event.node not in PAIR:
@@ -274,6 +288,7 @@ class Consumption:
 
     def _sync(self, event: Sync) -> None:
         slave = event.node or ""
+        self.touched[slave] = event.t
         if event.f != "offsets":
             return
         if event.status == "asked":

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...history import MS, Event
 from ...kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route, Try
-from ...kinds.machine import Clock, Fault, Pause
+from ...kinds.machine import Fault, Pause
 from ...kinds.node import Config, Crash, Start, Stop, Wipe
 from ..kinds.groups import Ask, Back, Lock
 from ..kinds.log import Append, Audit, Cut, Dispatch, Entries, Expire, Flush, Record
@@ -23,15 +23,17 @@ from ..places import MASTER, links_of
 from ..settings import DEFAULTS, Settings, parse, promised_slaves, version
 from .audits import Audits, Listing
 from .calls import Calls
+from .choices import Choices
 from .consumption import Consumption
 from .deadlines import Deadlines
 from .derived_under import DerivedUnder
 from .dispatched import Dispatched
 from .ha_links import Links
+from .in_flight import InFlight
 from .logs import Logs
 from .naming import Naming
 from .nodes import Nodes
-from .sends import Sends
+from .sent import Sent
 from .spoiled import Spoiled
 from .stores import Stores
 
@@ -45,17 +47,16 @@ class Known(Links):
         self.nodes, self.stores, self.audits = Nodes(), Stores(), Audits()
         self.logs, self.dispatched, self.spoiled = Logs(self), Dispatched(self), Spoiled()
         self._blind = "append" not in self.observes
-        self.calls, self.sends = Calls(self), Sends(self)
+        self.calls, self.in_flight = Calls(self), InFlight(self)
+        self.sent = Sent(self.calls)
         self.naming = Naming(self.nodes, self.trouble)
         self.consumption = Consumption(self)
-        self.derived_under = DerivedUnder()
+        self.derived_under, self.choices = DerivedUnder(), Choices()
         self.sync_master = self.sync_flush = False
         self.needed = 0
         """How many slaves must hold a waiting send that is answered with PUT_OK."""
         self.pushes_flushed = False
         """Whether the master pushes only what is flushed (``haPushes``)."""
-        self.clocks: dict[str, list[Clock]] = {}
-        """How nodes' clocks were set."""
         self.last_started: str | None = None
         self.deadlines: list[Deadlines[Any]] = []
         """All that laws have."""
@@ -126,9 +127,6 @@ class Known(Links):
             self.sync_flush = found.get("flushDiskType") == "SYNC_FLUSH"
             self.pushes_flushed = found.get("haPushes") == "flushed"
 
-    def on_clock(self, event: Clock) -> None:
-        self.clocks.setdefault(event.node, []).append(event)
-
     def on_expire(self, event: Expire) -> None:
         self.stores.expired(event)
         self.consumption.hear(event)
@@ -169,6 +167,8 @@ class Known(Links):
         self._disturb(event)
         node = event.node
         self.logs.ended(event, self.nodes.is_up(node))
+        self.naming.ended(event)
+        self.choices.ended(event)
         self.nodes.end(event)
         self.stores.ended(event)
         self.consumption.hear(event)
@@ -184,6 +184,7 @@ class Known(Links):
 
     def on_wipe(self, event: Wipe) -> None:
         self.stores.wiped(event)
+        self.choices.lose(event)
         self.consumption.hear(event)
         self.derived_under.wiped(event)
         self.spoiled.wiped(event)
@@ -195,25 +196,37 @@ class Known(Links):
     def on_register(self, event: Register) -> None:
         self.naming.register(event)
 
-    def on_assign(self, event: Assign | Consumer | Persist | Route | Sync) -> None:
-        """A consumer, or a broker's table of what it consumed: see there."""
+    def on_assign(self, event: Assign | Consumer | Route) -> None:
         self.consumption.hear(event)
 
-    on_route = on_sync = on_persist = on_assign
+    on_route = on_assign
 
     def on_consumer(self, event: Consumer) -> None:
         self.calls.groups.add(event.group)
         self.consumption.hear(event)
 
+    def on_sync(self, event: Sync) -> None:
+        self.consumption.hear(event)
+        self.choices.sync(event)
+
+    def on_persist(self, event: Persist) -> None:
+        self.consumption.hear(event)
+        self.choices.save(event)
+
     def on_invoke(self, event: Invoke) -> None:
         self.calls.invoked(event)
-        self.sends.invoked(event)
+        self.in_flight.invoked(event)
+        self.sent.invoked(event)
+        self.choices.change(event)
         self._consume(event)
 
     def on_ok(self, event: Fail | Info | Ok) -> None:
         self._consume(event)
-        self.sends.ended(event)
+        self.in_flight.ended(event)
         self.calls.ended(event)
+        self.choices.change(event)
+        if isinstance(event, Ok):
+            self.sent.answer(event)
         if self._blind and event.kind == "ok" and event.f == "send":
             self.dispatched.grown[event.node] = event.t
 
@@ -226,10 +239,18 @@ class Known(Links):
     def on_try(self, event: Try) -> None:
         self.calls.tried(event)
 
-    def on_ask(self, event: Ask | Back | Decide | Lock) -> None:
+    def on_ask(self, event: Ask | Lock) -> None:
         self.calls.questioned(event)
 
-    on_back = on_decide = on_lock = on_ask
+    on_lock = on_ask
+
+    def on_back(self, event: Back) -> None:
+        self.sent.sent_back(event)
+        self.calls.questioned(event)
+
+    def on_decide(self, event: Decide) -> None:
+        self.sent.decided(event)
+        self.calls.questioned(event)
 
     def _consume(self, event: Deliver | Invoke | Fail | Info | Ok) -> None:
         """What producers and plain readers do is nothing to a group."""
@@ -238,10 +259,11 @@ class Known(Links):
 
     def on_append(self, event: Append) -> None:
         if event.node == MASTER:
-            self.sends.appended(event)
+            self.in_flight.appended(event)
             if event.f == "put":
                 self.coverage.put(event.lo, event.hi, event.message)
         self.logs.append(event)
+        self.sent.put(event)
         self.dispatched.grown[event.node] = event.t
 
     def on_flush(self, event: Flush) -> None:

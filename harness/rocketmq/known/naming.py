@@ -9,9 +9,10 @@ Left out: what a registration says, and several name servers. Source: RouteInfoM
 from __future__ import annotations
 
 from ...judging.trouble import Trouble
+from ...kinds.node import Crash, Stop
 from ..kinds.metadata import Register
 from ..places import NAMES
-from .nodes import Nodes
+from .nodes import MACHINE, Nodes
 
 
 class Naming:
@@ -21,6 +22,8 @@ class Naming:
         """When the name server last answered a broker's present incarnation, or its last one, ns."""
         self.joined: dict[str, int] = {}
         """When it first answered a broker after it may have lost sight of it, ns."""
+        self.closed: dict[str, bool] = {}
+        """Whether the connection by which it named a broker closed when the broker last went down."""
 
     # What laws ask.
 
@@ -42,6 +45,17 @@ class Naming:
     def started(self, node: str) -> None:
         """It may have been answered at the moment at which it died."""
         self.registered.pop(node, None)
+
+    def ended(self, event: Crash | Stop) -> None:
+        """A broker is gone; a machine without power closes nothing, be it in the middle of an orderly stop.
+
+        Nor does a process close what was another's: who has not registered since may be named by an older connection.
+        """
+        node = event.node
+        first = self._nodes.down.get(node)
+        own = self.knows(node) if first is None else self.closed[node]
+        at_once = first is None or first.t == event.t
+        self.closed[node] = own and not (at_once and event.f == MACHINE)
 
     def register(self, event: Register) -> None:
         if event.status == "ok":

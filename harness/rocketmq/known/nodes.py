@@ -22,6 +22,8 @@ class Nodes:
         """When a node's last incarnation was started, ns."""
         self.ended_at: dict[str, int] = {}
         """When a node's last incarnation to end ended, ns."""
+        self.lost_power_at: dict[str, int] = {}
+        """When a node's machine last crashed, ns."""
         self.down: dict[str, Crash | Stop] = {}
         """Nodes that are down, and what ended their last incarnation."""
         self._up: set[str] = set()
@@ -77,6 +79,8 @@ class Nodes:
 
     def end(self, event: Crash | Stop) -> None:
         self._end(event.node, event.t)
+        if event.f == MACHINE:
+            self.lost_power_at[event.node] = event.t
         self._up.discard(event.node)
         self.down.setdefault(event.node, event)
         how = STOP if event.kind == "stop" else LIED if event.status == LIED else event.f or MACHINE

@@ -11,7 +11,7 @@ handleDiskFlush and handleHA.
 """
 
 from ....history import MS
-from ...known.sends import Send
+from ...known.in_flight import Send
 from ...places import MASTER
 from ...settings import Line, line
 from .answering import AnswerTimes, Owed

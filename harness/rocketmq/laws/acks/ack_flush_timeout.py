@@ -16,7 +16,7 @@ Source: CommitLog.submitFlushRequest, GroupCommitService, FlushDiskWatcher; up t
 from ....history import MS, Event
 from ....judging.law import only
 from ....kinds.client import Fail, Info, Ok
-from ...known.sends import Send
+from ...known.in_flight import Send
 from ...places import MASTER
 from ...settings import line
 from .answering import ROUND_NS, AnswerTimes, Owed
@@ -36,7 +36,7 @@ class AckFlushTimeout(AnswerTimes):
 
     @only("send", node=MASTER)
     def on_ok(self, event: Fail | Info | Ok) -> None:
-        call = self.known.sends.ended_by(event)
+        call = self.known.in_flight.ended_by(event)
         if call is not None and event.status == TIMEOUT:
             self._check_timeout(call, event)
         elif call is not None and event.status == "PUT_OK" and self._waits(call):

@@ -10,7 +10,7 @@ Left out: flushes that end too late, see ``ack-bounded``. Source: CommitLog.subm
 
 from ....judging.law import CONVENTION, Heard
 from ... import places
-from ...known.sends import Send
+from ...known.in_flight import Send
 from .answering import AnswerTimes, Owed
 
 REPLICATION = (*places.HA_LINKS, *places.SLAVES)

@@ -13,8 +13,8 @@ from ....judging.law import CONVENTION, only
 from ....kinds.node import Config, Start
 from ...kinds.ha import Close, Connect, Frame, Report
 from ...known.ha_links import HOSTILE, VALID
+from ...known.in_flight import Send
 from ...known.logs import first_at
-from ...known.sends import Send
 from ...places import MASTER
 from ...settings import line, parse, promised_slaves
 from .answering import AnswerTimes, Owed
@@ -73,7 +73,7 @@ class AckPrompt(AnswerTimes):
         label, offset = event.link, event.offset
         link = self.known.links.get(label)
         # What was reported while nobody waited covers nobody.
-        if link is None or (link.first is not None and not self.known.sends):
+        if link is None or (link.first is not None and not self.known.in_flight):
             return
         slave = link.peer
         if self.newest_link.get(slave) != label or self.known.hears(event) is not VALID:

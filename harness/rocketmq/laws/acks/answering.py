@@ -17,8 +17,8 @@ from ....judging.law import only
 from ....kinds.client import Fail, Info, Ok
 from ....kinds.node import Crash
 from ...known.deadlines import spent_ns
+from ...known.in_flight import Send
 from ...known.registers import NO_ANSWER
-from ...known.sends import Send
 from ...law import Law
 from ...places import MASTER
 
@@ -52,7 +52,7 @@ class AnswerTimes(Law):
 
     @only("send", node=MASTER)
     def on_ok(self, event: Fail | Info | Ok) -> None:
-        call = self.known.sends.ended_by(event)
+        call = self.known.in_flight.ended_by(event)
         if call is not None:
             self._judge(call, event, event.kind != "info" and event.status not in NO_ANSWER)
 
@@ -64,7 +64,7 @@ class AnswerTimes(Law):
         self.end(event)
 
     def end(self, last: Event) -> None:
-        for call in self.known.sends.owed():
+        for call in self.known.in_flight.owed():
             self._judge(call, last._replace(message=call.message), False)
 
     def _judge(self, call: Send, event: Event, answered: bool) -> None:

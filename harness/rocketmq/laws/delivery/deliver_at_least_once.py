@@ -13,13 +13,12 @@ offsetCheckInSlave, where a slave that lags sends consumers back. Source: Consum
 
 from ....judging.law import DURABILITY, only
 from ....kinds.client import Deliver, Ok
-from ....kinds.node import Start
 from ...known.registers import NONE
-from ...law import Law
 from ...places import SLAVES
+from .never_moved import NeverMoved
 
 
-class DeliverAtLeastOnce(Law):
+class DeliverAtLeastOnce(NeverMoved):
     id = "deliver-at-least-once"
     kind = DURABILITY
     promise = "Messages that a group gets again lie above the last commit at the broker that told it where to resume."
@@ -28,9 +27,6 @@ class DeliverAtLeastOnce(Law):
 
     def begin(self) -> None:
         self.notes = {"repeats": 0}
-
-    def on_start(self, event: Start) -> None:
-        self.applicable = not self.known.consumption.corrects_on_slaves()
 
     @only("pull", node=SLAVES)
     def on_ok(self, event: Ok) -> None:

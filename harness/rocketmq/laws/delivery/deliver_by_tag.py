@@ -15,10 +15,9 @@ DefaultMessageStore.getMessage, PullAPIWrapper.processPullResult.
 from typing import NamedTuple
 
 from ....history import Event
-from ....judging.law import only
-from ....kinds.client import SENDS, Deliver, Invoke, Ok
+from ....judging.law import EVERY, Heard, only
+from ....kinds.client import Deliver, Ok
 from ....texts.content import told
-from ...kinds.log import Audit, Record
 from ...known.consumed import subscribed
 from ...known.consumption import PAIR
 from ...law import Law
@@ -44,21 +43,13 @@ class DeliverByTag(Law):
     promise = "A pull by tags brings only messages that have one of the tags, and all of them."
     source = "DefaultMessageStore.getMessage; ConsumeQueue tagsCode"
     needs = frozenset({"invoke", "ok", "deliver", "record", "audit"})
+    awaits = {"invoke": Heard(frozenset({"select"})), "consumer": EVERY}
 
     def begin(self) -> None:
-        self.tags: dict[str | None, str | None] = {}
-        """By message that was sent, its tag; empty without one, None where nobody said."""
         self.done: list[Answer] = []
-        self.listing: list[Record] = []
-        self.listed: list[Record] = []
-
-    @only(*SENDS)
-    def on_invoke(self, event: Invoke) -> None:
-        said = told(event.detail)
-        self.tags[event.message] = said.get("tags", "") if said else None
 
     def on_deliver(self, event: Deliver) -> None:
-        begun, tag = self.known.calls.begun(event), self.tags.get(event.message)
+        begun, tag = self.known.calls.begun(event), self.known.sent.tag(event.message)
         wanted = None if begun is None else subscribed(begun.call.detail)
         if tag is not None and wanted is not None:
             self.judged += 1
@@ -67,8 +58,9 @@ class DeliverByTag(Law):
                 what = f"{event.message}, which was sent {f'with {tag}' if tag else 'without a tag'}"
                 self.violate(event, f"{event.node}, asked for {' or '.join(sorted(wanted))}, delivered {what}")
 
+    @only(*READS)
     def on_ok(self, event: Ok) -> None:
-        begun = self.known.calls.begun(event) if event.f in READS else None
+        begun = self.known.calls.begun(event)
         wanted = None if begun is None else subscribed(begun.call.detail)
         if begun is None or wanted is None or event.status not in ANSWERED or event.node not in PAIR:
             return
@@ -77,22 +69,14 @@ class DeliverByTag(Law):
             brought = frozenset(each.queue_offset for each in begun.brought)
             self.done.append(Answer(event, wanted, begun.call.asked_from or 0, brought))
 
-    @only(node=MASTER)
-    def on_record(self, event: Record) -> None:
-        self.listing.append(event)
-
-    @only(node=MASTER)
-    def on_audit(self, event: Audit) -> None:
-        if event.f != "compare":
-            self.listed, self.listing = self.listing, []
-
     def end(self, last: Event) -> None:
-        if not self.known.stores.lost.isdisjoint(PAIR) or self.known.logs.divergences:
+        listing = self.known.audits.last.get(MASTER)
+        if listing is None or not self.known.stores.lost.isdisjoint(PAIR) or self.known.logs.divergences:
             return
         for ok, wanted, asked_from, brought in self.done:
             reach = range(asked_from, ok.queue_offset or 0)
-            for each in self.listed:
-                if each.queue == ok.queue and each.queue_offset in reach and told(each.detail).get("tags") in wanted:
+            for each in listing.of(ok.queue):
+                if each.queue_offset in reach and told(each.detail).get("tags") in wanted:
                     self.judged += 1
                     if each.queue_offset not in brought:
                         where = f"{each.message} at {each.queue_offset} of {each.queue}"

@@ -14,18 +14,16 @@ had come the slave may have heard before it had the messages. A level above mess
 Source: ScheduleMessageService; CommitLog.checkMessageAndReturnSize.
 """
 
+import itertools
 import re
 from functools import lru_cache
 
 from ....history import MS, Event
-from ....judging.law import only
-from ....kinds.client import Deliver, Invoke, Ok
-from ....kinds.machine import Clock, Mark
-from ....kinds.node import Crash, Stop, Wipe
+from ....judging.law import Heard, only
+from ....kinds.node import Crash, Stop
 from ....texts.content import level_of, told
-from ...kinds.groups import Back
-from ...kinds.log import Append, Audit, Expire, Record
-from ...known.stores import promotes
+from ...contract import EXPIRE, LIED, WIPE
+from ...kinds.log import Append, Audit
 from ...law import Law
 from ...places import MASTER
 from ...settings import version
@@ -55,72 +53,60 @@ class DeliverDelayed(Law):
     promise = "A delayed message enters its queue once, when its delay has passed and not earlier."
     source = "ScheduleMessageService; messageDelayLevel"
     needs = frozenset({"config", "invoke", "ok", "start", "record", "audit"})
+    awaits = {
+        **dict.fromkeys(("crash", "stop"), Heard(nodes=frozenset((MASTER,)))),
+        "audit": Heard(frozenset({"final"}), frozenset((MASTER,))),
+    }  # fmt: skip
     timed = True
 
     def begin(self) -> None:
-        self.delays: dict[str | None, int] = {}
-        """Delayed messages and their delays, ms."""
-        self.answered: dict[str | None, int] = {}
-        """When they were answered as stored, ns."""
-        self.records: dict[str | None, list[Event]] = {}
-        """What the master's audit lists of them."""
-        self.appended: dict[str, list[int]] = {}
-        """When the master appended them, ns: to wait, to be delivered, and again."""
-        self.settled: set[str] = set()
-        """Those that its table of positions is past."""
-        self.given: set[str] = set()
-        """Those that a group sent back, or may have: copies wait and come again."""
-        self.healed = 0
-        self.went_down = False
-        self.excused = False
+        self.settled: dict[str, int] = {}
+        """Those that its table of positions is past, and when the master appended them last, ns."""
+        self.stopped_badly = False
 
-    @only("send", node=MASTER)
-    def on_invoke(self, event: Invoke) -> None:
-        if level_of(event):
-            delays = delays_ms(str(self.known.config.get(MASTER, {}).get("messageDelayLevel", LEVELS)))
-            level = min(level_of(event), len(delays))
-            if level > 0:
-                self.delays[event.message] = delays[level - 1]
+    @property
+    def excused(self) -> bool:
+        of_master = self.known.stores.of_master(0, None)
+        return MASTER in self.known.clocks or not of_master.isdisjoint((EXPIRE, LIED, WIPE))
 
-    @only("send")
-    def on_ok(self, event: Ok) -> None:
-        if event.message in self.delays:
-            self.answered[event.message] = event.t
+    def _delays(self) -> dict[str | None, int]:
+        """Delayed messages and their delays, ms. A slave that becomes the master owes what it is sent itself."""
+        delays = delays_ms(str(self.known.config.get(MASTER, {}).get("messageDelayLevel", LEVELS)))
+        promotion = self.known.stores.promotion
+        since = -1 if promotion is None else promotion.seq
+        sends = (each for each in self.known.sent.sends.values() if (each.f, each.node) == ("send", MASTER))
+        levels = {each.message: min(level_of(each), len(delays)) for each in sends if each.seq > since}
+        return {message: delays[level - 1] for message, level in levels.items() if level > 0}
+
+    def _may_be_sent_back(self, message: str | None) -> bool:
+        """Copies wait and come again. Nobody sees what the consumers of a black box send back."""
+        if any(each.event.message == message for each in self.known.sent.backs.values()):
+            return True
+        consumed = self.known.consumption.consumed.values()
+        return self.known.is_a_black_box(MASTER) and any(message in each.messages for each in consumed)
 
     @only(node=MASTER)
     def on_append(self, event: Append) -> None:
-        if event.message is None or event.message not in self.delays:
+        since = self.settled.get(event.message or "")
+        if since is None or self.excused or event.message not in self._delays():
             return
-        self.appended.setdefault(event.message, []).append(event.t)
-        if event.message in self.settled - self.given and not self.excused:
-            self.judged += 1
-            since = self.appended[event.message][-2]
-            self.violate(
-                event, f"{event.message} is delivered again, {(event.t - since) / MS:.0f} ms after it was", since=since
-            )  # fmt: skip
+        if self._may_be_sent_back(event.message):
+            return
+        self.judged += 1
+        self.settled[event.message or ""] = event.t
+        self.violate(
+            event, f"{event.message} is delivered again, {(event.t - since) / MS:.0f} ms after it was", since=since
+        )  # fmt: skip
 
-    def on_deliver(self, event: Deliver) -> None:
-        # Nobody sees what the consumers of a black box send back.
-        if event.group is not None and event.message is not None and self.known.is_a_black_box(event.node):
-            self.given.add(event.message)
-
-    def on_back(self, event: Back) -> None:
-        if event.message is not None:
-            self.given.add(event.message)
-
-    @only(node=MASTER)
-    def on_record(self, event: Record) -> None:
-        if event.message in self.delays and "times" not in told(event.detail):
-            self.records.setdefault(event.message, []).append(event)
-
-    @only(node=MASTER)
+    @only("final", node=MASTER)
     def on_audit(self, event: Audit) -> None:
-        if not self.delays:
-            return
-        if event.f == "final" and not self.excused:
-            for message, delay in self.delays.items():
-                self._judge(message, delay, self.records.get(message, []), event)
-        self.records = {}
+        delays = {} if self.excused else self._delays()
+        records: dict[str | None, list[Event]] = {message: [] for message in delays}
+        for each in self.known.audits.records(event) if delays else ():
+            if each.message in delays and "times" not in told(each.detail):
+                records[each.message].append(each)
+        for message, delay in delays.items():
+            self._judge(message, delay, records[message], event)
 
     def _judge(self, message: str | None, delay_ms: int, records: list[Event], end: Event) -> None:
         waited = [each for each in records if (each.queue or "").startswith(WAITING)]
@@ -138,40 +124,41 @@ class DeliverDelayed(Law):
                     each, f"{message} came into {each.queue} {(each.value or 0) - since} ms after it was stored; "
                     f"its delay is {delay_ms} ms", since=None
                 )  # fmt: skip
-        if len(came) > 1 and not self.went_down:
+        went_down = self.stopped_badly or bool(self.known.stores.of_master(0, None))
+        if len(came) > 1 and not went_down:
             self.violate(end._replace(message=message), f"{message} was delivered {len(came)} times", since=None)
-        answered = self.answered.get(message)
+        answered = self.known.sent.answered.get(message)
         if came or answered is None or MASTER not in self.known.up:
             return
-        due = max(answered + delay_ms * MS, self.healed, self.known.nodes.born(MASTER))
+        healed = self.known.milestones.get("heal")
+        since = max(self.known.nodes.born(MASTER), 0 if healed is None else healed.t)
+        due = max(answered.t + delay_ms * MS, since)
         if end.t - due > LATE_NS:
             self.judged += 1
             self.violate(
                 end._replace(message=message), f"{message} still waits, though it is due since "
-                f"{(end.t - answered) / MS - delay_ms:.0f} ms", since=due
+                f"{(end.t - answered.t) / MS - delay_ms:.0f} ms", since=due
             )  # fmt: skip
 
     # What changes what is due.
 
-    @only("heal")
-    def on_mark(self, event: Mark) -> None:
-        self.healed = event.t
-
     @only(node=MASTER)
     def on_crash(self, event: Crash) -> None:
         """A master that comes back may deliver again what it had not noted."""
-        self.went_down = True
-        self.excused = self.excused or event.status == "lied"
-        self.settled = self._past(event.t) if event.f == "process" else set()
+        self.settled = self._past(event.t) if event.f == "process" else {}
 
-    def _past(self, now: int) -> set[str]:
+    def _past(self, now: int) -> dict[str, int]:
         """What was delivered so long ago that its position is saved, if nothing kept the master from that."""
         trouble = self.known.trouble
         if any(MASTER in trouble.touched(each) and each.f != KILL for each in trouble.active.values()):
-            return set()
+            return {}
         since = max(trouble.ended.get(MASTER, 0), self.known.nodes.born(MASTER))
-        last = {message: times[-1] for message, times in self.appended.items() if len(times) > 1}
-        return {message for message, at in last.items() if now - max(at, since) > SAVED_NS}
+        times: dict[str | None, list[int]] = {message: [] for message in self._delays()}
+        for put in sorted(itertools.chain.from_iterable(self.known.sent.puts.values())):
+            if put.message in times:
+                times[put.message].append(put.t)
+        last = {message or "": each[-1] for message, each in times.items() if len(each) > 1}
+        return {message: at for message, at in last.items() if now - max(at, since) > SAVED_NS}
 
     @only(node=MASTER)
     def on_stop(self, event: Stop) -> None:
@@ -179,18 +166,4 @@ class DeliverDelayed(Law):
         trouble = self.known.trouble
         here = sum(MASTER in trouble.touched(each) for each in trouble.active.values())
         # One of them is what stops it.
-        if not saves or here > 1:
-            self.went_down = True
-
-    def on_wipe(self, event: Wipe) -> None:
-        """A slave that becomes the master owes what it is sent itself."""
-        if promotes(event):
-            self.went_down = True
-            self.delays, self.answered, self.appended, self.settled = {}, {}, {}, set()
-        else:
-            self.on_clock(event)
-
-    def on_clock(self, event: Wipe | Clock | Expire) -> None:
-        self.excused = self.excused or event.node == MASTER
-
-    on_expire = on_clock
+        self.stopped_badly |= not saves or here > 1

@@ -25,18 +25,16 @@ from typing import NamedTuple
 
 from ....history import MS, Event
 from ....judging.law import DURABILITY, only
-from ....kinds.client import SENDS, Fail, Invoke, Ok
+from ....kinds.client import SENDS, Fail, Ok
 from ....kinds.machine import Mark
-from ....kinds.node import Start
 from ....texts.content import level_of, told
 from ... import contract
-from ...kinds.log import Record
 from ...kinds.transactions import Decide
 from ...known.consumed import Assignment, Consumed, Consumer
 from ...known.consumption import SLACK_NS
-from ...law import Law
 from ...places import MASTER, SLAVES
 from ...settings import DEFAULTS, creates_groups, promised_slaves, refuses_reads
+from .never_moved import NeverMoved
 from .transacted import COMMIT
 
 STUCK_NS = 150_000 * MS
@@ -51,13 +49,11 @@ class Stored(NamedTuple):
     """How much had happened to stores when it began."""
     misled: bool
     delayed: bool
-    tag: str | None
-    """Empty without one; None: nobody said."""
     given: dict[str, int]
     """Where readers of its queue stood then, if the master had lost something before."""
 
 
-class DeliverNoLoss(Law):
+class DeliverNoLoss(NeverMoved):
     id = "deliver-no-loss"
     kind = DURABILITY
     promise = "After healing, every message that the contract says must survive is delivered to every group."
@@ -68,50 +64,36 @@ class DeliverNoLoss(Law):
 
     def begin(self) -> None:
         self.stored: list[Stored] = []
-        self.halves: dict[str | None, str | None] = {}
-        """The tags of half messages, by their names."""
         self.committed: list[Stored] = []
         """Commits of them that were taken; where they lie is to be found out."""
         self.lies: dict[str | None, tuple[str, int]] = {}
         """Where the master's records lie, by a store reader: queue and queue offset."""
-        self.healed: Event | None = None
         self.refused: dict[str | None, int] = {}
         """When the master last refused a group that nobody has created, and that it is not to create itself, ns."""
         self.alive: dict[int | None, Consumer] = {}
         """Consumers at healing."""
-        self.unsettled = False
-
-    def on_start(self, event: Start) -> None:
-        self.applicable = not self.known.consumption.corrects_on_slaves()
 
     # What is stored, and what happens to it.
 
-    @only(*SENDS)
-    def on_invoke(self, event: Invoke) -> None:
-        if told(event.detail).get("half"):
-            self.halves[event.message] = _tag_of(event)
-
     @only(*SENDS, node=MASTER)
     def on_ok(self, event: Ok) -> None:
-        if event.status not in contract.STORED:
+        if event.status not in contract.STORED or event.message in self.known.sent.halves:
             return
-        if event.message in self.halves:
-            return
-        call = self.known.calls.begun(event)
-        delayed, tag = (False, None) if call is None else (level_of(call.call) > 0, _tag_of(call.call))
-        self.stored.append(self._as_stored(event, self.known.calls.happened_before(event), delayed, tag))
+        begun = self.known.calls.begun(event)
+        delayed = begun is not None and level_of(begun.call) > 0
+        self.stored.append(self._as_stored(event, self.known.calls.happened_before(event), delayed))
 
     def on_decide(self, event: Decide) -> None:
         begun = self.known.calls.asked(event) if event.f == "ok" and event.node == MASTER else None
         if begun is not None and told(begun.call.detail).get("says") == COMMIT:
             ok = event._replace(status="PUT_OK", value=0)
-            self.committed.append(self._as_stored(ok, begun.happened, False, self.halves.get(event.message)))
+            self.committed.append(self._as_stored(ok, begun.happened, False))
 
-    def _as_stored(self, event: Event, happened: int, delayed: bool, tag: str | None) -> Stored:
+    def _as_stored(self, event: Event, happened: int, delayed: bool) -> Stored:
         known, given = self.known.consumption, {}
         if known.lost_from is not None:
             given = {each.reader: each.given for each in known.consumed.values() if each.queue == event.queue}
-        return Stored(event, happened, bool(self.known.logs.diverged), delayed, tag, given)
+        return Stored(event, happened, bool(self.known.logs.diverged), delayed, given)
 
     def on_fail(self, event: Fail) -> None:
         """A group may be refused for good, as its operator wants it."""
@@ -119,19 +101,17 @@ class DeliverNoLoss(Law):
         if refused and not creates_groups(self.known.config.get(MASTER, {})):
             self.refused[event.group] = event.t
 
-    @only(node=MASTER)
-    def on_record(self, event: Record) -> None:
-        if event.queue is not None and self.known.consumption.consumed:
-            self.lies[event.message] = (event.queue, event.queue_offset)
-
     # Who must have it.
 
+    @only("heal", "end")
     def on_mark(self, event: Mark) -> None:
         if event.f == "heal":
-            self.healed, self.alive = event, dict(self.known.consumption.consumers)
-        elif event.f == "unsettled":
-            self.unsettled = True
-        elif event.f == "end" and self.healed is not None and self.known.consumption.consumed:
+            self.alive = dict(self.known.consumption.consumers)
+        elif "heal" in self.known.milestones and self.known.consumption.consumed:
+            listing = self.known.audits.final.get(MASTER)
+            for each in () if listing is None else listing.records:
+                if each.queue is not None:
+                    self.lies[each.message] = (each.queue, each.queue_offset)
             self._judge_all(event)
 
     def _judge_all(self, end: Event) -> None:
@@ -171,7 +151,7 @@ class DeliverNoLoss(Law):
         ok = stored.ok
         offset, message = ok.queue_offset, ok.message
         wanted = self.known.consumption.tags.get(consumed.reader)
-        if wanted is not None and stored.tag not in wanted:
+        if wanted is not None and self.known.sent.tag(message) not in wanted:
             return
         if offset is None or offset < max(consumed.first or 0, consumed.chosen):
             return
@@ -204,7 +184,12 @@ class DeliverNoLoss(Law):
     def _is_excused(self, ok: Event, consumed: Consumed, held: list[Assignment], end: Event) -> bool:
         """Whether something may still keep a group from what comes next."""
         known, trouble = self.known.consumption, self.known.trouble
-        if self.unsettled or self.known.logs.diverged or trouble.active or MASTER not in self.known.up:
+        if (
+            "unsettled" in self.known.milestones
+            or self.known.logs.diverged
+            or trouble.active
+            or MASTER not in self.known.up
+        ):
             return True
         if any(trouble.is_still(node) for node in self.known.config):
             return True
@@ -220,11 +205,5 @@ class DeliverNoLoss(Law):
                 since.append(consumer.since)
                 route = known.routes.get(process)
                 since += [route.since] if route is not None else []
-        since += [self.healed.t] if self.healed is not None else []
+        since.append(self.known.milestones["heal"].t)
         return end.t - max(since) <= STUCK_NS
-
-
-def _tag_of(call: Invoke) -> str | None:
-    """Empty without one; None where the client did not say what it sent."""
-    said = told(call.detail)
-    return said.get("tags", "") if said else None

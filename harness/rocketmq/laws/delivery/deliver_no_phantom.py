@@ -12,10 +12,10 @@ batch, whose append is one piece, are judged by key and queue.
 Source: PullMessageProcessor hands out the log's own bytes.
 """
 
-from ....judging.law import DURABILITY, only
-from ....kinds.client import SENDS, Deliver, Invoke
-from ....texts.content import told, waits_first
-from ...kinds.log import Append, Record
+from ....judging.law import DURABILITY, EVERY
+from ....kinds.client import Deliver
+from ....texts.content import told
+from ...kinds.log import Record
 from ...law import Law
 from .sent_back import RETRY
 
@@ -26,37 +26,21 @@ class DeliverNoPhantom(Law):
     promise = "No message is delivered that was not sent, or with another body, key, tag or queue than its send's."
     source = "PullMessageProcessor: a pull's answer is the log's own bytes"
     needs = frozenset({"invoke", "deliver"})
+    awaits = {"deliver": EVERY}
 
     def begin(self) -> None:
-        self.sent: dict[str | None, str | None] = {}
-        """Messages, and the queues that they were sent to."""
-        self.puts: dict[int | None, list[tuple[int | None, int | None, str | None]]] = {}
-        """What was ever put at a place in a log: its end, digest and key."""
         self.digests: dict[tuple[str | None, int | None], int] = {}
         """What was delivered: message and place, and the bytes' digest."""
         self.givers: set[tuple[str | None, str | None, int | None]] = set()
         """Who delivered what: node, message and place."""
         self.offsets: dict[str | None, int | None] = {}
         """Under which queue offset messages were first delivered."""
-        self.repeated: set[str | None] = set()
-        """Messages that may be stored more than once, and after a crash at the same place and at another time."""
-
-    @only(*SENDS)
-    def on_invoke(self, event: Invoke) -> None:
-        if event.message in self.sent or waits_first(event) or event.f == "produce":
-            self.repeated.add(event.message)
-        # A negative number leaves the choice to the broker.
-        is_chosen = (event.queue or "").rpartition("/")[2].startswith("-")
-        self.sent[event.message] = None if is_chosen else event.queue
-
-    @only("put")
-    def on_append(self, event: Append) -> None:
-        self.puts.setdefault(event.lo, []).append((event.hi, event.digest, event.message))
 
     def on_deliver(self, event: Deliver) -> None:
         self.judged += 1
         message, digest = event.message, event.digest
-        if message not in self.sent:
+        send = self.known.sent.sends.get(message)
+        if send is None:
             what = f"{message}, which nobody sent" if message is not None else "a message without a key"
             self.violate(event, f"{event.node} delivered {what}")
             return
@@ -65,7 +49,8 @@ class DeliverNoPhantom(Law):
             what = f"{message} of {event.queue} to a {event.f} from {begun.call.queue}"
             self.violate(event, f"{event.node} delivered {what}")
             return
-        queue = self.sent[message]
+        # A negative number leaves the choice to the broker.
+        queue = None if (send.queue or "").rpartition("/")[2].startswith("-") else send.queue
         if not event.queue.startswith(RETRY):
             if queue is not None and event.queue != queue:
                 self.violate(event, f"{event.node} delivered {message} from {event.queue}; it was sent to {queue}")
@@ -77,15 +62,15 @@ class DeliverNoPhantom(Law):
         self.givers.add((event.node, message, event.lo))
         # What is sent back once more may come to lie where a copy was lost.
         known = digest if is_back else self.digests.setdefault((message, event.lo), digest)
-        puts = self.puts.get(event.lo)
-        if puts is not None and (event.hi, digest, message) not in puts and any(put[1] is not None for put in puts):
+        puts = [(put.hi, put.digest, put.message) for put in self.known.sent.puts.get(event.lo or 0, ())]
+        if (event.hi, digest, message) not in puts and any(put[1] is not None for put in puts):
             self.violate(event, f"{event.node} delivered {message} otherwise than it was put at {event.lo}")
-        elif known != digest and message not in self.repeated:
+        elif known != digest and message not in self.known.sent.repeated:
             self.violate(event, f"{event.node} delivered {message} with other bytes than were delivered before")
 
     def _judge_place(self, event: Deliver) -> None:
         first = self.offsets.setdefault(event.message, event.queue_offset)
-        if first != event.queue_offset and event.message not in self.repeated:
+        if first != event.queue_offset and event.message not in self.known.sent.repeated:
             where = f"{event.message} at {event.queue_offset} of {event.queue}"
             self.violate(event, f"{event.node} delivered {where}; it was sent once, and was at {first} before")
 
@@ -94,5 +79,6 @@ class DeliverNoPhantom(Law):
         if event.digest is None or (event.node, event.message, event.lo) not in self.givers:
             return
         known = self.digests.get((event.message, event.lo), event.digest)
-        if known != event.digest and event.message not in self.repeated and "times" not in told(event.detail):
+        is_one = event.message not in self.known.sent.repeated and "times" not in told(event.detail)
+        if known != event.digest and is_one:
             self.violate(event, f"{event.message} was delivered with other bytes than {event.node} has at {event.lo}")

@@ -14,9 +14,8 @@ name's master, too. Source: ConsumeMessageOrderlyService, ProcessQueue.REBALANCE
 import json
 
 from ....history import MS
-from ....judging.law import only
-from ....kinds.client import Assign, Consumer, Deliver
-from ....kinds.node import Start
+from ....judging.law import Heard
+from ....kinds.client import Assign, Deliver
 from ...kinds.groups import Lock
 from ...known.consumption import PAIR
 from ...law import Law
@@ -44,22 +43,15 @@ class DeliverOrderly(Law):
     source = "ConsumeMessageOrderlyService; ProcessQueue.isLockExpired"
     needs = frozenset({"lock", "deliver", "assign", "consumer"})
     deaf_to = frozenset()
+    awaits = {"consumer": Heard(frozenset({"orderly"}))}
     timed = True
 
     def begin(self) -> None:
-        self.members: set[int] = set()
         self.counts: dict[Place, int] = {}
         """Locks that a member counts on: when it asked for them last, ns."""
         self.taken: set[Place] = set()
         self.came: dict[tuple[str, str, str], Came] = {}
         """By group, whose queue, and queue."""
-        self.begins = True
-        """Whether all logs have begun at their beginning: then offsets say which message comes first."""
-
-    @only("orderly")
-    def on_consumer(self, event: Consumer) -> None:
-        if event.status == "on":
-            self.members.add(event.process)
 
     def on_lock(self, event: Lock) -> None:
         whose = _whose(event.node)
@@ -75,12 +67,12 @@ class DeliverOrderly(Law):
                     self.counts[place] = begun.call.t
 
     def on_assign(self, event: Assign) -> None:
-        if event.process in self.members:
+        if self.known.consumption.is_orderly(event.process):
             place = (event.process, _whose(event.node), event.queue)
             (self.taken.add if event.status == "on" else self.taken.discard)(place)
 
     def on_deliver(self, event: Deliver) -> None:
-        if event.process not in self.members or event.group is None:
+        if event.group is None or not self.known.consumption.is_orderly(event.process):
             return
         self.judged += 1
         place = (event.process, _whose(event.node), event.queue)
@@ -98,15 +90,13 @@ class DeliverOrderly(Law):
         offset = event.queue_offset
         if offset in came.offsets:
             return
-        in_order = self.begins and not self.known.stores.lost
+        # Offsets say which message comes first only where all logs begin at their beginning.
+        in_order = not self.known.stores.lost and not any(self.known.logs.starts.values())
         if offset < came.last and in_order and not self.known.consumption.corrects_on_slaves():
             text = f"{event.queue} at {offset} came to {event.group} for the first time when {came.last} had come"
             self.violate(event, text, since=None)
         came.offsets.add(offset)
         came.last = max(came.last, offset)
-
-    def on_start(self, event: Start) -> None:
-        self.begins &= not event.lo
 
 
 def _whose(node: str | None) -> str:

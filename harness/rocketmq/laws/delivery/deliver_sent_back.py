@@ -11,11 +11,13 @@ Source: AbstractSendMessageProcessor.consumerSendMsgBack, DefaultMQPushConsumerI
 """
 
 from ....history import MS, Event
-from ....kinds.client import Consumer, Deliver, Ok
-from ....kinds.machine import Clock, Mark
+from ....judging.law import only
+from ....kinds.client import Deliver, Ok
+from ....kinds.machine import Mark
 from ...kinds.groups import Back
-from ...places import MASTER
-from .sent_back import RETRY, Asked, SentBack
+from ...known.sent import Request
+from ...places import MASTER, SLAVES
+from .sent_back import RETRY, SentBack
 
 COMES_NS = 60_000 * MS
 """A group shares its queues out every 20 s, a consumer asks for a route every 30 s."""
@@ -35,74 +37,64 @@ class DeliverSentBack(SentBack):
     timed = True
 
     def begin(self) -> None:
-        super().begin()
         self.came: dict[Again, int] = {}
         """When it came again first, ns."""
-        self.to_come: dict[Again, list[Asked]] = {}
-        """What was asked for, by what it is when it comes again."""
-        self.members: dict[int, Consumer] = {}
-        self.was_set = self.unsettled = False
         self.moved: dict[str | None, int] = {}
         """By group, when a slave moved it on in a retry topic last, ns."""
 
+    @property
+    def was_set(self) -> bool:
+        """Whether the master's clock was set."""
+        return MASTER in self.known.clocks
+
+    @only("pull", node=SLAVES)
     def on_ok(self, event: Ok) -> None:
-        if event.status == MOVED and event.node != MASTER and (event.queue or "").startswith(RETRY):
+        if event.status == MOVED and (event.queue or "").startswith(RETRY):
             self.moved[event.group] = event.t
-
-    def on_consumer(self, event: Consumer) -> None:
-        if event.status == "on":
-            self.members[event.process] = event
-        else:
-            self.members.pop(event.process, None)
-
-    def on_back(self, event: Back) -> None:
-        super().on_back(event)
-        if event.f == "asked":
-            asked = self.asked[event.op]
-            self.to_come.setdefault(_again(asked), []).append(asked)
 
     def on_deliver(self, event: Deliver) -> None:
         if event.group is None or not event.queue.startswith(RETRY) or self.excused:
             return
         again = (event.group, event.message, event.times or 0)
         self.came.setdefault(again, event.t)
-        asked = [back for back in self.to_come.get(again, ()) if self.level_of(back, back.times)]
+        asked = [back for back in self.asked if _again(back) == again and self._level_of(back)]
         self.judged += 1
         what = f"{event.message} came to {event.group} from {event.queue}, sent back {again[2]} times"
         if not asked:
             self.violate(event, f"{what}; nobody sent it back so often", since=None)
             return
-        early = min(each.event.t + self.delay_ns(self.level_of(each, each.times)) for each in asked)
+        early = min(each.event.t + self.delay_ns(self._level_of(each)) for each in asked)
         # The broker counts from the millisecond in which it stored the message.
         if early - event.t > MS and not self.was_set:
             self.violate(event, f"{what}, {(early - event.t) / MS:.0f} ms before its delay has passed", since=None)
 
+    @only("end")
     def on_mark(self, event: Mark) -> None:
-        self.unsettled |= event.f == "unsettled"
         known = self.known
-        if event.f != "end" or self.excused or self.unsettled or known.trouble.active or MASTER not in known.up:
+        if self.excused or "unsettled" in known.milestones or known.trouble.active or MASTER not in known.up:
             return
         disturbed = max(0, known.disturbed_at())
-        for op, since in self.taken.items():
-            back = self.asked[op]
-            level = self.level_of(back, back.times)
-            is_skipped = self.moved.get(back.event.group, -1) >= since + self.delay_ns(level)
-            if level and _again(back) not in self.came and not is_skipped:
-                self._judge_absent(event, back, max(since + self.delay_ns(level) + COMES_NS, disturbed + AFTER_NS))
+        for back in self.asked:
+            level = self._level_of(back)
+            if back.taken is None or not level or _again(back) in self.came:
+                continue
+            again = back.taken + self.delay_ns(level)
+            if self.moved.get(back.event.group, -1) < again:
+                self._judge_absent(event, back, max(again + COMES_NS, disturbed + AFTER_NS))
 
-    def _judge_absent(self, end: Event, back: Asked, due: int) -> None:
+    def _judge_absent(self, end: Event, back: Request[Back], due: int) -> None:
         group, message, times = _again(back)
-        group_of = [each for each in self.members.values() if each.group == group]
-        lives = any(not each.broker and each.t < due - COMES_NS for each in group_of)
+        group_of = [each for each in self.known.consumption.consumers.values() if each.group == group]
+        lives = any(not each.fixed and each.since < due - COMES_NS for each in group_of)
         if lives and due < end.t and not self.was_set:
             self.judged += 1
             text = f"{message} never came to {group} for time {times}; the master took it back"
             self.violate(end._replace(message=message), text, since=due - COMES_NS)
 
-    def on_clock(self, event: Clock) -> None:
-        self.was_set = True
+    def _level_of(self, back: Request[Back]) -> int:
+        return self.level_of(back, int(back.said.get("times", 0)))
 
 
-def _again(back: Asked) -> Again:
+def _again(back: Request[Back]) -> Again:
     """What it is when it comes again."""
-    return back.event.group, back.event.message, back.times + 1
+    return back.event.group, back.event.message, int(back.said.get("times", 0)) + 1

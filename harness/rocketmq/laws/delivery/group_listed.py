@@ -21,8 +21,9 @@ import json
 from typing import NamedTuple
 
 from ....history import MS, Event
+from ....judging.law import EVERY
 from ....kinds.client import Consumer, Fail, Info
-from ....kinds.machine import Clock, Mark
+from ....kinds.machine import Mark
 from ...kinds.groups import Ask, Back
 from ...known.deadlines import Deadline, Deadlines
 from ...law import Law
@@ -64,6 +65,7 @@ class GroupListed(Law):
     source = "ConsumerManager; DefaultConsumerIdsChangeListener; ConsumerManageProcessor.getConsumerListByGroup"
     needs = frozenset({"ask", "consumer", "fault", "crash"})
     deaf_to = frozenset()
+    awaits = {"ask": EVERY}
     timed = True
 
     def begin(self) -> None:
@@ -84,10 +86,6 @@ class GroupListed(Law):
         self.words = Deadlines[Word](self.known, self._untold)
         self.told: dict[tuple[str, int], int] = {}
         """When a broker last told a process that its group has changed, ns."""
-        self.left_out: set[str] = set()
-
-    def on_clock(self, event: Clock) -> None:
-        self.left_out.add(event.node)
 
     def on_fail(self, event: Fail | Info) -> None:
         """Perhaps its connection has ended."""
@@ -128,7 +126,7 @@ class GroupListed(Law):
 
     def on_ask(self, event: Ask) -> None:
         self.words.look(event)
-        if event.group is None or event.node in self.left_out:
+        if event.group is None or event.node in self.known.clocks:
             return
         place = self._place(event.node, event.group)
         if event.status == "told":

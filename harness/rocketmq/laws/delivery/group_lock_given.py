@@ -13,7 +13,6 @@ Source: RebalanceLockManager.
 import json
 
 from ....history import MS
-from ....kinds.machine import Clock
 from ...kinds.groups import Lock
 from ...law import Law
 from .group_lock_once import EVER, LIVES_NS, Key, open_calls
@@ -45,8 +44,6 @@ class GroupLockGiven(Law):
     def begin(self) -> None:
         self.holds: dict[Key, dict[str, Hold]] = {}
         """By client."""
-        self.left_out: set[str] = set()
-        """Brokers whose clock was set."""
 
     def on_lock(self, event: Lock) -> None:
         begun = self.known.calls.asked(event)
@@ -75,12 +72,9 @@ class GroupLockGiven(Law):
             # The question of another may have come before it.
             hold.until = min(hold.until, event.t)
 
-    def on_clock(self, event: Clock) -> None:
-        self.left_out.add(event.node)
-
     def _judge(self, event: Lock, asked: int, queue: str) -> None:
         nodes = self.known.nodes
-        if event.node in self.left_out or event.node in nodes.down or asked < nodes.born(event.node):
+        if event.node in self.known.clocks or event.node in nodes.down or asked < nodes.born(event.node):
             return
         self.judged += 1
         may_have_it = {client for client, hold in self._holds(event, queue).items() if hold.until >= asked}

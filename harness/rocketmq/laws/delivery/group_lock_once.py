@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ....history import MS
-from ....kinds.machine import Clock
 from ...kinds.groups import Lock
 from ...known.model import Known
 from ...law import Law
@@ -48,8 +47,6 @@ class GroupLockOnce(Law):
         self.given_back: dict[tuple[str, str, str, str], int] = {}
         """By broker, group, queue and client: when it was last answered that it has given the lock back, ns; EVER if
         nobody knows what became of that."""
-        self.left_out: set[str] = set()
-        """Brokers whose clock was set."""
 
     def on_lock(self, event: Lock) -> None:
         known = self.known
@@ -64,11 +61,8 @@ class GroupLockOnce(Law):
                 lock = (event.node, event.group, queue, event.client)
                 self.given_back[lock] = max(self.given_back.get(lock, -1), at)
 
-    def on_clock(self, event: Clock) -> None:
-        self.left_out.add(event.node)
-
     def _granted(self, event: Lock, grant: Grant) -> None:
-        if event.node in self.left_out:
+        if event.node in self.known.clocks:
             return
         for queue in json.loads(event.detail):
             key = (event.node, self.known.nodes.ended(event.node), event.group, queue)

@@ -18,7 +18,7 @@ RebalanceImpl.rebalanceByTopic.
 """
 
 from ....history import MS, Event
-from ....judging.law import only
+from ....judging.law import EVERY, only
 from ....kinds.client import Assign, Consumer, Route
 from ....texts.content import told
 from ...kinds.groups import Ask
@@ -61,6 +61,7 @@ class GroupShared(Law):
     source = "DefaultConsumerIdsChangeListener: all members are told of a change at once"
     needs = frozenset({"consumer", "assign", "fault", "crash"})
     deaf_to = frozenset()
+    awaits = {"consumer": EVERY, "route": EVERY}
     timed = True
 
     def begin(self) -> None:

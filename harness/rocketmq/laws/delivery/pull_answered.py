@@ -16,6 +16,7 @@ Source: PullRequestHoldService.notifyMessageArriving and checkHoldRequest; Defau
 from typing import NamedTuple
 
 from ....history import MS, Event
+from ....judging.law import EVERY, only
 from ....kinds.client import Fail, Info, Invoke, Ok
 from ....texts.content import told, waits_first
 from ... import contract
@@ -45,24 +46,27 @@ class PullAnswered(Law):
     promise = "A pull that waits is answered when a message has come for it, and otherwise when its time is up."
     source = "PullRequestHoldService: notifyMessageArriving, checkHoldRequest"
     needs = frozenset({"invoke", "ok", "consumer"})
+    awaits = {"consumer": EVERY}
     timed = True
 
     def begin(self) -> None:
         self.arrived: dict[str | None, list[Arrival]] = {}
         """By queue of the master."""
 
+    @only("pull", "send")
     def on_ok(self, event: Ok) -> None:
         if event.f == "pull":
             self.on_fail(event)
-        elif event.f == "send" and event.node == MASTER and event.status in contract.STORED:
+        elif event.node == MASTER and event.status in contract.STORED:
             begun = self.known.calls.begun(event)
             if begun is not None and event.queue_offset is not None and not waits_first(begun.call):
                 said = told(begun.call.detail)
                 arrival = Arrival(event, said.get("tags", "") if said else None)
                 self.arrived.setdefault(event.queue, []).append(arrival)
 
+    @only("pull")
     def on_fail(self, event: Fail | Info | Ok) -> None:
-        begun = self.known.calls.begun(event) if event.f == "pull" else None
+        begun = self.known.calls.begun(event)
         if begun is not None:
             self._judge(begun, event)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ....judging.law import EVERY, Heard, only
 from ....kinds.client import Deliver, Invoke, Ok
 from ...known.consumed import subscribed
 from ...law import Law
@@ -42,6 +43,7 @@ class Pulled(Law):
     """Hands each such answer to :meth:`judge`."""
 
     needs = frozenset({"invoke", "ok", "deliver"})
+    awaits = {"invoke": Heard(frozenset(READS)), "deliver": EVERY}
 
     def judge(self, answer: Answer) -> None:
         """Judge an answer; it counts what it judges."""
@@ -51,8 +53,9 @@ class Pulled(Law):
         """Whether the offsets that a node's records carry are those of its queues."""
         return node not in self.known.logs.diverged and not self.known.logs.is_longer(node)
 
+    @only(*READS)
     def on_ok(self, event: Ok) -> None:
-        begun = self.known.calls.begun(event) if event.f in READS else None
+        begun = self.known.calls.begun(event)
         if begun is None or begun.call.asked_from is None:
             return
         if event.queue_offset is not None and event.lo is not None and event.hi is not None:

@@ -4,11 +4,11 @@ A send-back names its message by where the record begins. Where the master's log
 lie there by now: nothing is judged from then on.
 """
 
-from typing import NamedTuple
+from collections.abc import Collection
 
 from ....history import MS
-from ....texts.content import told
 from ...kinds.groups import Back
+from ...known.sent import Request
 from ...law import Law
 from ...places import MASTER
 from .deliver_delayed import LEVELS, delays_ms
@@ -19,26 +19,11 @@ FIRST_LEVEL = 3
 """The delay level of a message that comes back for the first time; each time it is one higher."""
 
 
-class Asked(NamedTuple):
-    """A message that was sent back, as its consumer told."""
-
-    event: Back
-    at: int
-    """Where its record begins."""
-    times: int
-    """How often it had been sent back before, as the consumer knew."""
-    level: int
-    most: int
-
-
 class SentBack(Law):
-    """Bounded by the send-backs of one trial."""
-
-    def begin(self) -> None:
-        self.asked: dict[int, Asked] = {}
-        """All that a consumer asked the pair's master for, by operation."""
-        self.taken: dict[int, int] = {}
-        """When the master said that it has one, ns; said by the incarnation that was asked."""
+    @property
+    def asked(self) -> Collection[Request[Back]]:
+        """All that a consumer asked the pair's master for."""
+        return self.known.sent.backs.values()
 
     @property
     def excused(self) -> bool:
@@ -49,19 +34,11 @@ class SentBack(Law):
         """What a level that the master has means to it."""
         return self._delays()[level - 1] * MS
 
-    def level_of(self, back: Asked, times: int) -> int:
+    def level_of(self, back: Request[Back], times: int) -> int:
         """The level with which a message comes again after so many retries; 0: not at all, it is a dead letter."""
-        if times >= back.most:
+        if times >= int(back.said.get("most", 0)):
             return 0
-        return min(back.level or FIRST_LEVEL + times, len(self._delays()))
+        return min(int(back.said.get("level", 0)) or FIRST_LEVEL + times, len(self._delays()))
 
     def _delays(self) -> tuple[int, ...]:
         return delays_ms(str(self.known.config.get(MASTER, {}).get("messageDelayLevel", LEVELS)))
-
-    def on_back(self, event: Back) -> None:
-        if event.f == "asked":
-            said = told(event.detail)
-            at, times, level, most = (int(said.get(name, 0)) for name in ("at", "times", "level", "most"))
-            self.asked[event.op] = Asked(event, at, times, level, most)
-        elif event.f == "ok" and event.op in self.asked and self.known.calls.is_current(event):
-            self.taken[event.op] = event.t

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from ....judging.law import DURABILITY, only
+from ....judging.law import DURABILITY, EVERY, only
 from ....texts.content import told
 from ...kinds.log import Audit, Record
 from ...places import MASTER
@@ -29,28 +29,22 @@ class TransactCommitted(Transacted):
     )
     source = "EndTransactionProcessor.endMessageTransaction"
     needs = frozenset({"invoke", "decide", "start", "record", "audit"})
+    awaits = {"decide": EVERY}
 
-    def begin(self) -> None:
-        super().begin()
-        self.found: dict[str | None, list[Record]] = defaultdict(list)
-        """What the master's log has of half messages outside of their topic, by message."""
-
-    @only(node=MASTER)
-    def on_record(self, event: Record) -> None:
-        if event.message not in self.halves or (event.queue or "").startswith(HALF):
-            return
-        if "times" not in told(event.detail):
-            self.found[event.message].append(event)
-
-    @only(node=MASTER)
+    @only("final", node=MASTER)
     def on_audit(self, event: Audit) -> None:
-        found, self.found = self.found, defaultdict(list)
-        if event.f != "final" or self.excused or event.whole_to not in (None, event.hi) or not event.hi:
+        if self.excused or event.whole_to not in (None, event.hi) or not event.hi:
             return
-        for message in self.halves:
+        halves = self.known.sent.halves
+        found: dict[str | None, list[Record]] = defaultdict(list)
+        """What the log has of half messages outside of their topic, by message."""
+        for each in self.known.audits.records(event):
+            if each.message in halves and not each.queue.startswith(HALF) and "times" not in told(each.detail):
+                found[each.message].append(each)
+        for message in halves:
             commits = self.commits(message)
             if commits:
-                taken = sum(each.event.op in self.taken for each in commits)
+                taken = sum(each.taken is not None for each in commits)
                 self._judge(message, len(commits), taken, found.get(message, []), event)
 
     def _judge(self, message: str | None, asked: int, taken: int, found: list[Record], end: Audit) -> None:
@@ -59,8 +53,8 @@ class TransactCommitted(Transacted):
             self._say(end, message, f"{message} was committed {taken} times and is stored {len(found)} times")
         elif len(found) > asked:
             self._say(found[-1], message, f"{message} is stored {len(found)} times; {asked} commits asked for that")
-        places = {each.at for each in self.asked.values() if each.event.message == message and each.says == COMMIT}
-        queue = self.halves[message].queue
+        places = {each.at for each in self.commits(message)}
+        queue = self.known.sent.halves[message].queue
         for record in found:
             held, what = told(record.detail), f"{message}, committed at {record.lo},"
             if record.queue != queue:

@@ -8,9 +8,9 @@ end half a record with the rest of another; everything after the master lost a p
 meant another half message at the same place. Source: SendMessageProcessor, TransactionalMessageBridge.putHalfMessage.
 """
 
-from ....judging.law import DURABILITY
+from ....judging.law import DURABILITY, only
 from ....kinds.client import Deliver
-from ...kinds.log import Record
+from ...kinds.log import Audit, Record
 from .transacted import Transacted
 
 
@@ -24,21 +24,23 @@ class TransactHidden(Transacted):
     def on_deliver(self, event: Deliver) -> None:
         self._judge(event, f"{event.node} delivered {event.message} from {event.queue}")
 
-    def on_record(self, event: Record) -> None:
+    @only("recovery", "final")
+    def on_audit(self, event: Audit) -> None:
         common = self.known.logs.diverged.get(event.node)
-        if event.message in self.halves and (common is None or event.hi <= common):
-            self._judge(event, f"{event.node} holds {event.message} in {event.queue}")
+        for each in self.known.audits.records(event) if self.known.sent.halves else ():
+            if common is None or each.hi <= common:
+                self._judge(each, f"{each.node} holds {each.message} in {each.queue}")
 
     def _judge(self, event: Deliver | Record, what: str) -> None:
-        send = self.halves.get(event.message)
+        send = self.known.sent.halves.get(event.message)
         if send is None or self.excused or _topic(event.queue) != _topic(send.queue):
             # It is where it waits; what goes elsewhere others judge.
             self.judged += send is not None and not self.excused
             return
         self.judged += 1
         if not self.commits(event.message):
-            ends = {each.says for each in self.asked.values() if each.event.message == event.message}
-            how = "which was only rolled back" if ends else "whose transaction nobody has ended"
+            is_ended = any(each.event.message == event.message for each in self.asked)
+            how = "which was only rolled back" if is_ended else "whose transaction nobody has ended"
             self.violate(event, f"{what}, {how}")
 
 

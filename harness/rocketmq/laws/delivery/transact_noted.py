@@ -17,7 +17,7 @@ from ....history import digest
 from ....judging.law import only
 from ....kinds.machine import Fault
 from ....texts.content import told
-from ...kinds.log import Audit, Record
+from ...kinds.log import Audit
 from ...places import MASTER
 from ...settings import version
 from .transacted import Transacted
@@ -35,27 +35,21 @@ class TransactNoted(Transacted):
     needs = frozenset({"config", "decide", "start", "record", "audit"})
 
     def begin(self) -> None:
-        super().begin()
-        self.found: list[Record] = []
         self.was_full = False
 
+    @only("disk_full")
     def on_fault(self, event: Fault) -> None:
-        self.was_full |= event.f == "disk_full"
+        self.was_full = True
 
-    @only(node=MASTER)
-    def on_record(self, event: Record) -> None:
-        if (event.queue or "").startswith(NOTES):
-            self.found.append(event)
-
-    @only(node=MASTER)
+    @only("final", node=MASTER)
     def on_audit(self, event: Audit) -> None:
-        notes, self.found = self.found, []
+        notes = [each for each in self.known.audits.records(event) if (each.queue or "").startswith(NOTES)]
         whole = event.whole_to in (None, event.hi) and event.hi
-        if event.f != "final" or self.excused or not whole or not (self.asked or notes) or self._gathers():
+        if self.excused or not whole or not (self.asked or notes) or self._gathers():
             return
         self.judged += 1
-        asked = Counter(each.event.queue_offset for each in self.asked.values())
-        taken = Counter(self.asked[op].event.queue_offset for op in self.taken)
+        asked = Counter(each.event.queue_offset for each in self.asked)
+        taken = Counter(each.event.queue_offset for each in self.asked if each.taken is not None)
         offsets = {digest(str(offset).encode()): offset for offset in asked}
         noted: Counter[int] = Counter()
         for note in notes:

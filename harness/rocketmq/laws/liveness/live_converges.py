@@ -91,8 +91,8 @@ class LiveConverges(Law):
         self.named: dict[str, Event] = {}
         """Slaves that the master cannot serve, as it says."""
         self.probes: set[int | None] = set()
-        self.stored: set[int | None] = set()
-        """Sends that were answered as stored after healing."""
+        self.is_alive = False
+        """Whether one of them was answered as stored after healing."""
         self.impatient = False
         """Whether the client of one of them gave up while the master might still let it wait."""
         self.just = deque[tuple[int, int]]()
@@ -115,9 +115,10 @@ class LiveConverges(Law):
         elif event.f == "probe":
             self.probes.add(event.op)
 
+    @only("send")
     def on_info(self, event: Info) -> None:
         call = self.known.calls.begun(event)
-        if self.healed is None or call is None or event.f != "send" or call.call.seq < self.healed.seq:
+        if self.healed is None or call is None or call.call.seq < self.healed.seq:
             return
         # What an answer says that nobody can read, see ack-readable, may have been that.
         self.impatient = self.impatient or event.status == UNREADABLE
@@ -127,8 +128,7 @@ class LiveConverges(Law):
 
     @only("send")
     def on_ok(self, event: Ok) -> None:
-        if self.healed is not None and event.status in STORED:
-            self.stored.add(event.op)
+        self.is_alive |= self.healed is not None and event.op in self.probes and event.status in STORED
 
     def on_diverged(self, event: Diverged) -> None:
         link = self.known.links.get(event.link or "")
@@ -156,7 +156,7 @@ class LiveConverges(Law):
         since = self.healed.t
         # A slave that becomes the master may not have the topic yet; some brokers make none by themselves.
         lacks_topic = self.known.stores.promotions and not creates_topics(self.known.config.get(MASTER, {}))
-        silent = self.probes and not self.probes & self.stored and not self.impatient and not lacks_topic
+        silent = self.probes and not self.is_alive and not self.impatient and not lacks_topic
         if silent and "ok" in self.known.observes:
             self.violate(
                 self.settled, f"none of {len(self.probes)} sends after healing was answered as stored", since=since

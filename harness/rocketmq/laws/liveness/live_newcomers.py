@@ -13,12 +13,12 @@ connections; the reference has, see docs/decisions/0010.
 
 import json
 
-from ....kinds.machine import Fault, Pause
-from ....kinds.node import Crash, Start, Stop
+from ....judging.law import Heard
+from ....kinds.machine import Fault
 from ....texts.content import told
 from ...law import Law
 
-CROWD = "crowd"
+INTRUDER, CROWD = "intruder", "crowd"
 ANSWERED, REFUSED = "newcomers_answered", "newcomers_refused"
 
 
@@ -28,10 +28,12 @@ class LiveNewcomers(Law):
     source = "NettyRemotingServer, which refuses nobody"
     needs = frozenset({"fault", "start"})
     deaf_to = frozenset()
+    awaits = {"fault": Heard(frozenset({INTRUDER}))}
 
     def begin(self) -> None:
-        self.calm: dict[int | None, Fault] = {}
-        """Faults that are going on at nodes to which nothing else has happened since they began."""
+        self.calm: dict[int | None, tuple[Fault, int]] = {}
+        """Faults that are going on at nodes that no other one has touched since they began, and how many incarnations
+        of the node had ended by then."""
 
     def on_fault(self, event: Fault) -> None:
         """One begins: another one at its node is no longer alone. One ends, and says what became of newcomers."""
@@ -40,25 +42,25 @@ class LiveNewcomers(Law):
             alone = all(_bears(event, each) or node not in self.known.trouble.touched(each) for each in others)
             self._disturb(self.known.trouble.touched(event), event)
             if node and alone and not self.known.trouble.is_still(node):
-                self.calm[event.number] = event
+                self.calm[event.number] = event, self.known.nodes.ended(node)
             return
         found = json.loads(event.detail or "{}")
         answered, refused = found.get(ANSWERED, 0), found.get(REFUSED, 0)
-        if self.calm.pop(event.number, None) is None or not answered + refused:
+        began, ended = self.calm.pop(event.number, (event, -1))
+        if not answered + refused or ended != self.known.nodes.ended(event.node or "") or self._has_paused(began):
             return
         self.judged += answered + refused
         if refused:
             self.violate(event, f"{event.node}: {refused} of {answered + refused} newcomers were not let in")
 
-    def on_crash(self, event: Crash | Pause | Start | Stop) -> None:
-        self._disturb(frozenset((event.node,)), None)
+    def _has_paused(self, began: Fault) -> bool:
+        trouble, node = self.known.trouble, began.node or ""
+        return trouble.is_still(node) or trouble.woke.get(node, -1) > began.t
 
-    on_stop = on_pause = on_start = on_crash
-
-    def _disturb(self, places: frozenset[str], by: Fault | None) -> None:
-        for op, each in list(self.calm.items()):
-            if each.node in places and not (by is not None and _bears(each, by)):
-                del self.calm[op]
+    def _disturb(self, places: frozenset[str], by: Fault) -> None:
+        for number, (each, _) in list(self.calm.items()):
+            if each.node in places and not _bears(each, by):
+                del self.calm[number]
 
 
 def _bears(one: Fault, other: Fault) -> bool:

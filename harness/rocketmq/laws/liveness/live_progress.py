@@ -13,14 +13,16 @@ Source: the design: a broker's clients depend on that broker alone.
 """
 
 from ....history import MS, UNREADABLE, Event
-from ....kinds.client import Fail, Info, Invoke, Ok, Try
-from ...kinds.transactions import Decide
-from ...known.sends import requests
+from ....judging.law import EVERY, only
+from ....kinds.client import Fail, Info, Invoke, Ok
+from ...known.calls import Begun
+from ...known.in_flight import REQUEST_BYTES
 from ...law import Law
-from ...places import MASTER
+from ...places import MASTER, OTHER
 from ...settings import DEFAULTS, line
 
 SLACK_MS = 1_000
+CALLS = ("send", "pull", "select", "topic", "group", "delete-topic", "delete-group")
 
 
 class LiveProgress(Law):
@@ -28,77 +30,51 @@ class LiveProgress(Law):
     promise = "During a fault brokers and clients that it does not touch go on: their calls are answered in time."
     source = "BrokerController: client requests and replication have separate threads"
     needs = frozenset({"invoke", "ok", "fault"})
+    awaits = {"fault": EVERY, "pause": EVERY, "crash": EVERY, "stop": EVERY}
     timed = True
 
-    def begin(self) -> None:
-        self.first: dict[int | None, int] = {}
-        """When a client, and with it its connection, began, ns."""
-        self.waiting: dict[int | None, tuple[Invoke, int]] = {}
-        """Calls that began while a fault was active elsewhere, and their bounds, ns."""
-        self.largest = 1
-        """What the largest call so far spends on the way, in requests: an answer to a pull may bring its body."""
-
-    def on_decide(self, event: Decide | Try) -> None:
-        """Other calls have used its connection, too."""
-        self.first.setdefault(event.process, event.t)
-
-    on_try = on_decide
-
-    def on_invoke(self, event: Invoke) -> None:
-        self.first.setdefault(event.process, event.t)
-        self.largest = max(self.largest, requests(event))
+    def _is_due(self, begun: Begun[Invoke]) -> bool:
+        """Whether nothing has happened to this call's broker and its way there, while something was wrong elsewhere."""
+        call, known = begun.call, self.known
         # Up to 4.9.2 a send waits for its turn, and nobody can say for how long.
-        if event.f == "send" and line(self.known.config.get(MASTER, DEFAULTS)).in_turn:
-            return
-        # A producer that tries again first asks for routes, and others.
-        if event.group is not None or event.f == "produce":
-            return
-        if self._elsewhere(event.node) and self._untouched(event):
-            self.waiting[event.op] = (event, self._bound_ns(event))
-
-    def _elsewhere(self, node: str) -> bool:
-        trouble = self.known.trouble
-        if any((each.node or each.link or "") not in (node, f"client-{node}") for each in trouble.active.values()):
-            return True
-        return any(other != node and trouble.is_still(other) for other in self.known.config)
-
-    def _untouched(self, call: Invoke) -> bool:
-        """Whether nothing has happened to this call's broker and its way there."""
-        node, since = call.node, self.first.get(call.process, call.t)
-        # The connections of a broker that went down are gone with it, and maybe nobody told their clients.
-        if node not in self.known.up or self.known.nodes.ended_at.get(node, -1) >= since:
+        if call.f == "send" and line(known.config.get(MASTER, DEFAULTS)).in_turn:
             return False
-        return self.known.trouble.is_undisturbed(since, node, f"client-{node}")
+        # A producer that tries again first asks for routes, and others.
+        if call.group is not None or call.f == "produce" or not begun.is_up:
+            return False
+        ways, since = (call.node, f"client-{call.node}"), known.calls.first_at(call.process)
+        if not begun.struck or not begun.struck.isdisjoint(ways) or call.node not in known.up:
+            return False
+        # The connections of a broker that went down are gone with it, and maybe nobody told their clients.
+        return known.nodes.ended_at.get(call.node, -1) < since and known.trouble.is_undisturbed(since, *ways)
 
     def _bound_ns(self, call: Invoke) -> int:
         ms = SLACK_MS
         if call.f == "send":
             settings = self.known.config.get(MASTER, DEFAULTS)
             ms += max(int(settings["syncFlushTimeout"]), int(settings["slaveTimeout"]))
-        return ms * MS + self.known.healthy_ns * self.largest
+        # An answer to a pull may bring the largest body that was sent.
+        requests = 1 + self.known.sent.largest(call.seq) // REQUEST_BYTES
+        return ms * MS + self.known.healthy_ns * requests
 
-    def on_ok(self, event: Ok | Fail) -> None:
-        asked = self.waiting.pop(event.op, None)
-        if asked is not None:
-            self._judge(*asked, event, served=True)
+    @only(*CALLS)
+    def on_ok(self, event: Ok | Fail | Info) -> None:
+        begun = self.known.calls.begun(event)
+        if begun is not None:
+            self._judge(begun, event, event.kind != "info" or event.status == UNREADABLE)
 
-    on_fail = on_ok
-
-    def on_info(self, event: Info) -> None:
-        asked = self.waiting.pop(event.op, None)
-        if asked is not None:
-            self._judge(*asked, event, served=event.status == UNREADABLE)
+    on_fail = on_info = on_ok
 
     def end(self, last: Event) -> None:
-        for call, bound in self.waiting.values():
-            if last.t - call.t > bound:
-                self._judge(call, bound, last, served=False)
+        for begun in self.known.calls.open():
+            if begun.call.node != OTHER and last.t - begun.call.t > self._bound_ns(begun.call):
+                self._judge(begun, last, served=False)
 
-    def _judge(self, call: Invoke, bound: int, now: Event, served: bool) -> None:
-        node = call.node or ""
-        if not self._untouched(call):
+    def _judge(self, begun: Begun[Invoke], now: Event, served: bool) -> None:
+        if not self._is_due(begun):
             return
-        took = now.t - call.t
+        call = begun.call
+        took, bound = now.t - call.t, self._bound_ns(call)
         if not served and took <= bound and now.status == "timeout":
             # Its client was less patient than a master may be slow.
             return
@@ -106,5 +82,5 @@ class LiveProgress(Law):
         if not served or took > bound:
             what = f"the send of {call.message}" if call.f == "send" else f"a pull at {call.asked_from}"
             how = f"took {took / MS:.0f} ms" if served else "was not answered"
-            text = f"{what} {how}: nothing was wrong with {node}; {bound / MS:.0f} ms are enough"
+            text = f"{what} {how}: nothing was wrong with {call.node}; {bound / MS:.0f} ms are enough"
             self.violate(now, text, since=call.t)

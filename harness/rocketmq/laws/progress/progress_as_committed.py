@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from ....judging.law import only
-from ....kinds.client import Consumer, Invoke
+from ....kinds.client import Consumer
 from ...kinds.metadata import Table
 from ...law import Law
 
@@ -29,16 +29,10 @@ class ProgressAsCommitted(Law):
 
     def begin(self) -> None:
         self.groups: set[str] = set()
-        self.committed: dict[tuple[str | None, str | None], set[int]] = {}
 
     def on_consumer(self, event: Consumer) -> None:
         if event.group is not None:
             self.groups.add(event.group)
-
-    @only("commit")
-    def on_invoke(self, event: Invoke) -> None:
-        if event.queue_offset is not None:
-            self.committed.setdefault((event.group, event.queue), set()).add(event.queue_offset)
 
     @only("offsets")
     def on_table(self, event: Table) -> None:
@@ -46,8 +40,13 @@ class ProgressAsCommitted(Law):
             if group not in self.groups:
                 continue
             self.judged += 1
-            if offset not in self.committed.get((group, queue), ()):
+            if offset not in self._committed(group, queue):
                 self.violate(event, f"{event.node} has {group} at {offset} of {queue}, which nobody committed")
+
+    def _committed(self, group: str, queue: str) -> set[int]:
+        known = self.known.consumption
+        carried = (each for (_, *of), each in known.ignored.items() if of == [group, queue])
+        return set().union(known.committed.get((group, queue), ()), *carried)
 
 
 @lru_cache(maxsize=256)

@@ -6,8 +6,8 @@ pull. That brokers note nothing either, see ``progress-as-committed``; that ever
 ``deliver-no-loss``. Source: LocalFileOffsetStore, DefaultMQPushConsumerImpl.pullMessage (commitOffsetEnable).
 """
 
-from ....judging.law import only
-from ....kinds.client import Consumer, Invoke
+from ....judging.law import Heard
+from ....kinds.client import Invoke
 from ...law import Law
 
 
@@ -17,17 +17,11 @@ class ProgressBroadcast(Law):
     source = "LocalFileOffsetStore; DefaultMQPushConsumerImpl.pullMessage: commitOffsetEnable"
     needs = frozenset({"consumer", "invoke"})
     deaf_to = frozenset()
-
-    def begin(self) -> None:
-        self.members: set[int] = set()
-
-    @only("broadcasting")
-    def on_consumer(self, event: Consumer) -> None:
-        if event.status == "on":
-            self.members.add(event.process)
+    awaits = {"consumer": Heard(frozenset({"broadcasting"}))}
 
     def on_invoke(self, event: Invoke) -> None:
-        if event.process not in self.members:
+        consumer = self.known.consumption.consumers.get(event.process)
+        if consumer is None or consumer.clustering:
             return
         self.judged += 1
         if event.f == "commit":

@@ -16,13 +16,12 @@ Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllConsumerOffset (ever
 """
 
 from ....history import MS, Event
-from ....judging.law import only
+from ....judging.law import Heard
 from ....kinds.client import Assign, Consumer, Deliver
-from ....kinds.node import Crash, Start, Stop
-from ...kinds.groups import Back
 from ...known.consumed import Assignment
 from ...known.consumption import COMMIT_NS
 from ...places import MASTER
+from ..delivery.never_moved import NeverMoved
 from .shown_progress import ShownProgress
 
 FIND_OUT_NS = 5_000 * MS
@@ -31,7 +30,7 @@ HEARD_NS = 2 * COMMIT_NS + FIND_OUT_NS
 PLACES = (MASTER, f"client-{MASTER}")
 
 
-class ProgressLiveConsumer(ShownProgress):
+class ProgressLiveConsumer(NeverMoved, ShownProgress):
     id = "progress-live-consumer"
     promise = (
         "A consumer that outlives the master's loss and return neither skips nor repeats messages, and the master's "
@@ -39,25 +38,12 @@ class ProgressLiveConsumer(ShownProgress):
     )
     source = "ProcessQueue; RemoteBrokerOffsetStore.persistAll"
     needs = frozenset({"invoke", "ok", "deliver", "assign", "crash", "start"})
+    awaits = dict.fromkeys(("crash", "stop"), Heard(nodes=frozenset((MASTER,))))
     timed = True
 
     def begin(self) -> None:
-        super().begin()
-        self.tested: dict[tuple[int | None, str], Assignment] = {}
-        """Assignments through which the master went down."""
-        self.faltering: set[int] = set()
-        """Processes that have sent a message back."""
         self.given_up: dict[tuple[str | None, str | None], int] = {}
         """When a member of a group gave a queue up last, or (of no queue) went, ns."""
-
-    def on_start(self, event: Start) -> None:
-        self.applicable = not self.known.consumption.corrects_on_slaves()
-
-    @only(node=MASTER)
-    def on_crash(self, event: Crash | Stop) -> None:
-        self.tested.update(self.known.consumption.assignments)
-
-    on_stop = on_crash
 
     def on_assign(self, event: Assign) -> None:
         if event.status == "off":
@@ -66,9 +52,6 @@ class ProgressLiveConsumer(ShownProgress):
     def on_consumer(self, event: Consumer) -> None:
         if event.status != "on":
             self.given_up[event.group, None] = event.t
-
-    def on_back(self, event: Back) -> None:
-        self.faltering.add(event.process)
 
     def on_deliver(self, event: Deliver) -> None:
         held = self._tested(event.process, event.queue)
@@ -85,18 +68,14 @@ class ProgressLiveConsumer(ShownProgress):
             )  # fmt: skip
 
     def _tested(self, process: int | None, queue: str) -> Assignment | None:
-        held = self.tested.get((process, queue)) if self.tested else None
-        return held if held is self.known.consumption.assignments.get((process, queue)) else None
+        """An assignment through which the master went down."""
+        held = self.known.consumption.assignments.get((process, queue))
+        return None if held is None or held.since > self.known.nodes.ended_at.get(MASTER, -1) else held
 
     def look(self, event: Event) -> None:
         known, born = self.known.consumption, self.known.nodes.born(MASTER)
         since = event.t - HEARD_NS
-        if (
-            event.node != MASTER
-            or not self.tested
-            or known.lost_from is not None
-            or self.known.nodes.born(MASTER) > since
-        ):
+        if event.node != MASTER or known.lost_from is not None or born > since:
             return
         if not self.known.trouble.is_undisturbed(since, *PLACES):
             return
@@ -119,7 +98,7 @@ class ProgressLiveConsumer(ShownProgress):
         (process,) = holders
         held, consumer = self._tested(process, queue), known.consumers.get(process)
         route = known.routes.get(process)
-        if process in self.faltering:
+        if any(each.event.process == process for each in self.known.sent.backs.values()):
             return None
         if held is None or held.since > since or consumer is None or not consumer.clustering or consumer.orderly:
             return None

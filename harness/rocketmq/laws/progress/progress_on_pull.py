@@ -10,14 +10,8 @@ or not. Source: PullMessageProcessor (hasCommitOffsetFlag, brokerRole).
 """
 
 from ....history import Event
-from ....judging.law import only
-from ....kinds.client import Invoke
-from ...known.consumption import PAIR
 from ...places import MASTER
 from .shown_progress import ShownProgress
-
-Queue = tuple[str, str]
-"""A group and a queue."""
 
 
 class ProgressOnPull(ShownProgress):
@@ -25,21 +19,6 @@ class ProgressOnPull(ShownProgress):
     promise = "A commit that rides on a pull is stored by a master, never by a slave."
     source = "PullMessageProcessor.processRequest"
     needs = frozenset({"invoke", "ok", "table"})
-
-    def begin(self) -> None:
-        super().begin()
-        self.carried: dict[tuple[str, Queue], set[int]] = {}
-        """What pulls carried to a slave."""
-        self.committed: dict[Queue, set[int]] = {}
-        """What was committed in any other way, anywhere."""
-
-    @only("commit", node=PAIR)
-    def on_invoke(self, event: Invoke) -> None:
-        queue, offset = (event.group or "", event.queue or ""), event.queue_offset or 0
-        if event.carried and event.node != MASTER:
-            self.carried.setdefault((event.node, queue), set()).add(offset)
-        else:
-            self.committed.setdefault(queue, set()).add(offset)
 
     def look(self, event: Event) -> None:
         node = event.node or ""
@@ -57,13 +36,11 @@ class ProgressOnPull(ShownProgress):
                     )  # fmt: skip
 
     def _look_at_slave(self, event: Event, node: str) -> None:
-        for (where, queue), offsets in self.carried.items():
-            if where != node:
-                continue
-            seen = self.known.consumption.shows(event, *queue)
+        known = self.known.consumption
+        for (where, group, queue), offsets in known.ignored.items():
+            seen = known.shows(event, group, queue) if where == node else None
             if seen is None:
                 continue
             self.judged += 1
-            if seen > 0 and seen in offsets and seen not in self.committed.get(queue, ()):
-                group, name = queue
-                self.violate(event, f"{node} stored {group}'s progress in {name}, {seen}, which only a pull carried")
+            if seen > 0 and seen in offsets and seen not in known.committed.get((group, queue), ()):
+                self.violate(event, f"{node} stored {group}'s progress in {queue}, {seen}, which only a pull carried")

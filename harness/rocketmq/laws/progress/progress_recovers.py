@@ -10,15 +10,14 @@ the group; a master that lost a part of its log, or of which a power loss took t
 are gone. Not applicable with offsetCheckInSlave. Source: ConsumerOffsetManager, SlaveSynchronize.
 """
 
-from ....judging.law import only
 from ....kinds.client import Assign
-from ....kinds.node import Crash, Start, Stop
+from ...known.consumption import PAIR
 from ...known.registers import NONE
-from ...law import Law
 from ...places import MASTER
+from ..delivery.never_moved import NeverMoved
 
 
-class ProgressRecovers(Law):
+class ProgressRecovers(NeverMoved):
     id = "progress-recovers"
     promise = (
         "When the master returns, no group skips a message, and it repeats at most the progress that only a slave knew."
@@ -27,31 +26,20 @@ class ProgressRecovers(Law):
     needs = frozenset({"invoke", "ok", "deliver", "assign", "start", "crash"})
 
     def begin(self) -> None:
-        self.before: set[tuple[str, str]] = set()
-        """Readers and queues that were known when the master went down."""
-        self.due: set[tuple[str, str]] = set()
-        """Those that have not been taken again since it returned."""
-
-    @only(node=MASTER)
-    def on_crash(self, event: Crash | Stop) -> None:
-        self.before |= {key for key, each in self.known.consumption.consumed.items() if each.first is not None}
-
-    on_stop = on_crash
-
-    def on_start(self, event: Start) -> None:
-        self.applicable = not self.known.consumption.corrects_on_slaves()
-        if event.node == MASTER:
-            self.due, self.before = self.before, set()
+        self.taken: dict[tuple[str, str], int] = {}
+        """By reader and queue: how many incarnations of the master had ended when it was taken first, or by the word of
+        one that had returned."""
 
     def on_assign(self, event: Assign) -> None:
         known = self.known.consumption
-        consumed = known.consumed_by(event)
-        if event.status != "on" or consumed is None or (consumed.reader, consumed.queue) not in self.due:
+        if event.status != "on" or event.node not in (None, *PAIR):
             return
-        answer, start = known.answer_to(event.process, consumed.queue), event.offset
-        if answer is None or answer.node != MASTER or answer.offset is None:
+        key, ended = (known.reader_of(event.process, event.group), event.queue), self.known.nodes.ended(MASTER)
+        before, consumed = self.taken.setdefault(key, ended), known.consumed_by(event)
+        answer, start = known.answer_to(event.process, event.queue), event.offset
+        if before == ended or consumed is None or answer is None or answer.node != MASTER or answer.offset is None:
             return
-        self.due.discard((consumed.reader, consumed.queue))
+        self.taken[key] = ended
         if known.lost_from is not None or known.expired:
             return
         self.judged += 1

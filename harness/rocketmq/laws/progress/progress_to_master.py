@@ -16,7 +16,7 @@ Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker, MQClientInstance, P
 
 from ....history import MS, Event
 from ....judging.law import only
-from ....kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route
+from ....kinds.client import Assign, Consumer, Deliver, Invoke, Route
 from ...known.consumption import COMMIT_NS, PAIR
 from ...law import Law
 from ...places import MASTER
@@ -44,8 +44,6 @@ class ProgressToMaster(Law):
         """When a consumer last tried to commit, or before that: when it first received something, ns."""
         self.went_on: dict[Key, int] = {}
         """Of a queue that is held: where its consumer went on from, or what it committed last."""
-        self.under_way: dict[int, Key] = {}
-        """Commits."""
 
     @only(node=PAIR)
     def on_deliver(self, event: Deliver) -> None:
@@ -60,7 +58,7 @@ class ProgressToMaster(Law):
         key = (event.process, event.queue or "")
         self._judge_silence(key, event)
         self.spoke[key] = event.t
-        self.went_on[key], self.under_way[event.op] = event.queue_offset or 0, key
+        self.went_on[key] = event.queue_offset or 0
         if not event.carried:
             self._judge_place(event, event.node)
         elif event.broker:
@@ -110,12 +108,6 @@ class ProgressToMaster(Law):
                 f"names {', '.join(route.nodes.values())}", since=since
             )  # fmt: skip
 
-    @only("commit")
-    def on_ok(self, event: Ok | Fail | Info) -> None:
-        self.under_way.pop(event.op, None)
-
-    on_fail = on_info = on_ok
-
     @only(node=(None, *PAIR))
     def on_assign(self, event: Assign) -> None:
         key = (event.process, event.queue)
@@ -124,13 +116,13 @@ class ProgressToMaster(Law):
         if event.status == "on":
             self.went_on[key] = event.offset
         elif key in self.went_on:
-            self._judge_parting(event, self.went_on.pop(key), key in self.under_way.values())
+            self._judge_parting(event, self.went_on.pop(key))
 
-    def _judge_parting(self, event: Assign, known: int, is_open: bool) -> None:
+    def _judge_parting(self, event: Assign, known: int) -> None:
         """A consumer that gives a queue up tells how far it has come: the next one goes on from there."""
         consumption = self.known.consumption
         consumer, route = consumption.consumers.get(event.process), consumption.routes.get(event.process)
-        if consumer is None or not consumer.clustering or consumer.orderly or is_open:
+        if consumer is None or not consumer.clustering or consumer.orderly or self._is_committing(event):
             return
         if route is None or MASTER_ID not in route.nodes:
             return
@@ -139,6 +131,10 @@ class ProgressToMaster(Law):
             return
         text = f"{event.group} gives {event.queue} up at {event.offset}, and has told no broker more than {known}"
         self.violate(event, text, since=None)
+
+    def _is_committing(self, event: Assign) -> bool:
+        calls = (each.call for each in self.known.calls.open() if each.call.node in PAIR)
+        return any((each.f, each.process, each.queue) == ("commit", event.process, event.queue) for each in calls)
 
     def on_consumer(self, event: Consumer) -> None:
         for key in [key for key in self.spoke if key[0] == event.process]:

@@ -5,6 +5,7 @@ That is its answer to a consumer's query, and its table of offsets. Not here: wh
 """
 
 from ....history import Event
+from ....judging.law import only
 from ....kinds.client import Ok
 from ...kinds.metadata import Table
 from ...law import Law
@@ -13,10 +14,12 @@ from ...law import Law
 class ShownProgress(Law):
     """Base of such laws: they define ``look``."""
 
+    @only("query")
     def on_ok(self, event: Ok) -> None:
-        if event.f == "query" and event.group is not None:
+        if event.group is not None:
             self.look(event)
 
+    @only("offsets")
     def on_table(self, event: Table) -> None:
         self.look(event)
 

@@ -10,10 +10,8 @@ broker names. Source: ConsumerManager, ClientHousekeepingService, MQClientInstan
 import json
 
 from ....history import MS, Event
-from ....judging.law import only
+from ....judging.law import EVERY, Heard, only
 from ....kinds.client import Consumer, Route
-from ....kinds.machine import Fault, Pause, Resume
-from ....kinds.node import Crash, Start, Stop
 from ....texts.content import told
 from ...kinds.answers import Answer
 from ...law import Law
@@ -31,6 +29,7 @@ class QueryMembers(Law):
     promise = "A broker names the living consumers of a group, and forgets those that went within two minutes."
     source = "ConsumerManager; MQClientInstance.sendHeartbeatToAllBrokerWithLock"
     needs = frozenset({"answer", "consumer", "route"})
+    awaits = {"consumer": EVERY, "answer": Heard(frozenset({"members"}))}
     timed = True
 
     def begin(self) -> None:
@@ -40,8 +39,6 @@ class QueryMembers(Law):
         """Groups that a consumer left, and when."""
         self.leads: dict[tuple[int, str], int] = {}
         """Since when a consumer's route has led to a broker."""
-        self.disturbed = 0
-        """When something last happened to a node or a link."""
 
     def on_consumer(self, event: Consumer) -> None:
         if event.status == "on":
@@ -59,17 +56,6 @@ class QueryMembers(Law):
         for node in sorted(nodes):
             self.leads.setdefault((event.process, node), event.t)
 
-    def on_crash(self, event: Crash | Start | Stop | Pause | Resume) -> None:
-        self.disturbed = max(self.disturbed, event.t)
-        if isinstance(event, Crash) and event.f == "machine":
-            self.on_fault(event)
-
-    on_start = on_stop = on_pause = on_resume = on_crash
-
-    def on_fault(self, event: Fault | Crash) -> None:
-        # The next heartbeat may only show that the connection is dead.
-        self.disturbed = event.t + HEARTBEAT_NS
-
     @only("members")
     def on_answer(self, event: Answer) -> None:
         if event.status in NOT_ANSWERED:
@@ -86,5 +72,11 @@ class QueryMembers(Law):
 
     def _is_heard(self, event: Event, process: int, since: int) -> bool:
         """Whether the broker must have had a heartbeat of a consumer."""
-        leads = self.leads.get((process, event.node or ""))
-        return leads is not None and event.t - max(since, leads, self.disturbed) >= HEARD_NS
+        trouble, leads = self.known.trouble, self.leads.get((process, event.node or ""))
+        if leads is None or any(trouble.is_still(node) for node in self.known.up):
+            return False
+        # After a fault, or without power, the next heartbeat may only show that the connection is dead.
+        lost_power = self.known.nodes.lost_power_at.values()
+        faults = [*(each.t for each in trouble.active.values()), *trouble.ended.values(), *lost_power]
+        disturbed = max((t + HEARTBEAT_NS for t in faults), default=0)
+        return event.t - max(since, leads, disturbed, self.known.disturbed_at()) >= HEARD_NS

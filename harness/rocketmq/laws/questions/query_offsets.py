@@ -15,6 +15,7 @@ Source: DefaultMessageStore.getOffsetInQueueByTime, getMaxOffsetInQueue, getMinO
 ConsumerManageProcessor.queryConsumerOffset.
 """
 
+from ....judging.law import Heard
 from ...kinds.answers import Answer
 from ...kinds.log import Record
 from ...known.audits import Listing
@@ -28,6 +29,7 @@ class QueryOffsets(Asked):
     source = "DefaultMessageStore.getOffsetInQueueByTime, getMaxOffsetInQueue, getMinOffsetInQueue"
     needs = frozenset({"answer", "record", "audit", "entries"})
     subjects = frozenset({"time", "max", "min", "earliest", "newcomer"})
+    awaits = {"answer": Heard(subjects)}
 
     def judge(self, event: Answer, log: Listing) -> None:
         records = log.of(event.queue)

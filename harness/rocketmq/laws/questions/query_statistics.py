@@ -17,10 +17,9 @@ import json
 from collections.abc import Mapping
 
 from ....history import MS, Event
-from ....judging.law import CONVENTION, only
-from ....kinds.client import Invoke
+from ....judging.law import CONVENTION, Heard, only
 from ...kinds.answers import Answer
-from ...kinds.metadata import Sync, Table
+from ...kinds.metadata import Table
 from ...known.audits import Listing
 from .asked import Asked, named
 
@@ -36,6 +35,7 @@ class QueryStatistics(Asked):
     needs = frozenset({"answer", "record", "audit", "entries"})
     timed = True
     subjects = frozenset({"runtime", "topic", "group"})
+    awaits = {"answer": Heard(subjects), "table": Heard(frozenset({"offsets", "topics"}))}
 
     def begin(self) -> None:
         super().begin()
@@ -43,22 +43,10 @@ class QueryStatistics(Asked):
         """By broker, its table of progress as it was last read."""
         self.topics: dict[str, Table] = {}
         """By broker, its table of topics as it was last read."""
-        self.touched: dict[str, int] = {}
-        """By broker, when its table of progress was last about to change."""
 
+    @only("offsets", "topics")
     def on_table(self, event: Table) -> None:
-        if event.f == "offsets":
-            self.offsets[event.node] = event
-        elif event.f == "topics":
-            self.topics[event.node] = event
-
-    @only("commit", "pull")
-    def on_invoke(self, event: Invoke) -> None:
-        if event.group is not None:
-            self.touched[event.node] = event.t
-
-    def on_sync(self, event: Sync) -> None:
-        self.touched[event.node] = event.t
+        (self.offsets if event.f == "offsets" else self.topics)[event.node] = event
 
     def judge(self, event: Answer, log: Listing) -> None:
         if event.status == "TOPIC_NOT_EXIST":
@@ -121,7 +109,7 @@ class QueryStatistics(Asked):
         before = {each.queue_offset: each.store_ms or 0 for each in records}.get(progress - 1, 0)
         self._compare(event, f"time of {queue} at {progress}", time, {before})
         table = self.offsets.get(event.node)
-        is_sure = event.t - self.touched.get(event.node, -UNSURE_NS) >= UNSURE_NS
+        is_sure = event.t - self.known.consumption.touched.get(event.node, -UNSURE_NS) >= UNSURE_NS
         if is_sure and table is not None and log.read is not None and table.seq > log.read.seq:
             topic, _, number = queue.rpartition("/")
             committed = json.loads(table.detail or "{}").get(f"{topic}@{event.group}", {}).get(number, 0)

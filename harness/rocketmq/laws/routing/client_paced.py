@@ -23,7 +23,7 @@ import json
 from typing import NamedTuple
 
 from ....history import MS, Event
-from ....judging.law import CONVENTION
+from ....judging.law import CONVENTION, EVERY
 from ....kinds.client import Consumer, Fail, Info
 from ....kinds.machine import Lab, Mark
 from ...kinds.groups import Ask
@@ -113,6 +113,7 @@ class ClientPaced(Law):
     source = "MQClientInstance.startScheduledTask, RebalanceService, DefaultMQPushConsumerImpl"
     needs = frozenset({"ask", "consumer"})
     deaf_to = frozenset()
+    awaits = {"ask": EVERY, "consumer": EVERY}
     timed = True
 
     def begin(self) -> None:

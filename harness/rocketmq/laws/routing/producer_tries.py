@@ -20,10 +20,10 @@ Source: DefaultMQProducerImpl.sendDefaultImpl, TopicPublishInfo.selectOneMessage
 from __future__ import annotations
 
 from ....history import MS, UNREADABLE, Event
-from ....judging.law import CONVENTION, only
+from ....judging.law import CONVENTION, EVERY, Heard, only
 from ....kinds.client import Fail, Info, Invoke, Ok, Try
 from ....texts.content import told
-from ...kinds.log import Audit, Record
+from ...kinds.log import Audit
 from ...known.calls import Begun
 from ...law import Law
 from ...places import MASTER, NAMES
@@ -39,7 +39,7 @@ OVER = frozenset({TIMEOUT, NO_ROUTE, "closed"})
 ON_THE_WAY = (MASTER, NAMES, f"names-{MASTER}", "names-client")
 SETTLED_NS = 80_000 * MS
 """A broker whose registration was lost registers every 60 s at the latest; a producer asks before it gives up."""
-ONE_WAY = "one-way"
+PRODUCE, ONE_WAY = "produce", "one-way"
 ANYWHERE = frozenset({"turn", ONE_WAY})
 ASKING_MS = 6_000
 """For a name server to answer, or not, twice."""
@@ -73,6 +73,7 @@ class ProducerTries(Law):
     source = "DefaultMQProducerImpl.sendDefaultImpl, TopicPublishInfo.selectOneMessageQueue"
     needs = frozenset({"invoke", "ok", "try"})
     deaf_to = frozenset()
+    awaits = {"invoke": Heard(frozenset({PRODUCE})), "try": EVERY}
     timed = True
 
     def begin(self) -> None:
@@ -82,13 +83,11 @@ class ProducerTries(Law):
         """After a failure a producer looks at queues that no try tells of."""
         self.asked: dict[str, int] = {}
         """By message: how often the master was tried."""
-        self.places: dict[str, set[int]] = {}
-        """By message: where the master's log has it, by the audit that is going on."""
 
     def _produce(self, event: Event) -> Produce | None:
         """The send that this event is part of."""
         begun = self.known.calls.begun(event)
-        return Produce(begun) if begun is not None and begun.call.f == "produce" else None
+        return Produce(begun) if begun is not None and begun.call.f == PRODUCE else None
 
     # Tries.
 
@@ -139,6 +138,7 @@ class ProducerTries(Law):
 
     # How it ended.
 
+    @only(PRODUCE)
     def on_ok(self, event: Ok) -> None:
         call = self._ends(event)
         if call is None:
@@ -151,6 +151,7 @@ class ProducerTries(Law):
             heard = f"{ended.status}, {ended.queue} of {ended.node}"
             self.violate(event, f"{event.message} was told {said}; its last try says {heard}", since=None)
 
+    @only(PRODUCE)
     def on_fail(self, event: Fail) -> None:
         call = self._ends(event)
         if call is None:
@@ -178,6 +179,7 @@ class ProducerTries(Law):
             return ""
         return f"{NO_ROUTE}; the master is registered, and nothing was wrong with the way there"
 
+    @only(PRODUCE)
     def on_info(self, event: Info) -> None:
         call = self._ends(event)
         if call is None:
@@ -218,13 +220,11 @@ class ProducerTries(Law):
     # What the master's log has.
 
     @only(node=MASTER)
-    def on_record(self, event: Record) -> None:
-        if event.message in self.asked and "times" not in told(event.detail):
-            self.places.setdefault(event.message, set()).add(event.lo)
-
-    @only(node=MASTER)
     def on_audit(self, event: Audit) -> None:
-        places, self.places = self.places, {}
+        places: dict[str, set[int]] = {}
+        for each in self.known.audits.records(event):
+            if each.message in self.asked and "times" not in told(each.detail):
+                places.setdefault(each.message, set()).add(each.lo)
         for message, found in places.items():
             self.judged += 1
             if len(found) > self.asked[message]:

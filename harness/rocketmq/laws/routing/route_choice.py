@@ -80,6 +80,7 @@ class RouteChoice(Law):
                 told[event.queue] = event.broker
                 self.fresh.discard((event.process, event.queue))
 
+    @only("pull", "send")
     def on_invoke(self, event: Invoke) -> None:
         chosen, route = event.broker, self.routes.get(event.process)
         if chosen is None or not route or event.node not in NODES:
@@ -90,7 +91,7 @@ class RouteChoice(Law):
                 self.violate(event, f"a send of {event.message} chose broker {chosen}; only 0 takes messages")
             return
         told = self.suggested.get(event.process)
-        if event.f != "pull" or told is None:
+        if told is None:
             return
         self.judged += 1
         if route.get(chosen) != event.node:

@@ -25,7 +25,7 @@ from functools import lru_cache
 from ....history import MS, Event
 from ....judging.law import only
 from ....kinds.client import Route
-from ....kinds.node import Config, Crash, Stop
+from ....kinds.node import Config
 from ...kinds.metadata import Table
 from ...known.deadlines import spent_ns
 from ...law import Law
@@ -61,27 +61,12 @@ class RouteExpiry(Law):
         self.brokers: dict[str, Settings] = {}
         """Those that register."""
         self.applicable = False
-        self.closed: dict[str, bool] = {}
-        """Whether the connection by which a broker was named closed when it last went down."""
 
     def on_config(self, event: Config) -> None:
         settings = parse(event.detail or "{}")
         if settings.get("namesrvAddr") and settings.get("brokerRole"):
             self.brokers[event.node] = settings
             self.applicable = True
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        """A node is gone; a machine without power closes nothing, be it in the middle of an orderly stop.
-
-        Nor does a process close what was another's: who has not registered since may be named by an older connection.
-        """
-        node, known = event.node, self.known
-        first = known.nodes.down.get(node)
-        own = known.naming.knows(node) if first is None else self.closed[node]
-        at_once = first is None or first.t == event.t
-        self.closed[node] = own and not (at_once and event.f == "machine")
-
-    on_stop = on_crash
 
     # What is asked.
 
@@ -130,7 +115,7 @@ class RouteExpiry(Law):
 
     def _judge_dead(self, event: Event, node: str, listed: Listed) -> None:
         since = self._died_at(node)
-        told = self.closed[node] and self.known.trouble.is_undisturbed(since, NAMES, _link(node))
+        told = self.known.naming.closed[node] and self.known.trouble.is_undisturbed(since, NAMES, _link(node))
         bound = (AT_ONCE_NS if told else EXPIRY_NS + SCAN_NS) + self.known.healthy_ns
         took = spent_ns(self.known, NAMES, since, event.t)
         if took <= bound:

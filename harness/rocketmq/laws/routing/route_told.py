@@ -41,9 +41,10 @@ class RouteTold(Law):
         self.untold = Deadlines[Ok](self.known, self._late)
         """By change that no registration was answered since."""
 
+    @only("topic", node=MASTER)
     def on_ok(self, event: Ok) -> None:
         begun = self.known.calls.begun(event)
-        if begun is None or event.f != "topic" or event.node != MASTER:
+        if begun is None:
             return
         asked = begun.call
         before = self.topics.get(event.message)

@@ -21,10 +21,12 @@ from ....history import MS
 from ....judging.law import only
 from ....kinds.machine import Mark
 from ....texts.content import told
+from ...kinds.groups import Back
 from ...kinds.log import Audit, Record
+from ...known.sent import Request
 from ...places import MASTER
 from ..delivery.deliver_delayed import LATE_NS, WAITING
-from ..delivery.sent_back import DEAD, RETRY, Asked, SentBack
+from ..delivery.sent_back import DEAD, RETRY, SentBack
 
 
 class Key(NamedTuple):
@@ -56,7 +58,6 @@ class StoredSentBack(SentBack):
     timed = True
 
     def begin(self) -> None:
-        super().begin()
         self.healed = 0
 
     @only(node=MASTER)
@@ -66,10 +67,10 @@ class StoredSentBack(SentBack):
         if event.f != "final" or self.excused or not self.asked or not found or not whole:
             return
         dues: dict[Key, list[Due]] = defaultdict(list)
-        for op, back in self.asked.items():
+        for back in self.asked:
             source = found.get(back.at)
             if source is not None:
-                key, due = self._due(back, source, self.taken.get(op))
+                key, due = self._due(back, source)
                 dues[key].append(due)
         stored: dict[Key, list[Record]] = defaultdict(list)
         came: dict[Key, list[Record]] = defaultdict(list)
@@ -81,14 +82,14 @@ class StoredSentBack(SentBack):
             self._judge_copies(key, dues.get(key, []), stored.get(key, []), event)
             self._judge_return(key, dues.get(key, []), stored.get(key, []), came.get(key, []), event)
 
-    def _due(self, back: Asked, source: Record, taken: int | None) -> tuple[Key, Due]:
+    def _due(self, back: Request[Back], source: Record) -> tuple[Key, Due]:
         """What is owed to a send-back, by the record that it names."""
         held = told(source.detail)
         times = int(held.get("times", 0))
         origin = _offset(held) if times else source.lo
         topic = str(held.get("from")) if times else (source.queue or "").rpartition("/")[0]
         key = Key(back.event.group or "", source.message, times + 1)
-        return key, Due(self.level_of(back, times), origin, topic, taken)
+        return key, Due(self.level_of(back, times), origin, topic, back.taken)
 
     def _judge_copies(self, key: Key, dues: list[Due], stored: list[Record], end: Audit) -> None:
         self.judged += 1

@@ -153,6 +153,7 @@ def test_a_delayed_message_lies_elsewhere() -> None:
     def lying_in(queue: str, detail: str | None = '{"level": 1}') -> Story:
         history = consuming().store("m0", detail=detail).come().take(None).mark("heal").pull(0, then=1)
         history.add("record", node="master", op=1, message="m0", lo=0, hi=SIZE, queue=queue, queue_offset=0)
+        history.add("audit", node="master", op=1, f="final", lo=0, hi=SIZE, value=SIZE)
         return ended(history)
 
     assert_vacuous(DeliverNoLoss, lying_in("SCHEDULE_TOPIC_XXXX/0"))

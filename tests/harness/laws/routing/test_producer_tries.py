@@ -44,9 +44,10 @@ class Producing(H):
         return self
 
     def holds(self, *places: int, queue: str = "t/0") -> Producing:
+        number = len(self.events)
         for lo in places:
-            self.add("record", node="master", op=7, message="m0", queue=queue, lo=lo, hi=lo + SIZE)
-        self.add("audit", node="master", op=7, f="final", lo=0, hi=9 * SIZE, value=9 * SIZE)
+            self.add("record", node="master", op=number, message="m0", queue=queue, lo=lo, hi=lo + SIZE)
+        self.add("audit", node="master", op=number, f="final", lo=0, hi=9 * SIZE, value=9 * SIZE)
         return self
 
 

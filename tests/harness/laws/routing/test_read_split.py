@@ -56,11 +56,12 @@ class Reads(H):
 
 
 def reads(log: int = 10 * MB, end: int | None = None, **settings: object) -> Reads:
-    """Both logs have ``log`` bytes; of the brokers' 10 MB, 40 % serve for reading."""
+    """Both logs have ``log`` bytes; of the brokers' 10 MB, 40 % serve for reading. A pull is under way."""
     history = Reads()
     history.config("master", totalMemory=10 * MB, **settings).config("slave", totalMemory=10 * MB, **settings)
     history.start("master", log).start("slave")
     history.append("slave", 0, log if end is None else end)
+    history.begin_pull("master")
     return history
 
 

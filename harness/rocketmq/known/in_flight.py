@@ -84,7 +84,7 @@ NOBODYS = Send(0, None, 0, True, Client(), 0)
 """A message that the master stored for somebody who is not seen."""
 
 
-class Sends:
+class InFlight:
     def __init__(self, known: Known) -> None:
         self._known = known
         self._clients: dict[int | None, Client] = {}

@@ -1,0 +1,103 @@
+"""What clients sent, where the master put it, and what they asked of it later: ends of transactions, and send-backs.
+
+A request names its message by where the record begins. The master *took* one that it answered with success in the
+incarnation that was asked. Left out: the master of another broker name, whose messages have the same names. Bounded by
+the sends and requests of one trial.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Generic, TypeVar
+
+from ...kinds.client import SENDS, Invoke, Ok
+from ...texts.content import told, waits_first
+from ..kinds.groups import Back
+from ..kinds.log import Append
+from ..kinds.transactions import Decide
+from ..places import OTHER
+from .calls import Calls
+
+Asked = TypeVar("Asked", Back, Decide)
+
+
+class Request(Generic[Asked]):
+    """A send-back, or the end of a transaction, that was asked for."""
+
+    __slots__ = ("at", "event", "said", "taken")
+
+    def __init__(self, event: Asked) -> None:
+        self.event: Asked = event
+        self.said = told(event.detail)
+        self.at = int(self.said.get("at", -1))
+        """Where the message's record begins."""
+        self.taken: int | None = None
+        """When the master took it, ns."""
+
+
+class Sent:
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self.sends: dict[str | None, Invoke] = {}
+        """By message, the last one."""
+        self.halves: dict[str | None, Invoke] = {}
+        """Those of them that are half messages."""
+        self.answered: dict[str | None, Ok] = {}
+        """The last answers that say that it happened."""
+        self.repeated: set[str | None] = set()
+        """Messages that may be stored more than once, and after a crash at the same place and at another time."""
+        self.puts: dict[int, list[Append]] = {}
+        """What was ever put at a place in a log."""
+        self.ends: dict[tuple[int, int], Request[Decide]] = {}
+        self.backs: dict[tuple[int, int], Request[Back]] = {}
+        """By process and operation."""
+        self._larger: list[tuple[int, int]] = [(-1, 0)]
+
+    # What laws ask.
+
+    def tag(self, message: str | None) -> str | None:
+        """A message's tag; empty without one, None where nobody sent it, or said what."""
+        send = self.sends.get(message)
+        said = {} if send is None else told(send.detail)
+        return str(said.get("tags", "")) if said else None
+
+    def largest(self, seq: int) -> int:
+        """The bytes of the largest body that was sent up to an event, as far as somebody said."""
+        return self._larger[bisect_right(self._larger, seq, key=lambda step: step[0]) - 1][1]
+
+    # What the judge reports.
+
+    def invoked(self, event: Invoke) -> None:
+        if event.f not in SENDS or event.node == OTHER:
+            return
+        message, said = event.message, told(event.detail)
+        if message in self.sends or waits_first(event) or event.f == "produce":
+            self.repeated.add(message)
+        self.sends[message] = event
+        if said.get("half"):
+            self.halves[message] = event
+        size = int(said.get("size", 0))
+        if size > self._larger[-1][1]:
+            self._larger.append((event.seq, size))
+
+    def answer(self, event: Ok) -> None:
+        if event.f in SENDS and event.node != OTHER:
+            self.answered[event.message] = event
+
+    def put(self, event: Append) -> None:
+        if event.f == "put" and event.node != OTHER:
+            self.puts.setdefault(event.lo, []).append(event)
+
+    def decided(self, event: Decide) -> None:
+        self._requested(event, self.ends)
+
+    def sent_back(self, event: Back) -> None:
+        self._requested(event, self.backs)
+
+    def _requested(self, event: Asked, known: dict[tuple[int, int], Request[Asked]]) -> None:
+        """Before the model forgets the question."""
+        key = (event.process, event.op)
+        if event.f == "asked" and event.node != OTHER:
+            known[key] = Request(event)
+        elif event.f == "ok" and key in known and self._calls.is_current(event):
+            known[key].taken = event.t
