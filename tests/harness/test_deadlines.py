@@ -14,7 +14,11 @@ class Law:
     def __init__(self) -> None:
         self.known = Known()
         self.late: list[tuple[int, str, int]] = []
-        self.due = Deadlines[str](self.known, self._late)
+        self.abstained: list[str] = []
+        self.due = Deadlines[str](self, self._late)
+
+    def abstain(self, reason: str) -> None:
+        self.abstained.append(reason)
 
     def _late(self, event: Event, subject: str, due: Deadline) -> None:
         self.late.append((event.t, subject, due.since))
@@ -55,6 +59,7 @@ def test_a_disturbance_of_a_place_voids_a_deadline_also_in_the_time_before_it() 
     law.due.begin("c", 10, 6, "master")
     law.due.look(at(16))
     assert law.late == [(16, "a", 10)] and list(law.due) == ["c"]
+    assert law.abstained == ["disturbed"]
 
 
 def test_a_nodes_end_closes_its_deadlines_and_the_historys_end_all() -> None:

@@ -229,6 +229,7 @@ TIMELESS = {
     "ack-replicated": "a time only excuses: an answer that was on its way when its master ended",
     "deliver-by-tag": "orders an assignment and a pull of one client",
     "ha-start-offset": "no time is compared",
+    "live-newcomers": "a time only excuses: the node stood still meanwhile",
     "log-retention": "a stall makes no file younger",
     "role-no-takeover": "notes whether a return is known, compares no times",
 }

@@ -20,11 +20,14 @@ from typing import TYPE_CHECKING, TypeVar
 from ...history import MS, Event
 
 if TYPE_CHECKING:
+    from ..law import Law
     from .model import Known
 
 POLL_NS = 1_000 * MS
 """One select of RocketMQ's HA threads."""
 FAR = 3
+DISTURBED = "disturbed"
+"""Why a law abstains from what was due."""
 Subject = TypeVar("Subject", bound=Hashable)
 
 
@@ -42,11 +45,11 @@ class Deadline:
 class Deadlines(dict[Subject, Deadline]):
     """The deadlines of one law by subject. ``late``: what the law makes of one that was missed."""
 
-    def __init__(self, known: Known, late: Callable[[Event, Subject, Deadline], object]) -> None:
-        self._known, self._late = known, late
+    def __init__(self, law: Law, late: Callable[[Event, Subject, Deadline], object]) -> None:
+        self._law, self._known, self._late = law, law.known, late
         self._missed: list[tuple[Event, Subject, Deadline]] = []
         """What the law has not been called for."""
-        known.deadlines.append(self)
+        law.known.deadlines.append(self)
 
     def begin(self, subject: Subject, since: int, bound: int, *places: str, node: str = "", settled: int = 0) -> None:
         """``node``: who owes it; while that stands still no time passes. ``places``: whose disturbance voids it, also
@@ -110,7 +113,10 @@ class Deadlines(dict[Subject, Deadline]):
 
     def _is_undisturbed(self, due: Deadline) -> bool:
         since = max(0, due.since - due.settled)
-        return not due.places or self._known.trouble.is_undisturbed(since, *due.places)
+        if not due.places or self._known.trouble.is_undisturbed(since, *due.places):
+            return True
+        self._law.abstain(DISTURBED)
+        return False
 
     def _is_late(self, event: Event, due: Deadline) -> bool:
         # Nearly always the first question is the last.

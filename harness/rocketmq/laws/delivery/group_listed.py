@@ -83,7 +83,7 @@ class GroupListed(Law):
         """Processes that say goodbye, until they are answered: nobody knows whether they are members meanwhile."""
         self.gone: dict[Place, dict[str, int]] = {}
         """By client id: since when nobody with that id is there, ns."""
-        self.words = Deadlines[Word](self.known, self._untold)
+        self.words = Deadlines[Word](self, self._untold)
         self.told: dict[tuple[str, int], int] = {}
         """When a broker last told a process that its group has changed, ns."""
 

@@ -51,7 +51,7 @@ class HaAddressSource(Law):
         """Slaves that had one in their present life."""
         self.connected: set[str] = set()
         """Slaves that have opened a connection in their present life."""
-        self.owed = Deadlines[str](self.known, self._late)
+        self.owed = Deadlines[str](self, self._late)
         """Of slaves that are to connect."""
 
     def on_config(self, event: Config) -> None:

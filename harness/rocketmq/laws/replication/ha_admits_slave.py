@@ -46,7 +46,7 @@ class HaAdmitsSlave(Law):
     def begin(self) -> None:
         self.strangers: set[str | None] = set()
         """Connections of peers that are no slaves, at the master's end."""
-        self.due = Deadlines[str](self.known, self._unheard)
+        self.due = Deadlines[str](self, self._unheard)
         """Of slaves that the master does not hear, as long as both are up and strangers are there."""
 
     def on_start(self, event: Start) -> None:

@@ -36,7 +36,7 @@ class HaHeartbeat(Law):
     timed = True
 
     def begin(self) -> None:
-        self.beats = Deadlines[End](self.known, self._silent)
+        self.beats = Deadlines[End](self, self._silent)
         self.next: dict[str | None, int] = {}
         """Per connection: the offset with which the stream goes on."""
         self.left: dict[str | None, int] = {}

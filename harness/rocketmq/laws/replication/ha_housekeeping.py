@@ -35,7 +35,7 @@ class HaHousekeeping(Law):
     timed = True
 
     def begin(self) -> None:
-        self.silence = Deadlines[End](self.known, self._kept_too_long)
+        self.silence = Deadlines[End](self, self._kept_too_long)
         self.blocked: set[End] = set()
         """Ends whose socket did not take all that they sent."""
         self.named: set[str | None] = set()

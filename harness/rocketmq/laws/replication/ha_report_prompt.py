@@ -25,8 +25,8 @@ class HaReportPrompt(Law):
     timed = True
 
     def begin(self) -> None:
-        self.reports = Deadlines[str](self.known, self._silent)
-        self.frames = Deadlines[str](self.known, self._unreported)
+        self.reports = Deadlines[str](self, self._silent)
+        self.frames = Deadlines[str](self, self._unreported)
         self.received: dict[str, list[tuple[int, int]]] = {}
         """Frames that no report covers: where they end, and when they came."""
 

@@ -37,7 +37,7 @@ class HaWakeup(Law):
 
     def begin(self) -> None:
         self.blocked: set[str] = set()
-        self.new = Deadlines[str](self.known, self._late)
+        self.new = Deadlines[str](self, self._late)
         self.waiting: set[str | None] = set()
         """Sends that will wait for slaves and have not been appended yet."""
 

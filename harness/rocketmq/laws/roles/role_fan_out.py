@@ -52,7 +52,7 @@ class RoleFanOut(Law):
 
     def begin(self) -> None:
         self.slaves: list[str] = []
-        self.owed = Deadlines[str](self.known, self._held_up)
+        self.owed = Deadlines[str](self, self._held_up)
         """Of healthy connections with something to carry."""
         self.promised: dict[str | None, Send] = {}
 

@@ -38,7 +38,7 @@ class RouteTold(Law):
         """What topics were last changed to."""
         self.told = -1
         """When the master was last answered by the name server, ns."""
-        self.untold = Deadlines[Ok](self.known, self._late)
+        self.untold = Deadlines[Ok](self, self._late)
         """By change that no registration was answered since."""
 
     @only("topic", node=MASTER)

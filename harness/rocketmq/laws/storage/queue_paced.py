@@ -98,7 +98,7 @@ class QueuePaced(Law):
         self.held: dict[Place, Held] = {}
         self.asked: dict[Place, int] = {}
         """Calls for locks of queues that their members do not hold, by number."""
-        self.given = Deadlines[Place](self.known, self._is_not_taken)
+        self.given = Deadlines[Place](self, self._is_not_taken)
         """Locks of queues that their members have not taken yet."""
         self.routes: dict[int, dict[str | None, dict[str, dict[str, str]]]] = {}
         """By process and topic, the newest last: broker name to id to node."""
