@@ -194,7 +194,7 @@ class Consumption:
                 since, places = event.t - ARRIVED_NS, (event.node, f"client-{event.node}")
                 if self.known.trouble.is_calm(since, event.t, *places):
                     register.give_up(since)
-                register.begin(event)
+                register.begin(event, event.queue_offset or 0)
         elif event.f == "query":
             self._queries[event.op] = event.t
         elif event.f == "pull":

@@ -18,7 +18,7 @@ from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
 from pairproof.harness.kinds.node import Crash
 from pairproof.harness.rocketmq.kinds.log import Append
 from pairproof.harness.rocketmq.known.deadlines import spent_ns
-from pairproof.harness.rocketmq.known.registers import NO_ANSWER
+from pairproof.harness.rocketmq.known.possible import NO_ANSWER
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 

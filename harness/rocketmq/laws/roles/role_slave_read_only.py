@@ -16,7 +16,7 @@ from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Append, Record
 from pairproof.harness.rocketmq.kinds.metadata import Table
 from pairproof.harness.rocketmq.known.metadata import ADMIN, CHANGES, DELETES, GROUPS, TOPICS, Name, holds, topic_of
-from pairproof.harness.rocketmq.known.registers import NO_ANSWER
+from pairproof.harness.rocketmq.known.possible import NO_ANSWER
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.settings import parse, version
 
