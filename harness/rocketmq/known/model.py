@@ -16,11 +16,12 @@ from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.groups import Ask, Back, Lock
 from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
 from pairproof.harness.rocketmq.kinds.log import Append, Audit, Cut, Dispatch, Entries, Expire, Flush, Record
-from pairproof.harness.rocketmq.kinds.metadata import Persist, Register, Sync
+from pairproof.harness.rocketmq.kinds.metadata import Persist, Register, Sync, Table
 from pairproof.harness.rocketmq.kinds.transactions import Decide
 from pairproof.harness.rocketmq.known.audits import Audits, Listing
 from pairproof.harness.rocketmq.known.calls import Calls
 from pairproof.harness.rocketmq.known.consumption import Consumption
+from pairproof.harness.rocketmq.known.copies import Copies
 from pairproof.harness.rocketmq.known.coverage import Coverage
 from pairproof.harness.rocketmq.known.derived_under import DerivedUnder
 from pairproof.harness.rocketmq.known.dispatched import Dispatched
@@ -30,6 +31,7 @@ from pairproof.harness.rocketmq.known.naming import Naming
 from pairproof.harness.rocketmq.known.nodes import Nodes
 from pairproof.harness.rocketmq.known.spoiled import Spoiled
 from pairproof.harness.rocketmq.known.stores import Stores
+from pairproof.harness.rocketmq.known.tables import Tables
 from pairproof.harness.rocketmq.places import MASTER, links_of
 from pairproof.harness.rocketmq.settings import DEFAULTS, Settings, parse, promised_slaves, version
 
@@ -57,6 +59,7 @@ class Known(known.Known):
         self.naming = Naming(self.nodes, self.trouble)
         self.consumption = Consumption(self)
         self.derived_under = DerivedUnder()
+        self.tables, self.copies = Tables(self), Copies(self)
         self.sync_master = self.sync_flush = False
         self.needed = 0
         """How many slaves must hold a waiting send that is answered with PUT_OK."""
@@ -164,6 +167,7 @@ class Known(known.Known):
     def on_config(self, event: Config) -> None:
         node = event.node
         self.config[node] = found = parse(event.detail or "{}")
+        self.copies.configured(node, found)
         if node == MASTER:
             self.needed = promised_slaves(found)
             self.sync_master = found.get("brokerRole") == "SYNC_MASTER"
@@ -179,6 +183,7 @@ class Known(known.Known):
         node = event.node
         self.nodes.start(event)
         self.naming.started(node)
+        self.copies.started(node)
         is_image = self.stores.replaced.get(node) == "image"
         self.stores.started(event, self.logs.ends.get(node, 0))
         self.consumption.hear(event)
@@ -197,6 +202,8 @@ class Known(known.Known):
         node = event.node
         self.logs.ended(event, self.nodes.is_up(node))
         self.nodes.end(event)
+        self.tables.ended(event)
+        self.copies.ended(node)
         self.stores.ended(event)
         self.consumption.hear(event)
         self.spoiled.crashed(event)
@@ -210,6 +217,7 @@ class Known(known.Known):
 
     def on_wipe(self, event: Wipe) -> None:
         self.stores.wiped(event)
+        self.tables.wiped(event)
         self.consumption.hear(event)
         self.derived_under.wiped(event)
         self.spoiled.wiped(event)
@@ -220,23 +228,44 @@ class Known(known.Known):
     def on_register(self, event: Register) -> None:
         self.naming.register(event)
 
-    def on_assign(self, event: Assign | Consumer | Persist | Route | Sync) -> None:
-        """A consumer, or a broker's table of what it consumed: see there."""
+    def on_assign(self, event: Assign | Route) -> None:
         self.consumption.hear(event)
 
-    on_consumer = on_route = on_sync = on_persist = on_assign
+    on_route = on_assign
+
+    def on_consumer(self, event: Consumer) -> None:
+        self.consumption.hear(event)
+        self.tables.comes(event)
+
+    def on_sync(self, event: Sync) -> None:
+        self.consumption.hear(event)
+        self.tables.synced(event)
+        self.copies.synced(event)
+
+    def on_persist(self, event: Persist) -> None:
+        self.consumption.hear(event)
+        self.tables.saved(event)
+
+    def on_table(self, event: Table) -> None:
+        self.copies.read(event)
 
     def on_invoke(self, event: Invoke) -> None:
         self.calls.invoked(event)
+        self.tables.begins(event)
         self._consume(event)
 
-    def on_ok(self, event: Fail | Info | Ok) -> None:
+    def on_fail(self, event: Fail | Info | Ok) -> None:
         self._consume(event)
+        self.tables.ends(event)
         self.calls.ended(event)
-        if self._blind and event.kind == "ok" and event.f == "send":
-            self.dispatched.grown[event.node] = event.t
 
-    on_fail = on_info = on_ok
+    on_info = on_fail
+
+    def on_ok(self, event: Ok) -> None:
+        self.copies.answered(event)
+        self.on_fail(event)
+        if self._blind and event.f == "send":
+            self.dispatched.grown[event.node] = event.t
 
     def on_deliver(self, event: Deliver) -> None:
         self.calls.delivered(event)

@@ -78,7 +78,7 @@ class Possible(Generic[T]):
             self._unanswered[call.op] = call.t
         elif call.kind == "ok":
             value, beside = self._pending.pop(call.op)
-            self._become({value, *beside}, call.t)
+            self.become({value, *beside}, call.t)
             return beside
         else:
             self._drop(call.op, may_be_stored=call.status not in NO_ANSWER)
@@ -97,11 +97,11 @@ class Possible(Generic[T]):
 
     def recover(self, since: int, t: int) -> None:
         """The broker went down; its disk holds the table as it was at some moment after ``since``."""
-        self._become(self.possible_since(since), t)
+        self.become(self.possible_since(since), t)
         self._outlive()
 
     def forget(self, t: int) -> None:
-        self._become(None, t)
+        self.become(None, t)
         self._outlive()
 
     def _outlive(self) -> None:
@@ -118,9 +118,9 @@ class Possible(Generic[T]):
             found = None if kept is None else found | kept
         for _, others in self._pending.values():
             others.update({None} if found is None else found)
-        self._become(found, t)
+        self.become(found, t)
 
-    def _become(self, values: Collection[T | None] | None, t: int) -> None:
+    def become(self, values: Collection[T | None] | None, t: int) -> None:
         known = None if values is None else {value for value in values if value is not None}
         # One that may be anything: all may be.
         now = known if values is not None and None not in values else None

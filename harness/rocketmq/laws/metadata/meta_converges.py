@@ -31,7 +31,6 @@ from pairproof.harness.law import only
 from pairproof.harness.rocketmq.kinds.log import Append, Audit
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Register, Sync, Table
 from pairproof.harness.rocketmq.known.metadata import (
-    CALL_NS,
     CHANGES,
     DELAYS,
     GROUPS,
@@ -39,13 +38,12 @@ from pairproof.harness.rocketmq.known.metadata import (
     SLACK_NS,
     STEPS,
     TOPICS,
-    MetadataLaw,
     Name,
     entries,
-    schedule,
     told,
     topic_of,
 )
+from pairproof.harness.rocketmq.laws.metadata.syncing import CALL_NS, MetadataLaw, schedule
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import Settings
 

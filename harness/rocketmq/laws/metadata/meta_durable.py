@@ -15,11 +15,15 @@ may have lost by going down, once it is back. Sources: ConfigManager.persist and
 SlaveSynchronize.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pairproof.harness.history import MS
+from pairproof.harness.kinds.client import Fail, Invoke, Ok
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.law import DURABILITY
+from pairproof.harness.law import DURABILITY, EVERY, Heard, only
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync, Table
+from pairproof.harness.rocketmq.known.copies import Sighting
 from pairproof.harness.rocketmq.known.metadata import (
     DONE,
     GROUPS,
@@ -27,16 +31,24 @@ from pairproof.harness.rocketmq.known.metadata import (
     OFFSETS,
     STEPS,
     TOPICS,
-    Agreement,
-    CopiesLaw,
     Name,
     entries,
     holds,
 )
-from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.rocketmq.laws.metadata.syncing import Agreement, CopiesLaw
+from pairproof.harness.rocketmq.places import MASTER, SLAVES
 
 FLUSHED_NS = 1_000 * MS
 """By then a save has reached the disk."""
+
+
+class Kept(NamedTuple):
+    """What a slave's disk holds."""
+
+    sighting: Sighting
+    """Of the master's, from which it has it."""
+    since: int
+    """At the latest, ns."""
 
 
 class MetaDurable(CopiesLaw):
@@ -46,12 +58,13 @@ class MetaDurable(CopiesLaw):
     source = "ConfigManager.persist, ConfigManager.load: X, or its backup X.bak"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
+    awaits = {"sync": EVERY, "table": EVERY, "invoke": Heard(frozenset({"commit"}), frozenset(SLAVES))}
 
     def begin(self) -> None:
         super().begin()
-        self.kept: dict[str, dict[Name, int]] = {}
-        """Per slave: what its disk holds, and since when at the latest, ns."""
-        self.owed: dict[str, set[Name]] = {}
+        self.kept: dict[str, dict[Name, Kept]] = {}
+        """By slave."""
+        self.owed: dict[str, dict[Name, Kept]] = {}
         """Of that, what has not been synced again since its restart."""
         self.saves: dict[Name, list[int]] = {}
         """When a slave saved a table last, and the time before, ns."""
@@ -63,7 +76,6 @@ class MetaDurable(CopiesLaw):
         """Steps of syncs that are under way."""
         self.committed: set[str] = set()
         """Slaves that were told a group's progress in their present life: it is saved some time, or never."""
-        self.asked: dict[int | None, tuple[Name, ...]] = {}
         self.agreements: dict[Name, Agreement] = {}
         """By slave and table, for those that have versions."""
         self.unproven: set[Name] = set()
@@ -75,7 +87,6 @@ class MetaDurable(CopiesLaw):
         node, table = event.node, event.f
         if node not in self.slaves:
             return
-        found = self.copies.synced(event)
         if table in (TOPICS, GROUPS):
             self._agree((node, table), event)
         if event.status == "asked":
@@ -88,12 +99,12 @@ class MetaDurable(CopiesLaw):
             return
         self.open.discard((node, table))
         if event.status in DONE:
-            if node in self.owed:
-                self.owed[node] = {name for name in self.owed[node] if name[0] != table}
+            owed, kept = self.owed.get(node, {}), self.kept.setdefault(node, {})
+            self.owed[node] = {name: each for name, each in owed.items() if name[0] != table}
             if self._is_sound(node):
-                kept = self.kept.setdefault(node, {})
-                for name in found:
-                    kept.setdefault(name, event.t)
+                for name, sighting in self.known.copies.brought(event).items():
+                    if name not in kept or kept[name].sighting.is_broken:
+                        kept[name] = Kept(sighting, event.t)
 
     def _agree(self, place: Name, event: Sync) -> None:
         agreement = self.agreements.setdefault(place, Agreement())
@@ -129,7 +140,6 @@ class MetaDurable(CopiesLaw):
     def on_persist(self, event: Persist) -> None:
         node, table = event.node, event.f
         if node == MASTER:
-            self.copies.saved(event)
             for place, agreement in self.agreements.items():
                 if place[1] == table:
                     agreement.change()
@@ -150,7 +160,6 @@ class MetaDurable(CopiesLaw):
     def on_crash(self, event: Crash | Stop) -> None:
         """A broker is gone, and what was not on its disk with it."""
         node = event.node
-        self.down(node)
         if node == MASTER:
             self.agreements.clear()
         if node not in self.slaves:
@@ -163,7 +172,7 @@ class MetaDurable(CopiesLaw):
         if machine:
             kept = self.kept.get(node, {})
             self.kept[node] = {} if event.status == "lied" else {
-                name: t for name, t in kept.items() if self._is_flushed(node, name[0], t, event.t)
+                name: each for name, each in kept.items() if self._is_flushed(node, name[0], each.since, event.t)
             }  # fmt: skip
             self.before = {place: read for place, read in self.before.items() if place[0] != node}
         self.open = {place for place in self.open if place[0] != node}
@@ -191,10 +200,8 @@ class MetaDurable(CopiesLaw):
 
     def on_start(self, event: Start) -> None:
         node = event.node
-        self.copies.up(node)
         if node in self.slaves:
-            self.copies.slaves.pop(node, None)
-            self.owed[node] = set(self.kept.get(node, ()))
+            self.owed[node] = dict(self.kept.get(node, {}))
             self.unproven.update(place for place in self.agreements if place[0] == node)
             self.committed.discard(node)
         elif node == MASTER:
@@ -211,18 +218,17 @@ class MetaDurable(CopiesLaw):
 
     # What they answer.
 
+    @only(node=SLAVES)
     def on_table(self, event: Table) -> None:
         node, table = event.node, event.f
-        if node == MASTER and table in (TOPICS, GROUPS):
-            self.see(self.copies.read(event))
         if node not in self.slaves:
             return
-        names = sorted(name for of, name in self.owed.get(node, ()) if of == table)
+        names = sorted(name for name in self._owed(node) if name[0] == table)
         if names:
             self.judged += 1
         for name in names:
-            if not holds(event, name):
-                self.suspect(event, (table, name), f"{node}'s {table} lack {name} after its restart")
+            if not holds(event, name[1]):
+                self.suspect(event, name, f"{node}'s {table} lack {name[1]} after its restart")
         before = self.before.pop((node, table), None)
         if before is not None:
             self._compare(before, event)
@@ -244,54 +250,42 @@ class MetaDurable(CopiesLaw):
             what = f"{after.node}'s {after.f} have lost or changed {', '.join(lost)} by its restart"
             self.violate(after, what, since=None)
 
+    @only("commit", node=SLAVES)
     def on_invoke(self, event: Invoke) -> None:
-        self.copies.began(event)
-        node = event.node
-        if node not in self.slaves:
-            return
-        if event.f == "commit":
-            self.committed.add(node)
-            self._changed(node, OFFSETS)
-        elif self.owed.get(node):
-            topic, _, queue = (event.queue or "").rpartition("/")
-            needs: tuple[Name, ...] = ()
-            if event.f == "pull":
-                needs = ((TOPICS, topic), (GROUPS, event.group or ""))
-            elif event.f == "query":
-                needs = ((OFFSETS, f"{topic}@{event.group}/{queue}"),)
-            self.asked[event.op] = tuple(name for name in needs if name in self.owed[node])
+        self.committed.add(event.node)
+        self._changed(event.node, OFFSETS)
 
+    @only("pull", "query", node=SLAVES)
     def on_ok(self, event: Ok) -> None:
-        needs = self.asked.pop(event.op, ())
+        needs = self._needed(event)
         if needs:
             self.judged += 1
-        if event.node not in self.slaves:
-            self.see(self.copies.answered(event))
-        elif needs and event.f == "query" and event.queue_offset is None:
-            self._violate_answer(event, needs[0])
+            if event.f == "query" and event.queue_offset is None:
+                self._suspect_answer(event, needs[0])
 
+    @only("pull", "query", node=SLAVES)
     def on_fail(self, event: Fail) -> None:
-        needs = self.asked.pop(event.op, ())
+        needs = self._needed(event)
         if needs:
             self.judged += 1
         for name in needs:
             if name[0] == MISSING.get(event.status):
-                self._violate_answer(event, name)
+                self._suspect_answer(event, name)
 
-    def _violate_answer(self, event: Fail | Ok, name: Name) -> None:
-        if name in self.owed.get(event.node or "", ()):
-            what = f"{event.node} answered {event.status} after its restart, and had synced {name[1]}"
-            self.suspect(event, name, what)
+    def _owed(self, node: str) -> Iterator[Name]:
+        return (name for name, kept in self.owed.get(node, {}).items() if not kept.sighting.is_broken)
 
-    def accuse(self, event: Event, text: str) -> None:
-        """A loss is one whatever stalled."""
-        self.violate(event, text, since=None)
+    def _needed(self, event: Fail | Ok) -> list[Name]:
+        """What is owed of what a call needs, if it is of the slave's present life."""
+        begun = self.known.calls.begun(event)
+        if begun is None or not self.owed.get(event.node) or not self.known.calls.is_current(event):
+            return []
+        call = begun.call
+        topic, _, queue = (call.queue or "").rpartition("/")
+        needs: tuple[Name, ...] = ((OFFSETS, f"{topic}@{call.group}/{queue}"),)
+        if event.f == "pull":
+            needs = ((TOPICS, topic), (GROUPS, call.group or ""))
+        return [name for name in self._owed(event.node) if name in needs]
 
-    def forget(self, name: Name) -> None:
-        for each in self.kept.values():
-            each.pop(name, None)
-        for names in self.owed.values():
-            names.discard(name)
-
-    def on_info(self, event: Info) -> None:
-        self.asked.pop(event.op, None)
+    def _suspect_answer(self, event: Fail | Ok, name: Name) -> None:
+        self.suspect(event, name, f"{event.node} answered {event.status} after its restart, and had synced {name[1]}")

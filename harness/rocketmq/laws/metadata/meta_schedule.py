@@ -23,16 +23,8 @@ from pairproof.harness.kinds.node import UNKNOWN, Crash, Start, Stop
 from pairproof.harness.law import CONVENTION
 from pairproof.harness.rocketmq.kinds.metadata import Register, Sync
 from pairproof.harness.rocketmq.known.deadlines import is_late, spent_ns
-from pairproof.harness.rocketmq.known.metadata import (
-    CALL_NS,
-    SLACK_NS,
-    STEPS,
-    TOPICS,
-    MetadataLaw,
-    Schedule,
-    schedule,
-    told,
-)
+from pairproof.harness.rocketmq.known.metadata import SLACK_NS, STEPS, TOPICS, told
+from pairproof.harness.rocketmq.laws.metadata.syncing import CALL_NS, MetadataLaw, Schedule, schedule
 
 
 class Life:

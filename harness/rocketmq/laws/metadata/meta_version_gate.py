@@ -19,12 +19,12 @@ full disk, took. Sources: SlaveSynchronize.syncTopicConfig and syncSubscriptionG
 from __future__ import annotations
 
 from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Consumer, Invoke
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.known.consumption import PERSIST_MS
 from pairproof.harness.rocketmq.known.deadlines import is_instant
-from pairproof.harness.rocketmq.known.metadata import ADMIN, DONE, GROUPS, TOPICS, Agreement, MetadataLaw, topic_of
+from pairproof.harness.rocketmq.known.metadata import DONE, GROUPS, TOPICS
+from pairproof.harness.rocketmq.laws.metadata.syncing import Agreement, MetadataLaw
 from pairproof.harness.rocketmq.places import MASTER
 
 
@@ -67,8 +67,6 @@ class MetaVersionGate(MetadataLaw):
         self.copies: dict[tuple[str, str], Copy] = {}
         self.answers: dict[str, Answered] = {}
         """By slave: the answer that it may still be taking over."""
-        self.names: set[str] = set()
-        """Topics and groups that clients use."""
 
     # Steps.
 
@@ -150,17 +148,11 @@ class MetaVersionGate(MetadataLaw):
 
     def _judge_save(self, answered: Answered, event: Persist) -> None:
         answered.saves += 1
+        names = len(self.known.tables.names())
         # A group makes a topic for its retries, too.
-        if answered.saves == 2 + 2 * len(self.names):
+        if answered.saves == 2 + 2 * names:
             what = f"{event.node} saved its {event.f} {answered.saves} times after one answer"
-            self.violate(event, f"{what}; clients may have made it create {len(self.names)} names", since=None)
-
-    def on_invoke(self, event: Invoke) -> None:
-        created = event.message if event.f in ADMIN else None
-        self.names.update(each for each in (event.group, topic_of(event.queue), created) if each)
-
-    def on_consumer(self, event: Consumer) -> None:
-        self.names.add(event.group)
+            self.violate(event, f"{what}; clients may have made it create {names} names", since=None)
 
     def _order(self, table: str, t: int) -> None:
         late_ns = int(self.known.config.get(MASTER, {}).get("flushConsumerOffsetInterval", PERSIST_MS)) * MS

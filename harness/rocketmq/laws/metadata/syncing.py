@@ -1,0 +1,128 @@
+"""What the laws about slaves that sync their tables share.
+
+A slave that registers with a name server learns from it where its master is, and from then on fetches its tables on a
+schedule that depends on its version. A slave without a name server never fetches any, so none of these laws applies.
+
+Sources: BrokerController.handleSlaveSynchronize of 4.4.0, 4.9.7 and 5.5.0.
+"""
+
+from typing import NamedTuple
+
+from pairproof.harness.history import MS, Event
+from pairproof.harness.kinds.node import Config
+from pairproof.harness.rocketmq.kinds.metadata import Sync
+from pairproof.harness.rocketmq.known.copies import Sighting
+from pairproof.harness.rocketmq.known.metadata import DONE, Name
+from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.settings import Settings, parse, version
+
+CALL_NS = 3_000 * MS
+"""What a slave waits for one answer."""
+
+
+class Schedule(NamedTuple):
+    """When slaves of a version line sync, ms."""
+
+    since: tuple[int, ...]
+    """The first version of the line."""
+    first: int
+    """From the start to the first time."""
+    period: int
+    look: int
+    """How late that may be, since the slave only looks so often."""
+
+
+SCHEDULES = (
+    Schedule((5,), 60_000, 60_000, 3_000),
+    Schedule((4, 5), 3_000, 10_000, 0),
+    Schedule((0,), 10_000, 60_000, 0),
+)
+"""Newest first."""
+
+
+def schedule(settings: Settings) -> Schedule:
+    """A slave's schedule by its version."""
+    numbers = version(settings)
+    return next(each for each in SCHEDULES if each.since <= numbers)
+
+
+class MetadataLaw(Law):
+    """Base of laws that apply to slaves which sync: those that know a name server."""
+
+    def begin(self) -> None:
+        self.slaves: dict[str, Settings] = {}
+
+    def on_config(self, event: Config) -> None:
+        settings = parse(event.detail or "{}")
+        if settings.get("brokerRole") == "SLAVE" and settings.get("namesrvAddr"):
+            self.slaves[event.node] = settings
+        self.applicable = bool(self.slaves)
+
+
+class Agreement:
+    """Whether a slave's copy of a versioned table can be any other than its master's."""
+
+    __slots__ = ("agreed", "asked", "changed", "changed_since", "saves")
+
+    def __init__(self) -> None:
+        self.asked: int | None = None
+        """When the step under way was asked for, ns."""
+        self.saves: list[Event] = []
+        """What the slave saved while it is under way."""
+        self.agreed: tuple[int, int] | None = None
+        """When the last step after which both agreed was asked for, and when it ended, ns."""
+        self.changed = self.changed_since = False
+        """Whether anything may have changed since the one was asked for; and since the one under way was."""
+
+    def ask(self, t: int) -> None:
+        self.asked, self.changed_since = t, False
+        self.saves.clear()
+
+    def change(self) -> None:
+        self.changed = self.changed_since = True
+
+    def saved(self, event: Event) -> None:
+        """The slave saved its table: for the step under way, or because it has changed it."""
+        if self.asked is not None:
+            self.saves.append(event)
+        else:
+            self.change()
+
+    def is_unchanged(self, step: Sync, instant_ns: int) -> bool:
+        """Whether, as a step ends, both are sure to have agreed already.
+
+        One save is the step's own; what was saved earlier, or besides, is a change of the slave's.
+        """
+        own = not self.saves or (len(self.saves) == 1 and step.t - self.saves[0].t <= instant_ns)
+        return own and self.agreed is not None and not self.changed
+
+    def end(self, step: Sync) -> None:
+        """A step is over; if it is done the copy was the master's table at some moment of it."""
+        if self.asked is not None and step.status in DONE:
+            self.agreed = (self.asked, step.t)
+            self.changed = self.changed_since
+        self.asked = None
+
+
+class CopiesLaw(MetadataLaw):
+    """Base of laws that accuse a slave of not having what it has synced: only if its master is sure to have it still.
+
+    Where that is not known yet the accusation waits until the master is seen to have had it all the time.
+    """
+
+    def begin(self) -> None:
+        super().begin()
+        self._suspected: list[tuple[Event, str, Sighting]] = []
+
+    def suspect(self, event: Event, name: Name, text: str) -> None:
+        """A slave lacks ``name``."""
+        copies = self.known.copies
+        if copies.is_sure(name):
+            self.violate(event, text, since=None)
+        elif name in copies.master:
+            self._suspected.append((event, text, copies.master[name]))
+
+    def end(self, last: Event) -> None:
+        for event, text, sighting in self._suspected:
+            if sighting.last > event.seq:
+                self.violate(event, text, since=None)
