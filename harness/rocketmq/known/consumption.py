@@ -194,7 +194,7 @@ class Consumption:
                 since, places = event.t - ARRIVED_NS, (event.node, f"client-{event.node}")
                 if self.known.trouble.is_calm(since, event.t, *places):
                     register.give_up(since)
-                register.begin(event, event.queue_offset or 0)
+                register.begin(event.op, event.queue_offset or 0, event.t)
         elif event.f == "query":
             self._queries[event.op] = event.t
         elif event.f == "pull":
@@ -206,7 +206,7 @@ class Consumption:
         if event.f == "commit":
             register = self.registers.get((event.node, event.group or "", event.queue or ""))
             if register is not None:
-                register.end(event)
+                register.end(event, event.t)
         elif event.f == "query":
             if event.kind == "ok":
                 (seen,) = self.observations(event)

@@ -2,7 +2,9 @@
 
 Many calls are under way at once, some are never answered, a sync overwrites a slave's table, and a killed broker goes
 back to what it had written. So a :class:`Possible` holds *every* value that is possible: one outside of them is sure to
-be wrong. A value of None stands for any. Bounded by the calls of one trial.
+be wrong. A value of None stands for any. Times are in nanoseconds, or events' numbers, as the owner likes.
+
+Bounded by the calls of one trial.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Generic, TypeVar
 
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
+from pairproof.harness.kinds.client import Fail, Info, Ok
 
 T = TypeVar("T")
 LOST = "disconnected"
@@ -28,17 +30,17 @@ class Possible(Generic[T]):
         self._pending: dict[int | None, tuple[T, set[T | None]]] = {}
         """Calls under way: their value, and what else may have been stored meanwhile; None: anything."""
         self._unanswered: dict[int | None, int] = {}
-        """When clients gave up those that may arrive all the same, ns."""
+        """When clients gave up those that may arrive all the same."""
         self._outlived: set[int | None] = set()
         """Calls under way when the broker went down: one that waits for a connection may reach its next life."""
         self._past: list[tuple[int, T | None]] = []
-        """Values that it cannot be since then, ns; a value of None: anything."""
+        """Values that it cannot be since then; a value of None: anything."""
         self._touched = -1
 
     # What laws ask.
 
     def possible_since(self, t: int) -> set[T] | None:
-        """All that it may have been at any moment since ``t`` (ns); None: anything."""
+        """All that it may have been at any moment since ``t``; None: anything."""
         if self.settled is None:
             return None
         found = self.settled | self.under_way()
@@ -56,14 +58,14 @@ class Possible(Generic[T]):
 
     # What happens.
 
-    def begin(self, call: Invoke, value: T) -> None:
+    def begin(self, op: int | None, value: T, t: int) -> None:
         beside: set[T | None] = {other for other, _ in self._pending.values()}
         for _, others in self._pending.values():
             others.add(value)
-        self._pending[call.op] = (value, beside)
-        self._touched = call.t
+        self._pending[op] = (value, beside)
+        self._touched = t
 
-    def end(self, call: Ok | Fail | Info) -> set[T | None] | None:
+    def end(self, call: Ok | Fail | Info, t: int) -> set[T | None] | None:
         """A call was answered, or not: that one may arrive at any time, until :meth:`give_up`.
 
         What besides its value may be stored; None if the call replaced nothing for sure.
@@ -75,10 +77,10 @@ class Possible(Generic[T]):
             self._outlived.discard(call.op)
             self._drop(call.op, may_be_stored=call.kind == "ok")
         elif call.kind == "info":
-            self._unanswered[call.op] = call.t
+            self._unanswered[call.op] = t
         elif call.kind == "ok":
             value, beside = self._pending.pop(call.op)
-            self.become({value, *beside}, call.t)
+            self.become({value, *beside}, t)
             return beside
         else:
             self._drop(call.op, may_be_stored=call.status not in NO_ANSWER)
@@ -90,7 +92,7 @@ class Possible(Generic[T]):
             self.settled.add(value)
 
     def give_up(self, since: int) -> None:
-        """What had not been answered at ``since`` (ns) has arrived or never will."""
+        """What had not been answered at ``since`` has arrived or never will."""
         for op in [op for op, t in self._unanswered.items() if t <= since]:
             del self._unanswered[op]
             self._drop(op, may_be_stored=True)

@@ -59,12 +59,12 @@ class Register(Possible[int]):
         """The broker continues with the store of another one."""
         self.ever |= other.ever | other.under_way()
 
-    def end(self, call: Ok | Fail | Info) -> set[int | None] | None:
+    def end(self, call: Ok | Fail | Info, t: int) -> set[int | None] | None:
         never_arrived = call.kind == "fail" and call.status in NO_ANSWER
         of_earlier = call.op in self._outlived and call.kind == "info" and call.status == LOST
         if call.op in self._pending and not (never_arrived or of_earlier):
             self.ever.add(self._pending[call.op][0])
-        beside = super().end(call)
+        beside = super().end(call, t)
         if beside is not None:
             self.carried, self.restored = bool(call.carried), False
         return beside

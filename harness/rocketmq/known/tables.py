@@ -7,8 +7,9 @@ possible that the name ever had. A sync replaces a slave's table.
 Somebody may change a table whom nobody watches: then the broker saves more often than known calls explain, see
 :meth:`Tables.administered`.
 
-Left out: progress, see :mod:`pairproof.harness.rocketmq.known.registers`; values besides a topic's numbers of queues
-and a group's two broker ids. Sources: TopicConfigManager, SubscriptionGroupManager: each persists before the answer.
+Times are events' numbers. Left out: progress, see :mod:`pairproof.harness.rocketmq.known.registers`; values besides a
+topic's numbers of queues and a group's two broker ids. Sources: TopicConfigManager, SubscriptionGroupManager: each
+persists before the answer.
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ class Tables:
         """By name and broker."""
         self._saves: dict[tuple[str, str], list[int]] = {}
         """By broker and table: the events with which it was saved."""
-        self._asked: dict[tuple[str, str], int] = {}
-        """When a slave last asked for a table, ns."""
+        self._asked: dict[tuple[str, str], Sync] = {}
+        """Events with which slaves asked for tables that they have not had yet."""
         self._hidden: set[tuple[str, str]] = set()
         """Tables that slaves may have taken over, nobody knows when."""
 
@@ -86,11 +87,15 @@ class Tables:
                 yield name[1], entry
 
     def possible(self, node: str, name: Name, since: int) -> set[Value]:
-        """All that a broker may have said of a name at any moment since then (ns)."""
+        """All that a broker may have said of a name at any moment since this event."""
         if (node, name[0]) in self._hidden or (node in SLAVES and "sync" not in self._known.observes):
             return self._anything(name)
-        entry = self._entries.get(name, {}).get(node)
-        return (entry and entry.possible_since(since)) or {ABSENT}
+        if name not in self._entries:
+            return {ABSENT}
+        found = self._entry(name, node).possible_since(since) or set()
+        asked = self._asked.get((node, name[0]))
+        # It may have that already.
+        return found if asked is None else found | (self._entry(name, MASTER).possible_since(asked.seq) or set())
 
     def is_made(self, node: str, name: Name) -> bool:
         """Whether an administrator ever tried to make this there."""
@@ -118,7 +123,7 @@ class Tables:
         table = CHANGES.get(event.f)
         if table is not None:
             value = ABSENT if event.f in DELETES else _asked(event.detail or "{}")
-            self._entry((table, event.message or ""), event.node).begin(event, value)
+            self._entry((table, event.message or ""), event.node).begin(event.op, value, event.seq)
             return
         if event.group is not None:
             self.used.add((GROUPS, event.group))
@@ -132,7 +137,7 @@ class Tables:
         node, name = begun.call.node, (table, begun.call.message or "")
         entry = self._entry(name, node)
         before = entry.settled or set()
-        beside = entry.end(event)
+        beside = entry.end(event, event.seq)
         if beside is None:
             return
         entry.saves, entry.explained = self.saves(node, table), 0
@@ -150,17 +155,17 @@ class Tables:
     def synced(self, event: Sync) -> None:
         place = event.node, event.f
         if event.status == "asked":
-            self._asked[place] = event.t
+            self._asked[place] = event
         elif event.status == "answered":
             self._hidden.add(place)
         elif event.status in DONE:
-            since = self._asked.pop(place, 0)
+            asked = self._asked.pop(place, event)
             for name in self._entries:
                 if name[0] == event.f:
                     entry = self._entry(name, event.node)
-                    entry.copy(self._entry(name, MASTER).possible_since(since), since, event.t)
+                    entry.copy(self._entry(name, MASTER).possible_since(asked.seq), asked.seq, event.seq)
                     if event.status == "applied":
-                        entry.is_solid = self._known.trouble.is_quiet(event.node, since)
+                        entry.is_solid = self._known.trouble.is_quiet(event.node, asked.t)
 
     def ended(self, event: Crash | Stop) -> None:
         of_machine = event.kind == "crash" and event.f == "machine"
@@ -168,7 +173,7 @@ class Tables:
             entry = brokers.get(event.node)
             if entry is not None:
                 is_kept = entry.is_solid and not of_machine
-                entry.recover(event.t + 1 if is_kept else 0, event.t)
+                entry.recover(event.seq if is_kept else 0, event.seq)
                 entry.saves = entry.saves if is_kept else None
 
     def wiped(self, event: Wipe) -> None:
@@ -176,8 +181,8 @@ class Tables:
         for name in self._entries:
             entry = self._entry(name, event.node)
             entry.saves = None
-            entry.recover(0, event.t)
-            entry.become(self._anything(name), event.t)
+            entry.recover(0, event.seq)
+            entry.become(self._anything(name), event.seq)
 
     def _entry(self, name: Name, node: str) -> Entry:
         return self._entries.setdefault(name, {}).setdefault(node, Entry())

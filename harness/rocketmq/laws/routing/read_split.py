@@ -17,20 +17,18 @@ brokerId is right as well with slaveReadEnable off, as in RocketMQ; a slave of 5
 Source: DefaultMessageStore.getMessage, PullMessageProcessor.
 """
 
-import json
 from collections.abc import Collection
-from functools import lru_cache
 from typing import NamedTuple
 
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Call, Deliver, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
+from pairproof.harness.kinds.client import Deliver, Ok
+from pairproof.harness.kinds.node import Config, Start, Wipe
 from pairproof.harness.law import CONVENTION, only
 from pairproof.harness.rocketmq.kinds.log import Record
-from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
+from pairproof.harness.rocketmq.known.metadata import GROUPS
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.laws.delivery.pulled import MOVED, NOT_FOUND, RETRY
-from pairproof.harness.rocketmq.places import MASTER, SLAVES
+from pairproof.harness.rocketmq.places import SLAVES
 from pairproof.harness.rocketmq.settings import DEFAULTS, is_on, memory, parse, version
 
 
@@ -39,106 +37,6 @@ class Choice(NamedTuple):
 
     usual: int = 0
     slow: int = 1
-
-
-class Change(NamedTuple):
-    """An administrator's: what, and between which events it happened; ``done`` None: nobody knows."""
-
-    op: int | None
-    choice: Choice
-    began: int
-    done: int | None
-
-
-class Held(NamedTuple):
-    """From an event on a slave holds what it asked for with another."""
-
-    since: int
-    asked: int
-
-
-class Groups:
-    """What each broker may hold of a group's settings. Bounded by an administrator's calls."""
-
-    def __init__(self) -> None:
-        self.changes: dict[str | None, list[Change]] = {}
-        self._synced: dict[str | None, list[Held]] = {}
-        """By slave, the oldest first."""
-        self._asked: dict[str | None, int] = {}
-        self._saved: dict[str | None, int] = {}
-        """By broker: the event with which it last saved its groups."""
-        self._taken: dict[str | None, int] = {}
-        """By slave: the event with which it asked for the table that it last took."""
-        self._lost = False
-        """Whether the master may hold an older table than it had."""
-
-    def change(self, call: Call) -> None:
-        """An administrator's call begins or ends; what a slave took on the next sync takes back."""
-        known = self.changes.setdefault(call.message, [Change(None, Choice(), -1, -1)])
-        if call.kind == "invoke":
-            known.append(Change(call.op, _choice(call.detail or "{}"), call.seq, None))
-        elif call.kind == "ok" and call.node == MASTER:
-            known[:] = [each._replace(done=call.seq) if each.op == call.op else each for each in known]
-        elif call.kind == "fail":
-            known[:] = [each for each in known if each.op != call.op]
-
-    def sync(self, step: Sync) -> None:
-        if step.status == "asked":
-            self._asked[step.node] = step.seq
-        elif step.status in ("same", "applied"):
-            asked = self._asked.pop(step.node, None)
-            if asked is not None:
-                self._synced.setdefault(step.node, []).append(Held(step.seq, asked))
-                if step.status == "applied":
-                    self._taken[step.node] = asked
-
-    def save(self, step: Persist) -> None:
-        self._saved[step.node] = step.seq
-
-    def end(self, node: str, seq: int) -> None:
-        """A broker's process ends: what it could not save, since its disk was full, is gone."""
-        if node in SLAVES:
-            newest = self._taken.get(node, -1)
-        else:
-            newest = max((each.began for known in self.changes.values() for each in known), default=-1)
-        if newest > self._saved.get(node, -1):
-            self.lose(node, seq)
-
-    def lose(self, node: str, seq: int) -> None:
-        if node in SLAVES:
-            self._synced.setdefault(node, []).append(Held(seq, _NEVER))
-        else:
-            self._lost = True
-
-    def as_of(self, node: str | None, seq: int) -> int:
-        """The event as of which ``node`` has the master's groups at the event ``seq``."""
-        if node not in SLAVES:
-            return seq
-        return next((each.asked for each in reversed(self._synced.get(node, ())) if each.since < seq), _NEVER)
-
-    def possible(self, group: str | None, since: int) -> set[Choice]:
-        """What who has the master's groups as of the event ``since``, or later, may hold."""
-        known = self.changes.get(group)
-        if known is None:
-            return _DEFAULT
-        if self._lost or since == _NEVER:
-            return {each.choice for each in known}
-        return {
-            each.choice
-            for each in known
-            if each.done is None
-            or not any(later.began > each.done and later.done is not None and later.done <= since for later in known)
-        }
-
-
-_DEFAULT = {Choice()}
-_NEVER = -2
-
-
-@lru_cache(maxsize=64)
-def _choice(detail: str) -> Choice:
-    said = json.loads(detail)
-    return Choice(int(said.get("brokerId", 0)), int(said.get("whichBrokerWhenConsumeSlowly", 1)))
 
 
 class Pull(NamedTuple):
@@ -164,7 +62,6 @@ class ReadSplit(Law):
     needs = frozenset({"config", "invoke", "ok"})
 
     def begin(self) -> None:
-        self.groups = Groups()
         self.splits: set[str | None] = set()
         """Brokers where reads are split."""
         self.where: dict[tuple[str | None, int], tuple[int, int]] = {}
@@ -176,25 +73,6 @@ class ReadSplit(Law):
         if is_on(parse(event.detail or "{}"), "slaveReadEnable"):
             self.splits.add(event.node)
 
-    # What groups want.
-
-    @only("groups")
-    def on_sync(self, event: Sync) -> None:
-        self.groups.sync(event)
-
-    @only("groups")
-    def on_persist(self, event: Persist) -> None:
-        self.groups.save(event)
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        """A file that was not durable may be lost."""
-        if event.kind == "crash" and event.f == "machine":
-            self.groups.lose(event.node, event.seq)
-        else:
-            self.groups.end(event.node, event.seq)
-
-    on_stop = on_crash
-
     def on_start(self, event: Start) -> None:
         """What was cut, other messages may come to lie in place of."""
         end, before = event.hi, self.known.logs.log_end(event.node)
@@ -203,32 +81,20 @@ class ReadSplit(Law):
             self.where = {place: at for place, at in self.where.items() if at[1] < end}
 
     def on_wipe(self, event: Wipe) -> None:
-        """Another store, other tables, and other places of messages than answers so far were about."""
-        self.groups.lose(event.node, event.seq)
+        """Another store, and other places of messages than answers so far were about."""
         self._judge_lags()
         self.where.clear()
 
     # Pulls.
 
-    @only("group")
-    def on_invoke(self, event: Invoke | Fail | Info) -> None:
-        self.groups.change(event)
-
-    on_fail = on_info = on_invoke
-
+    @only("pull")
     def on_ok(self, event: Ok) -> None:
-        if event.f != "pull":
-            if event.f == "group":
-                self.groups.change(event)
-            return
-        begun = self.known.calls.begun(event)
-        since = _NEVER if begun is None else self.groups.as_of(event.node, begun.call.seq)
         if event.broker is None or event.queue_offset is None:
             return
         self.judged += 1
         if event.node not in self.splits and event.broker == 0:
             return
-        choices = self.groups.possible(event.group, since)
+        choices = self._choices(event)
         usual = {each.usual for each in choices}
         if event.node not in self.splits:
             echoes = event.node in SLAVES and event.status == RETRY
@@ -244,6 +110,12 @@ class ReadSplit(Law):
         # Where both sets name it, or nobody knows what was looked at, the lag does not matter.
         if event.status != RETRY and (event.broker in usual) != (event.broker in slow):
             self._keep(event, event.broker in slow)
+
+    def _choices(self, event: Ok) -> set[Choice]:
+        """All that the group's settings may have been at the broker while the call was under way."""
+        begun = self.known.calls.begun(event)
+        name = (GROUPS, event.group or "")
+        return {Choice(*each) for each in self.known.tables.possible(event.node, name, begun.call.seq if begun else 0)}
 
     def _check(self, event: Ok, allowed: Collection[int], why: str) -> None:
         if event.broker not in allowed:
