@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Sighting:
     """A name that the master's tables have held without a break."""
 
-    __slots__ = ("is_broken", "last", "saves", "seen", "since")
+    __slots__ = ("is_broken", "last", "seen", "since", "there")
 
     def __init__(self, since: int) -> None:
         self.since = since
@@ -34,8 +34,8 @@ class Sighting:
         """When it was seen last, ns."""
         self.last = -1
         """The event with which it was."""
-        self.saves = 0
-        """How often the master had saved the tables that a deletion changes, at the latest, when it was there."""
+        self.there = -1
+        """An event after which it was there for sure."""
         self.is_broken = False
         """Whether the master may have been without it, and slaves with it."""
 
@@ -46,8 +46,6 @@ class Copies:
         self.master: dict[Name, Sighting] = {}
         self._slaves: dict[str, dict[Name, int]] = {}
         """By slave that syncs: what it is sure to hold, and the event since which it is."""
-        self._asked: dict[tuple[str, str], int] = {}
-        """When a slave last asked for a table."""
         self._left: set[Name] = set()
         """What a master that is down was sure to hold."""
 
@@ -58,7 +56,7 @@ class Copies:
         if name in self._left:
             return True
         known = self.master.get(name)
-        return known is not None and known.saves == self._saves(name) and self._is_quiet(known)
+        return known is not None and not self._saves(name, known.there) and self._is_quiet(known)
 
     def held(self, node: str, before: int) -> list[Name]:
         """What this slave is sure to hold, and was before this event already."""
@@ -66,24 +64,24 @@ class Copies:
 
     def brought(self, step: Sync) -> dict[Name, Sighting]:
         """What a slave is sure to hold when it has done this step of its sync."""
-        asked = self._asked.get((step.node, step.f))
+        asked = self._known.tables.asked(step.node, step.f)
         if asked is None or step.status not in DONE:
             return {}
-        found = {name: known for name, known in self.master.items() if name[0] == step.f and known.since <= asked}
+        found = {name: known for name, known in self.master.items() if name[0] == step.f and known.since <= asked.t}
         if step.f == OFFSETS:
             # Where the machine stalled, a commit for whose answer nobody waits may have come later than that.
             stall = self._known.trouble.stall
-            found = {name: known for name, known in found.items() if stall(known.since - SLACK_NS, asked) is None}
+            found = {name: known for name, known in found.items() if stall(known.since - SLACK_NS, asked.t) is None}
         return found
 
     def _is_quiet(self, known: Sighting) -> bool:
         """Whether each change was saved: a full disk hides some."""
         return self._known.trouble.is_quiet(MASTER, known.seen)
 
-    def _saves(self, name: Name, before: int | None = None) -> int:
+    def _saves(self, name: Name, since: int) -> int:
         """How many saves may have taken this name away: a group's progress goes with the group, or with the topic."""
         tables = (TOPICS, GROUPS) if name[0] == OFFSETS else (name[0],)
-        return sum(self._known.tables.saves(MASTER, table, before) for table in tables)
+        return sum(len(self._known.tables.saved(MASTER, table, since)) for table in tables)
 
     # What the judge reports.
 
@@ -120,13 +118,13 @@ class Copies:
 
     def _see(self, name: Name, t: int, since: int, now: int) -> None:
         """A name was there at some time between two events."""
-        known, saves = self.master.get(name), self._saves(name, since)
-        if known is not None and (self._saves(name) - known.saves > 1 or not self._is_quiet(known)):
+        known = self.master.get(name)
+        if known is not None and (self._saves(name, known.there) > 1 or not self._is_quiet(known)):
             self._lose(name)
             known = None
         if known is None:
             known = self.master[name] = Sighting(t)
-        known.seen, known.last, known.saves = t, now, max(saves, known.saves)
+        known.seen, known.last, known.there = t, now, max(since, known.there)
 
     def _lose(self, name: Name) -> None:
         self.master.pop(name).is_broken = True
@@ -138,15 +136,10 @@ class Copies:
         return all(trouble.is_quiet(place, began) for place in (MASTER, f"client-{MASTER}"))
 
     def synced(self, step: Sync) -> None:
-        if step.node not in self._slaves:
-            return
-        if step.status == "asked":
-            self._asked[step.node, step.f] = step.t
-            return
-        held = self._slaves[step.node]
-        for name in self.brought(step):
-            held.setdefault(name, step.seq)
-        self._asked.pop((step.node, step.f), None)
+        held = self._slaves.get(step.node)
+        if held is not None:
+            for name in self.brought(step):
+                held.setdefault(name, step.seq)
 
     def ended(self, node: str) -> None:
         if node == MASTER:
@@ -156,9 +149,6 @@ class Copies:
     def started(self, node: str) -> None:
         if node == MASTER:
             self._left = set()
-            self._asked.clear()
-        else:
-            self._asked = {place: t for place, t in self._asked.items() if place[0] != node}
         for slave, held in self._slaves.items():
             if node in (MASTER, slave):
                 held.clear()

@@ -239,12 +239,12 @@ class Known(known.Known):
 
     def on_sync(self, event: Sync) -> None:
         self.consumption.hear(event)
-        self.tables.synced(event)
         self.copies.synced(event)
+        self.tables.synced(event)
 
     def on_persist(self, event: Persist) -> None:
         self.consumption.hear(event)
-        self.tables.saved(event)
+        self.tables.persisted(event)
 
     def on_table(self, event: Table) -> None:
         self.copies.read(event)

@@ -15,9 +15,10 @@ persists before the answer.
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
@@ -34,17 +35,18 @@ FIELDS = {TOPICS: ("readQueueNums", "writeQueueNums"), GROUPS: ("brokerId", "whi
 Value = tuple[int, ...]
 """Of the fields of an entry."""
 ABSENT: Value = ()
+_seq = attrgetter("seq")
 
 
 class Entry(Possible[Value]):
     """What one broker's table may say of one name."""
 
-    __slots__ = ("explained", "is_solid", "saves")
+    __slots__ = ("explained", "is_solid", "since")
 
     def __init__(self) -> None:
         super().__init__(ABSENT)
-        self.saves: int | None = None
-        """How often the broker had saved the table when a call last settled this; None: none has."""
+        self.since: int | None = None
+        """When a call settled this; None: none has, or the broker may have lost it."""
         self.explained = 0
         """How many saves since then calls for other names explain."""
         self.is_solid = True
@@ -63,10 +65,10 @@ class Tables:
         """Topics and groups that anybody but an administrator uses."""
         self._entries: dict[Name, dict[str, Entry]] = {}
         """By name and broker."""
-        self._saves: dict[tuple[str, str], list[int]] = {}
-        """By broker and table: the events with which it was saved."""
+        self._saves: dict[tuple[str, str], list[Persist]] = {}
+        """By broker and table."""
         self._asked: dict[tuple[str, str], Sync] = {}
-        """Events with which slaves asked for tables that they have not had yet."""
+        """By slave and table: steps of syncs that are under way."""
         self._hidden: set[tuple[str, str]] = set()
         """Tables that slaves may have taken over, nobody knows when."""
 
@@ -78,12 +80,11 @@ class Tables:
         An answered call that makes something other than what was there, or deletes something that was there, explains
         one save; the others are somebody's of whom nobody knows.
         """
-        saves = self.saves(MASTER, table)
         for name, brokers in self._entries.items():
             entry = brokers.get(MASTER)
-            if name[0] != table or name in self.used or entry is None or entry.saves is None:
+            if name[0] != table or name in self.used or entry is None or entry.since is None:
                 continue
-            if not entry.under_way() and saves - entry.saves <= entry.explained:
+            if not entry.under_way() and len(self.saved(MASTER, table, entry.since)) <= entry.explained:
                 yield name[1], entry
 
     def possible(self, node: str, name: Name, since: int) -> set[Value]:
@@ -93,9 +94,8 @@ class Tables:
         if name not in self._entries:
             return {ABSENT}
         found = self._entry(name, node).possible_since(since) or set()
-        asked = self._asked.get((node, name[0]))
-        # It may have that already.
-        return found if asked is None else found | (self._entry(name, MASTER).possible_since(asked.seq) or set())
+        # A step that is under way may have been done already.
+        return found | self._coming(name, node)
 
     def is_made(self, node: str, name: Name) -> bool:
         """Whether an administrator ever tried to make this there."""
@@ -106,10 +106,18 @@ class Tables:
         """Topics and groups that administrators or anybody else ever named."""
         return {name for _, name in (*self.used, *self._entries)}
 
-    def saves(self, node: str, table: str, before: int | None = None) -> int:
-        """How often a broker has saved a table, before this event or at all."""
-        saves = self._saves.get((node, table), ())
-        return len(saves) if before is None else bisect_left(saves, before)
+    def saved(self, node: str, table: str, since: int = -1) -> Sequence[Persist]:
+        """A broker's saves of a table since this event."""
+        saves = self._saves.get((node, table), [])
+        return saves[bisect_right(saves, since, key=_seq) :]
+
+    def asked(self, node: str, table: str) -> Sync | None:
+        """With what a slave asked for a table that it may not have taken over yet."""
+        return self._asked.get((node, table))
+
+    def _coming(self, name: Name, node: str) -> set[Value]:
+        asked = self.asked(node, name[0])
+        return set() if asked is None else self._entry(name, MASTER).possible_since(asked.seq) or set()
 
     def _anything(self, name: Name) -> set[Value]:
         return {ABSENT}.union(*(each.everything() for each in self._entries.get(name, {}).values()))
@@ -140,7 +148,7 @@ class Tables:
         beside = entry.end(event, event.seq)
         if beside is None:
             return
-        entry.saves, entry.explained = self.saves(node, table), 0
+        entry.since, entry.explained = event.seq, 0
         entry.is_solid = self._known.trouble.is_quiet(node, begun.call.t)
         # To delete what is not there saves nothing, and neither does what is as it was in every broker.
         changes = ABSENT not in before if event.f in DELETES else before != entry.settled
@@ -149,17 +157,20 @@ class Tables:
                 if other[0] == table and other != name and node in brokers:
                     brokers[node].explained += 1
 
-    def saved(self, event: Persist) -> None:
-        self._saves.setdefault((event.node, event.f), []).append(event.seq)
+    def persisted(self, event: Persist) -> None:
+        self._saves.setdefault((event.node, event.f), []).append(event)
 
     def synced(self, event: Sync) -> None:
         place = event.node, event.f
         if event.status == "asked":
             self._asked[place] = event
-        elif event.status == "answered":
+            return
+        if event.status == "answered":
+            # It may be about to take that over, and nobody will see it.
             self._hidden.add(place)
-        elif event.status in DONE:
-            asked = self._asked.pop(place, event)
+            return
+        asked = self._asked.pop(place, event)
+        if event.status in DONE:
             for name in self._entries:
                 if name[0] == event.f:
                     entry = self._entry(name, event.node)
@@ -169,18 +180,21 @@ class Tables:
 
     def ended(self, event: Crash | Stop) -> None:
         of_machine = event.kind == "crash" and event.f == "machine"
-        for brokers in self._entries.values():
+        for name, brokers in self._entries.items():
             entry = brokers.get(event.node)
             if entry is not None:
                 is_kept = entry.is_solid and not of_machine
+                coming = self._coming(name, event.node)
                 entry.recover(event.seq if is_kept else 0, event.seq)
-                entry.saves = entry.saves if is_kept else None
+                entry.become((entry.settled or set()) | coming, event.seq)
+                entry.since = entry.since if is_kept else None
+        self._asked = {place: asked for place, asked in self._asked.items() if place[0] != event.node}
 
     def wiped(self, event: Wipe) -> None:
         """Whose store it has now may be anybody's."""
         for name in self._entries:
             entry = self._entry(name, event.node)
-            entry.saves = None
+            entry.since = None
             entry.recover(0, event.seq)
             entry.become(self._anything(name), event.seq)
 

@@ -35,7 +35,7 @@ from pairproof.harness.rocketmq.known.metadata import (
     entries,
     holds,
 )
-from pairproof.harness.rocketmq.laws.metadata.syncing import Agreement, CopiesLaw
+from pairproof.harness.rocketmq.laws.metadata.syncing import Agreed, CopiesLaw
 from pairproof.harness.rocketmq.places import MASTER, SLAVES
 
 FLUSHED_NS = 1_000 * MS
@@ -66,20 +66,14 @@ class MetaDurable(CopiesLaw):
         """By slave."""
         self.owed: dict[str, dict[Name, Kept]] = {}
         """Of that, what has not been synced again since its restart."""
-        self.saves: dict[Name, list[int]] = {}
-        """When a slave saved a table last, and the time before, ns."""
         self.read: dict[Name, Table] = {}
         """By slave and table: what a restart must not change."""
         self.before: dict[Name, Table] = {}
         """The same, of the life before."""
-        self.open: set[Name] = set()
-        """Steps of syncs that are under way."""
         self.committed: set[str] = set()
         """Slaves that were told a group's progress in their present life: it is saved some time, or never."""
-        self.agreements: dict[Name, Agreement] = {}
-        """By slave and table, for those that have versions."""
-        self.unproven: set[Name] = set()
-        """Tables that agreed before their slave's restart, and have not been synced since."""
+        self.agreements: dict[Name, Agreed] = {}
+        """By slave and table, for those that have versions: the last one."""
 
     # What slaves hold.
 
@@ -89,15 +83,8 @@ class MetaDurable(CopiesLaw):
             return
         if table in (TOPICS, GROUPS):
             self._agree((node, table), event)
-        if event.status == "asked":
-            self.open.add((node, table))
-            return
         if event.status in ("applied", "answered"):
             self._changed(node, table)
-        if event.status == "answered":
-            # It may be about to take that over.
-            return
-        self.open.discard((node, table))
         if event.status in DONE:
             owed, kept = self.owed.get(node, {}), self.kept.setdefault(node, {})
             self.owed[node] = {name: each for name, each in owed.items() if name[0] != table}
@@ -107,49 +94,30 @@ class MetaDurable(CopiesLaw):
                         kept[name] = Kept(sighting, event.t)
 
     def _agree(self, place: Name, event: Sync) -> None:
-        agreement = self.agreements.setdefault(place, Agreement())
-        if event.status == "asked":
-            agreement.ask(event.t)
+        agreed = self.agreed(event)
+        if agreed is None:
             return
-        if event.status in DONE and place in self.unproven:
-            self.unproven.discard(place)
-            if (
-                agreement.is_unchanged(event, self.known.instant_ns)
-                and self._is_sound(place[0])
-                and self._is_master_sound(agreement)
-            ):
+        before, is_sound = self.agreements.pop(place, None), self._is_sound(place[0])
+        if before is not None and before.done.t < self.known.nodes.born(place[0]) and is_sound:
+            # Whatever the master has changed since is sure to have been saved, and seen.
+            is_seen = self.known.trouble.is_quiet(MASTER, before.asked.t)
+            if is_seen and self.is_unchanged(before, event):
                 self.judged += 1
                 if event.status == "applied":
-                    self.violate(
-                        event,
-                        f"{place[0]} has other {place[1]} after its restart than those that it had synced",
-                        since=agreement.agreed[0] if agreement.agreed is not None else None,
-                    )
-        agreement.end(event)
-        if not self._is_sound(place[0]):
-            agreement.agreed = None
-
-    def _is_master_sound(self, agreement: Agreement) -> bool:
-        """Whether whatever the master has changed since both agreed is sure to have been saved, and seen."""
-        return agreement.agreed is not None and self.known.trouble.is_quiet(MASTER, agreement.agreed[0])
+                    what = f"{place[0]} has other {place[1]} after its restart than those that it had synced"
+                    self.violate(event, what, since=before.asked.t)
+        if is_sound:
+            self.agreements[place] = agreed
 
     def _is_sound(self, node: str) -> bool:
         """Whether nothing has touched this slave in its present life; what ended with its start was before."""
         return self.known.trouble.is_quiet(node, self.known.nodes.born(node) + 1)
 
+    @only(node=SLAVES)
     def on_persist(self, event: Persist) -> None:
         node, table = event.node, event.f
-        if node == MASTER:
-            for place, agreement in self.agreements.items():
-                if place[1] == table:
-                    agreement.change()
-        elif (node, table) in self.agreements:
-            self.agreements[node, table].saved(event)
-        if node in self.slaves:
-            last = self.saves.setdefault((node, table), [])
-            last[:] = [*last[-1:], event.t]
-            if table != OFFSETS or (node, table) in self.open:
-                self._changed(node, table)
+        if table != OFFSETS or self.known.tables.asked(node, table) is not None:
+            self._changed(node, table)
 
     def _changed(self, node: str, table: str) -> None:
         self.read.pop((node, table), None)
@@ -167,7 +135,7 @@ class MetaDurable(CopiesLaw):
         machine = event.f == "machine" and event.kind == "crash"
         for place in [place for place in self.read if place[0] == node]:
             read = self.read.pop(place)
-            if not machine and place not in self.open:
+            if not machine and self.known.tables.asked(*place) is None:
                 self.before[place] = read
         if machine:
             kept = self.kept.get(node, {})
@@ -175,21 +143,19 @@ class MetaDurable(CopiesLaw):
                 name: each for name, each in kept.items() if self._is_flushed(node, name[0], each.since, event.t)
             }  # fmt: skip
             self.before = {place: read for place, read in self.before.items() if place[0] != node}
-        self.open = {place for place in self.open if place[0] != node}
         for place in [place for place in self.agreements if place[0] == node]:
-            agreement = self.agreements[place]
-            lost = machine and not self._is_flushed(node, place[1], max(self.saves.get(place, [0])), event.t)
-            cut = agreement.asked is not None and agreement.saves
-            if lost or cut or event.status == "lied" or agreement.agreed is None:
+            saves, asked = self.known.tables.saved(*place), self.known.tables.asked(*place)
+            is_lost = machine and not self._is_flushed(*place, saves[-1].t if saves else 0, event.t)
+            is_cut = asked is not None and saves and saves[-1].seq > asked.seq
+            if is_lost or is_cut or event.status == "lied":
                 del self.agreements[place]
-            agreement.asked = None
 
     on_stop = on_crash
 
     def _is_flushed(self, node: str, table: str, since: int, now: int) -> bool:
         late = now - FLUSHED_NS
-        saves = self.saves.get((node, table), [])
-        known = since <= late and (len(saves) < 2 or saves[-2] <= late) and self._is_sound_at(node, now)
+        saves = self.known.tables.saved(node, table)
+        known = since <= late and (len(saves) < 2 or saves[-2].t <= late) and self._is_sound_at(node, now)
         return known and self.known.trouble.stall(late, now) is None
 
     def _is_sound_at(self, node: str, now: int) -> bool:
@@ -202,7 +168,6 @@ class MetaDurable(CopiesLaw):
         node = event.node
         if node in self.slaves:
             self.owed[node] = dict(self.kept.get(node, {}))
-            self.unproven.update(place for place in self.agreements if place[0] == node)
             self.committed.discard(node)
         elif node == MASTER:
             # A sync may bring to a slave what the master has lost.

@@ -14,6 +14,7 @@ from pairproof.harness.rocketmq.kinds.metadata import Sync
 from pairproof.harness.rocketmq.known.copies import Sighting
 from pairproof.harness.rocketmq.known.metadata import DONE, Name
 from pairproof.harness.rocketmq.law import Law
+from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.settings import Settings, parse, version
 
 CALL_NS = 3_000 * MS
@@ -46,6 +47,13 @@ def schedule(settings: Settings) -> Schedule:
     return next(each for each in SCHEDULES if each.since <= numbers)
 
 
+class Agreed(NamedTuple):
+    """A step of a sync after which slave and master agreed."""
+
+    asked: Sync
+    done: Sync
+
+
 class MetadataLaw(Law):
     """Base of laws that apply to slaves which sync: those that know a name server."""
 
@@ -58,50 +66,22 @@ class MetadataLaw(Law):
             self.slaves[event.node] = settings
         self.applicable = bool(self.slaves)
 
+    def agreed(self, step: Sync) -> Agreed | None:
+        """Of a step that ends: what it proves. The copy was the master's table at some moment of it."""
+        asked = self.known.tables.asked(step.node, step.f)
+        return Agreed(asked, step) if asked is not None and step.status in DONE else None
 
-class Agreement:
-    """Whether a slave's copy of a versioned table can be any other than its master's."""
+    def is_unchanged(self, agreed: Agreed, step: Sync) -> bool:
+        """Whether, as a step ends, both are sure to have agreed already, since an earlier one.
 
-    __slots__ = ("agreed", "asked", "changed", "changed_since", "saves")
-
-    def __init__(self) -> None:
-        self.asked: int | None = None
-        """When the step under way was asked for, ns."""
-        self.saves: list[Event] = []
-        """What the slave saved while it is under way."""
-        self.agreed: tuple[int, int] | None = None
-        """When the last step after which both agreed was asked for, and when it ended, ns."""
-        self.changed = self.changed_since = False
-        """Whether anything may have changed since the one was asked for; and since the one under way was."""
-
-    def ask(self, t: int) -> None:
-        self.asked, self.changed_since = t, False
-        self.saves.clear()
-
-    def change(self) -> None:
-        self.changed = self.changed_since = True
-
-    def saved(self, event: Event) -> None:
-        """The slave saved its table: for the step under way, or because it has changed it."""
-        if self.asked is not None:
-            self.saves.append(event)
-        else:
-            self.change()
-
-    def is_unchanged(self, step: Sync, instant_ns: int) -> bool:
-        """Whether, as a step ends, both are sure to have agreed already.
-
-        One save is the step's own; what was saved earlier, or besides, is a change of the slave's.
+        One save is the step's own; what the slave saved earlier, or besides, is a change of its own.
         """
-        own = not self.saves or (len(self.saves) == 1 and step.t - self.saves[0].t <= instant_ns)
-        return own and self.agreed is not None and not self.changed
-
-    def end(self, step: Sync) -> None:
-        """A step is over; if it is done the copy was the master's table at some moment of it."""
-        if self.asked is not None and step.status in DONE:
-            self.agreed = (self.asked, step.t)
-            self.changed = self.changed_since
-        self.asked = None
+        saved, instant_ns = self.known.tables.saved, self.known.instant_ns
+        asked = self.known.tables.asked(step.node, step.f)
+        own = [each for each in saved(step.node, step.f, agreed.done.seq) if each.t - agreed.done.t > instant_ns]
+        if own and (len(own) > 1 or asked is None or own[0].seq < asked.seq or step.t - own[0].t > instant_ns):
+            return False
+        return not saved(MASTER, step.f, agreed.asked.seq)
 
 
 class CopiesLaw(MetadataLaw):
