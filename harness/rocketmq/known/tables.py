@@ -89,7 +89,7 @@ class Tables:
 
     def possible(self, node: str, name: Name, since: int) -> set[Value]:
         """All that a broker may have said of a name at any moment since this event."""
-        if (node, name[0]) in self._hidden or (node in SLAVES and "sync" not in self._known.observes):
+        if self.is_hidden(node, name[0]):
             return self._anything(name)
         if name not in self._entries:
             return {ABSENT}
@@ -114,6 +114,10 @@ class Tables:
     def asked(self, node: str, table: str) -> Sync | None:
         """With what a slave asked for a table that it may not have taken over yet."""
         return self._asked.get((node, table))
+
+    def is_hidden(self, node: str, table: str) -> bool:
+        """Whether a sync may overwrite a table at any time, or has, and nobody sees when."""
+        return (node, table) in self._hidden or (node in SLAVES and "sync" not in self._known.observes)
 
     def _coming(self, name: Name, node: str) -> set[Value]:
         asked = self.asked(node, name[0])

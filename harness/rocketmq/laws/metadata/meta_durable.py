@@ -58,7 +58,10 @@ class MetaDurable(CopiesLaw):
     source = "ConfigManager.persist, ConfigManager.load: X, or its backup X.bak"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
-    awaits = {"sync": EVERY, "table": EVERY, "invoke": Heard(frozenset({"commit"}), frozenset(SLAVES))}
+    awaits = {
+        "sync": EVERY, "table": Heard(nodes=frozenset(SLAVES)),
+        "invoke": Heard(frozenset({"commit"}), frozenset(SLAVES)),
+    }  # fmt: skip
 
     def begin(self) -> None:
         super().begin()

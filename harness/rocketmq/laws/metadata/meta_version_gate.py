@@ -22,6 +22,7 @@ from collections.abc import Sequence
 
 from pairproof.harness.history import MS, Event
 from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from pairproof.harness.law import EVERY
 from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
 from pairproof.harness.rocketmq.known.consumption import PERSIST_MS
 from pairproof.harness.rocketmq.known.deadlines import is_instant
@@ -65,6 +66,7 @@ class MetaVersionGate(MetadataLaw):
     source = "SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig: dataVersion.equals"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
+    awaits = {"sync": EVERY}
 
     def begin(self) -> None:
         super().begin()
