@@ -11,20 +11,20 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pairproof.chaos.observers.capture_folder import NOTHING, Connection
-from pairproof.chaos.observers.ha_capture import CapturedHistory, read_capture
-from pairproof.chaos.observers.ha_tap import ReportTap
-from pairproof.chaos.observers.store_folder import open_log
-from pairproof.chaos.observers.store_reader import LogReading, read_log
-from pairproof.chaos.replay_stream import Replayed, feed_reference_slave, segmentations
-from pairproof.harness import deviations
-from pairproof.harness.errors import UsageError
-from pairproof.harness.judge import judge
-from pairproof.harness.law import Law
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.system import SYSTEM
-from pairproof.harness.verdict import Judgement, Standing, Verdict, exit_code
-from pairproof.reference.errors import BrokerError
+from ..harness.errors import UsageError
+from ..harness.judging import deviations
+from ..harness.judging.judge import judge
+from ..harness.judging.law import Law
+from ..harness.judging.verdict import Judgement, Standing, Verdict, exit_code
+from ..harness.rocketmq import places
+from ..harness.rocketmq.system import SYSTEM
+from ..reference.errors import BrokerError
+from .observers.capture_folder import NOTHING, Connection
+from .observers.ha_capture import CapturedHistory, read_capture
+from .observers.ha_tap import ReportTap
+from .observers.store_folder import open_log
+from .observers.store_reader import LogReading, read_log
+from .replay_stream import Replayed, feed_reference_slave, segmentations
 
 
 class Check(NamedTuple):
@@ -45,7 +45,7 @@ class JudgedCapture(NamedTuple):
 
     @property
     def deviations(self) -> list[dict[str, Any]]:
-        """Those of the captured version that explain violations (:class:`pairproof.harness.deviations.Seen`).
+        """Those of the captured version that explain violations (:class:`harness.judging.deviations.Seen`).
 
         They stay violations: a capture says what happened to somebody's brokers, be it known or not. None where nothing
         says which version it is.

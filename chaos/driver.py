@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
-from pairproof.harness.history import MS
+from ..harness.history import MS
 
 
 class Probing(Protocol):

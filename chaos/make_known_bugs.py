@@ -14,16 +14,16 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 
-from pairproof.chaos.commands.mutants import TRIALS, fails_by, schedules
-from pairproof.chaos.mutants import catalogue
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Hosted, lacking
-from pairproof.harness.rocketmq import known_bugs
-from pairproof.harness.rocketmq.known_bugs import FILE
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import repeated
-from pairproof.harness.search.paced import paced
-from pairproof.harness.system import KnownBug
+from ..harness.rocketmq import known_bugs
+from ..harness.rocketmq.known_bugs import FILE
+from ..harness.search import repeated
+from ..harness.search.paced import paced
+from ..harness.system import KnownBug
+from ..harness.trials import resolve
+from ..harness.trials.abilities import Hosted, lacking
+from ..harness.trials.schedule import Schedule
+from .commands.mutants import TRIALS, fails_by, schedules
+from .mutants import catalogue
 
 SEED = "known-bugs"
 BLACK_BOXES = Hosted(resolve.lab("process"), resolve.target("rocketmq-4.9.7"))

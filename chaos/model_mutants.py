@@ -14,21 +14,21 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from pairproof.harness.rocketmq.contract import WIPE
-from pairproof.harness.rocketmq.known.calls import Calls
-from pairproof.harness.rocketmq.known.consumption import Consumption
-from pairproof.harness.rocketmq.known.copies import Copies
-from pairproof.harness.rocketmq.known.coverage import Coverage
-from pairproof.harness.rocketmq.known.dispatched import Dispatched
-from pairproof.harness.rocketmq.known.logs import Logs
-from pairproof.harness.rocketmq.known.naming import Naming
-from pairproof.harness.rocketmq.known.nodes import Nodes
-from pairproof.harness.rocketmq.known.registers import Register
-from pairproof.harness.rocketmq.known.spoiled import Spoiled
-from pairproof.harness.rocketmq.known.stores import Stores
-from pairproof.harness.rocketmq.known.tables import Tables
-from pairproof.harness.rocketmq.places import NODES
-from pairproof.harness.trouble import Trouble
+from ..harness.judging.trouble import Trouble
+from ..harness.rocketmq.contract import WIPE
+from ..harness.rocketmq.known.calls import Calls
+from ..harness.rocketmq.known.consumption import Consumption
+from ..harness.rocketmq.known.copies import Copies
+from ..harness.rocketmq.known.coverage import Coverage
+from ..harness.rocketmq.known.dispatched import Dispatched
+from ..harness.rocketmq.known.logs import Logs
+from ..harness.rocketmq.known.naming import Naming
+from ..harness.rocketmq.known.nodes import Nodes
+from ..harness.rocketmq.known.registers import Register
+from ..harness.rocketmq.known.spoiled import Spoiled
+from ..harness.rocketmq.known.stores import Stores
+from ..harness.rocketmq.known.tables import Tables
+from ..harness.rocketmq.places import NODES
 
 
 class ModelMutant(NamedTuple):

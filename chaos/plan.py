@@ -18,13 +18,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from pairproof.harness import registry, resolve
-from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.history import own_kinds
-from pairproof.harness.kinds.node import UNKNOWN
-from pairproof.harness.ports import Target
-from pairproof.harness.ports.timing import POINTS
-from pairproof.reference.ports import Effects, Node
+from ..harness import registry
+from ..harness.errors import LabError, UsageError
+from ..harness.history import own_kinds
+from ..harness.kinds.node import UNKNOWN
+from ..harness.ports import Target
+from ..harness.ports.timing import POINTS
+from ..harness.trials import resolve
+from ..reference.ports import Effects, Node
 
 OWN, OTHER = "own", "other"
 """Names of a node's own program, or image, and of the one that takes its place."""

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from pairproof.harness import deviations
-from pairproof.harness.history import kinds
-from pairproof.harness.judge import judge
-from pairproof.harness.law import MAX_VIOLATIONS, Law
-from pairproof.harness.runs.reader import RunReader
-from pairproof.harness.verdict import Verdict, over_trials
+from ..harness.history import kinds
+from ..harness.judging import deviations
+from ..harness.judging.judge import judge
+from ..harness.judging.law import MAX_VIOLATIONS, Law
+from ..harness.judging.verdict import Verdict, over_trials
+from ..harness.runs.reader import RunReader
 
 
 class JudgedRun(NamedTuple):
@@ -29,7 +29,7 @@ class JudgedRun(NamedTuple):
     broken: Counter[str]
     texts: list[tuple[int, str, str]]
     deviations: list[dict[str, Any]]
-    """Known deviations of the run's target (:class:`pairproof.harness.deviations.Seen`)."""
+    """Known deviations of the run's target (:class:`harness.judging.deviations.Seen`)."""
 
     def rows(self) -> list[tuple[str, str, int, int]]:
         """Law, verdict, how often judged, how often broken."""

@@ -14,10 +14,10 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pairproof.reference.core.commit_log import CommitLog
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.ha_slave import HaSlave
-from pairproof.reference.ports import Conn, File
+from ..reference.core.commit_log import CommitLog
+from ..reference.core.config import BrokerConfig
+from ..reference.core.ha_slave import HaSlave
+from ..reference.ports import Conn, File
 
 SINGLE_BYTES = 8 * 1024
 """How much of a stream is fed byte by byte."""

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-from pairproof.harness.errors import LabError
+from ..harness.errors import LabError
 
 TOOLS_VARIABLE = "PAIRPROOF_TOOLS"
 PROJECT_TOOLS = ".tools"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pairproof.harness.trial import Trial
+    from .trials.trial import Trial
 
 EXIT_HOLDS = 0
 EXIT_VIOLATED = 1

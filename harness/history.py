@@ -13,8 +13,8 @@ from hashlib import blake2b
 from reprlib import repr as short
 from typing import Annotated, Any, NamedTuple, cast, get_args, get_type_hints
 
-from pairproof.harness import registry
-from pairproof.harness.errors import UsageError
+from . import registry
+from .errors import UsageError
 
 FORMAT = 4
 """Version of the event row. Raised whenever a column or a kind changes its meaning."""

@@ -13,23 +13,26 @@ from pathlib import Path
 from reprlib import repr as short
 from typing import Any
 
-from pairproof.harness import floors, invocation, judge, own_laws, profiles, resolve
-from pairproof.harness.cause import violated
-from pairproof.harness.errors import PairproofError, UsageError
-from pairproof.harness.explore import Explorer
-from pairproof.harness.finding import Small, findings_of, smallest
-from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.law import Law, Violation
-from pairproof.harness.ports import Target
-from pairproof.harness.runs import atomic
-from pairproof.harness.runs.writer import case_name, finding_json, replay_line
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.schedule_json import from_json
-from pairproof.harness.summary import Summary
-from pairproof.harness.time_limit import OutOfTime, limited
-from pairproof.harness.trial import Finding, Trial
-from pairproof.harness.verdict import Demands, Verdict
+from .errors import PairproofError, UsageError
+from .exploration import floors, profiles
+from .exploration.explore import Explorer
+from .exploration.finding import Small, findings_of, smallest
+from .exploration.summary import Summary
+from .history import Event
+from .judging import judge, own_laws
+from .judging.cause import violated
+from .judging.law import Law, Violation
+from .judging.verdict import Demands, Verdict
+from .ports import Target
+from .runs import atomic
+from .runs.writer import case_name, finding_json, replay_line
+from .texts import invocation
+from .trials import resolve
+from .trials.interpreter import run_trial
+from .trials.schedule import Op, Schedule
+from .trials.schedule_json import from_json
+from .trials.time_limit import OutOfTime, limited
+from .trials.trial import Finding, Trial
 
 BEFORE, AFTER, EARLY = 12, 2, 12
 """Events that are told around the one that broke the law, and of earlier ones."""

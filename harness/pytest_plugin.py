@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pairproof.harness.pair import Pair
-    from pairproof.harness.ports import Lab
+    from .pair import Pair
+    from .ports import Lab
 
 MARK = "pairproof"
 ARGUMENTS: dict[str, Any] = {
@@ -53,8 +53,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
     """A replicated pair, as the mark ``pairproof`` says."""
-    from pairproof.harness.errors import PairproofError
-    from pairproof.harness.pair import using
+    from .errors import PairproofError
+    from .pair import using
 
     asked: dict[str, Any] = dict(ARGUMENTS)
     # The nearest mark counts most.

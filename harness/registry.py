@@ -17,7 +17,7 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.resources.abc import Traversable
 from types import ModuleType
 
-from pairproof.harness.errors import UsageError, meant
+from .errors import UsageError, meant
 
 DISTRIBUTION = "pairproof"
 PLUGINS = "PAIRPROOF_PLUGINS"

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
-from pairproof.harness.abilities import Place
-from pairproof.harness.coverage_table import CoverageTable
-from pairproof.harness.floors import Floors
-from pairproof.harness.history import Event
-from pairproof.harness.law import Violation
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.schedule import Args, Op, Scalar, Schedule
+from .exploration.coverage_table import CoverageTable
+from .exploration.floors import Floors
+from .history import Event
+from .judging.law import Violation
+from .ports import Lab, Target
+from .trials.abilities import Place
+from .trials.schedule import Args, Op, Scalar, Schedule
 
 PAIR = frozenset({"master", "slave", "ha", "client-master", "client-slave"})
 """Nodes and links that every pair has."""
@@ -107,7 +107,7 @@ class System:
     """Its further searches that never end, by name."""
 
     circumstances: ClassVar[Mapping[str, Circumstance]] = {}
-    """By name, what its known deviations (:mod:`pairproof.harness.deviations`) ask of a trial."""
+    """By name, what its known deviations (:mod:`harness.judging.deviations`) ask of a trial."""
 
     floors: ClassVar[Floors] = Floors(trials={"machine": 20})
     """What the searches of a profile with floors must have met."""

@@ -64,12 +64,14 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from pairproof.harness import conformance, operation, testing
+    from pairproof.harness import testing
     from pairproof.harness.errors import LabError, PairproofError, Unable, UsageError
+    from pairproof.harness.exploration import conformance
     from pairproof.harness.history import Event, Recorder
-    from pairproof.harness.judge import judge
-    from pairproof.harness.known import Known
-    from pairproof.harness.law import Law
+    from pairproof.harness.judging.judge import judge
+    from pairproof.harness.judging.known import Known
+    from pairproof.harness.judging.law import Law
+    from pairproof.harness.judging.verdict import Judgement, Verdict
     from pairproof.harness.ports import Effect, Fault, Lab, Session, Target
     from pairproof.harness.ports.disks import (
         CanFillDisk,
@@ -92,18 +94,18 @@ if TYPE_CHECKING:
         CanStop,
     )
     from pairproof.harness.ports.timing import CanArm, CanAwait, CanStep
-    from pairproof.harness.schedule import Args, Op, Schedule
     from pairproof.harness.system import System
-    from pairproof.harness.verdict import Judgement, Verdict
+    from pairproof.harness.trials import operation
+    from pairproof.harness.trials.schedule import Args, Op, Schedule
 else:
     # Hidden from type checkers: a module with __getattr__ has every name for them, misspelt ones too.
-    _MODULES = ("conformance", "operation", "testing")
+    _MODULES = {"conformance": "exploration.conformance", "operation": "trials.operation", "testing": "testing"}
     _HOMES = {
         "errors": ("LabError", "PairproofError", "Unable", "UsageError"),
         "history": ("Event", "Recorder"),
-        "judge": ("judge",),
-        "law": ("Law",),
-        "known": ("Known",),
+        "judging.judge": ("judge",),
+        "judging.law": ("Law",),
+        "judging.known": ("Known",),
         "ports": ("Effect", "Fault", "Lab", "Session", "Target"),
         "ports.disks": ("CanFillDisk", "CanLieAboutFlushes", "CanSlowDisk", "CanStallDisk", "CanTurnReadOnly"),
         "ports.links": ("CanCutLink", "CanShapeLink"),
@@ -120,16 +122,16 @@ else:
             "CanStop",
         ),
         "ports.timing": ("CanArm", "CanAwait", "CanStep"),
-        "schedule": ("Args", "Op", "Schedule"),
+        "trials.schedule": ("Args", "Op", "Schedule"),
         "system": ("System",),
-        "verdict": ("Judgement", "Verdict"),
+        "judging.verdict": ("Judgement", "Verdict"),
     }
 
     def __getattr__(name):
         from importlib import import_module
 
         if name in _MODULES:
-            return import_module(f"pairproof.harness.{name}")
+            return import_module(f"pairproof.harness.{_MODULES[name]}")
         for home, names in _HOMES.items():
             if name in names:
                 return getattr(import_module(f"pairproof.harness.{home}"), name)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pairproof.reports import scenarios
-from pairproof.reports.model import Report
+from . import scenarios
+from .model import Report
 
 GITHUB = "GITHUB_ACTIONS"
 MAX_LINES = 10

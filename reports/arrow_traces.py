@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairproof.harness.runs.tables import ARROW
-from pairproof.reports.inputs import RunInput
-from pairproof.reports.measures import LISTS, MAX_LISTED, PERCENTILES, PLACE, Spread
-from pairproof.reports.traces.bench import bench
-from pairproof.reports.traces.deployment import Deployment
-from pairproof.reports.traces.histories import batches, numbered, schema
-from pairproof.reports.traces.measured import TABLES
+from ..harness.runs.tables import ARROW
+from .inputs import RunInput
+from .measures import LISTS, MAX_LISTED, PERCENTILES, PLACE, Spread
+from .traces.bench import bench
+from .traces.deployment import Deployment
+from .traces.histories import batches, numbered, schema
+from .traces.measured import TABLES
 
 VALUES = "values"
 """The column of what is distributed: in each row a list of values, with how often each occurs."""

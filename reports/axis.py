@@ -12,7 +12,7 @@ from math import log10
 from statistics import median
 from typing import NamedTuple
 
-from pairproof.harness.history import MS
+from ..harness.history import MS
 
 USUAL_GAPS = 6
 """A gap is idle time once it is longer than this many times the median gap."""

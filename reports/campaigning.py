@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.accumulators import Accumulator, AccumulatorParam
 
-from pairproof.harness.errors import PairproofError
-from pairproof.reports.errors import SparkFailed
-from pairproof.reports.session import carry_code, session
+from ..harness.errors import PairproofError
+from .errors import SparkFailed
+from .session import carry_code, session
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

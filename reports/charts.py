@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from math import log10
 
-from pairproof.harness.history import MS
-from pairproof.reports.axis import Axis, seconds
-from pairproof.reports.scene import Scene, Sent, Step
-from pairproof.reports.svg import Svg
+from ..harness.history import MS
+from .axis import Axis, seconds
+from .scene import Scene, Sent, Step
+from .svg import Svg
 
 ENDS, LAG, LATENCY = 170, 84, 96
 """Heights, pixels."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import erfc, exp, lgamma, sqrt
 from typing import Any, NamedTuple
 
-from pairproof.harness.proportion import wilson
+from ..harness.exploration.proportion import wilson
 
 Row = dict[str, Any]
 

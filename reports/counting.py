@@ -16,14 +16,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairproof.harness.runs import schema
-from pairproof.harness.runs.part_size import Budget
-from pairproof.harness.runs.reader import read as read_rows
-from pairproof.harness.runs.tables import SCHEMAS
-from pairproof.harness.verdict import CORPUS, Verdict
-from pairproof.reports import arrow_traces
-from pairproof.reports.inputs import RunInput, columns
-from pairproof.reports.measures import (
+from ..harness.judging.verdict import CORPUS, Verdict
+from ..harness.runs import schema
+from ..harness.runs.part_size import Budget
+from ..harness.runs.reader import read as read_rows
+from ..harness.runs.tables import SCHEMAS
+from . import arrow_traces
+from .inputs import RunInput, columns
+from .measures import (
     BLIND,
     BY_SEARCH,
     CATCH_UP,

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from math import ceil, log10
 from typing import Any, NamedTuple
 
-from pairproof.harness.coverage_table import NO_FAULT
-from pairproof.harness.rocketmq.coverage import AT, STATES
-from pairproof.harness.rocketmq.coverage_whole import READERS, TABLES
+from ..harness.exploration.coverage_table import NO_FAULT
+from ..harness.rocketmq.coverage import AT, STATES
+from ..harness.rocketmq.coverage_whole import READERS, TABLES
 
 Row = dict[str, Any]
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from pairproof.harness import extras
-from pairproof.harness.errors import CorruptRun
-from pairproof.reports import counting, java
-from pairproof.reports.counting import Tables
-from pairproof.reports.errors import NoJava
-from pairproof.reports.inputs import Corrupt, RunInput, left_out, unreadable
-from pairproof.reports.measures import SPARK
+from ..harness.errors import CorruptRun
+from ..harness.texts import extras
+from . import counting, java
+from .counting import Tables
+from .errors import NoJava
+from .inputs import Corrupt, RunInput, left_out, unreadable
+from .measures import SPARK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,7 +54,7 @@ def count(
         said("counting without Spark" if without_spark else "counting")
         return here(runs, judging)._replace(without_spark=without_spark)
     # Imported only where it is used.
-    from pairproof.reports.session import carry_code, session
+    from .session import carry_code, session
 
     said("starting Spark")
     rows = sum(run.rows for run in runs)

@@ -1,6 +1,6 @@
 """What keeps a report from being made, each in one line that says what to do about it."""
 
-from pairproof.harness.errors import PairproofError
+from ..harness.errors import PairproofError
 
 
 class NoJava(PairproofError):

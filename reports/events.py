@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from pairproof.harness.history import FIELDS, Event, kinds
-from pairproof.harness.rocketmq.naming import the
+from ..harness.history import FIELDS, Event, kinds
+from ..harness.rocketmq.naming import the
 
 COLUMNS = tuple(each.name for each in FIELDS)
 _KIND = COLUMNS.index("kind")

@@ -1,12 +1,12 @@
-"""What each run of a report examined, from its counted tables: see :mod:`pairproof.harness.evidence`."""
+"""What each run of a report examined, from its counted tables: see :mod:`harness.exploration.evidence`."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pairproof.harness import evidence
-from pairproof.harness.evidence import Evidence
-from pairproof.harness.verdict import Verdict
-from pairproof.reports.inputs import RunInput
+from ..harness.exploration import evidence
+from ..harness.exploration.evidence import Evidence
+from ..harness.judging.verdict import Verdict
+from .inputs import RunInput
 
 Row = dict[str, Any]
 

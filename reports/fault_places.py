@@ -6,7 +6,7 @@ Left out: which faults a place can have at all; the catalogue of faults knows.
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from pairproof.harness.rocketmq import places
+from ..harness.rocketmq import places
 
 Row = dict[str, Any]
 

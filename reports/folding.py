@@ -7,10 +7,10 @@ that broke a law is never folded into others.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.text import client, outcome
-from pairproof.harness.rocketmq.kinds.metadata import TABLES
-from pairproof.reports.events import words
+from ..harness.history import Event
+from ..harness.kinds.text import client, outcome
+from ..harness.rocketmq.kinds.metadata import TABLES
+from .events import words
 
 LEAST = 3
 """Fewer neighbours than that are told one by one."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.text import client, outcome
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.kinds.metadata import TABLES
-from pairproof.harness.rocketmq.naming import the
-from pairproof.reports.lanes import Bar, Row, Tick
+from ..harness.history import Event
+from ..harness.kinds.text import client, outcome
+from ..harness.rocketmq import places
+from ..harness.rocketmq.kinds.metadata import TABLES
+from ..harness.rocketmq.naming import the
+from .lanes import Bar, Row, Tick
 
 ROUND_NS = 20_000_000_000
 """A slave's round of its metadata sync takes less, whatever becomes of its calls."""

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from pairproof.harness.errors import CorruptRun, PairproofError
-from pairproof.harness.plain import without_secrets
-from pairproof.harness.runs import schema
-from pairproof.harness.runs.reader import RunReader
-from pairproof.reports import scenarios
+from ..harness.errors import CorruptRun, PairproofError
+from ..harness.runs import schema
+from ..harness.runs.reader import RunReader
+from ..harness.texts.plain import without_secrets
+from . import scenarios
 
 MAX_REASON = 120
 

@@ -20,8 +20,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from pairproof.harness.errors import LabError
-from pairproof.reports.errors import NoJava
+from ..harness.errors import LabError
+from .errors import NoJava
 
 OLDEST = 17
 """The oldest major version that Spark 4 runs on."""

@@ -10,13 +10,13 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from pairproof.harness.commands.json_schema import DRAFT, FLAG, NUMBER, TEXT, Schema, keys, text
-from pairproof.harness.evidence import Evidence
-from pairproof.harness.runs.schema import FACTS
-from pairproof.harness.verdict import Verdict
-from pairproof.reports import scenarios
-from pairproof.reports.measures import FIRSTS, HISTORIES, LISTS, MEASURES, PERCENTILES, SPREADS
-from pairproof.reports.model import FORMAT, Report
+from ..harness.commands.json_schema import DRAFT, FLAG, NUMBER, TEXT, Schema, keys, text
+from ..harness.exploration.evidence import Evidence
+from ..harness.judging.verdict import Verdict
+from ..harness.runs.schema import FACTS
+from . import scenarios
+from .measures import FIRSTS, HISTORIES, LISTS, MEASURES, PERCENTILES, SPREADS
+from .model import FORMAT, Report
 
 PLACE = Path("docs/report.schema.json")
 

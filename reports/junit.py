@@ -22,10 +22,10 @@ from pathlib import Path
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from pairproof.harness import deviations
-from pairproof.harness.verdict import Verdict
-from pairproof.reports import examined, known_cases, rejudging, scenarios
-from pairproof.reports.model import Report, Row
+from ..harness.judging import deviations
+from ..harness.judging.verdict import Verdict
+from . import examined, known_cases, rejudging, scenarios
+from .model import Report, Row
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from pairproof.reports import scenarios
-from pairproof.reports.model import MAX_PAGES
+from . import scenarios
+from .model import MAX_PAGES
 
 MAX_EVENTS = 200_000
 """Of all these trials together."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pairproof.reports.scenarios import FAILED, HOLDS, UNKNOWN, VIOLATED
+from .scenarios import FAILED, HOLDS, UNKNOWN, VIOLATED
 
 MEANS = {"REPRODUCED": VIOLATED, "FLAKY": VIOLATED, "FAILED": FAILED, "FIXED": HOLDS}
 """What a run's verdict is by them; unknown for the others."""

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pairproof.harness.errors import UsageError
-from pairproof.harness.history import Event
-from pairproof.harness.runs import atomic
-from pairproof.reports import comparing, counting, engines, inputs, junit, kept, model, power, replacing, summary
-from pairproof.reports.events import events_of
-from pairproof.reports.inputs import Corrupt, RunInput
-from pairproof.reports.measures import SPARK
-from pairproof.reports.model import Report, Row
+from ..harness.errors import UsageError
+from ..harness.history import Event
+from ..harness.runs import atomic
+from . import comparing, counting, engines, inputs, junit, kept, model, power, replacing, summary
+from .events import events_of
+from .inputs import Corrupt, RunInput
+from .measures import SPARK
+from .model import Report, Row
 
 MAX_EVENTS = 20_000
 """Events of one trial that a timeline draws; the rest of a longer history is left out."""
@@ -138,7 +138,7 @@ def make_report(
 def _written(counted: engines.Counted, corrupt: Sequence[Corrupt], asked: Asked, new: Path) -> Report:
     """The report of what was counted, and of the folders that were left out; its files are in the folder ``new``."""
     # The templates are imported only where they are used.
-    from pairproof.reports import pages
+    from . import pages
 
     said = asked.said
     measured, runs, corrupt = dict(counted.tables), counted.runs, [*corrupt, *counted.corrupt]

@@ -4,13 +4,13 @@ A measure groups the rows of a view by its keys and sums columns. Views are the 
 target and lab beside them, verdicts as columns of 0 and 1, and JSON objects and lists taken apart; each engine says
 how. A spread tells besides how many trials its rows are of, and how the values of a column are distributed; its views
 are the objectives and the rows that were measured of each history (:mod:`pairproof.reports.traces`). No measure judges:
-verdicts over trials are merged afterwards by :func:`pairproof.harness.verdict.over_trials`.
+verdicts over trials are merged afterwards by :func:`harness.judging.verdict.over_trials`.
 """
 
 from typing import NamedTuple
 
-from pairproof.harness.commands.options import ENGINES
-from pairproof.harness.verdict import Verdict
+from ..harness.commands.options import ENGINES
+from ..harness.judging.verdict import Verdict
 
 SPARK, LOCAL = ENGINES
 
@@ -50,7 +50,7 @@ runs are never added up, whatever they tested. faults: ``bit`` uses did somethin
 the same by the node or link that the fault was at. effects: what the faults did, summed by the effect's name. contract:
 what laws counted besides (losses that were permitted, ...). search: where trials came from. skipped: why operations
 were not executed. coverage: how often a state met an event under a fault. faults_by_run and search_by_run are what
-:mod:`pairproof.harness.evidence` counts."""
+:mod:`harness.exploration.evidence` counts."""
 
 BY_SEARCH = ("run", "law", "origin"), ("trials", "violated")
 """Keys and sums of what is compared: trials that a law could judge, and of them the violating ones."""

@@ -1,7 +1,6 @@
 """The report as data: what the pages, report.json and junit.xml are made from, whichever engine counted.
 
-Sums come from the tables; this is the only place of the reports room where verdicts over trials are merged, and it
-does so with :mod:`pairproof.harness.verdict`, as ``pairproof check`` does.
+Sums come from the tables; verdicts over trials are merged only here, by ``harness/judging/verdict.py`` as in ``check``.
 """
 
 import json
@@ -14,19 +13,21 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from pairproof import __version__
-from pairproof.harness import evidence, floors, invocation, registry
-from pairproof.harness.evidence import FEW, Evidence
-from pairproof.harness.plain import without_secrets
-from pairproof.harness.runs import places, replays
-from pairproof.harness.runs.schema import FACTS
-from pairproof.harness.schedule_json import from_json
-from pairproof.harness.verdict import Demands, Standing, Verdict, conclusion, standing
-from pairproof.reports import examined, known_cases, objectives, rejudging, scenarios
-from pairproof.reports.inputs import Corrupt, RunInput
-from pairproof.reports.measures import SPREADS, VERDICTS
 
-FORMAT = 2
-"""Version of report.json; 1 had a ``matrix``, which added up the runs of one target."""
+from ..harness import registry
+from ..harness.exploration import evidence, floors
+from ..harness.exploration.evidence import FEW, Evidence
+from ..harness.judging.verdict import Demands, Standing, Verdict, conclusion, standing
+from ..harness.runs import places, replays
+from ..harness.runs.schema import FACTS
+from ..harness.texts import invocation
+from ..harness.texts.plain import without_secrets
+from ..harness.trials.schedule_json import from_json
+from . import examined, known_cases, objectives, rejudging, scenarios
+from .inputs import Corrupt, RunInput
+from .measures import SPREADS, VERDICTS
+
+FORMAT = 2  # of report.json
 
 MAX_NAMED = 5
 MAX_PAGES = 100
@@ -52,7 +53,7 @@ class Report(NamedTuple):
     verdict: str
     headline: str
     amber: bool
-    """Whether nothing is wrong, and a run had too few trials to be green: see :mod:`pairproof.harness.evidence`."""
+    """Nothing is wrong, and a run had too few trials to be green (:mod:`harness.exploration.evidence`)."""
     runs: list[Row]
     scenarios: list[Row]
     by_run: list[Row]
@@ -88,8 +89,7 @@ class Report(NamedTuple):
     trials: list[Row]
     """Kept trials that have a page, as :func:`pairproof.reports.kept.described` says."""
     compared: Row | None
-    """Where two runs were compared: ``before``, ``after``, ``told`` and the ``laws`` of
-    :func:`pairproof.reports.comparing.compare`."""
+    """Two compared runs: ``before``, ``after``, ``told`` and ``laws`` of ``reports/comparing.py``."""
 
     @property
     def exit_code(self) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pairproof.harness.abstentions import Offered, is_abstention
-from pairproof.harness.abstentions import offered as by_law
-from pairproof.reports.model import Report, Row
+from ..harness.judging.abstentions import Offered, is_abstention
+from ..harness.judging.abstentions import offered as by_law
+from .model import Report, Row
 
 
 def contract(report: Report) -> list[Row]:

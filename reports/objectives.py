@@ -10,9 +10,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pairproof.reports.axis import seconds
-from pairproof.reports.measures import PERCENTILES
-from pairproof.reports.svg import Svg
+from .axis import seconds
+from .measures import PERCENTILES
+from .svg import Svg
 
 Row = dict[str, Any]
 

@@ -14,11 +14,11 @@ from statistics import median
 
 from markupsafe import Markup
 
-from pairproof.harness.history import MS
-from pairproof.reports.axis import ms, seconds
-from pairproof.reports.lanes import Bar
-from pairproof.reports.scene import Scene, Sent
-from pairproof.reports.svg import Svg
+from ..harness.history import MS
+from .axis import ms, seconds
+from .lanes import Bar
+from .scene import Scene, Sent
+from .svg import Svg
 
 WIDTH, LEFT, RIGHT = 1120, 132, 1106
 BINS = 60

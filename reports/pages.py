@@ -11,14 +11,14 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from pairproof.harness.evidence import FEW
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.text import plain
-from pairproof.harness.law_groups import grouped
-from pairproof.harness.rocketmq.autopsy import autopsy, message_of
-from pairproof.harness.runs import atomic
-from pairproof.harness.verdict import Verdict
-from pairproof.reports import (
+from ..harness.exploration.evidence import FEW
+from ..harness.history import Event
+from ..harness.judging.law_groups import grouped
+from ..harness.judging.verdict import Verdict
+from ..harness.kinds.text import plain
+from ..harness.rocketmq.autopsy import autopsy, message_of
+from ..harness.runs import atomic
+from . import (
     comparing,
     coverage,
     effects,
@@ -34,15 +34,15 @@ from pairproof.reports import (
     scenarios,
     traced,
 )
-from pairproof.reports.axis import ms
-from pairproof.reports.charts import LOOKS
-from pairproof.reports.events import words
-from pairproof.reports.figures import chance, number, percent, short, span, when
-from pairproof.reports.folding import Line, fold
-from pairproof.reports.measures import MAX_FIRSTS
-from pairproof.reports.model import MAX_PAGES, Report, Row, completeness, program_of
-from pairproof.reports.scene import scene
-from pairproof.reports.timeline import draw
+from .axis import ms
+from .charts import LOOKS
+from .events import words
+from .figures import chance, number, percent, short, span, when
+from .folding import Line, fold
+from .measures import MAX_FIRSTS
+from .model import MAX_PAGES, Report, Row, completeness, program_of
+from .scene import scene
+from .timeline import draw
 
 BEFORE, AFTER = 16, 4
 """Lines shown before and after the event that broke the law."""

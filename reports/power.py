@@ -15,8 +15,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pairproof.harness.errors import UsageError
-from pairproof.harness.proportion import wilson
+from ..harness.errors import UsageError
+from ..harness.exploration.proportion import wilson
 
 Row = dict[str, Any]
 

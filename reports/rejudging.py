@@ -7,9 +7,9 @@ that the run kept and that is missing or damaged: what was recorded does not bea
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED
-from pairproof.reports import scenarios
-from pairproof.reports.measures import HISTORIES
+from ..harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED
+from . import scenarios
+from .measures import HISTORIES
 
 Row = dict[str, Any]
 

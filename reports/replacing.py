@@ -17,8 +17,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pairproof.harness.errors import UsageError
-from pairproof.harness.runs import atomic
+from ..harness.errors import UsageError
+from ..harness.runs import atomic
 
 NEW, OLD = ".new", ".old"
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pairproof.harness.errors import CorruptRun
+from ..harness.errors import CorruptRun
 
 Row = dict[str, Any]
 

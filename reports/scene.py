@@ -6,13 +6,13 @@ Consumers and metadata are read by :mod:`pairproof.reports.groups`. Times are ns
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pairproof.harness.history import BY_THEMSELVES, Event
-from pairproof.harness.kinds.text import plain, status
-from pairproof.harness.rocketmq import places
-from pairproof.reports import groups
-from pairproof.reports.axis import seconds
-from pairproof.reports.events import words
-from pairproof.reports.lanes import Bar, Row
+from ..harness.history import BY_THEMSELVES, Event
+from ..harness.kinds.text import plain, status
+from ..harness.rocketmq import places
+from . import groups
+from .axis import seconds
+from .events import words
+from .lanes import Bar, Row
 
 MASTER = places.MASTER
 STRANGERS = ("hostile", "impostor")

@@ -19,10 +19,10 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairproof.harness.campaign.code import files
-from pairproof.harness.errors import UsageError
-from pairproof.reports import java
-from pairproof.reports.errors import SparkFailed
+from ..harness.campaign.code import files
+from ..harness.errors import UsageError
+from . import java
+from .errors import SparkFailed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

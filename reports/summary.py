@@ -8,13 +8,13 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from pairproof.harness import deviations
-from pairproof.harness.errors import PairproofError
-from pairproof.harness.runs import atomic
-from pairproof.harness.verdict import Verdict
-from pairproof.reports import objectives, rejudging, scenarios, traced, untested
-from pairproof.reports.markdown import MAX_ROWS, escape, fenced, table
-from pairproof.reports.model import Report, Row, completeness
+from ..harness.errors import PairproofError
+from ..harness.judging import deviations
+from ..harness.judging.verdict import Verdict
+from ..harness.runs import atomic
+from . import objectives, rejudging, scenarios, traced, untested
+from .markdown import MAX_ROWS, escape, fenced, table
+from .model import Report, Row, completeness
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 MAX_FINDINGS = 20

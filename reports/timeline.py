@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq import places
-from pairproof.reports.axis import Axis, Break, ms, seconds
-from pairproof.reports.charts import Charts
-from pairproof.reports.lanes import Bar, Row, Tick
-from pairproof.reports.scene import Mark, Scene, scene
-from pairproof.reports.svg import Svg, fits
+from ..harness.history import Event
+from ..harness.rocketmq import places
+from .axis import Axis, Break, ms, seconds
+from .charts import Charts
+from .lanes import Bar, Row, Tick
+from .scene import Mark, Scene, scene
+from .svg import Svg, fits
 
 WIDTH = 1120
 LEFT, RIGHT = 132, 1106

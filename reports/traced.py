@@ -9,18 +9,18 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pairproof.harness.rocketmq.deployments import NAMES, UNTOLD
-from pairproof.harness.rocketmq.objectives import NO_FAULT
-from pairproof.reports import objectives, rejudging
-from pairproof.reports.axis import seconds
-from pairproof.reports.measures import PERCENTILES
-from pairproof.reports.model import Report
-from pairproof.reports.objectives import CAUSES
-from pairproof.reports.svg import Svg
-from pairproof.reports.traces.calls import ALL
-from pairproof.reports.traces.deployment import brokers, shown
-from pairproof.reports.traces.faults import IN
-from pairproof.reports.traces.replication import BY_LOG
+from ..harness.rocketmq.deployments import NAMES, UNTOLD
+from ..harness.rocketmq.objectives import NO_FAULT
+from . import objectives, rejudging
+from .axis import seconds
+from .measures import PERCENTILES
+from .model import Report
+from .objectives import CAUSES
+from .svg import Svg
+from .traces.calls import ALL
+from .traces.deployment import brokers, shown
+from .traces.faults import IN
+from .traces.replication import BY_LOG
 
 Row = dict[str, Any]
 

@@ -4,11 +4,11 @@ judged, had no effect, or was skipped.
 
 from collections.abc import Iterator
 
-from pairproof.harness import abstentions
-from pairproof.harness.evidence import FEW
-from pairproof.reports import effects, known_cases, noted
-from pairproof.reports.markdown import escape
-from pairproof.reports.model import Report
+from ..harness.exploration.evidence import FEW
+from ..harness.judging import abstentions
+from . import effects, known_cases, noted
+from .markdown import escape
+from .model import Report
 
 
 def lines(report: Report) -> list[str]:

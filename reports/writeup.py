@@ -6,10 +6,10 @@ Both show the same blocks in the same order; only the page has the timeline. Wha
 from collections.abc import Iterator
 from html import escape
 
-from pairproof.harness.writeup.blocks import Block, Drawing, Folded, Section, Steps, Table, Text, Verbatim, WriteUp
-from pairproof.reports import markdown
-from pairproof.reports.pages import environment
-from pairproof.reports.timeline import draw
+from ..harness.writeup.blocks import Block, Drawing, Folded, Section, Steps, Table, Text, Verbatim, WriteUp
+from . import markdown
+from .pages import environment
+from .timeline import draw
 
 MARKDOWN, PAGE = "report.md", "report.html"
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pairproof.harness import judge, resolve
 from pairproof.harness.campaign import chunks as playing
 from pairproof.harness.campaign import code
 from pairproof.harness.campaign.campaign import Campaign
 from pairproof.harness.campaign.plan import Plan
+from pairproof.harness.judging import judge
 from pairproof.harness.runs.writer import RunWriter
+from pairproof.harness.trials import resolve
 
 
 def planned(target: str, trials: int, laws: Sequence[str], seed: str = "s", keep: str = "50") -> Plan:

@@ -19,10 +19,12 @@ import pytest
 
 from pairproof.chaos.scenarios import library
 from pairproof.chaos.scenarios.play import Plan, play
-from pairproof.harness import explore, profiles, registry, resolve
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness import registry
+from pairproof.harness.exploration import explore, profiles
 from pairproof.harness.ports.nodes import SCARCE
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.trial import Trial
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "claims.md"

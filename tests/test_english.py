@@ -15,8 +15,9 @@ from pathlib import Path
 import click
 import pytest
 
-from pairproof.harness import registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.commands.main import pairproof
+from pairproof.harness.trials import resolve
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("harness", "reference", "chaos", "reports")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pairproof.harness import extras
+from pairproof.harness.texts import extras
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTRA = ("docker", "pyspark", "py4j", "pytest", "_pytest")

@@ -80,7 +80,7 @@ def test_what_is_not_there_is_noticed() -> None:
         "docs/nowhere.md",
         "README.md#no-heading",
     ]
-    assert missing_files("`harness/nothing.py` and harness/judge.py") == ["harness/nothing.py"]
+    assert missing_files("`harness/nothing.py` and harness/judging/judge.py") == ["harness/nothing.py"]
     assert missing_commands("pairproof chek\npairproof check --sed 1\npairproof check --seed 1  # a comment\n") == [
         "chek",
         "check --sed 1",

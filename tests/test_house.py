@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import registry, resolve
-from pairproof.harness.judge import all_laws
-from pairproof.harness.law_groups import group_of
+from pairproof.harness import registry
+from pairproof.harness.judging.judge import all_laws
+from pairproof.harness.judging.law_groups import group_of
 from pairproof.harness.rocketmq import documents as rocketmq_documents
 from pairproof.harness.runs import documents
+from pairproof.harness.trials import resolve
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("harness", "reference", "chaos", "reports")
@@ -151,6 +152,16 @@ def test_a_registered_name_is_its_file_s_name_and_no_file_is_forgotten(group: st
 def declares(path: Path) -> bool:
     """Whether a file holds a law or a fault, and not only what several of them share."""
     return re.search(r"^FAULT\b|^    id = ", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+
+
+ABSOLUTE = re.compile(r"^ *(from|import) pairproof\.(harness|chaos|reports|reference)\b", re.MULTILINE)
+COPIED_BY_OTHERS = ROOT / "harness" / "testing" / "toy.py"
+
+
+def test_the_rooms_import_each_other_by_names_that_an_editor_follows() -> None:
+    modules = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+    absolute = {path for path in modules if ABSOLUTE.search(path.read_text(encoding="utf-8"))}
+    assert absolute == {COPIED_BY_OTHERS}
 
 
 def test_laws_of_one_group_of_the_catalogue_are_in_one_package() -> None:

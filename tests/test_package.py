@@ -18,11 +18,12 @@ import pytest
 from source_copy import copied, distribution
 
 import pairproof
-from pairproof.harness import registry, resolve
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness import registry
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.corpus import corpus
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.trial import Trial
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "pairproof"
@@ -196,9 +197,9 @@ ON_AN_EXECUTOR = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 import pairproof
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.judge import all_laws
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.judging.judge import all_laws
 from pairproof.harness.rocketmq.corpus import corpus
 assert pairproof.__file__.startswith(sys.argv[1]), pairproof.__file__
 lab, target = resolve.lab("sim"), resolve.target("reference")

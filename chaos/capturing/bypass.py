@@ -10,8 +10,8 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from pairproof.chaos.labs.real.proc import PROC, sockets_of
-from pairproof.chaos.plan import Address
+from ..labs.real.proc import PROC, sockets_of
+from ..plan import Address
 
 ESTABLISHED = "01"
 SELF = "self"

@@ -11,10 +11,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from pairproof.chaos.capturing.passages import LENGTH, MAX_FRAME
-from pairproof.chaos.labs.real.taps import StraightDoor
-from pairproof.chaos.labs.real.wires import Passage, Wire
-from pairproof.chaos.plan import Address
+from ..labs.real.taps import StraightDoor
+from ..labs.real.wires import Passage, Wire
+from ..plan import Address
+from .passages import LENGTH, MAX_FRAME
 
 KEY = "haServerAddr"
 JSON_HEADER = 0

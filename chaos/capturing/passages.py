@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pairproof.chaos.capturing.recording import ClientFile, HaStream, Recording
-from pairproof.chaos.labs.real.wires import CLIENTS, ITSELF, Passage
-from pairproof.chaos.observers.capture_folder import MASTER
+from ..labs.real.wires import CLIENTS, ITSELF, Passage
+from ..observers.capture_folder import MASTER
+from .recording import ClientFile, HaStream, Recording
 
 LENGTH = 4
 MAX_FRAME = 16 * 1024 * 1024

@@ -18,11 +18,11 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from pairproof.chaos.labs.real.stalls import Stall
-from pairproof.chaos.observers.capture_folder import FORMAT, MASTER
-from pairproof.harness.errors import PairproofError, UsageError
-from pairproof.harness.history import MS
-from pairproof.harness.runs import atomic
+from ...harness.errors import PairproofError, UsageError
+from ...harness.history import MS
+from ...harness.runs import atomic
+from ..labs.real.stalls import Stall
+from ..observers.capture_folder import FORMAT, MASTER
 
 SLAVE = "slave"
 OPTION = "--output"

@@ -15,16 +15,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from pairproof.chaos.capturing.bypass import Bypass
-from pairproof.chaos.capturing.names import NamesDoor
-from pairproof.chaos.capturing.passages import ClientConnection, HaConnection
-from pairproof.chaos.capturing.recording import SLAVE, ClientFile, Recording
-from pairproof.chaos.labs.real.stalls import Watch, harness
-from pairproof.chaos.labs.real.taps import Door, StraightDoor
-from pairproof.chaos.labs.real.wires import FLUSHED_S
-from pairproof.chaos.plan import Address
-from pairproof.harness.errors import UsageError
-from pairproof.reference.shell import reach
+from ...harness.errors import UsageError
+from ...reference.shell import reach
+from ..labs.real.stalls import Watch, harness
+from ..labs.real.taps import Door, StraightDoor
+from ..labs.real.wires import FLUSHED_S
+from ..plan import Address
+from .bypass import Bypass
+from .names import NamesDoor
+from .passages import ClientConnection, HaConnection
+from .recording import SLAVE, ClientFile, Recording
 
 SAVED_S = 1.0
 POLL_S = 0.02

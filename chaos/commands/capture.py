@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pairproof.harness.commands import output
-from pairproof.harness.errors import LabError, UsageError
+from ...harness.commands import output
+from ...harness.errors import LabError, UsageError
 
 if TYPE_CHECKING:
-    from pairproof.chaos.capturing.recording import Recording
-    from pairproof.chaos.capturing.session import Change, Way
-    from pairproof.chaos.plan import Address
+    from ..capturing.recording import Recording
+    from ..capturing.session import Change, Way
+    from ..plan import Address
 
 SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 MOST = "1G"
@@ -56,12 +56,12 @@ def command(
 
     Exit codes: 0 recorded, 2 usage (a port is taken, the folder exists), 4 no slave was connected, or the disk is full.
     """
-    from pairproof.chaos.capturing.recording import SLAVE, Recording
-    from pairproof.chaos.capturing.session import Session, Way, resolved
-    from pairproof.chaos.observers.capture_folder import MASTER
-    from pairproof.chaos.observers.capture_version import find_version
-    from pairproof.chaos.rocketmq import configuration
-    from pairproof.harness.commands.options import seconds
+    from ...harness.commands.options import seconds
+    from ..capturing.recording import SLAVE, Recording
+    from ..capturing.session import Session, Way, resolved
+    from ..observers.capture_folder import MASTER
+    from ..observers.capture_version import find_version
+    from ..rocketmq import configuration
 
     version = None if rocketmq is None else find_version(rocketmq, (), "--rocketmq").name
     configuration.check({MASTER: master_conf, SLAVE: slave_conf})
@@ -83,7 +83,7 @@ def command(
 
 def _change(ha: Way, names: Way | None, version: str | None) -> Change:
     """What is to be set in the slave's configuration. UsageError where a slave of that version would not heed it."""
-    from pairproof.chaos.capturing.session import Change
+    from ..capturing.session import Change
 
     if names is not None:
         undo = "set its namesrvAddr to what it was, and restart it"
@@ -130,7 +130,7 @@ def _judge(folder: Path) -> str:
 
 
 def _way(option: str, text: str) -> Way:
-    from pairproof.chaos.capturing.session import Way
+    from ..capturing.session import Way
 
     listen, equals, to = text.partition("=")
     if not equals:
@@ -139,7 +139,7 @@ def _way(option: str, text: str) -> Way:
 
 
 def _address(option: str, text: str) -> Address:
-    from pairproof.chaos.plan import Address
+    from ..plan import Address
 
     host, _, port = text.rpartition(":")
     if not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) <= MAX_PORT:

@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
-from pairproof.harness.commands import options, output
-from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_VIOLATED, UsageError
-from pairproof.harness.runs import atomic
+from ...harness.commands import options, output
+from ...harness.errors import EXIT_INTERRUPTED, EXIT_VIOLATED, UsageError
+from ...harness.runs import atomic
 
 LABS = "sim,process"
 MAX_PROGRAM = 200
@@ -54,7 +54,7 @@ def command() -> None:
 @output.json_option
 def list_(json_to: str | None) -> None:
     """List the scenarios that come with pairproof, and those of plug-ins."""
-    from pairproof.chaos.scenarios import library, page
+    from ..scenarios import library, page
 
     found = [library.shipped(name) for name in library.names()]
     if json_to is not None:
@@ -81,7 +81,7 @@ def list_(json_to: str | None) -> None:
 @click.option("--case", "number", type=click.IntRange(1), default=1, show_default=True, help="Which case's program.")
 def show(name: str, number: int) -> None:
     """Show a scenario: what it is about, its timeline, what it expects, and the program that it becomes."""
-    from pairproof.chaos.scenarios import library, page, picture, timeline
+    from ..scenarios import library, page, picture, timeline
 
     scenario = library.find(name)
     if number > len(scenario.cases):
@@ -154,8 +154,8 @@ def run(
     Exit codes: 0 all hold; 1 a law is violated or an expectation was not met; 2 usage; 3 something is unknown, was not
     judged, had no effect or was skipped; 4 the lab failed; 130 interrupted.
     """
-    from pairproof.chaos.scenarios.play import Plan
-    from pairproof.harness import resolve
+    from ...harness.trials import resolve
+    from ..scenarios.play import Plan
 
     tested = options.configured(target_name, master_conf, slave_conf, typed)
     plan = Plan(lab_name, target_name, options.seed_of(seed), repeat, cases, resolve.brought(tested))
@@ -167,7 +167,7 @@ def run(
         output.write_json(_answer(recording, plan), json_to)
     _say(recording, plan)
     if report:
-        from pairproof.harness.commands.check import make_report
+        from ...harness.commands.check import make_report
 
         # Also of a run that is red.
         made = make_report(recording.folder, json_to, report_engine)
@@ -200,9 +200,9 @@ def parity(
     Exit codes: 1 a difference is not explained by the scenario's file; otherwise as for run, from the verdicts on
     which all labs agree.
     """
-    from pairproof.chaos.scenarios import parity as comparing
-    from pairproof.chaos.scenarios.play import Plan
-    from pairproof.harness import resolve
+    from ...harness.trials import resolve
+    from ..scenarios import parity as comparing
+    from ..scenarios.play import Plan
 
     chosen, listed, known = _chosen(names, everything, target_name), _labs(labs), options.seed_of(seed)
     target = resolve.target(target_name)
@@ -243,7 +243,7 @@ def parity(
 
 def _cells(row: Any) -> tuple[str, ...]:
     """A scenario's line of the table."""
-    from pairproof.chaos.scenarios.parity import cell
+    from ..scenarios.parity import cell
 
     seconds = (f"{each:.1f}" for each in row.seconds)
     return row.scenario.name, *map(cell, row.verdicts, row.lacking), *seconds, _differences(row)
@@ -270,8 +270,8 @@ def _compared(rows: Sequence[Any], labs: Sequence[str]) -> list[dict[str, object
 
 
 def _chosen(names: tuple[str, ...], everything: bool, target: str) -> list[Any]:
-    from pairproof.chaos.scenarios import library
-    from pairproof.harness import resolve
+    from ...harness.trials import resolve
+    from ..scenarios import library
 
     if bool(names) == everything:
         raise UsageError("name scenarios (pairproof chaos list shows them) or files, or give --all")
@@ -284,8 +284,8 @@ def _chosen(names: tuple[str, ...], everything: bool, target: str) -> list[Any]:
 
 def _lacking(scenarios: Sequence[Any], lab: str) -> dict[str, tuple[str, ...]]:
     """By name, the abilities that a lab lacks for a scenario; nothing of those for which it has them all."""
-    from pairproof.chaos.scenarios.play import lacking
-    from pairproof.harness import resolve
+    from ...harness.trials import resolve
+    from ..scenarios.play import lacking
 
     found = {each.name: lacking(each, resolve.lab(lab)) for each in scenarios}
     return {name: lacks for name, lacks in found.items() if lacks}
@@ -303,7 +303,7 @@ def _check_some(chosen: Sequence[Any], left_out: Collection[str], labs: str) -> 
 
 
 def _labs(text: str) -> list[str]:
-    from pairproof.harness import resolve
+    from ...harness.trials import resolve
 
     found = list(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
     if len(found) < 2:
@@ -317,11 +317,11 @@ def _play(
     chosen: list[Any], plan: Any, jobs: int, runs: Path, left_out: Mapping[str, Sequence[str]]
 ) -> tuple[Any, int]:
     """The recording, closed, and the exit code. ``left_out``: by name, what the lab lacks for what is not played."""
-    from pairproof.chaos.scenarios import jobs as playing
-    from pairproof.chaos.scenarios.play import check, exit_code
-    from pairproof.chaos.scenarios.recording import Recording
-    from pairproof.chaos.scenarios.watch import watching
-    from pairproof.harness import resolve
+    from ...harness.trials import resolve
+    from ..scenarios import jobs as playing
+    from ..scenarios.play import check, exit_code
+    from ..scenarios.recording import Recording
+    from ..scenarios.watch import watching
 
     target = resolve.configured(plan.target, plan.brought)
     resolve.check_pair(resolve.lab(plan.lab), target)
@@ -339,7 +339,7 @@ def _play(
 
 
 def _answer(recording: Any, plan: Any) -> dict[str, object]:
-    from pairproof.chaos.scenarios.recording import summary
+    from ..scenarios.recording import summary
 
     return {
         "run": recording.folder.name,
@@ -365,10 +365,10 @@ def _by_trial(findings: Sequence[Any]) -> list[tuple[list[str], Path]]:
 
 
 def _say(recording: Any, plan: Any) -> None:
-    from pairproof.chaos.scenarios.play import HOLDS
-    from pairproof.harness import resolve
-    from pairproof.harness.commands.findings import say_commands, say_deviations
-    from pairproof.harness.summary import played_again
+    from ...harness.commands.findings import say_commands, say_deviations
+    from ...harness.exploration.summary import played_again
+    from ...harness.trials import resolve
+    from ..scenarios.play import HOLDS
 
     results = recording.results()
     rows = [(each.scenario.name, each.verdict, len(each.played), f"{each.seconds:.1f}") for each in results]

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import click
 
-from pairproof.harness.commands import output
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED
+from ...harness.commands import output
+from ...harness.errors import EXIT_HOLDS, EXIT_VIOLATED
 
 MAX_ROWS = 200
 """Messages that the table for people shows; ``--json`` shows all."""
@@ -53,10 +53,10 @@ class _Last:
 
 def lines(store: Path) -> Iterator[Line]:
     """The log's contents as flat objects; the last one is of kind ``end`` or ``broken``. UsageError if it is none."""
-    from pairproof.chaos.observers.full_record import describe
-    from pairproof.chaos.observers.store_folder import file_name, open_log
-    from pairproof.chaos.observers.store_reader import Walk
-    from pairproof.chaos.observers.stored_record import LogRecord
+    from ..observers.full_record import describe
+    from ..observers.store_folder import file_name, open_log
+    from ..observers.store_reader import Walk
+    from ..observers.stored_record import LogRecord
 
     files = open_log(store)
     walk = Walk(files)

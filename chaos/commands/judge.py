@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pairproof.harness.commands import options, output
-from pairproof.harness.errors import UsageError, joined
+from ...harness.commands import options, output
+from ...harness.errors import UsageError, joined
 
 if TYPE_CHECKING:
-    from pairproof.chaos.capture_judging import JudgedCapture
+    from ..capture_judging import JudgedCapture
 
 MAX_LINES = 20
 """Violations shown to people; ``--json`` has all that were kept."""
@@ -49,14 +49,14 @@ def command(
 
 
 def _laws(ids: tuple[str, ...]) -> Any:
-    from pairproof.harness import judge as judging
+    from ...harness.judging import judge as judging
 
     return judging.laws(ids) if ids else judging.all_laws()
 
 
 def _capture(folder: Path, files: dict[str, Path], law_ids: tuple[str, ...], json_to: str | None) -> int:
-    from pairproof.chaos.capture_judging import judge_capture
-    from pairproof.chaos.rocketmq import configuration
+    from ..capture_judging import judge_capture
+    from ..rocketmq import configuration
 
     configuration.check(files)
     found = judge_capture(folder, _laws(law_ids), checks=not law_ids, brought=files)
@@ -96,7 +96,7 @@ def _as_json(folder: Path, found: JudgedCapture) -> dict[str, object]:
 
 
 def _show(folder: Path, found: JudgedCapture) -> None:
-    from pairproof.harness.commands.findings import say_deviations
+    from ...harness.commands.findings import say_deviations
 
     rows = [(each.law, str(each.verdict), each.judged, each.broken) for each in found.laws]
     rows += [(each.id, str(each.verdict), each.judged, len(each.why)) for each in found.checks]
@@ -133,11 +133,11 @@ def _table(title: str, rows: list[tuple[str, str, int, int]], texts: list[str]) 
 
 
 def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None) -> int:
-    from pairproof.chaos.rejudging import judge_run
-    from pairproof.harness.commands.check import recorded
-    from pairproof.harness.commands.findings import say_deviations
-    from pairproof.harness.runs.reader import RunReader, resolve_run
-    from pairproof.harness.verdict import Standing, exit_code
+    from ...harness.commands.check import recorded
+    from ...harness.commands.findings import say_deviations
+    from ...harness.judging.verdict import Standing, exit_code
+    from ...harness.runs.reader import RunReader, resolve_run
+    from ..rejudging import judge_run
 
     laws = _laws(law_ids)
     readers = [RunReader(resolve_run(name)) for name in names]

@@ -20,21 +20,21 @@ from typing import NamedTuple
 
 import click
 
-from pairproof.chaos import model_mutants
-from pairproof.chaos.commands import mutants_generic, mutants_model, mutants_real
-from pairproof.chaos.mutants import Mutant, catalogue
-from pairproof.harness import judge as judging
-from pairproof.harness import resolve
-from pairproof.harness.commands import options, output
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.profiles import PROOF, REAL_TIME_LABS, profile
-from pairproof.harness.rocketmq import cuts, swarm, whole
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.schedule_json import from_json
-from pairproof.harness.search import shrink, sweep
-from pairproof.harness.verdict import Verdict
+from ...harness.commands import options, output
+from ...harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
+from ...harness.exploration.profiles import PROOF, REAL_TIME_LABS, profile
+from ...harness.judging import judge as judging
+from ...harness.judging.verdict import Verdict
+from ...harness.ports import Lab, Target
+from ...harness.rocketmq import cuts, swarm, whole
+from ...harness.search import shrink, sweep
+from ...harness.trials import resolve
+from ...harness.trials.interpreter import run_trial
+from ...harness.trials.schedule import Schedule
+from ...harness.trials.schedule_json import from_json
+from .. import model_mutants
+from ..mutants import Mutant, catalogue
+from . import mutants_generic, mutants_model, mutants_real
 
 TRIALS = 6_000
 REAL = sum(profile(PROOF).counts.values())
@@ -57,7 +57,7 @@ class Kill(NamedTuple):
     settings: dict[str, object]
     text: str
     schedule: dict[str, object]
-    """The shrunk program as a document: :func:`pairproof.harness.schedule_json.from_json` reads it."""
+    """The shrunk program as a document: :func:`harness.trials.schedule_json.from_json` reads it."""
 
 
 def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedule]]:

@@ -15,14 +15,15 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 from pairproof import __version__
-from pairproof.chaos.generic import equivalents, score
-from pairproof.chaos.generic.measuring import ALARMS, Measured, Question, measure
-from pairproof.chaos.generic.score import CRASH, KILLED, NOT_REACHED, SURVIVED
-from pairproof.harness import resolve
-from pairproof.harness.commands import output
-from pairproof.harness.commands.file import Typed
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
-from pairproof.harness.ports import Lab
+
+from ...harness.commands import output
+from ...harness.commands.file import Typed
+from ...harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
+from ...harness.ports import Lab
+from ...harness.trials import resolve
+from ..generic import equivalents, score
+from ..generic.measuring import ALARMS, Measured, Question, measure
+from ..generic.score import CRASH, KILLED, NOT_REACHED, SURVIVED
 
 TRIALS = 200
 """Reaching trials of a mutant: one that survives them takes some five seconds of CPU time."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from pairproof.chaos import model_mutants
-from pairproof.chaos.model_mutants import ModelMutant
-from pairproof.harness.commands import output
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED
-from pairproof.harness.schedule import Schedule
+from ...harness.commands import output
+from ...harness.errors import EXIT_HOLDS, EXIT_VIOLATED
+from ...harness.trials.schedule import Schedule
+from .. import model_mutants
+from ..model_mutants import ModelMutant
 
 Alarms = Callable[[Schedule], Iterable[str]]
 """Laws that a schedule of the unmutated reference violates."""

@@ -10,19 +10,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pairproof.chaos.mutants import Mutant
-from pairproof.harness import judge as judging
-from pairproof.harness import resolve
-from pairproof.harness.commands import output
-from pairproof.harness.commands.exploration import Bounds, Request
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_VIOLATED, LabError
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.ports import Lab
-from pairproof.harness.profiles import PROOF, profile
-from pairproof.harness.rocketmq.commands.autopsy import command as autopsy
-from pairproof.harness.runs.reader import named_finding, to_finding
-from pairproof.harness.search.repeated import violates
-from pairproof.harness.workers import CanClose
+from ...harness.commands import output
+from ...harness.commands.exploration import Bounds, Request
+from ...harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_VIOLATED, LabError
+from ...harness.exploration.profiles import PROOF, profile
+from ...harness.judging import judge as judging
+from ...harness.ports import Lab
+from ...harness.rocketmq.commands.autopsy import command as autopsy
+from ...harness.runs.reader import named_finding, to_finding
+from ...harness.search.repeated import violates
+from ...harness.trials import resolve
+from ...harness.trials.interpreter import run_trial
+from ...harness.trials.workers import CanClose
+from ..mutants import Mutant
 
 REPEATS = 5
 """Executions of the smallest program that was found."""

@@ -1,7 +1,7 @@
 """One direction carries ``rate`` KB/s (0: nothing, as ``stall``); toxiproxy's ``bandwidth``."""
 
-from pairproof.harness.fault import ToxicFault
-from pairproof.harness.rocketmq import places
+from ...harness.rocketmq import places
+from ...harness.trials.fault import ToxicFault
 
 FAULT = ToxicFault(
     "bandwidth",

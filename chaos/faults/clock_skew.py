@@ -1,8 +1,8 @@
 """A broker's wall clock is an hour ahead or behind until the fault ends; intervals are measured as before."""
 
-from pairproof.harness.fault import HeldFault
-from pairproof.harness.ports.nodes import CanSkewClock
-from pairproof.harness.rocketmq import places
+from ...harness.ports.nodes import CanSkewClock
+from ...harness.rocketmq import places
+from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "clock_skew",

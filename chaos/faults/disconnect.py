@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairproof.harness.ports import Effect
-from pairproof.harness.ports.nodes import CanDisconnect
-from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import Args
-from pairproof.harness.trouble import EVERY_LINK
+from ...harness.judging.trouble import EVERY_LINK
+from ...harness.ports import Effect
+from ...harness.ports.nodes import CanDisconnect
+from ...harness.rocketmq import places
+from ...harness.trials.schedule import Args
 
 
 class Disconnect:

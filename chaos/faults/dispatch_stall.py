@@ -1,8 +1,8 @@
 """A broker's queues and index lag behind its log until the fault ends; see CanStallDispatch."""
 
-from pairproof.harness.fault import HeldFault
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.ports import CanStallDispatch
+from ...harness.rocketmq import places
+from ...harness.rocketmq.ports import CanStallDispatch
+from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "dispatch_stall",

@@ -1,7 +1,7 @@
 """The link is down: open connections close orderly (both peers see FIN), new ones are refused; toxiproxy's ``down``."""
 
-from pairproof.harness.fault import HeldFault
-from pairproof.harness.ports.links import CanCutLink
-from pairproof.harness.rocketmq import places
+from ...harness.ports.links import CanCutLink
+from ...harness.rocketmq import places
+from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault("down", CanCutLink, {"link": places.LINKS}, CanCutLink.cut_link, CanCutLink.mend_link)

@@ -3,9 +3,9 @@
 New connections are fine, so a slave or a client may be there twice: as it is now, and as its peer remembers it.
 """
 
-from pairproof.harness.fault import HeldFault
-from pairproof.harness.ports.links import CanSeverLink
-from pairproof.harness.rocketmq import places
+from ...harness.ports.links import CanSeverLink
+from ...harness.rocketmq import places
+from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "half_open",

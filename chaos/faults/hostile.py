@@ -2,8 +2,8 @@
 the log), two-faced (does so after an honest first report), sending junk, acknowledging (reports what it is sent and
 stores nothing), log-end (its first report is the log's end, on one connection after the other), or a crowd of those."""
 
-from pairproof.harness.fault import HeldFault
-from pairproof.harness.rocketmq.ports import CanImpersonate
+from ...harness.rocketmq.ports import CanImpersonate
+from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "hostile",

@@ -1,7 +1,7 @@
 """The HA link leads to something that is not a master: frames at the wrong offset (``misplaced``), or ``junk``."""
 
-from pairproof.harness.fault import HeldFault
-from pairproof.harness.rocketmq.ports import CanImpersonateMaster
+from ...harness.rocketmq.ports import CanImpersonateMaster
+from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "impostor",

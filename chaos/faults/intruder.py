@@ -1,9 +1,9 @@
 """Something that is not a client connects to the port for clients of a broker or name server, and talks nonsense; or a
 thousand such connections say nothing, and keep others out if they can."""
 
-from pairproof.harness.fault import HeldFault
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.ports import CanIntrude
+from ...harness.rocketmq import places
+from ...harness.rocketmq.ports import CanIntrude
+from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "intruder",

@@ -1,7 +1,7 @@
 """Bytes of one direction arrive ``ms`` +/- ``jitter`` later, in order; toxiproxy's ``latency`` with ``jitter``."""
 
-from pairproof.harness.fault import ToxicFault
-from pairproof.harness.rocketmq import places
+from ...harness.rocketmq import places
+from ...harness.trials.fault import ToxicFault
 
 FAULT = ToxicFault(
     "jitter",

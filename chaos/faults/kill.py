@@ -1,8 +1,8 @@
 """kill -9 of a broker; it starts again when the fault ends. What it had written stays in the page cache."""
 
-from pairproof.harness.fault import DownFault
-from pairproof.harness.ports.nodes import CanKill
-from pairproof.harness.rocketmq import places
+from ...harness.ports.nodes import CanKill
+from ...harness.rocketmq import places
+from ...harness.trials.fault import DownFault
 
 FAULT = DownFault(
     "kill",

@@ -1,7 +1,7 @@
 """Bytes of one direction arrive ``ms`` later; toxiproxy's ``latency``."""
 
-from pairproof.harness.fault import ToxicFault
-from pairproof.harness.rocketmq import places
+from ...harness.rocketmq import places
+from ...harness.trials.fault import ToxicFault
 
 FAULT = ToxicFault(
     "latency",

@@ -1,8 +1,8 @@
 """After ``bytes`` more bytes in one direction a connection closes, byte-exactly, new ones likewise; toxiproxy's
 ``limit_data``."""
 
-from pairproof.harness.fault import ToxicFault
-from pairproof.harness.rocketmq import places
+from ...harness.rocketmq import places
+from ...harness.trials.fault import ToxicFault
 
 FAULT = ToxicFault(
     "limit_data",

@@ -1,8 +1,8 @@
 """A broker's disk calls durable what it only caches, until the fault ends. It shows when the machine loses power."""
 
-from pairproof.harness.fault import HeldFault
-from pairproof.harness.ports.disks import CanLieAboutFlushes
-from pairproof.harness.rocketmq import places
+from ...harness.ports.disks import CanLieAboutFlushes
+from ...harness.rocketmq import places
+from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "lying_flush",

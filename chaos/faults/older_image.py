@@ -3,9 +3,9 @@
 The image is what a copy of a running broker's files holds: the page cache's view, and the trace of a broker that runs.
 """
 
-from pairproof.harness.fault import HeldFault
-from pairproof.harness.ports.nodes import CanReplaceStore
-from pairproof.harness.rocketmq import places
+from ...harness.ports.nodes import CanReplaceStore
+from ...harness.rocketmq import places
+from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "older_image",

@@ -1,8 +1,8 @@
 """A broker's machine loses power: unflushed bytes are lost or torn, peers hear nothing; it starts again at the end."""
 
-from pairproof.harness.fault import DownFault
-from pairproof.harness.ports.nodes import CanCrashMachine, CanScatter, CanTear
-from pairproof.harness.rocketmq import places
+from ...harness.ports.nodes import CanCrashMachine, CanScatter, CanTear
+from ...harness.rocketmq import places
+from ...harness.trials.fault import DownFault
 
 FAULT = DownFault(
     "power_loss",

@@ -3,9 +3,9 @@
 Its store is emptied first, as one has to, or comes back as it was (``stale``), as happens.
 """
 
-from pairproof.harness.fault import HeldFault
-from pairproof.harness.ports.nodes import CanPromote
-from pairproof.harness.rocketmq import places
+from ...harness.ports.nodes import CanPromote
+from ...harness.rocketmq import places
+from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "promotion",

@@ -4,10 +4,10 @@
 fault ends the node's own takes its place again, also in an orderly way; ``upgrade`` leaves it there.
 """
 
-from pairproof.harness.fault import HeldFault
-from pairproof.harness.ports import AnyText
-from pairproof.harness.ports.nodes import CanReplaceImage
-from pairproof.harness.rocketmq import places
+from ...harness.ports import AnyText
+from ...harness.ports.nodes import CanReplaceImage
+from ...harness.rocketmq import places
+from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "replace",

@@ -1,8 +1,8 @@
 """The first bytes of one direction of a connection are lost, and ``ms`` later it ends: with RST if it began during the
 fault, else with FIN; toxiproxy's ``reset_peer``."""
 
-from pairproof.harness.fault import ToxicFault
-from pairproof.harness.rocketmq import places
+from ...harness.rocketmq import places
+from ...harness.trials.fault import ToxicFault
 
 FAULT = ToxicFault(
     "reset_peer",

@@ -1,8 +1,8 @@
 """A broker is stopped in an orderly way, as SIGTERM does; it starts again when the fault ends."""
 
-from pairproof.harness.fault import DownFault
-from pairproof.harness.ports.nodes import CanStop
-from pairproof.harness.rocketmq import places
+from ...harness.ports.nodes import CanStop
+from ...harness.rocketmq import places
+from ...harness.trials.fault import DownFault
 
 FAULT = DownFault(
     "restart",

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from pairproof.harness.errors import UsageError
-from pairproof.harness.fault import ToxicFault
-from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import Args
+from ...harness.errors import UsageError
+from ...harness.rocketmq import places
+from ...harness.trials.fault import ToxicFault
+from ...harness.trials.schedule import Args
 
 
 def _attributes(args: Args) -> dict[str, int]:

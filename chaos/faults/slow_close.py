@@ -1,7 +1,7 @@
 """That a connection ended is heard ``ms`` late in one direction; toxiproxy's ``slow_close``."""
 
-from pairproof.harness.fault import ToxicFault
-from pairproof.harness.rocketmq import places
+from ...harness.rocketmq import places
+from ...harness.trials.fault import ToxicFault
 
 FAULT = ToxicFault(
     "slow_close",

@@ -1,8 +1,8 @@
 """Each flush of a broker takes longer, as on a busy disk (20 ms) or a failing one (1.5 s); see CanSlowDisk."""
 
-from pairproof.harness.fault import HeldFault
-from pairproof.harness.ports.disks import CanSlowDisk
-from pairproof.harness.rocketmq import places
+from ...harness.ports.disks import CanSlowDisk
+from ...harness.rocketmq import places
+from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "slow_disk", CanSlowDisk, {"node": places.NODES, "ms": (20, 1_500)}, CanSlowDisk.slow_disk, CanSlowDisk.restore_disk

@@ -3,7 +3,7 @@
 The end of a connection is held only behind bytes: where nothing waits, it passes.
 """
 
-from pairproof.harness.fault import ToxicFault
-from pairproof.harness.rocketmq import places
+from ...harness.rocketmq import places
+from ...harness.trials.fault import ToxicFault
 
 FAULT = ToxicFault("stall", {"link": places.LINKS, "direction": ("up", "down")}, "bandwidth", lambda args: {"rate": 0})

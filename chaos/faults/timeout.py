@@ -1,8 +1,8 @@
 """Bytes of one direction are lost, and the connection closes when none has come for ``ms`` (0: never) or when the fault
 ends; toxiproxy's ``timeout``."""
 
-from pairproof.harness.fault import ToxicFault
-from pairproof.harness.rocketmq import places
+from ...harness.rocketmq import places
+from ...harness.trials.fault import ToxicFault
 
 FAULT = ToxicFault(
     "timeout",

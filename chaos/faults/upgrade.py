@@ -3,9 +3,9 @@
 ``image`` is as for ``replace``; ``own`` is the way back.
 """
 
-from pairproof.chaos.faults import replace
-from pairproof.harness.fault import HeldFault
-from pairproof.harness.ports.nodes import CanReplaceImage
+from ...harness.ports.nodes import CanReplaceImage
+from ...harness.trials.fault import HeldFault
+from . import replace
 
 FAULT = HeldFault(
     "upgrade",

@@ -1,8 +1,8 @@
 """A broker is killed and loses its whole store; it starts again, with nothing, when the fault ends."""
 
-from pairproof.harness.fault import DownFault
-from pairproof.harness.ports.nodes import CanReplaceStore
-from pairproof.harness.rocketmq import places
+from ...harness.ports.nodes import CanReplaceStore
+from ...harness.rocketmq import places
+from ...harness.trials.fault import DownFault
 
 FAULT = DownFault(
     "wipe",

@@ -16,8 +16,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any, TextIO
 
-from pairproof.chaos.generic import hook
-from pairproof.harness.errors import PairproofError
+from ...harness.errors import PairproofError
+from . import hook
 
 AFTER_CRASH, AFTER_CRASH_S = 40, 40
 """How many more trials a mutant may crash, and for how many CPU seconds: a law may object in them, too."""
@@ -65,7 +65,7 @@ def _control(task: dict[str, Any], said: TextIO) -> None:
     for identity, (module, number) in enumerate(task["places"]):
         asked.setdefault(module, {})[number] = identity
     hook.install({module: hook.probes(each) for module, each in asked.items()}, {hook.PROBE: reached.add})
-    from pairproof.chaos.generic import reaching
+    from . import reaching
 
     for line in reaching.recorded(task["lab"], task["target"], task["seed"], task["trials"], asked, reached):
         _say(said, line)
@@ -74,7 +74,7 @@ def _control(task: dict[str, Any], said: TextIO) -> None:
 def _mutant(task: dict[str, Any], said: TextIO) -> None:
     hook.install({task["module"]: hook.mutant(task["number"])}, {})
     try:
-        from pairproof.chaos.generic.playing import Player
+        from .playing import Player
 
         play = Player(task["lab"], task["target"]).play
     except (Exception, SystemExit) as why:

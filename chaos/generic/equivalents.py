@@ -12,8 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from pairproof.chaos.generic.sampling import Place, Source
-from pairproof.harness.errors import UsageError
+from ...harness.errors import UsageError
+from .sampling import Place, Source
 
 OWN = "equivalents.toml"
 """The list about the reference, beside this module."""

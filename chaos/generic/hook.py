@@ -13,8 +13,8 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
 
-from pairproof.chaos.generic.operators import sites
-from pairproof.harness.errors import PairproofError
+from ...harness.errors import PairproofError
+from .operators import sites
 
 PROBE = "__pairproof_reached__"
 """What changed modules call the probe. It ends with underscores: classes would give it another name otherwise."""

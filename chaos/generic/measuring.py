@@ -15,15 +15,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pairproof
-from pairproof.chaos.generic import equivalents, running, sampling
-from pairproof.chaos.generic.equivalents import Equivalent
-from pairproof.chaos.generic.reaching import chosen
-from pairproof.chaos.generic.running import CONTROL, Answer, Children, Control, Limits, Trials, in_parallel
-from pairproof.chaos.generic.sampling import Place
-from pairproof.chaos.generic.score import EQUIVALENT, NOT_REACHED, Result
-from pairproof.harness.errors import PairproofError, UsageError
-from pairproof.harness.ports import Progress
-from pairproof.harness.runs import atomic
+
+from ...harness.errors import PairproofError, UsageError
+from ...harness.ports import Progress
+from ...harness.runs import atomic
+from . import equivalents, running, sampling
+from .equivalents import Equivalent
+from .reaching import chosen
+from .running import CONTROL, Answer, Children, Control, Limits, Trials, in_parallel
+from .sampling import Place
+from .score import EQUIVALENT, NOT_REACHED, Result
 
 FORMAT = 1
 CONTROL_TIMES = 10

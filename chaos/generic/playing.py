@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairproof.chaos.labs.sim import host, watchdog
-from pairproof.harness import judge, resolve
-from pairproof.harness.cause import violated
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule_json import from_json
+from ...harness.judging import judge
+from ...harness.judging.cause import violated
+from ...harness.trials import resolve
+from ...harness.trials.interpreter import run_trial
+from ...harness.trials.schedule_json import from_json
+from ..labs.sim import host, watchdog
 
 
 class Player:

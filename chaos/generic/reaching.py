@@ -12,14 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, count, islice, repeat, zip_longest
 
-from pairproof.harness import judge, resolve
-from pairproof.harness.abilities import Hosted
-from pairproof.harness.cause import violated
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import swarm, sweep
-from pairproof.harness.verdict import CORPUS
+from ...harness.judging import judge
+from ...harness.judging.cause import violated
+from ...harness.judging.verdict import CORPUS
+from ...harness.ports import Lab, Target
+from ...harness.search import swarm, sweep
+from ...harness.trials import resolve
+from ...harness.trials.abilities import Hosted
+from ...harness.trials.interpreter import run_trial
+from ...harness.trials.schedule import Schedule
 
 CACHED = type(lru_cache(len))
 """What functions with a cache are."""

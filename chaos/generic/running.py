@@ -18,9 +18,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
-from pairproof.chaos.generic.child import FAILED, TRIED
-from pairproof.chaos.generic.score import CRASH, KILLED, SURVIVED, Result
-from pairproof.harness.errors import PairproofError
+from ...harness.errors import PairproofError
+from .child import FAILED, TRIED
+from .score import CRASH, KILLED, SURVIVED, Result
 
 BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pairproof.chaos.generic.child import main; main()"
 CRASH_LAW = "node-lives"

@@ -16,8 +16,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from pairproof.chaos.generic.operators import Site, sites
-from pairproof.harness.errors import UsageError
+from ...harness.errors import UsageError
+from .operators import Site, sites
 
 SOURCE = ".py"
 

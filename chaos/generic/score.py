@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from pairproof.chaos.generic.sampling import Place
-from pairproof.harness.proportion import share
+from ...harness.exploration.proportion import share
+from .sampling import Place
 
 KILLED, CRASH, SURVIVED, NOT_REACHED, EQUIVALENT = "killed", "crash", "survived", "not reached", "equivalent"
 

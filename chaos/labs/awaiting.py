@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pairproof.harness.history import Event
+from ...harness.history import Event
 
 
 class Awaiting:

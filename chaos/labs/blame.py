@@ -10,9 +10,9 @@ import re
 import sys
 import traceback
 
-from pairproof.harness.errors import PairproofError
-from pairproof.harness.quoting import quoted
-from pairproof.reference.errors import BrokerError
+from ...harness.errors import PairproofError
+from ...harness.texts.quoting import quoted
+from ...reference.errors import BrokerError
 
 OWN = (
     "pairproof.harness.", "pairproof.chaos.labs.", "pairproof.chaos.faults.", "pairproof.chaos.observers.",

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from pairproof.chaos.driver import Driver
-from pairproof.harness.history import MS, Recorder
+from ...harness.history import MS, Recorder
+from ..driver import Driver
 
 WARM_NS = 30_000 * MS
 """For each half of a warm-up."""

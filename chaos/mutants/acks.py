@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import Mutant, seeded, seeded_in, with_parts
-from pairproof.reference.core.flushing import Flusher
-from pairproof.reference.core.group_transfer import WAKE_UP_NS, GroupTransfer
-from pairproof.reference.core.processors.sending import Sending
-from pairproof.reference.core.puts import Puts
-from pairproof.reference.core.requests import Request
-from pairproof.reference.core.versions import AckWait
-from pairproof.reference.wire import remoting
+from ...reference.core.flushing import Flusher
+from ...reference.core.group_transfer import WAKE_UP_NS, GroupTransfer
+from ...reference.core.processors.sending import Sending
+from ...reference.core.puts import Puts
+from ...reference.core.requests import Request
+from ...reference.core.versions import AckWait
+from ...reference.wire import remoting
+from .mutant import Mutant, seeded, seeded_in, with_parts
 
 
 @seeded("master", "ack-flushed", "answers PUT_OK when a flush ended that began before the message came")

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.processors.administration import Administration
-from pairproof.reference.core.requests import Request
-from pairproof.reference.core.topics import TopicTable
-from pairproof.reference.wire import remoting
-from pairproof.reference.wire.bodies import TopicConfig
+from ...reference.core.processors.administration import Administration
+from ...reference.core.requests import Request
+from ...reference.core.topics import TopicTable
+from ...reference.wire import remoting
+from ...reference.wire.bodies import TopicConfig
+from .mutant import seeded, seeded_in
 
 
 @seeded("master", "meta-as-administered", "deletes with a topic the one that was made before it")

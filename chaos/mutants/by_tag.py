@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
-from pairproof.reference.client.pulling import Pulling as ConsumersPulling
-from pairproof.reference.core.consume_queue import Entry
-from pairproof.reference.core.consume_queues import ConsumeQueues
-from pairproof.reference.core.delay import SCHEDULE_TOPIC
-from pairproof.reference.core.processors.pulling import Pulling
-from pairproof.reference.core.reading import Found, Reader, Takes
-from pairproof.reference.core.requests import Request
-from pairproof.reference.wire.properties import TAGS, java_hash, properties_of
-from pairproof.reference.wire.record import Record
+from ...reference.client.pulling import Pulling as ConsumersPulling
+from ...reference.core.consume_queue import Entry
+from ...reference.core.consume_queues import ConsumeQueues
+from ...reference.core.delay import SCHEDULE_TOPIC
+from ...reference.core.processors.pulling import Pulling
+from ...reference.core.reading import Found, Reader, Takes
+from ...reference.core.requests import Request
+from ...reference.wire.properties import TAGS, java_hash, properties_of
+from ...reference.wire.record import Record
+from .mutant import CONSUMER, seeded, seeded_in
 
 
 @seeded("master", "deliver-by-tag", "compares hashes of tags without their sign")

@@ -1,12 +1,12 @@
 """Mutants of a broker's client port: what producers are told, whatever the store and the replicas do."""
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.command_peers import CommandPeers
-from pairproof.reference.core.processors.sending import Sending
-from pairproof.reference.core.requests import Request
-from pairproof.reference.ports import Conn
-from pairproof.reference.wire import remoting
+from ...reference.core.broker import Broker
+from ...reference.core.command_peers import CommandPeers
+from ...reference.core.processors.sending import Sending
+from ...reference.core.requests import Request
+from ...reference.ports import Conn
+from ...reference.wire import remoting
+from .mutant import seeded, seeded_in
 
 
 @seeded("master", "live-converges", "answers no send after a restart")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pairproof.chaos.mutants.mutant import Mutant, with_parts
-from pairproof.reference.core.processors.sending import Sending
-from pairproof.reference.core.processors.transactions import half_message
-from pairproof.reference.core.store import Stored
-from pairproof.reference.wire.properties import properties_of, properties_to
-from pairproof.reference.wire.record import Message
+from ...reference.core.processors.sending import Sending
+from ...reference.core.processors.transactions import half_message
+from ...reference.core.store import Stored
+from ...reference.wire.properties import properties_of, properties_to
+from ...reference.wire.record import Message
+from .mutant import Mutant, with_parts
 
 Change = Callable[[Message], Message]
 

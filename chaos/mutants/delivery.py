@@ -2,22 +2,22 @@
 
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
-from pairproof.reference.client.pulling import Pulling as ConsumersPulling
-from pairproof.reference.core.checkpoint import Checkpoint
-from pairproof.reference.core.consume_queue import Entry
-from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
-from pairproof.reference.core.delayed_delivery import DelayedDelivery
-from pairproof.reference.core.dispatch import Dispatcher
-from pairproof.reference.core.processors.members import Members
-from pairproof.reference.core.processors.progress import Progress
-from pairproof.reference.core.processors.pulling import Pulling
-from pairproof.reference.core.puts import Puts
-from pairproof.reference.core.reading import Found, Reader, Takes
-from pairproof.reference.core.requests import Request
-from pairproof.reference.core.store import Stored
-from pairproof.reference.wire import remoting
-from pairproof.reference.wire.record import Message, Record
+from ...reference.client.pulling import Pulling as ConsumersPulling
+from ...reference.core.checkpoint import Checkpoint
+from ...reference.core.consume_queue import Entry
+from ...reference.core.delay import SCHEDULE_TOPIC, queue_of_level
+from ...reference.core.delayed_delivery import DelayedDelivery
+from ...reference.core.dispatch import Dispatcher
+from ...reference.core.processors.members import Members
+from ...reference.core.processors.progress import Progress
+from ...reference.core.processors.pulling import Pulling
+from ...reference.core.puts import Puts
+from ...reference.core.reading import Found, Reader, Takes
+from ...reference.core.requests import Request
+from ...reference.core.store import Stored
+from ...reference.wire import remoting
+from ...reference.wire.record import Message, Record
+from .mutant import CONSUMER, seeded, seeded_in
 
 
 @seeded("master", "deliver-no-loss", "wakes a long poll, and sends it on behind the message that woke it")

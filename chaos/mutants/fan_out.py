@@ -1,16 +1,16 @@
 """Mutants of what goes on beside a slave or a link in trouble: the other slaves, the clients, the reconnects."""
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core import ha_slave
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.group_transfer import Waiting
-from pairproof.reference.core.ha_master import HaMaster, Phase
-from pairproof.reference.core.ha_slave import HaSlave
-from pairproof.reference.core.processors.pulling import Pulling
-from pairproof.reference.core.requests import Request
-from pairproof.reference.ports import Conn
-from pairproof.reference.wire import remoting
-from pairproof.reference.wire.remoting import Command
+from ...reference.core import ha_slave
+from ...reference.core.broker import Broker
+from ...reference.core.group_transfer import Waiting
+from ...reference.core.ha_master import HaMaster, Phase
+from ...reference.core.ha_slave import HaSlave
+from ...reference.core.processors.pulling import Pulling
+from ...reference.core.requests import Request
+from ...reference.ports import Conn
+from ...reference.wire import remoting
+from ...reference.wire.remoting import Command
+from .mutant import seeded, seeded_in
 
 
 @seeded("master", "role-fan-out", "sends new data only when every connected slave has reported the last")

@@ -1,10 +1,10 @@
 """Mutants whose words cannot be read: answers that lack what they must say, tables that end too early."""
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.metadata_sync import MetadataSync
-from pairproof.reference.core.processors.sending import Sending
-from pairproof.reference.core.requests import Request
-from pairproof.reference.wire import headers, remoting
+from ...reference.core.metadata_sync import MetadataSync
+from ...reference.core.processors.sending import Sending
+from ...reference.core.requests import Request
+from ...reference.wire import headers, remoting
+from .mutant import seeded, seeded_in
 
 
 @seeded("master", "ack-readable", "answers a send that no slave has without its queue offset")

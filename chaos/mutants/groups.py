@@ -2,21 +2,21 @@
 
 from collections.abc import Callable, Hashable
 
-from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
-from pairproof.reference.client.consumer import Consumer
-from pairproof.reference.client.process_queue import ProcessQueue
-from pairproof.reference.client.progress import Progress
-from pairproof.reference.client.pulling import Pulling as ConsumersPulling
-from pairproof.reference.client.rebalancing import Rebalancing
-from pairproof.reference.client.routes import Choice
-from pairproof.reference.core.processors.members import Members
-from pairproof.reference.core.processors.pulling import COMMITS, Pulling
-from pairproof.reference.core.registration import Registration
-from pairproof.reference.core.requests import Request
-from pairproof.reference.ports import Conn
-from pairproof.reference.wire import beans
-from pairproof.reference.wire.bodies_client import ConsumerList, MessageQueue
-from pairproof.reference.wire.remoting import Command
+from ...reference.client.consumer import Consumer
+from ...reference.client.process_queue import ProcessQueue
+from ...reference.client.progress import Progress
+from ...reference.client.pulling import Pulling as ConsumersPulling
+from ...reference.client.rebalancing import Rebalancing
+from ...reference.client.routes import Choice
+from ...reference.core.processors.members import Members
+from ...reference.core.processors.pulling import COMMITS, Pulling
+from ...reference.core.registration import Registration
+from ...reference.core.requests import Request
+from ...reference.ports import Conn
+from ...reference.wire import beans
+from ...reference.wire.bodies_client import ConsumerList, MessageQueue
+from ...reference.wire.remoting import Command
+from .mutant import CONSUMER, seeded, seeded_in
 
 
 @seeded(CONSUMER, "group-shared", "a consumer pays no heed to the word that its group has changed")

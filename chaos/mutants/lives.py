@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.commit_log import CommitLog, Put
-from pairproof.reference.core.ha_master import HaMaster
-from pairproof.reference.core.ha_slave import HaSlave
-from pairproof.reference.core.store import MessageStore
-from pairproof.reference.errors import StoreRefused
-from pairproof.reference.ports import Conn
-from pairproof.reference.wire.record import Message
+from ...reference.core.commit_log import CommitLog, Put
+from ...reference.core.ha_master import HaMaster
+from ...reference.core.ha_slave import HaSlave
+from ...reference.core.store import MessageStore
+from ...reference.errors import StoreRefused
+from ...reference.ports import Conn
+from ...reference.wire.record import Message
+from .mutant import seeded, seeded_in
 
 SPIN = ("spin", None)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 
-from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
-from pairproof.reference.client.queue_locking import COUNTS_NS, QueueLocking
-from pairproof.reference.core.queue_locks import Queue, QueueLocks
-from pairproof.reference.wire.bodies_client import MessageQueue
+from ...reference.client.queue_locking import COUNTS_NS, QueueLocking
+from ...reference.core.queue_locks import Queue, QueueLocks
+from ...reference.wire.bodies_client import MessageQueue
+from .mutant import CONSUMER, seeded, seeded_in
 
 
 @seeded("master", "group-lock-once", "gives a queue's lock to the member that asks last")

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Hashable
 
-from pairproof.chaos.mutants.mutant import Mutant, seeded, seeded_in, with_parts
-from pairproof.reference.core.flushing import Flusher
-from pairproof.reference.core.group_transfer import GroupTransfer
-from pairproof.reference.core.ha_master import MAX_CONNECTIONS, HaConnection, HaMaster, Phase
-from pairproof.reference.ports import Conn
+from ...reference.core.flushing import Flusher
+from ...reference.core.group_transfer import GroupTransfer
+from ...reference.core.ha_master import MAX_CONNECTIONS, HaConnection, HaMaster, Phase
+from ...reference.ports import Conn
+from .mutant import Mutant, seeded, seeded_in, with_parts
 
 
 @seeded("master", "ha-silent-until-asked", "pushes to a connection that has not reported yet")

@@ -3,18 +3,18 @@
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeVar
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.calls import Outcome
-from pairproof.reference.core.config_file import ConfigFile
-from pairproof.reference.core.metadata_sync import MetadataSync, Step
-from pairproof.reference.core.subscription_groups import GroupTable
-from pairproof.reference.core.topics import TopicTable
-from pairproof.reference.core.versioned_table import VersionedTable
-from pairproof.reference.errors import CodecError
-from pairproof.reference.ports import MS
-from pairproof.reference.wire import headers
-from pairproof.reference.wire.bodies import DataVersion, SubscriptionGroupConfig, TopicConfig
-from pairproof.reference.wire.headers import RequestCode
+from ...reference.core.calls import Outcome
+from ...reference.core.config_file import ConfigFile
+from ...reference.core.metadata_sync import MetadataSync, Step
+from ...reference.core.subscription_groups import GroupTable
+from ...reference.core.topics import TopicTable
+from ...reference.core.versioned_table import VersionedTable
+from ...reference.errors import CodecError
+from ...reference.ports import MS
+from ...reference.wire import headers
+from ...reference.wire.bodies import DataVersion, SubscriptionGroupConfig, TopicConfig
+from ...reference.wire.headers import RequestCode
+from .mutant import seeded, seeded_in
 
 T = TypeVar("T")
 

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
-from pairproof.reference.client.consumer import Consumer
-from pairproof.reference.client.producer import Producer
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.commit_log import CommitLog
-from pairproof.reference.core.ha_master import HaMaster
-from pairproof.reference.core.namesrv import NameServer
-from pairproof.reference.core.processors.administration import Administration
-from pairproof.reference.core.processors.pulling import Pulling
-from pairproof.reference.core.store import MessageStore
+from ...reference.client.consumer import Consumer
+from ...reference.client.producer import Producer
+from ...reference.core.broker import Broker
+from ...reference.core.commit_log import CommitLog
+from ...reference.core.ha_master import HaMaster
+from ...reference.core.namesrv import NameServer
+from ...reference.core.processors.administration import Administration
+from ...reference.core.processors.pulling import Pulling
+from ...reference.core.store import MessageStore
 
 CONSUMER = "consumer"
 """The ``node`` of a mutant that plays every consumer."""

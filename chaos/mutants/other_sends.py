@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.key_index import KeyIndex
-from pairproof.reference.core.processors.pulling import Pulling
-from pairproof.reference.core.processors.sending import Sending
-from pairproof.reference.core.reading import Found, Reader, Takes
-from pairproof.reference.core.requests import Request
-from pairproof.reference.core.store import MessageStore, Stored
-from pairproof.reference.errors import CodecError
-from pairproof.reference.wire import remoting
-from pairproof.reference.wire.record import Message
+from ...reference.core.key_index import KeyIndex
+from ...reference.core.processors.pulling import Pulling
+from ...reference.core.processors.sending import Sending
+from ...reference.core.reading import Found, Reader, Takes
+from ...reference.core.requests import Request
+from ...reference.core.store import MessageStore, Stored
+from ...reference.errors import CodecError
+from ...reference.wire import remoting
+from ...reference.wire.record import Message
+from .mutant import seeded, seeded_in
 
 
 @seeded("master", "deliver-by-tag", "hands out every message, whatever tags are asked for")

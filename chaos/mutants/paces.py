@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pairproof.chaos.mutants.mutant import CONSUMER, PRODUCER, seeded, seeded_in
-from pairproof.reference.client.consumer import Consumer
-from pairproof.reference.client.process_queue import ProcessQueue
-from pairproof.reference.client.producer import Producer
-from pairproof.reference.client.progress import Progress
-from pairproof.reference.client.pulling import Pulling
-from pairproof.reference.client.queue_locking import QueueLocking
-from pairproof.reference.client.rebalancing import Rebalancing
-from pairproof.reference.client.settings import SECOND
+from ...reference.client.consumer import Consumer
+from ...reference.client.process_queue import ProcessQueue
+from ...reference.client.producer import Producer
+from ...reference.client.progress import Progress
+from ...reference.client.pulling import Pulling
+from ...reference.client.queue_locking import QueueLocking
+from ...reference.client.rebalancing import Rebalancing
+from ...reference.client.settings import SECOND
+from .mutant import CONSUMER, PRODUCER, seeded, seeded_in
 
 OTHERWISE_NS = 10 * SECOND
 

@@ -1,8 +1,8 @@
 """Mutants that show only where a stream happens to be cut: at one byte of a header, and nowhere else."""
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.ha_slave import HaSlave
-from pairproof.reference.wire.ha import FrameReader
+from ...reference.core.ha_slave import HaSlave
+from ...reference.wire.ha import FrameReader
+from .mutant import seeded, seeded_in
 
 OFFSET_SIZE = 8
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import PRODUCER, seeded, seeded_in
-from pairproof.reference.client.producer import Producer
-from pairproof.reference.core.calls import Outcome
-from pairproof.reference.core.processors.sending import Sending
-from pairproof.reference.core.requests import Request
-from pairproof.reference.wire.bodies_client import MessageQueue
-from pairproof.reference.wire.remoting import Command
+from ...reference.client.producer import Producer
+from ...reference.core.calls import Outcome
+from ...reference.core.processors.sending import Sending
+from ...reference.core.requests import Request
+from ...reference.wire.bodies_client import MessageQueue
+from ...reference.wire.remoting import Command
+from .mutant import PRODUCER, seeded, seeded_in
 
 
 @seeded(PRODUCER, "producer-tries", "a producer sends everything to the topic's first queue")

@@ -2,19 +2,19 @@
 
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
-from pairproof.reference.client.process_queue import ProcessQueue
-from pairproof.reference.client.progress import Progress as ConsumersProgress
-from pairproof.reference.client.pulling import Pulling as ConsumersPulling
-from pairproof.reference.client.rebalancing import Rebalancing
-from pairproof.reference.client.routes import MASTER_ID, Choice
-from pairproof.reference.core.consumer_offsets import ConsumerOffsets
-from pairproof.reference.core.processors.progress import Progress
-from pairproof.reference.core.processors.pulling import Pulling
-from pairproof.reference.core.reading import Found, Reader, Takes
-from pairproof.reference.core.requests import Request
-from pairproof.reference.wire import beans, bodies
-from pairproof.reference.wire.bodies_client import MessageQueue
+from ...reference.client.process_queue import ProcessQueue
+from ...reference.client.progress import Progress as ConsumersProgress
+from ...reference.client.pulling import Pulling as ConsumersPulling
+from ...reference.client.rebalancing import Rebalancing
+from ...reference.client.routes import MASTER_ID, Choice
+from ...reference.core.consumer_offsets import ConsumerOffsets
+from ...reference.core.processors.progress import Progress
+from ...reference.core.processors.pulling import Pulling
+from ...reference.core.reading import Found, Reader, Takes
+from ...reference.core.requests import Request
+from ...reference.wire import beans, bodies
+from ...reference.wire.bodies_client import MessageQueue
+from .mutant import CONSUMER, seeded, seeded_in
 
 FIRST_SLAVE_ID = 1
 

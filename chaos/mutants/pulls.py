@@ -1,7 +1,7 @@
 """Mutants of what a pull's answer says and holds: where to go on, and where the answer ends."""
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.reading import Found, Reader, Takes
+from ...reference.core.reading import Found, Reader, Takes
+from .mutant import seeded, seeded_in
 
 
 @seeded("slave", "pull-goes-on", "sends readers that are ahead of a slave back to its end, where it may only be behind")

@@ -4,24 +4,24 @@ requests that make no sense.
 
 from dataclasses import replace
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.command_peers import CommandPeers
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.consume_queue import Entry
-from pairproof.reference.core.key_index import Found, KeyIndex
-from pairproof.reference.core.processors.administration import Administration
-from pairproof.reference.core.processors.members import Members
-from pairproof.reference.core.processors.progress import Progress
-from pairproof.reference.core.processors.pulling import Pulling
-from pairproof.reference.core.processors.queries import Queries
-from pairproof.reference.core.processors.statistics import Statistics
-from pairproof.reference.core.requests import Request
-from pairproof.reference.ports import Conn
-from pairproof.reference.wire import beans
-from pairproof.reference.wire.bodies import SubscriptionGroupConfig
-from pairproof.reference.wire.bodies_client import ConsumerList
-from pairproof.reference.wire.remoting import Command
+from ...reference.core.broker import Broker
+from ...reference.core.command_peers import CommandPeers
+from ...reference.core.config import BrokerConfig
+from ...reference.core.consume_queue import Entry
+from ...reference.core.key_index import Found, KeyIndex
+from ...reference.core.processors.administration import Administration
+from ...reference.core.processors.members import Members
+from ...reference.core.processors.progress import Progress
+from ...reference.core.processors.pulling import Pulling
+from ...reference.core.processors.queries import Queries
+from ...reference.core.processors.statistics import Statistics
+from ...reference.core.requests import Request
+from ...reference.ports import Conn
+from ...reference.wire import beans
+from ...reference.wire.bodies import SubscriptionGroupConfig
+from ...reference.wire.bodies_client import ConsumerList
+from ...reference.wire.remoting import Command
+from .mutant import seeded, seeded_in
 
 SHOWN = 100
 

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.checkpoint import Checkpoint
-from pairproof.reference.core.consume_queue import Entry
-from pairproof.reference.core.consume_queues import ConsumeQueues
-from pairproof.reference.core.delay import SCHEDULE_TOPIC
-from pairproof.reference.core.dispatch import Dispatcher
-from pairproof.reference.core.key_index import KeyIndex
-from pairproof.reference.core.store import DISPATCH, MessageStore, Stored
-from pairproof.reference.wire.record import FIXED_SIZE, Message
+from ...reference.core.checkpoint import Checkpoint
+from ...reference.core.consume_queue import Entry
+from ...reference.core.consume_queues import ConsumeQueues
+from ...reference.core.delay import SCHEDULE_TOPIC
+from ...reference.core.dispatch import Dispatcher
+from ...reference.core.key_index import KeyIndex
+from ...reference.core.store import DISPATCH, MessageStore, Stored
+from ...reference.wire.record import FIXED_SIZE, Message
+from .mutant import seeded, seeded_in
 
 PAGE = 600
 

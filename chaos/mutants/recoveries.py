@@ -1,13 +1,13 @@
 """Mutants of what a start makes of a store: what it keeps, what it leaves behind, and what it says of it."""
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.commit_log import CommitLog
-from pairproof.reference.core.files import MappedFiles
-from pairproof.reference.core.key_index import KeyIndex
-from pairproof.reference.core.recovery import LogRecovery
-from pairproof.reference.core.store import MessageStore
-from pairproof.reference.errors import StoreRefused
-from pairproof.reference.ports import Disk
+from ...reference.core.commit_log import CommitLog
+from ...reference.core.files import MappedFiles
+from ...reference.core.key_index import KeyIndex
+from ...reference.core.recovery import LogRecovery
+from ...reference.core.store import MessageStore
+from ...reference.errors import StoreRefused
+from ...reference.ports import Disk
+from .mutant import seeded, seeded_in
 
 
 @seeded("master", "log-cut-told", "says that a cut lost one whole record less than lay there")

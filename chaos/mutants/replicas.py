@@ -3,8 +3,8 @@
 from collections.abc import Hashable
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import Mutant, seeded, seeded_in, with_parts
-from pairproof.reference.core.ha_master import HaConnection, HaMaster
+from ...reference.core.ha_master import HaConnection, HaMaster
+from .mutant import Mutant, seeded, seeded_in, with_parts
 
 
 class CountsConnections(HaMaster):

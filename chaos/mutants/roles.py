@@ -2,25 +2,25 @@
 
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
-from pairproof.reference.client.pulling import Pulling as ConsumersPulling
-from pairproof.reference.client.routes import Choice
-from pairproof.reference.core import ha_slave
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.ha_slave import HaSlave
-from pairproof.reference.core.processors.administration import Administration
-from pairproof.reference.core.processors.pulling import Pulling
-from pairproof.reference.core.processors.sending import Sending
-from pairproof.reference.core.reading import Found, Reader, Takes
-from pairproof.reference.core.registration import Registration
-from pairproof.reference.core.requests import Request
-from pairproof.reference.core.routes import MASTER_ID, RouteTable
-from pairproof.reference.ports import Conn
-from pairproof.reference.wire import remoting
-from pairproof.reference.wire.bodies_client import MessageQueue
-from pairproof.reference.wire.bodies_route import TopicRouteData
-from pairproof.reference.wire.remoting import Command
+from ...reference.client.pulling import Pulling as ConsumersPulling
+from ...reference.client.routes import Choice
+from ...reference.core import ha_slave
+from ...reference.core.broker import Broker
+from ...reference.core.config import BrokerConfig
+from ...reference.core.ha_slave import HaSlave
+from ...reference.core.processors.administration import Administration
+from ...reference.core.processors.pulling import Pulling
+from ...reference.core.processors.sending import Sending
+from ...reference.core.reading import Found, Reader, Takes
+from ...reference.core.registration import Registration
+from ...reference.core.requests import Request
+from ...reference.core.routes import MASTER_ID, RouteTable
+from ...reference.ports import Conn
+from ...reference.wire import remoting
+from ...reference.wire.bodies_client import MessageQueue
+from ...reference.wire.bodies_route import TopicRouteData
+from ...reference.wire.remoting import Command
+from .mutant import CONSUMER, seeded, seeded_in
 
 
 @seeded(

@@ -3,22 +3,22 @@
 from collections.abc import Hashable
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
-from pairproof.reference.client.process_queue import ProcessQueue
-from pairproof.reference.client.pulling import Pulling as ConsumersPulling
-from pairproof.reference.client.routes import MASTER_ID, Choice, Routes, choose
-from pairproof.reference.client.settings import SECOND
-from pairproof.reference.core.calls import Outcome
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.processors.pulling import Pulling
-from pairproof.reference.core.reading import Found, Reader
-from pairproof.reference.core.registration import PERIOD, Registration
-from pairproof.reference.core.routes import RouteTable
-from pairproof.reference.core.store import MessageStore
-from pairproof.reference.ports import Conn
-from pairproof.reference.wire.bodies import SubscriptionGroupConfig
-from pairproof.reference.wire.bodies_client import MessageQueue
-from pairproof.reference.wire.bodies_route import BrokerData, TopicRouteData
+from ...reference.client.process_queue import ProcessQueue
+from ...reference.client.pulling import Pulling as ConsumersPulling
+from ...reference.client.routes import MASTER_ID, Choice, Routes, choose
+from ...reference.client.settings import SECOND
+from ...reference.core.calls import Outcome
+from ...reference.core.config import BrokerConfig
+from ...reference.core.processors.pulling import Pulling
+from ...reference.core.reading import Found, Reader
+from ...reference.core.registration import PERIOD, Registration
+from ...reference.core.routes import RouteTable
+from ...reference.core.store import MessageStore
+from ...reference.ports import Conn
+from ...reference.wire.bodies import SubscriptionGroupConfig
+from ...reference.wire.bodies_client import MessageQueue
+from ...reference.wire.bodies_route import BrokerData, TopicRouteData
+from .mutant import CONSUMER, seeded, seeded_in
 
 BLOCKED_NS = 30 * SECOND
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pairproof.chaos.mutants.mutant import CONSUMER, seeded, seeded_in
-from pairproof.reference.client.rebalancing import Rebalancing
-from pairproof.reference.core.processors.send_back import FIRST_RETRY_LEVEL, SendBack
-from pairproof.reference.core.requests import Request
-from pairproof.reference.core.topics import retry_topic
-from pairproof.reference.wire.bodies import SubscriptionGroupConfig
-from pairproof.reference.wire.bodies_client import MessageQueue
-from pairproof.reference.wire.properties import properties_of, properties_to
-from pairproof.reference.wire.record import Message, Record
+from ...reference.client.rebalancing import Rebalancing
+from ...reference.core.processors.send_back import FIRST_RETRY_LEVEL, SendBack
+from ...reference.core.requests import Request
+from ...reference.core.topics import retry_topic
+from ...reference.wire.bodies import SubscriptionGroupConfig
+from ...reference.wire.bodies_client import MessageQueue
+from ...reference.wire.properties import properties_of, properties_to
+from ...reference.wire.record import Message, Record
+from .mutant import CONSUMER, seeded, seeded_in
 
 
 @seeded("master", "stored-sent-back", "says that it takes a message back, and stores nothing")

@@ -1,9 +1,9 @@
 """Mutants of the slave's side of replication."""
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.ha_slave import HaSlave
-from pairproof.reference.ports import Conn
-from pairproof.reference.wire.ha import encode_report
+from ...reference.core.ha_slave import HaSlave
+from ...reference.ports import Conn
+from ...reference.wire.ha import encode_report
+from .mutant import seeded, seeded_in
 
 
 @seeded("slave", "ha-report-monotone", "reports a frame whose body has not arrived")

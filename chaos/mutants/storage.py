@@ -2,13 +2,13 @@
 
 from struct import Struct
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.checkpoint import store_ms_at
-from pairproof.reference.core.commit_log import CommitLog, Put
-from pairproof.reference.core.ha_slave import HaSlave
-from pairproof.reference.core.retention import Retention
-from pairproof.reference.ports import Conn, Disk
-from pairproof.reference.wire.record import Message
+from ...reference.core.checkpoint import store_ms_at
+from ...reference.core.commit_log import CommitLog, Put
+from ...reference.core.ha_slave import HaSlave
+from ...reference.core.retention import Retention
+from ...reference.ports import Conn, Disk
+from ...reference.wire.record import Message
+from .mutant import seeded, seeded_in
 
 CACHE_MS = 1_000
 JOURNAL = 4_096

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.commit_log import CommitLog, Put
-from pairproof.reference.core.flushing import Flusher
-from pairproof.reference.core.recovery import LogRecovery
-from pairproof.reference.errors import CodecError
-from pairproof.reference.wire.record import Blank, Message, decode
+from ...reference.core.commit_log import CommitLog, Put
+from ...reference.core.flushing import Flusher
+from ...reference.core.recovery import LogRecovery
+from ...reference.errors import CodecError
+from ...reference.wire.record import Blank, Message, decode
+from .mutant import seeded, seeded_in
 
 
 @seeded("slave", "log-prefix", "takes a torn tail for log after a power loss")

@@ -2,13 +2,13 @@
 
 from typing import Any, ClassVar
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.commit_log import CommitLog
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.ha_master import HaConnection, HaMaster, Phase
-from pairproof.reference.core.ha_slave import HaSlave
-from pairproof.reference.ports import Conn, Effects, Watcher
-from pairproof.reference.wire.ha import HEADER_SIZE, encode_header
+from ...reference.core.commit_log import CommitLog
+from ...reference.core.config import BrokerConfig
+from ...reference.core.ha_master import HaConnection, HaMaster, Phase
+from ...reference.core.ha_slave import HaSlave
+from ...reference.ports import Conn, Effects, Watcher
+from ...reference.wire.ha import HEADER_SIZE, encode_header
+from .mutant import seeded, seeded_in
 
 
 @seeded("slave", "ha-report-framing", "begins a new report behind a piece of one")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.processors.sending import Sending
-from pairproof.reference.core.processors.transactions import COMMIT, HALF_TOPIC, ROLLBACK, Transactions
-from pairproof.reference.core.requests import Request
-from pairproof.reference.wire.properties import properties_of
-from pairproof.reference.wire.record import Message, Record
+from ...reference.core.processors.sending import Sending
+from ...reference.core.processors.transactions import COMMIT, HALF_TOPIC, ROLLBACK, Transactions
+from ...reference.core.requests import Request
+from ...reference.wire.properties import properties_of
+from ...reference.wire.record import Message, Record
+from .mutant import seeded, seeded_in
 
 
 @seeded("master", "transact-hidden", "puts half messages straight into their queues")

@@ -1,11 +1,11 @@
 """Mutants of what brokers and name servers know of who comes and goes, seen by a visitor only."""
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.processors.members import Members
-from pairproof.reference.core.requests import Request
-from pairproof.reference.core.routes import Identity, Master, RouteTable
-from pairproof.reference.ports import Conn
-from pairproof.reference.wire.bodies_route import RegisterBrokerBody
+from ...reference.core.processors.members import Members
+from ...reference.core.requests import Request
+from ...reference.core.routes import Identity, Master, RouteTable
+from ...reference.ports import Conn
+from ...reference.wire.bodies_route import RegisterBrokerBody
+from .mutant import seeded, seeded_in
 
 
 @seeded("slave", "visitor-served", "keeps a client that says goodbye until its connection ends")

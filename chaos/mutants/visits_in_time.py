@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from pairproof.chaos.mutants.mutant import seeded, seeded_in
-from pairproof.reference.core.processors.members import Members
-from pairproof.reference.core.processors.pulling import Pulling
-from pairproof.reference.core.processors.transactions import COMMIT, PENDING, Transactions
-from pairproof.reference.core.queue_locks import QueueLocks
-from pairproof.reference.core.requests import Request
-from pairproof.reference.core.routes import RouteTable
+from ...reference.core.processors.members import Members
+from ...reference.core.processors.pulling import Pulling
+from ...reference.core.processors.transactions import COMMIT, PENDING, Transactions
+from ...reference.core.queue_locks import QueueLocks
+from ...reference.core.requests import Request
+from ...reference.core.routes import RouteTable
+from .mutant import seeded, seeded_in
 
 
 @seeded("slave", "visitor-served", "lets a lock end 60 s after it was given, however often it is renewed")

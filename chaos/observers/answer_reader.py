@@ -10,9 +10,9 @@ from collections.abc import Collection, Sequence
 from struct import error as ShortOfBytes
 from typing import Any
 
-from pairproof.chaos.observers.stored_record import HEAD, LEAST_SIZE, MAGIC, MAGIC_V2, RECONSUMED_AT, SYS_FLAG_AT
-from pairproof.chaos.observers.table_reader import SHOWN, parsed
-from pairproof.harness.history import LONG, digest
+from ...harness.history import LONG, digest
+from .stored_record import HEAD, LEAST_SIZE, MAGIC, MAGIC_V2, RECONSUMED_AT, SYS_FLAG_AT
+from .table_reader import SHOWN, parsed
 
 BORN_AT = SYS_FLAG_AT + 4
 STORE_HOST_AT = BORN_AT + 24

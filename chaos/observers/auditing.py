@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping
 from struct import Struct
 from typing import NamedTuple
 
-from pairproof.chaos.observers import derivation, queue_reader, store_reader
-from pairproof.chaos.observers.stored_record import Data
-from pairproof.harness.history import Recorder
-from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import LEVELS
+from ...harness.history import Recorder
+from ...harness.rocketmq.laws.delivery.deliver_delayed import LEVELS
+from . import derivation, queue_reader, store_reader
+from .stored_record import Data
 
 LOG, CHECKPOINT = "commitlog/", "checkpoint"
 TIMES = Struct(">qqq")

@@ -22,11 +22,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pairproof.chaos.observers.store_folder import open_log
-from pairproof.chaos.observers.store_reader import LogFile
-from pairproof.chaos.properties import parsed
-from pairproof.harness.errors import UsageError
-from pairproof.harness.runs import places
+from ...harness.errors import UsageError
+from ...harness.runs import places
+from ..properties import parsed
+from .store_folder import open_log
+from .store_reader import LogFile
 
 MASTER, SLAVE = "master", "slave"
 SLAVE_ROLE = "SLAVE"

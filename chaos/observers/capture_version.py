@@ -9,8 +9,8 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-from pairproof.harness.errors import UsageError
-from pairproof.harness.rocketmq.settings import VERSION
+from ...harness.errors import UsageError
+from ...harness.rocketmq.settings import VERSION
 
 FIRST, FIRST_MAJOR = 213, 4
 """The place of 4.0.0."""

@@ -6,10 +6,10 @@ appended before, and no message before its send. Appends are in the log's order.
 
 from collections.abc import Iterable, Sequence
 
-from pairproof.chaos.observers.capture_folder import Clock
-from pairproof.chaos.observers.client_capture import Operation
-from pairproof.chaos.observers.effects import NEVER, dated
-from pairproof.chaos.observers.stored_record import LogRecord
+from .capture_folder import Clock
+from .client_capture import Operation
+from .effects import NEVER, dated
+from .stored_record import LogRecord
 
 
 def date_records(

@@ -17,9 +17,9 @@ from pathlib import Path
 from struct import Struct
 from typing import Any, NamedTuple
 
-from pairproof.chaos.observers.capture_folder import MASTER, ns, read_bytes, read_lines
-from pairproof.chaos.observers.full_record import parse_properties
-from pairproof.harness.errors import UsageError
+from ...harness.errors import UsageError
+from .capture_folder import MASTER, ns, read_bytes, read_lines
+from .full_record import parse_properties
 
 SENDS: Mapping[int, tuple[str, str, str]] = {10: ("topic", "queueId", "properties"), 310: ("b", "e", "i")}
 """Request code, and how it names topic, queue id and properties."""

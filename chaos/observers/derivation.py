@@ -16,12 +16,12 @@ from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
 
-from pairproof.chaos.observers import index_form
-from pairproof.chaos.observers.full_record import java_hash
-from pairproof.chaos.observers.queue_reader import ENTRY_SIZE, Index, QueueReading, Store, key_hash, properties_of
-from pairproof.chaos.observers.stored_record import SYS_FLAG_AT, LogRecord
-from pairproof.harness.history import Recorder
-from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import delays_ms
+from ...harness.history import Recorder
+from ...harness.rocketmq.laws.delivery.deliver_delayed import delays_ms
+from . import index_form
+from .full_record import java_hash
+from .queue_reader import ENTRY_SIZE, Index, QueueReading, Store, key_hash, properties_of
+from .stored_record import SYS_FLAG_AT, LogRecord
 
 SCHEDULED = "SCHEDULE_TOPIC_XXXX"
 MANY_QUEUES = "%LMQ%"

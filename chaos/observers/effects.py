@@ -1,7 +1,7 @@
 """When an effect happened whose own time is coarse, late or by another clock: after its cause, before it was seen.
 
 The captures of strangers and the real labs date what brokers append by it, so both order it alike. The judge refuses an
-effect that stands before its cause (:mod:`pairproof.harness.precedence`).
+effect that stands before its cause (:mod:`harness.judging.precedence`).
 """
 
 AFTER_NS = 1

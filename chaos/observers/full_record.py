@@ -11,7 +11,7 @@ import zlib
 from hashlib import sha256
 from struct import Struct
 
-from pairproof.chaos.observers.stored_record import BORN_V6, STORE_V6, LogRecord
+from .stored_record import BORN_V6, STORE_V6, LogRecord
 
 MAX_UNPACKED = 64 * 1024 * 1024
 COMPRESSED = 0x1

@@ -25,7 +25,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from pairproof.chaos.observers.capture_events import (
+from ...harness.history import Event, Recorder, digest
+from .capture_events import (
     KILL,
     LATE_NS,
     PAUSE,
@@ -37,15 +38,14 @@ from pairproof.chaos.observers.capture_events import (
     Told,
     read_events,
 )
-from pairproof.chaos.observers.capture_folder import MASTER, NOTHING, Capture, Connection, open_capture
-from pairproof.chaos.observers.capture_version import Version, find_version, settings
-from pairproof.chaos.observers.captured_dates import date_records
-from pairproof.chaos.observers.client_capture import ClientCapture, Operation
-from pairproof.chaos.observers.effects import NEVER
-from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
-from pairproof.chaos.observers.store_folder import open_log
-from pairproof.chaos.observers.store_reader import LogReading, audit, read_log
-from pairproof.harness.history import Event, Recorder, digest
+from .capture_folder import MASTER, NOTHING, Capture, Connection, open_capture
+from .capture_version import Version, find_version, settings
+from .captured_dates import date_records
+from .client_capture import ClientCapture, Operation
+from .effects import NEVER
+from .ha_tap import FrameTap, ReportTap
+from .store_folder import open_log
+from .store_reader import LogReading, audit, read_log
 
 OBSERVES = frozenset(
     {

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from struct import Struct
 
-from pairproof.chaos.observers.stored_record import Data, LogRecord
+from .stored_record import Data, LogRecord
 
 _HEADER = Struct(">qqqqii")
 _ENTRY = Struct(">iqii")

@@ -19,10 +19,10 @@ from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
 
-from pairproof.chaos.observers.full_record import java_hash
-from pairproof.chaos.observers.stored_record import Data, LogRecord
-from pairproof.harness.errors import UsageError
-from pairproof.harness.history import Recorder, digest
+from ...harness.errors import UsageError
+from ...harness.history import Recorder, digest
+from .full_record import java_hash
+from .stored_record import Data, LogRecord
 
 QUEUES, INDEX = "consumequeue/", "index/"
 ENTRY_SIZE = 20

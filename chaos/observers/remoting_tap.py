@@ -13,7 +13,7 @@ from struct import Struct
 from struct import error as StructError
 from typing import NamedTuple
 
-from pairproof.harness.quoting import own_words
+from ...harness.texts.quoting import own_words
 
 RESPONSE = 1
 MAX_FRAME = 16 * 1024 * 1024

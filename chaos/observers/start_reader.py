@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from struct import Struct
 from typing import NamedTuple, TypeVar
 
-from pairproof.chaos.observers.queue_reader import (
+from ...harness.history import Recorder
+from .queue_reader import (
     ENTRY_SIZE,
     INDEX,
     INDEX_ENTRY,
@@ -24,9 +25,8 @@ from pairproof.chaos.observers.queue_reader import (
     Store,
     read_queues,
 )
-from pairproof.chaos.observers.store_reader import Walk, record_at
-from pairproof.chaos.observers.stored_record import MAGIC, MAGIC_V2, Data, LogRecord
-from pairproof.harness.history import Recorder
+from .store_reader import Walk, record_at
+from .stored_record import MAGIC, MAGIC_V2, Data, LogRecord
 
 Bytes = TypeVar("Bytes", bound=Data)
 

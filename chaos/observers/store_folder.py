@@ -10,8 +10,8 @@ Layout: MappedFileQueue and StorePathConfigHelper of RocketMQ 4.9 (``commitlog/`
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
-from pairproof.chaos.observers.store_reader import LogFile
-from pairproof.harness.errors import UsageError
+from ...harness.errors import UsageError
+from .store_reader import LogFile
 
 MAX_FILES = 65_536
 NAME_DIGITS = 20

@@ -13,7 +13,8 @@ from operator import itemgetter
 from typing import NamedTuple
 from zlib import crc32
 
-from pairproof.chaos.observers.stored_record import (
+from ...harness.history import CHUNK, Recorder, digest
+from .stored_record import (
     BLANK_SIZE,
     BORN_V6,
     HEAD,
@@ -36,7 +37,6 @@ from pairproof.chaos.observers.stored_record import (
     why_not,
     why_size,
 )
-from pairproof.harness.history import CHUNK, Recorder, digest
 
 LogFile = tuple[int, Data]
 """A file: its start offset, and all its bytes, zeros at the unused end included."""

@@ -12,8 +12,8 @@ from struct import Struct
 from typing import NamedTuple
 from zlib import crc32
 
-from pairproof.harness.content import content
-from pairproof.harness.history import digest
+from ...harness.history import digest
+from ...harness.texts.content import content
 
 Data = bytes | bytearray | memoryview | mmap
 MAGIC = -626843481
@@ -114,7 +114,7 @@ class LogRecord(NamedTuple):
 
     @property
     def content(self) -> str:
-        """What the history says of its content: see :mod:`pairproof.harness.content`."""
+        """What the history says of its content: see :mod:`harness.texts.content`."""
         properties = self.properties
         tags = (self.value_of(b"TAGS") if b"TAGS\x01" in properties else None) or ""
         (flag,) = INT.unpack_from(self.data, self.at + FLAG_AT)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from pairproof.harness.history import LONG
-from pairproof.harness.quoting import own_words
+from ...harness.history import LONG
+from ...harness.texts.quoting import own_words
 
 BODIES = {
     "topics": "topicConfigTable", "groups": "subscriptionGroupTable", "offsets": "offsetTable", "delays": "offsetTable",

@@ -10,12 +10,12 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pairproof.chaos.observers.table_reader import parsed
-from pairproof.reference.client.consumer import Consumer
-from pairproof.reference.client.producer import Producer
-from pairproof.reference.core.calls import CALL_TIMEOUT_NS, Calls, Done, Outcome
-from pairproof.reference.ports import Conn
-from pairproof.reference.wire.remoting import Command
+from ...reference.client.consumer import Consumer
+from ...reference.client.producer import Producer
+from ...reference.core.calls import CALL_TIMEOUT_NS, Calls, Done, Outcome
+from ...reference.ports import Conn
+from ...reference.wire.remoting import Command
+from ..observers.table_reader import parsed
 
 BEAT, GOODBYE, MEMBERS, ROUTE = "beat", "goodbye", "members", "route"
 FUNCTIONS = {34: BEAT, 35: GOODBYE, 38: MEMBERS, 105: ROUTE}

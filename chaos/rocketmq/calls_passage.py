@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 
-from pairproof.chaos.labs.real.wires import Passage
-from pairproof.chaos.observers.remoting_tap import RESPONSE, Header, RemotingTap
+from ..labs.real.wires import Passage
+from ..observers.remoting_tap import RESPONSE, Header, RemotingTap
 
 REGISTER_BROKER = 103
 SUCCESS = 0

@@ -11,21 +11,21 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from pairproof.chaos.rocketmq.provision import TOPIC
-from pairproof.chaos.rocketmq.stage import Stage
-from pairproof.harness.content import content
-from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.history import LONG, MS, UNREADABLE
-from pairproof.harness.quoting import quoted
-from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import Args
-from pairproof.reference.client import admin
-from pairproof.reference.client.client import Client, Outcome
-from pairproof.reference.errors import BrokerError
-from pairproof.reference.ports import Effects
-from pairproof.reference.wire import record
-from pairproof.reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
-from pairproof.reference.wire.record import Record
+from ...harness.errors import LabError, UsageError
+from ...harness.history import LONG, MS, UNREADABLE
+from ...harness.rocketmq import places
+from ...harness.texts.content import content
+from ...harness.texts.quoting import quoted
+from ...harness.trials.schedule import Args
+from ...reference.client import admin
+from ...reference.client.client import Client, Outcome
+from ...reference.errors import BrokerError
+from ...reference.ports import Effects
+from ...reference.wire import record
+from ...reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
+from ...reference.wire.record import Record
+from .provision import TOPIC
+from .stage import Stage
 
 SEND_TIMEOUT_MS = 10_000
 """Longer than any one send waits for a slave by default; several in turn may wait longer."""

@@ -21,15 +21,15 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
-from pairproof.chaos.rocketmq.hazards import hazards
-from pairproof.chaos.rocketmq.settings import OURS, RENAMED
-from pairproof.harness.errors import UsageError
-from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import Args, Scalar
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.errors import ConfigError
-from pairproof.reference.shell import broker_file, catalogue
-from pairproof.reference.shell.properties import MAX_SHOWN, Entry, plain, quoted
+from ...harness.errors import UsageError
+from ...harness.rocketmq import places
+from ...harness.trials.schedule import Args, Scalar
+from ...reference.core.config import BrokerConfig
+from ...reference.errors import ConfigError
+from ...reference.shell import broker_file, catalogue
+from ...reference.shell.properties import MAX_SHOWN, Entry, plain, quoted
+from .hazards import hazards
+from .settings import OURS, RENAMED
 
 SIDES = (places.MASTER, places.SLAVES[0])
 LAB = "lab."

@@ -11,22 +11,22 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from pairproof.chaos.rocketmq import calls_ears, lock_ears
-from pairproof.chaos.rocketmq.clients import ALL, MORE_TAGS, PULL_ANSWER, Clients
-from pairproof.chaos.rocketmq.planning import OTHER_NAME
-from pairproof.chaos.rocketmq.provision import TOPIC
-from pairproof.chaos.rocketmq.stage import Machine
-from pairproof.harness.errors import UsageError
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.operations.join import BROADCASTING, ORDERLY
-from pairproof.harness.rocketmq.operations.scope import BY_TAG, FALTERING
-from pairproof.reference.client.consumer import Consumer, ConsumerSettings
-from pairproof.reference.core.calls import Outcome
-from pairproof.reference.core.topics import retry_topic
-from pairproof.reference.wire.bodies_client import MessageQueue
-from pairproof.reference.wire.bodies_route import TopicRouteData
-from pairproof.reference.wire.properties import properties_of
-from pairproof.reference.wire.record import Record
+from ...harness.errors import UsageError
+from ...harness.rocketmq import places
+from ...harness.rocketmq.operations.join import BROADCASTING, ORDERLY
+from ...harness.rocketmq.operations.scope import BY_TAG, FALTERING
+from ...reference.client.consumer import Consumer, ConsumerSettings
+from ...reference.core.calls import Outcome
+from ...reference.core.topics import retry_topic
+from ...reference.wire.bodies_client import MessageQueue
+from ...reference.wire.bodies_route import TopicRouteData
+from ...reference.wire.properties import properties_of
+from ...reference.wire.record import Record
+from . import calls_ears, lock_ears
+from .clients import ALL, MORE_TAGS, PULL_ANSWER, Clients
+from .planning import OTHER_NAME
+from .provision import TOPIC
+from .stage import Machine
 
 
 class Call(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from pairproof.chaos.labs.real.control import Control
-from pairproof.reference.shell.disk import RealDisk
+from ...reference.shell.disk import RealDisk
+from ..labs.real.control import Control
 
 POLL_S = 0.001
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from pairproof.harness.schedule import Scalar
+from ...harness.trials.schedule import Scalar
 
 DEFAULTS: Mapping[str, Scalar] = MappingProxyType({
     "brokerClusterName": "DefaultCluster",

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from pairproof.chaos import programs
-from pairproof.chaos.rocketmq import jvm
-from pairproof.chaos.rocketmq.install import BROKER_JAR, program, releases
-from pairproof.harness.errors import LabError
+from ...harness.errors import LabError
+from .. import programs
+from . import jvm
+from .install import BROKER_JAR, program, releases
 
 PRINT_S = 60
 CLASSES = (

@@ -6,29 +6,29 @@ import json
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
-from pairproof.chaos.driver import Driver
-from pairproof.chaos.labs.real.world import World
-from pairproof.chaos.observers.auditing import Snapshot
-from pairproof.chaos.plan import CLIENT
-from pairproof.chaos.rocketmq import planning
-from pairproof.chaos.rocketmq.clients import Clients, send_timeout_ms
-from pairproof.chaos.rocketmq.consumers import Consumers
-from pairproof.chaos.rocketmq.inspection import Inspection
-from pairproof.chaos.rocketmq.machines import Machines
-from pairproof.chaos.rocketmq.other_sends import OtherSends
-from pairproof.chaos.rocketmq.programs import placed, shown
-from pairproof.chaos.rocketmq.provision import TOPIC
-from pairproof.chaos.rocketmq.readings import TracedReadings
-from pairproof.chaos.rocketmq.remaking import Remaking
-from pairproof.chaos.rocketmq.strangers import Strangers
-from pairproof.harness.content import told
-from pairproof.harness.history import MS, Event
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.known.metadata import STEPS
+from ...harness.history import MS, Event
+from ...harness.rocketmq import places
+from ...harness.rocketmq.known.metadata import STEPS
+from ...harness.texts.content import told
+from ..driver import Driver
+from ..labs.real.world import World
+from ..observers.auditing import Snapshot
+from ..plan import CLIENT
+from . import planning
+from .clients import Clients, send_timeout_ms
+from .consumers import Consumers
+from .inspection import Inspection
+from .machines import Machines
+from .other_sends import OtherSends
+from .programs import placed, shown
+from .provision import TOPIC
+from .readings import TracedReadings
+from .remaking import Remaking
+from .strangers import Strangers
 
 if TYPE_CHECKING:
-    from pairproof.chaos.targets.reference import ReferenceTarget
-    from pairproof.chaos.targets.rocketmq import RocketMQTarget
+    from ..targets.reference import ReferenceTarget
+    from ..targets.rocketmq import RocketMQTarget
 
 REFUSALS = 2
 """After so many, once all faults are over, a slave has diverged and will not converge."""

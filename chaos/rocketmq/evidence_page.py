@@ -12,9 +12,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pairproof.chaos.targets.rocketmq import SIMULATED
-from pairproof.harness import judge, registry, resolve
-from pairproof.harness.law import Law
+from ...harness import registry
+from ...harness.judging import judge
+from ...harness.judging.law import Law
+from ...harness.trials import resolve
+from ..targets.rocketmq import SIMULATED
 
 PAGE = "rocketmq-evidence.md"
 VERSIONS = ("rocketmq-4.9.7", "rocketmq-5.5.0")

@@ -15,13 +15,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from pairproof.chaos.labs.real.taps import Teller
-from pairproof.chaos.labs.real.wires import Passage
-from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
-from pairproof.chaos.rocketmq.calls_passage import NamesPassage, TablesPassage
-from pairproof.chaos.rocketmq.ha_passage import MASTERS, SLAVES, HaPassage
-from pairproof.harness.history import MS, digest
-from pairproof.harness.rocketmq import places
+from ...harness.history import MS, digest
+from ...harness.rocketmq import places
+from ..labs.real.taps import Teller
+from ..labs.real.wires import Passage
+from ..observers.ha_tap import FrameTap, ReportTap
+from .calls_passage import NamesPassage, TablesPassage
+from .ha_passage import MASTERS, SLAVES, HaPassage
 
 LOG = "commitlog"
 NAME_DIGITS = 20

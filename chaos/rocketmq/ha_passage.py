@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from pairproof.chaos.labs.real.wires import CLIENTS, Passage
-from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
+from ..labs.real.wires import CLIENTS, Passage
+from ..observers.ha_tap import FrameTap, ReportTap
 
 MASTERS, SLAVES = "m", "s"
 """The two sides of the link, as events name them."""

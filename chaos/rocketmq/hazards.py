@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.known.derived_under import LEVELS
-from pairproof.harness.rocketmq.settings import DEFAULTS, HEARTBEAT, HOUSEKEEPING
-from pairproof.harness.schedule import Args
-from pairproof.reference.core.config import BrokerConfig
+from ...harness.rocketmq import places
+from ...harness.rocketmq.known.derived_under import LEVELS
+from ...harness.rocketmq.settings import DEFAULTS, HEARTBEAT, HOUSEKEEPING
+from ...harness.trials.schedule import Args
+from ...reference.core.config import BrokerConfig
 
 MASTER, SLAVE = places.MASTER, places.SLAVES[0]
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Hashable
 from random import Random
 from typing import ClassVar
 
-from pairproof.chaos.observers.ha_tap import FrameTap
-from pairproof.harness.errors import LabError
-from pairproof.reference.ports import Conn, Effects
+from ...harness.errors import LabError
+from ...reference.ports import Conn, Effects
+from ..observers.ha_tap import FrameTap
 
 INTRUDERS_CONNECTIONS = 3
 INTRUDERS_UTTERANCES = 1_000

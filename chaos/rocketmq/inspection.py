@@ -14,28 +14,28 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from pairproof.chaos.labs import script
-from pairproof.chaos.labs.real.nodes import RealNode
-from pairproof.chaos.labs.real.world import World
-from pairproof.chaos.observers import auditing, start_reader, table_reader
-from pairproof.chaos.observers.auditing import Snapshot
-from pairproof.chaos.observers.remoting_codes import Request
-from pairproof.chaos.rocketmq import invalid_requests, questions, visits
-from pairproof.chaos.rocketmq.machines import Machine
-from pairproof.chaos.rocketmq.questions import Answered, Asking
-from pairproof.harness.errors import LabError
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.invalid_requests import Invalid
-from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import delays_ms
-from pairproof.harness.rocketmq.operations.scope import AWAITED_MS
-from pairproof.harness.rocketmq.visits.brokers import OF_BROKERS
-from pairproof.reference.client import admin
-from pairproof.reference.client.client import Client
-from pairproof.reference.core.calls import Outcome
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.delay import SCHEDULE_TOPIC
-from pairproof.reference.wire.bodies_client import MessageQueue
-from pairproof.reference.wire.headers import RequestCode
+from ...harness.errors import LabError
+from ...harness.rocketmq import places
+from ...harness.rocketmq.invalid_requests import Invalid
+from ...harness.rocketmq.laws.delivery.deliver_delayed import delays_ms
+from ...harness.rocketmq.operations.scope import AWAITED_MS
+from ...harness.rocketmq.visits.brokers import OF_BROKERS
+from ...reference.client import admin
+from ...reference.client.client import Client
+from ...reference.core.calls import Outcome
+from ...reference.core.config import BrokerConfig
+from ...reference.core.delay import SCHEDULE_TOPIC
+from ...reference.wire.bodies_client import MessageQueue
+from ...reference.wire.headers import RequestCode
+from ..labs import script
+from ..labs.real.nodes import RealNode
+from ..labs.real.world import World
+from ..observers import auditing, start_reader, table_reader
+from ..observers.auditing import Snapshot
+from ..observers.remoting_codes import Request
+from . import invalid_requests, questions, visits
+from .machines import Machine
+from .questions import Answered, Asking
 
 STORE_PARTS = ("commitlog/", "consumequeue/", "index/", auditing.CHECKPOINT)
 ASK_S = 4.0

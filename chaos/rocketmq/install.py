@@ -21,8 +21,8 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from pairproof.chaos import programs, tools
-from pairproof.harness.errors import LabError, UsageError
+from ...harness.errors import LabError, UsageError
+from .. import programs, tools
 
 VERSIONS = ("4.9.7", "5.5.0")
 """Those whose conduct was measured. They are fetched with what RocketMQ's own clients need, for tests."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
-from pairproof.chaos.observers.remoting_codes import Request
-from pairproof.chaos.rocketmq.frames import Form
-from pairproof.harness.rocketmq.invalid_requests import OF_BROKERS, Invalid
+from ...harness.rocketmq.invalid_requests import ILLEGAL_FOR_BROKERS, OF_BROKERS, Invalid
+from ..observers.remoting_codes import Request
+from .frames import Form
 
 MOST = 3
 SHOWN = 120
@@ -31,11 +31,14 @@ def framed(sent: Invalid, form: Form, number: int) -> bytes:
 
 
 def chosen(
-    seed: str, node: str, requests: Sequence[Invalid] = OF_BROKERS, illegal: Sequence[Invalid] = ()
+    seed: str,
+    node: str,
+    requests: Sequence[Invalid] = OF_BROKERS,
+    illegal: Sequence[Invalid] = ILLEGAL_FOR_BROKERS,
 ) -> list[Invalid]:
     """What this node is sent at the end of this trial: some of these, and one with an illegal field."""
     dice = Random(f"{seed}/invalid/{node}")
-    return [*dice.sample(requests, MOST), *dice.sample(illegal, min(len(illegal), 1))]
+    return [*dice.sample(requests, MOST), dice.choice(illegal)]
 
 
 def record(

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from pairproof.chaos import programs
-from pairproof.chaos.rocketmq.install import NEEDS, program
-from pairproof.harness.errors import LabError
+from ...harness.errors import LabError
+from .. import programs
+from .install import NEEDS, program
 
 BROKER = "org.apache.rocketmq.broker.BrokerStartup"
 LEAST_JAVA = 11

@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from pairproof.reference.client.consumer import Consumer
-from pairproof.reference.core.calls import CALL_TIMEOUT_NS, Calls, Done, Outcome
+from ...reference.client.consumer import Consumer
+from ...reference.core.calls import CALL_TIMEOUT_NS, Calls, Done, Outcome
 
 FUNCTIONS = {41: "lock", 42: "unlock"}
 """By request code."""

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pairproof.chaos.labs.real.world import World
-from pairproof.chaos.plan import Address
-from pairproof.harness.errors import LabError
-from pairproof.reference.ports import Node
-from pairproof.reference.shell.disk import RealDisk
-from pairproof.reference.shell.log import Log
-from pairproof.reference.shell.shell import Limits, Shell
+from ...harness.errors import LabError
+from ...reference.ports import Node
+from ...reference.shell.disk import RealDisk
+from ...reference.shell.log import Log
+from ...reference.shell.shell import Limits, Shell
+from ..labs.real.world import World
+from ..plan import Address
 
 NOWHERE = Path("/nonexistent")
 NOBODY = -1

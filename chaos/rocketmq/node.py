@@ -19,26 +19,26 @@ from functools import partial
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
-from pairproof.chaos.labs.blame import described, is_the_labs
-from pairproof.chaos.labs.real.control import Control
-from pairproof.chaos.labs.real.trace import Trace
-from pairproof.chaos.rocketmq.controlled_disk import ControlledDisk
-from pairproof.chaos.rocketmq.programs import EXIT_BUG, EXIT_LAB
-from pairproof.chaos.rocketmq.proxied_names import name_server
-from pairproof.chaos.rocketmq.traced import TraceWatcher
-from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
-from pairproof.harness.errors import LabError
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.errors import EXIT_FAILED, BrokerError, ConfigError, StoreError, StoreRefused, exit_code
-from pairproof.reference.ports import Node
-from pairproof.reference.shell import properties
-from pairproof.reference.shell.disk import RealDisk
-from pairproof.reference.shell.log import Log
-from pairproof.reference.shell.serve import BrokerFailed, Classes, Process, serve
-from pairproof.reference.shell.serve import run as run_process
-from pairproof.reference.shell.settings import name_settings, settings
-from pairproof.reference.shell.shell import Limits, Shell
-from pairproof.reference.shell.sockets import Connection
+from ...harness.errors import LabError
+from ...reference.core.broker import Broker
+from ...reference.errors import EXIT_FAILED, BrokerError, ConfigError, StoreError, StoreRefused, exit_code
+from ...reference.ports import Node
+from ...reference.shell import properties
+from ...reference.shell.disk import RealDisk
+from ...reference.shell.log import Log
+from ...reference.shell.serve import BrokerFailed, Classes, Process, serve
+from ...reference.shell.serve import run as run_process
+from ...reference.shell.settings import name_settings, settings
+from ...reference.shell.shell import Limits, Shell
+from ...reference.shell.sockets import Connection
+from ..labs.blame import described, is_the_labs
+from ..labs.real.control import Control
+from ..labs.real.trace import Trace
+from ..targets.reference import TARGET, ReferenceTarget
+from .controlled_disk import ControlledDisk
+from .programs import EXIT_BUG, EXIT_LAB
+from .proxied_names import name_server
+from .traced import TraceWatcher
 
 POLL_S = 0.005
 """How often a thread that may not run looks whether it may."""

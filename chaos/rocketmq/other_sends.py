@@ -11,14 +11,14 @@ import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from pairproof.chaos.rocketmq.clients import Call, Clients, described, filled
-from pairproof.chaos.rocketmq.provision import GROUP, TOPIC
-from pairproof.harness.content import LARGE, content
-from pairproof.harness.rocketmq import places
-from pairproof.reference.client.client import Outcome
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.topics import retry_topic
-from pairproof.reference.wire.bodies_client import BatchItem
+from ...harness.rocketmq import places
+from ...harness.texts.content import LARGE, content
+from ...reference.client.client import Outcome
+from ...reference.core.config import BrokerConfig
+from ...reference.core.topics import retry_topic
+from ...reference.wire.bodies_client import BatchItem
+from .clients import Call, Clients, described, filled
+from .provision import GROUP, TOPIC
 
 SIZE = 100
 """Bytes of a body of which only something else matters."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pairproof.chaos.plan import CLIENT, OTHER, LinkPlan, NodePlan, Plan
-from pairproof.chaos.rocketmq import provision
-from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import Args
-from pairproof.reference.core.config import BrokerConfig
+from ...harness.rocketmq import places
+from ...harness.trials.schedule import Args
+from ...reference.core.config import BrokerConfig
+from ..plan import CLIENT, OTHER, LinkPlan, NodePlan, Plan
+from . import provision
 
 NAME_SERVER, NOBODY = "127.0.0.1:9876", "127.0.0.1:9875"
 """Where brokers and clients of a trial with ``lab.names`` find it, and where they look for one that never runs."""

@@ -14,19 +14,19 @@ import json
 from collections.abc import Callable
 from functools import partial
 
-from pairproof.chaos.rocketmq import calls_ears
-from pairproof.chaos.rocketmq.clients import Call, Clients, filled
-from pairproof.chaos.rocketmq.planning import OTHER_NAME
-from pairproof.chaos.rocketmq.provision import TOPIC
-from pairproof.chaos.rocketmq.stage import Machine
-from pairproof.harness.content import content
-from pairproof.harness.errors import UsageError
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.operations.produce import ONE_WAY, ORDER, QUEUE
-from pairproof.harness.rocketmq.operations.scope import SMALL
-from pairproof.reference.client.producer import Outgoing, Producer, ProducerSettings, Sent
-from pairproof.reference.core.calls import Outcome
-from pairproof.reference.wire.bodies_client import MessageQueue
+from ...harness.errors import UsageError
+from ...harness.rocketmq import places
+from ...harness.rocketmq.operations.produce import ONE_WAY, ORDER, QUEUE
+from ...harness.rocketmq.operations.scope import SMALL
+from ...harness.texts.content import content
+from ...reference.client.producer import Outgoing, Producer, ProducerSettings, Sent
+from ...reference.core.calls import Outcome
+from ...reference.wire.bodies_client import MessageQueue
+from . import calls_ears
+from .clients import Call, Clients, filled
+from .planning import OTHER_NAME
+from .provision import TOPIC
+from .stage import Machine
 
 USUAL_TIMEOUT_MS = 3_000
 RETRIES = 2

@@ -11,19 +11,19 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from pairproof.chaos.labs.real.child import EXIT_LOST
-from pairproof.chaos.labs.real.control import SEAMS
-from pairproof.chaos.labs.real.trace import TraceReader
-from pairproof.chaos.plan import CLIENT, OUTSIDE, Cause, Command, Fork, Net, Place, Program, Status, View
-from pairproof.chaos.rocketmq import jvm, setters, settings
-from pairproof.chaos.rocketmq.agent import tool as agent
-from pairproof.chaos.rocketmq.install import source
-from pairproof.chaos.rocketmq.outside.view import OutsideView
-from pairproof.chaos.rocketmq.traced import KINDS
-from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import Args, as_text
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.errors import EXIT_REFUSED, EXIT_USAGE
+from ...harness.rocketmq import places
+from ...harness.trials.schedule import Args, as_text
+from ...reference.core.config import BrokerConfig
+from ...reference.errors import EXIT_REFUSED, EXIT_USAGE
+from ..labs.real.child import EXIT_LOST
+from ..labs.real.control import SEAMS
+from ..labs.real.trace import TraceReader
+from ..plan import CLIENT, OUTSIDE, Cause, Command, Fork, Net, Place, Program, Status, View
+from . import jvm, setters, settings
+from .agent import tool as agent
+from .install import source
+from .outside.view import OutsideView
+from .traced import KINDS
 
 EXIT_BUG, EXIT_LAB = 1, 3
 """Of a reference node: its own code raised; the lab is to blame."""

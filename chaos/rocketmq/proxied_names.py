@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pairproof.reference.core.namesrv import NameServer
-from pairproof.reference.ports import Conn, Effects
-from pairproof.reference.wire.remoting import Command
+from ...reference.core.namesrv import NameServer
+from ...reference.ports import Conn, Effects
+from ...reference.wire.remoting import Command
 
 Views = Mapping[str, Mapping[str, str]]
 """By asker, which is the name of a port: real addresses, and what this asker is told."""

@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from pairproof.chaos.observers import answer_reader
-from pairproof.chaos.observers.remoting_codes import Request
-from pairproof.chaos.rocketmq.defaults import DEFAULTS
-from pairproof.chaos.rocketmq.provision import TOPIC
-from pairproof.harness.history import UNREADABLE, Event
-from pairproof.harness.quoting import quoted
+from ...harness.history import UNREADABLE, Event
+from ...harness.texts.quoting import quoted
+from ..observers import answer_reader
+from ..observers.remoting_codes import Request
+from .defaults import DEFAULTS
+from .provision import TOPIC
 
 MOST = 3
 """Of ten and more: a trial takes ten milliseconds, and a question up to a tenth of one."""

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pairproof.chaos.labs.real.evidence import Evidence, Life, Readings
-from pairproof.chaos.plan import SeenFromOutside
-from pairproof.chaos.rocketmq.outside.dates import dated
-from pairproof.chaos.rocketmq.settled import settled
-from pairproof.chaos.rocketmq.stage import Stage
-from pairproof.harness.history import Event, kinds
+from ...harness.history import Event, kinds
+from ..labs.real.evidence import Evidence, Life, Readings
+from ..plan import SeenFromOutside
+from .outside.dates import dated
+from .settled import settled
+from .stage import Stage
 
 OF_TAPS = {"answered": "register", "fetched": "sync"}
 """Rows in which taps tell what a broker does, and what it is called there."""

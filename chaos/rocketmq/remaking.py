@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from pairproof.chaos.rocketmq.clients import Call, Clients
-from pairproof.reference.client import admin
-from pairproof.reference.client.client import Outcome
-from pairproof.reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
+from ...reference.client import admin
+from ...reference.client.client import Outcome
+from ...reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
+from .clients import Call, Clients
 
 QUEUES = (4, 1)
 """Of a topic when it is made, and when it is made again."""

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from struct import unpack_from
 
-from pairproof.harness.errors import LabError
+from ...harness.errors import LabError
 
 CLASSES = ("BrokerConfig", "BrokerIdentity", "MessageStoreConfig", "NettyServerConfig", "NettyClientConfig")
 """Without their packages, which differ between versions."""

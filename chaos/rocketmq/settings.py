@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import asdict
 
-from pairproof.harness.schedule import as_text
-from pairproof.reference.core.config import BrokerConfig
+from ...harness.trials.schedule import as_text
+from ...reference.core.config import BrokerConfig
 
 OURS = ("rocketmqVersion", "haPushes", "haCutReports", "totalMemory")
 """Settings that only the reference has."""

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from pairproof.harness.history import Event
+from ...harness.history import Event
 
 CHANGES = frozenset({"sync", "persist", "start", "crash", "stop", "wipe"})
 CALLS = frozenset({"commit", "topic", "group", "delete-topic", "delete-group"})

@@ -13,14 +13,14 @@ from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
-from pairproof.chaos.labs.sim.evidence import Evidence
-from pairproof.chaos.labs.sim.host import Host
-from pairproof.chaos.observers.remoting_codes import STATUSES, Request
-from pairproof.chaos.observers.remoting_tap import RESPONSE, RemotingTap
-from pairproof.chaos.rocketmq.questions import CLOSED, ENDED, Answered
-from pairproof.harness.history import MS, UNREADABLE
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.namesrv import NameServer
+from ...harness.history import MS, UNREADABLE
+from ...reference.core.broker import Broker
+from ...reference.core.namesrv import NameServer
+from ..labs.sim.evidence import Evidence
+from ..labs.sim.host import Host
+from ..observers.remoting_codes import STATUSES, Request
+from ..observers.remoting_tap import RESPONSE, RemotingTap
+from .questions import CLOSED, ENDED, Answered
 
 OPAQUE = 1_000_003
 """Under which the first answer is awaited; each further one under the next number."""

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pairproof.chaos.driver import Driver
-from pairproof.chaos.labs import script
-from pairproof.chaos.labs.sim.world import World
-from pairproof.chaos.plan import CLIENT
-from pairproof.chaos.rocketmq import planning, sim_questions, sim_visits_in_time
-from pairproof.chaos.rocketmq import sim_tables as tables
-from pairproof.chaos.rocketmq.clients import Clients, send_timeout_ms
-from pairproof.chaos.rocketmq.consumers import Consumers
-from pairproof.chaos.rocketmq.other_sends import LARGEST, MOST, OtherSends
-from pairproof.chaos.rocketmq.producers import Producers
-from pairproof.chaos.rocketmq.remaking import Remaking
-from pairproof.chaos.rocketmq.sim_readings import SimReadings
-from pairproof.chaos.rocketmq.sim_strangers import Strangers
-from pairproof.chaos.rocketmq.transactions import Transactions
-from pairproof.harness.history import MS
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.borders import NOTHING_ASKED, VISITS
+from ...harness.history import MS
+from ...harness.rocketmq import places
+from ...harness.rocketmq.borders import NOTHING_ASKED, VISITS
+from ..driver import Driver
+from ..labs import script
+from ..labs.sim.world import World
+from ..plan import CLIENT
+from . import planning, sim_questions, sim_visits_in_time
+from . import sim_tables as tables
+from .clients import Clients, send_timeout_ms
+from .consumers import Consumers
+from .other_sends import LARGEST, MOST, OtherSends
+from .producers import Producers
+from .remaking import Remaking
+from .sim_readings import SimReadings
+from .sim_strangers import Strangers
+from .transactions import Transactions
 
 if TYPE_CHECKING:
-    from pairproof.chaos.targets.reference import ReferenceTarget
+    from ..targets.reference import ReferenceTarget
 
 
 WIDE = 65_536

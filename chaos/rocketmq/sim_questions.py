@@ -10,18 +10,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from pairproof.chaos.labs.sim.evidence import Evidence
-from pairproof.chaos.labs.sim.host import Host
-from pairproof.chaos.observers.remoting_codes import Request
-from pairproof.chaos.rocketmq import invalid_requests, questions, visits
-from pairproof.chaos.rocketmq.frames import FORMS, Form
-from pairproof.chaos.rocketmq.questions import OF_REFERENCE, Answered
-from pairproof.chaos.rocketmq.sim_caller import OPAQUE, Frame, answers, unseen
-from pairproof.harness.rocketmq.invalid_requests import ILLEGAL_FOR_BROKERS, ILLEGAL_FOR_NAMES, OF_BROKERS, OF_NAMES
-from pairproof.harness.rocketmq.visits import FEW, LEAST_QUEUES, MASTER, NAMES, SLAVE, VISITS
-from pairproof.harness.rocketmq.visits.steps import Step
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.namesrv import NameServer
+from ...harness.rocketmq.invalid_requests import (
+    ILLEGAL_FOR_NAMES,
+    ILLEGAL_FOR_REFERENCE,
+    OF_BROKERS,
+    OF_NAMES,
+)
+from ...harness.rocketmq.visits import FEW, LEAST_QUEUES, MASTER, NAMES, SLAVE, VISITS
+from ...harness.rocketmq.visits.steps import Step
+from ...reference.core.broker import Broker
+from ...reference.core.namesrv import NameServer
+from ..labs.sim.evidence import Evidence
+from ..labs.sim.host import Host
+from ..observers.remoting_codes import Request
+from . import invalid_requests, questions, visits
+from .frames import FORMS, Form
+from .questions import OF_REFERENCE, Answered
+from .sim_caller import OPAQUE, Frame, answers, unseen
 
 READS = frozenset((
     Request.QUERY_MESSAGE, Request.QUERY_CONSUMER_OFFSET, Request.GET_ALL_TOPIC_CONFIG, Request.GET_BROKER_CONFIG,
@@ -54,7 +59,7 @@ def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str], is_vis
                     evidence.add, began, host.name, host.incarnation, audit, each, answered, OF_REFERENCE.figures
                 )
     if isinstance(node, Broker | NameServer) and is_visited:
-        sendable = (OF_BROKERS, ILLEGAL_FOR_BROKERS) if isinstance(node, Broker) else (OF_NAMES, ILLEGAL_FOR_NAMES)
+        sendable = (OF_BROKERS, ILLEGAL_FOR_REFERENCE) if isinstance(node, Broker) else (OF_NAMES, ILLEGAL_FOR_NAMES)
         for sent in invalid_requests.chosen(seed, host.name, *sendable):
             for answered in ask([Frame(invalid_requests.framed(sent, form, OPAQUE))]):
                 invalid_requests.record(

@@ -10,17 +10,17 @@ import json
 from collections.abc import Collection, Mapping
 from functools import partial
 
-from pairproof.chaos.labs.sim.evidence import Evidence, Readings
-from pairproof.chaos.labs.sim.host import Host
-from pairproof.chaos.labs.sim.network import End
-from pairproof.chaos.observers import auditing
-from pairproof.chaos.observers.ha_tap import FrameTap, ReportTap
-from pairproof.chaos.observers.stored_record import stored_key
-from pairproof.chaos.rocketmq.sim_starts import Starts
-from pairproof.chaos.rocketmq.stage import Stage
-from pairproof.harness.history import MS, digest
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.config import BrokerConfig
+from ...harness.history import MS, digest
+from ...reference.core.broker import Broker
+from ...reference.core.config import BrokerConfig
+from ..labs.sim.evidence import Evidence, Readings
+from ..labs.sim.host import Host
+from ..labs.sim.network import End
+from ..observers import auditing
+from ..observers.ha_tap import FrameTap, ReportTap
+from ..observers.stored_record import stored_key
+from .sim_starts import Starts
+from .stage import Stage
 
 FOLDER = "commitlog"
 ANSWERED = {"ha": "haServerAddr", "master": "masterAddr"}

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from pairproof.chaos.labs.sim.evidence import Evidence
-from pairproof.chaos.labs.sim.host import Host
-from pairproof.chaos.observers import start_reader
-from pairproof.chaos.observers.start_reader import LOG, Found
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.config import BrokerConfig
+from ...reference.core.broker import Broker
+from ...reference.core.config import BrokerConfig
+from ..labs.sim.evidence import Evidence
+from ..labs.sim.host import Host
+from ..observers import start_reader
+from ..observers.start_reader import LOG, Found
 
 
 class Starts:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
-from pairproof.chaos.labs.sim.host import Host
-from pairproof.chaos.labs.sim.world import World
-from pairproof.chaos.rocketmq.hostile import Hostile, Impostor, Intruder
-from pairproof.chaos.rocketmq.sim_readings import SimReadings
-from pairproof.harness.ports import Effect
-from pairproof.harness.rocketmq import places
+from ...harness.ports import Effect
+from ...harness.rocketmq import places
+from ..labs.sim.host import Host
+from ..labs.sim.world import World
+from .hostile import Hostile, Impostor, Intruder
+from .sim_readings import SimReadings
 
 
 class Strangers:

@@ -10,16 +10,16 @@ import json
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from pairproof.chaos.labs.sim.evidence import Evidence
-from pairproof.chaos.labs.sim.host import Host
-from pairproof.chaos.observers import table_reader
-from pairproof.chaos.rocketmq.provision import TOPIC
-from pairproof.harness.rocketmq.operations.scope import AWAITED_MS, FALTERING
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
-from pairproof.reference.core.namesrv import NameServer
-from pairproof.reference.core.topics import retry_topic
-from pairproof.reference.wire.bodies_client import MessageQueue
+from ...harness.rocketmq.operations.scope import AWAITED_MS, FALTERING
+from ...reference.core.broker import Broker
+from ...reference.core.delay import SCHEDULE_TOPIC, queue_of_level
+from ...reference.core.namesrv import NameServer
+from ...reference.core.topics import retry_topic
+from ...reference.wire.bodies_client import MessageQueue
+from ..labs.sim.evidence import Evidence
+from ..labs.sim.host import Host
+from ..observers import table_reader
+from .provision import TOPIC
 
 
 def record(evidence: Evidence, host: Host) -> None:

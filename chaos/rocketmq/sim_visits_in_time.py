@@ -12,21 +12,21 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from pairproof.chaos.labs.sim.host import Host
-from pairproof.chaos.labs.sim.world import World
-from pairproof.chaos.observers.remoting_codes import STATUSES, Request
-from pairproof.chaos.observers.remoting_tap import RESPONSE, Header, RemotingTap
-from pairproof.chaos.rocketmq import visits
-from pairproof.chaos.rocketmq.frames import FORMS, Form
-from pairproof.chaos.rocketmq.questions import CLOSED, ENDED, Answered
-from pairproof.chaos.rocketmq.sim_caller import ANSWER_MS, GONE, OPAQUE, UNANSWERED, unseen
-from pairproof.chaos.rocketmq.sim_questions import kind_of
-from pairproof.harness.history import MS, UNREADABLE
-from pairproof.harness.rocketmq.visits import IN_TIME
-from pairproof.harness.rocketmq.visits.served import NOTHING, TOLD
-from pairproof.harness.rocketmq.visits.steps import CLOSES, HEARS, POSTS, Step, Visit
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.namesrv import NameServer
+from ...harness.history import MS, UNREADABLE
+from ...harness.rocketmq.visits import IN_TIME
+from ...harness.rocketmq.visits.served import NOTHING, TOLD
+from ...harness.rocketmq.visits.steps import CLOSES, HEARS, POSTS, Step, Visit
+from ...reference.core.broker import Broker
+from ...reference.core.namesrv import NameServer
+from ..labs.sim.host import Host
+from ..labs.sim.world import World
+from ..observers.remoting_codes import STATUSES, Request
+from ..observers.remoting_tap import RESPONSE, Header, RemotingTap
+from . import visits
+from .frames import FORMS, Form
+from .questions import CLOSED, ENDED, Answered
+from .sim_caller import ANSWER_MS, GONE, OPAQUE, UNANSWERED, unseen
+from .sim_questions import kind_of
 
 SHARE = 1 / 5
 """How many of the trials with visits have such a one."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from pairproof.chaos.observers.stored_record import stored_key
-from pairproof.harness.history import digest
-from pairproof.reference.ports import Effects, Node
-from pairproof.reference.wire.record import Record
+from ...harness.history import digest
+from ...reference.ports import Effects, Node
+from ...reference.wire.record import Record
+from ..observers.stored_record import stored_key
 
 
 class Stage(Protocol):

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
-from pairproof.chaos.labs.real.links import Link
-from pairproof.chaos.labs.real.taps import StraightDoor
-from pairproof.chaos.labs.real.world import World
-from pairproof.chaos.plan import Address
-from pairproof.chaos.rocketmq.hostile import Hostile, Impostor, Intruder
-from pairproof.chaos.rocketmq.machines import Machine
-from pairproof.harness.ports import Effect
-from pairproof.harness.rocketmq import places
+from ...harness.ports import Effect
+from ...harness.rocketmq import places
+from ..labs.real.links import Link
+from ..labs.real.taps import StraightDoor
+from ..labs.real.world import World
+from ..plan import Address
+from .hostile import Hostile, Impostor, Intruder
+from .machines import Machine
 
 STRANGER, IMPOSTOR, INTRUDER = "hostile", "impostor", "intruder"
 GOODBYE_S = 0.01

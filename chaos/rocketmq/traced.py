@@ -9,11 +9,11 @@ import time
 from collections.abc import Mapping
 from json.encoder import encode_basestring_ascii
 
-from pairproof.chaos.labs.real.trace import Trace
-from pairproof.chaos.observers.stored_record import stored_key
-from pairproof.harness.history import digest
-from pairproof.reference.ports import Conn
-from pairproof.reference.shell.log import Log, LogWatcher
+from ...harness.history import digest
+from ...reference.ports import Conn
+from ...reference.shell.log import Log, LogWatcher
+from ..labs.real.trace import Trace
+from ..observers.stored_record import stored_key
 
 KINDS = {
     "start": ("f", "lo", "hi"),

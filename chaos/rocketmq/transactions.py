@@ -11,15 +11,15 @@ import json
 from functools import partial
 from typing import NamedTuple
 
-from pairproof.chaos.rocketmq.clients import Call, Clients, described, filled
-from pairproof.chaos.rocketmq.provision import TOPIC
-from pairproof.harness.content import content
-from pairproof.harness.history import MS
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.operations.scope import SMALL
-from pairproof.harness.rocketmq.operations.transact import COMMIT, NEVER
-from pairproof.reference.client.client import GROUP, Outcome
-from pairproof.reference.core.processors import transactions
+from ...harness.history import MS
+from ...harness.rocketmq import places
+from ...harness.rocketmq.operations.scope import SMALL
+from ...harness.rocketmq.operations.transact import COMMIT, NEVER
+from ...harness.texts.content import content
+from ...reference.client.client import GROUP, Outcome
+from ...reference.core.processors import transactions
+from .clients import Call, Clients, described, filled
+from .provision import TOPIC
 
 HALF = f"\x02TRAN_MSG\x01true\x02PGROUP\x01{GROUP}"
 

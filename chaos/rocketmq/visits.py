@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from pairproof.chaos.observers import answer_reader
-from pairproof.chaos.observers.remoting_codes import Request
-from pairproof.chaos.observers.table_reader import parsed
-from pairproof.chaos.rocketmq.frames import Form, padded
-from pairproof.chaos.rocketmq.questions import Answered
-from pairproof.harness.history import UNREADABLE
-from pairproof.harness.quoting import quoted
-from pairproof.harness.rocketmq.visits.asks import BORN_MS, CLUSTER, VISITED
-from pairproof.harness.rocketmq.visits.served import BROKER, READ, said
-from pairproof.harness.rocketmq.visits.steps import Step, Visit
+from ...harness.history import UNREADABLE
+from ...harness.rocketmq.visits.asks import BORN_MS, CLUSTER, VISITED
+from ...harness.rocketmq.visits.served import BROKER, READ, said
+from ...harness.rocketmq.visits.steps import Step, Visit
+from ...harness.texts.quoting import quoted
+from ..observers import answer_reader
+from ..observers.remoting_codes import Request
+from ..observers.table_reader import parsed
+from .frames import Form, padded
+from .questions import Answered
 
 SHOWN = ("KEYS", "TAGS", "colour", "TRAN_MSG")
 """Properties that are read of a message; which others there are is the version's choice."""

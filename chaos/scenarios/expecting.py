@@ -4,21 +4,22 @@
 does each phase: ``before``, ``during`` or ``after`` the fault of the step with that id. ``costs`` counts what the fault
 cost the deployment: messages that were lost, unavailable, accepted meanwhile, see
 :mod:`pairproof.harness.rocketmq.deployments`. A list of expectations may say of each ``when`` it is meant: the version
-that the target behaves as, and known deviations (:mod:`pairproof.harness.deviations`) that it has, or has not.
+that the target behaves as, and known deviations (:mod:`harness.judging.deviations`) that it has, or has not.
 """
 
 from collections.abc import Collection
 
-from pairproof.chaos.scenarios import amounts, fields
-from pairproof.chaos.scenarios.amounts import Bound
-from pairproof.chaos.scenarios.scenario import PHASES, Counts, Expect, Only, Phase, Step
-from pairproof.chaos.scenarios.yaml_tree import Spot
-from pairproof.harness import deviations, registry, versions
-from pairproof.harness.errors import UsageError, meant
-from pairproof.harness.history import kinds
-from pairproof.harness.rocketmq import deployments, places
-from pairproof.reference.core.calls import ANSWERS
-from pairproof.reference.wire.remoting import RESPONSE_NAMES
+from ...harness import registry
+from ...harness.errors import UsageError, meant
+from ...harness.history import kinds
+from ...harness.judging import deviations, versions
+from ...harness.rocketmq import deployments, places
+from ...reference.core.calls import ANSWERS
+from ...reference.wire.remoting import RESPONSE_NAMES
+from . import amounts, fields
+from .amounts import Bound
+from .scenario import PHASES, Counts, Expect, Only, Phase, Step
+from .yaml_tree import Spot
 
 STATUSES = frozenset((*ANSWERS.values(), *RESPONSE_NAMES.values(), "timeout", "disconnected", "refused"))
 """How a call may end."""

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 
-from pairproof.chaos.scenarios import amounts
-from pairproof.chaos.scenarios.yaml_tree import Spot
-from pairproof.harness.errors import meant
-from pairproof.harness.schedule import Args, Scalar
+from ...harness.errors import meant
+from ...harness.trials.schedule import Args, Scalar
+from . import amounts
+from .yaml_tree import Spot
 
 MAX_TEXT = 4_000
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")

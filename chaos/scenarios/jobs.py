@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from pairproof.chaos.scenarios.play import Plan, Played, Stopped, play
-from pairproof.chaos.scenarios.scenario import Case, Scenario
-from pairproof.harness import resolve
-from pairproof.harness.again import until_decided
-from pairproof.harness.errors import LabError, PairproofError
-from pairproof.harness.ports import Lab, Session, Target
-from pairproof.harness.workers import Workers
+from ...harness.errors import LabError, PairproofError
+from ...harness.ports import Lab, Session, Target
+from ...harness.trials import resolve
+from ...harness.trials.again import until_decided
+from ...harness.trials.workers import Workers
+from .play import Plan, Played, Stopped, play
+from .scenario import Case, Scenario
 
 
 class Watch(Protocol):

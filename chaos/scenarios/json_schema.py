@@ -10,13 +10,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pairproof.chaos.scenarios import expecting, reading
-from pairproof.chaos.scenarios.scenario import PHASES
-from pairproof.chaos.scenarios.steps import TIMING, WHEN, loads, steps
-from pairproof.harness import registry, resolve
-from pairproof.harness.commands.json_schema import DOCS, FLAG, NUMBER, SCALAR, TEXT, Schema, keys, named, text, whole
-from pairproof.harness.operation import Argument
-from pairproof.harness.rocketmq import deployments
+from ...harness import registry
+from ...harness.commands.json_schema import DOCS, FLAG, NUMBER, SCALAR, TEXT, Schema, keys, named, text, whole
+from ...harness.rocketmq import deployments
+from ...harness.trials import resolve
+from ...harness.trials.operation import Argument
+from . import expecting, reading
+from .scenario import PHASES
+from .steps import TIMING, WHEN, loads, steps
 
 NAME = "scenario.schema.json"
 TEXTS: Schema = {"type": "array", "items": TEXT}

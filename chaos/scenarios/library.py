@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from pairproof.chaos.scenarios import reading
-from pairproof.chaos.scenarios.scenario import Scenario
-from pairproof.harness import registry
-from pairproof.harness.errors import UsageError, meant
+from ...harness import registry
+from ...harness.errors import UsageError, meant
+from . import reading
+from .scenario import Scenario
 
 ENDINGS = (".yaml", ".yml")
 

@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from pairproof.chaos.scenarios.amounts import Bound
-from pairproof.chaos.scenarios.scenario import BEFORE, DURING, Case, Counts, Phase, Step
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.machine import Stall
-from pairproof.harness.rocketmq import deployments
-from pairproof.harness.trial import Trial
-from pairproof.harness.trouble import Trouble, doubted
+from ...harness.history import Event
+from ...harness.judging.trouble import Trouble, doubted
+from ...harness.kinds.machine import Stall
+from ...harness.rocketmq import deployments
+from ...harness.trials.trial import Trial
+from .amounts import Bound
+from .scenario import BEFORE, DURING, Case, Counts, Phase, Step
 
 ENDS = ("ok", "fail", "info")
 

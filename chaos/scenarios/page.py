@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from pairproof.chaos.scenarios import library, timeline
-from pairproof.chaos.scenarios.scenario import Scenario
-from pairproof.chaos.scenarios.steps import steps, usual
-from pairproof.harness import resolve
-from pairproof.harness.rocketmq import places
+from ...harness.rocketmq import places
+from ...harness.trials import resolve
+from . import library, timeline
+from .scenario import Scenario
+from .steps import steps, usual
 
 PAGE = "scenarios.md"
 HEAD = """\

@@ -11,12 +11,12 @@ need one.
 from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
-from pairproof.chaos.scenarios.play import HOLDS, NOTHING, SKIP, SKIPPED, UNKNOWN, Result, code_of
-from pairproof.chaos.scenarios.reading import VERDICT
-from pairproof.chaos.scenarios.scenario import Scenario
-from pairproof.harness.errors import EXIT_VIOLATED
-from pairproof.harness.trouble import STALLED
-from pairproof.harness.verdict import Verdict
+from ...harness.errors import EXIT_VIOLATED
+from ...harness.judging.trouble import STALLED
+from ...harness.judging.verdict import Verdict
+from .play import HOLDS, NOTHING, SKIP, SKIPPED, UNKNOWN, Result, code_of
+from .reading import VERDICT
+from .scenario import Scenario
 
 SILENT = (Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE)
 MISSING = "not played"

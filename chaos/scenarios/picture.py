@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pairproof.chaos.scenarios import timeline
-from pairproof.chaos.scenarios.scenario import Case
-from pairproof.chaos.scenarios.steps import usual
-from pairproof.harness.schedule import Op
+from ...harness.trials.schedule import Op
+from . import timeline
+from .scenario import Case
+from .steps import usual
 
 WIDTH = 64
 """Columns of the time axis."""

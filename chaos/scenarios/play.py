@@ -11,19 +11,20 @@ from collections.abc import Callable, Sequence, Set
 from time import monotonic
 from typing import NamedTuple
 
-from pairproof.chaos.scenarios import meeting, timeline
-from pairproof.chaos.scenarios.scenario import Case, Scenario
-from pairproof.harness import abilities, deviations, resolve
-from pairproof.harness import judge as judging
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED, PairproofError, UsageError
-from pairproof.harness.interpreter import Laws, run_trial
-from pairproof.harness.ports import HasLogs, Lab, Session, Target
-from pairproof.harness.rocketmq import losses
-from pairproof.harness.schedule import Args
-from pairproof.harness.trial import Trial
-from pairproof.harness.trouble import STALLED
-from pairproof.harness.verdict import Judgement, Verdict, over_trials
-from pairproof.reference.core.config import BrokerConfig
+from ...harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED, PairproofError, UsageError
+from ...harness.judging import deviations
+from ...harness.judging import judge as judging
+from ...harness.judging.trouble import STALLED
+from ...harness.judging.verdict import Judgement, Verdict, over_trials
+from ...harness.ports import HasLogs, Lab, Session, Target
+from ...harness.rocketmq import losses
+from ...harness.trials import abilities, resolve
+from ...harness.trials.interpreter import Laws, run_trial
+from ...harness.trials.schedule import Args
+from ...harness.trials.trial import Trial
+from ...reference.core.config import BrokerConfig
+from . import meeting, timeline
+from .scenario import Case, Scenario
 
 ORIGIN = "scenario"
 VIOLATED, UNMET, FAILED, UNKNOWN, SKIPPED, HOLDS = VERDICTS = (
@@ -200,7 +201,7 @@ class Plan(NamedTuple):
     most_cases: int | None = None
     """Of a scenario with more cases so many are played, evenly spread."""
     brought: resolve.Brought | None = None
-    """A configuration for the target, see :func:`pairproof.harness.resolve.configured`."""
+    """A configuration for the target, see :func:`harness.trials.resolve.configured`."""
 
     @property
     def remarks(self) -> tuple[str, ...]:

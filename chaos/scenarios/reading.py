@@ -10,13 +10,15 @@ from itertools import product
 from math import prod
 from pathlib import Path
 
-from pairproof.chaos.scenarios import expecting, fields, steps, timeline
-from pairproof.chaos.scenarios.scenario import Case, Scenario
-from pairproof.chaos.scenarios.yaml_tree import Spot, parse, read
-from pairproof.harness import judge, registry, resolve
-from pairproof.harness.errors import UsageError, meant
-from pairproof.harness.schedule import Args, Scalar
-from pairproof.reference.core.versions import VERSIONS
+from ...harness import registry
+from ...harness.errors import UsageError, meant
+from ...harness.judging import judge
+from ...harness.trials import resolve
+from ...harness.trials.schedule import Args, Scalar
+from ...reference.core.versions import VERSIONS
+from . import expecting, fields, steps, timeline
+from .scenario import Case, Scenario
+from .yaml_tree import Spot, parse, read
 
 KEYS = (
     "name", "about", "promises", "target", "settings", "workload", "timeline", "lasts", "each", "repeat", "laws",

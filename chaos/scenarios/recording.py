@@ -12,15 +12,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pairproof.chaos.scenarios.play import FAILED, Plan, Played, Result, result
-from pairproof.chaos.scenarios.scenario import Scenario
-from pairproof.harness import judge as judging
-from pairproof.harness import resolve
-from pairproof.harness.cause import cause, violated
-from pairproof.harness.coverage_table import CoverageTable
-from pairproof.harness.errors import interrupted
-from pairproof.harness.runs.writer import RunWriter, run_folder
-from pairproof.harness.trial import Finding
+from ...harness.errors import interrupted
+from ...harness.exploration.coverage_table import CoverageTable
+from ...harness.judging import judge as judging
+from ...harness.judging.cause import cause, violated
+from ...harness.runs.writer import RunWriter, run_folder
+from ...harness.trials import resolve
+from ...harness.trials.trial import Finding
+from .play import FAILED, Plan, Played, Result, result
+from .scenario import Scenario
 
 PROFILE = "scenarios"
 MAX_REASONS = 20

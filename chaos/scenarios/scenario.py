@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from pairproof.chaos.scenarios.amounts import Bound
-from pairproof.harness.schedule import Args, Op
-from pairproof.harness.versions import Range
+from ...harness.judging.versions import Range
+from ...harness.trials.schedule import Args, Op
+from .amounts import Bound
 
 BEFORE, DURING, AFTER = "before", "during", "after"
 PHASES = (BEFORE, DURING, AFTER)

@@ -2,20 +2,20 @@
 
 A load's key is its operation: ``send: {every: 20ms, for: 2s, queue: 0}``. A step says when (``at``, ``after`` the step
 before, ``after_sends``), and what: ``fault`` with its arguments in ``with``, how long in ``for``; ``heal``; or an
-operation (:mod:`pairproof.harness.operation`) with its arguments.
+operation (:mod:`harness.trials.operation`) with its arguments.
 """
 
 from collections.abc import Mapping
 
-from pairproof.chaos.scenarios import amounts, fields
-from pairproof.chaos.scenarios.scenario import Load, Step, When
-from pairproof.chaos.scenarios.yaml_tree import Spot
-from pairproof.harness import resolve
-from pairproof.harness.errors import UsageError, meant
-from pairproof.harness.interpreter import check_arguments
-from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import FORMAT, Args, Op, Scalar
-from pairproof.harness.schedule_json import from_json
+from ...harness.errors import UsageError, meant
+from ...harness.rocketmq import places
+from ...harness.trials import resolve
+from ...harness.trials.interpreter import check_arguments
+from ...harness.trials.schedule import FORMAT, Args, Op, Scalar
+from ...harness.trials.schedule_json import from_json
+from . import amounts, fields
+from .scenario import Load, Step, When
+from .yaml_tree import Spot
 
 MAX_LOADS = 20
 MAX_STEPS = 100

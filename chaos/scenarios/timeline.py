@@ -7,11 +7,11 @@ follow; a step that waits for the n-th send comes right behind it. While an ``aw
 from operator import attrgetter
 from typing import NamedTuple
 
-from pairproof.chaos.scenarios.scenario import Case, Step
-from pairproof.harness import resolve
-from pairproof.harness.errors import UsageError
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.schedule_json import MAX_OPS
+from ...harness.errors import UsageError
+from ...harness.trials import resolve
+from ...harness.trials.schedule import Op, Schedule
+from ...harness.trials.schedule_json import MAX_OPS
+from .scenario import Case, Step
 
 MAX_LENGTH_MS = 600_000
 FAULTS_FIRST, LOADS_NEXT, COUNTED_LAST = range(3)

@@ -14,18 +14,18 @@ from itertools import islice
 from time import monotonic
 from typing import Any
 
-from pairproof.chaos.scenarios import meeting
-from pairproof.chaos.scenarios.jobs import Watch
-from pairproof.chaos.scenarios.play import Played
-from pairproof.chaos.scenarios.scenario import Scenario
-from pairproof.harness import resolve
-from pairproof.harness.commands import output
-from pairproof.harness.history import Event
-from pairproof.harness.plain import plain
-from pairproof.harness.ports import Session
-from pairproof.harness.ports.links import CanCutLink
-from pairproof.harness.rocketmq import places
-from pairproof.harness.verdict import Verdict, over_trials
+from ...harness.commands import output
+from ...harness.history import Event
+from ...harness.judging.verdict import Verdict, over_trials
+from ...harness.ports import Session
+from ...harness.ports.links import CanCutLink
+from ...harness.rocketmq import places
+from ...harness.texts.plain import plain
+from ...harness.trials import resolve
+from . import meeting
+from .jobs import Watch
+from .play import Played
+from .scenario import Scenario
 
 REDRAWS_A_SECOND = 4
 MAX_LOOK = 50_000

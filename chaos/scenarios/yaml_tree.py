@@ -12,7 +12,7 @@ from typing import NamedTuple, NoReturn
 
 import yaml
 
-from pairproof.harness.errors import UsageError
+from ...harness.errors import UsageError
 
 MAX_FILE_BYTES = 256 * 1024
 MAX_DEPTH = 20

@@ -1,10 +1,10 @@
 """Models of RocketMQ's versions as targets: the reference, with the deviations that are known of the version.
 
 They run wherever the reference does, so what is searched for in a version can be searched for in the simulation first.
-A model has the mutants that its version's known deviations name (:mod:`pairproof.harness.deviations`); a deviation
+A model has the mutants that its version's known deviations name (:mod:`harness.judging.deviations`); a deviation
 that names none is not modelled.
 """
 
-from pairproof.chaos.targets.reference import ReferenceTarget
+from .reference import ReferenceTarget
 
 V4, V5 = (ReferenceTarget(stands_for=each) for each in ("4.9.7", "5.5.0"))

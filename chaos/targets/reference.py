@@ -11,35 +11,35 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from pairproof.chaos.mutants import Mutant, catalogue
-from pairproof.chaos.mutants.mutant import CONSUMER, PRODUCER, composed
-from pairproof.chaos.plan import Image, InProcess, Plan
-from pairproof.chaos.rocketmq import configuration, planning, questions
-from pairproof.chaos.rocketmq.configuration import FIELDS, Given, is_of_a_side, of_side, side_of
-from pairproof.chaos.rocketmq.defaults import completed
-from pairproof.chaos.rocketmq.planning import HA_ADDRESS, OTHER_NAME, name_servers
-from pairproof.chaos.rocketmq.programs import NameServerProgram, ReferenceProgram, gives_memory
-from pairproof.chaos.rocketmq.questions import Asking
-from pairproof.harness import deviations
-from pairproof.harness.errors import UsageError
-from pairproof.harness.history import own_kinds
-from pairproof.harness.kinds import store
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.ports import ABILITIES, SIMULATED
-from pairproof.harness.schedule import Args, Scalar, as_text
-from pairproof.reference.client.consumer import Consumer
-from pairproof.reference.client.producer import Producer
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.namesrv import NameServer
-from pairproof.reference.core.versions import VERSIONS
-from pairproof.reference.errors import ConfigError
+from ...harness.errors import UsageError
+from ...harness.history import own_kinds
+from ...harness.judging import deviations
+from ...harness.kinds import store
+from ...harness.rocketmq import places
+from ...harness.rocketmq.ports import ABILITIES, SIMULATED
+from ...harness.trials.schedule import Args, Scalar, as_text
+from ...reference.client.consumer import Consumer
+from ...reference.client.producer import Producer
+from ...reference.core.broker import Broker
+from ...reference.core.config import BrokerConfig
+from ...reference.core.namesrv import NameServer
+from ...reference.core.versions import VERSIONS
+from ...reference.errors import ConfigError
+from ..mutants import Mutant, catalogue
+from ..mutants.mutant import CONSUMER, PRODUCER, composed
+from ..plan import Image, InProcess, Plan
+from ..rocketmq import configuration, planning, questions
+from ..rocketmq.configuration import FIELDS, Given, is_of_a_side, of_side, side_of
+from ..rocketmq.defaults import completed
+from ..rocketmq.planning import HA_ADDRESS, OTHER_NAME, name_servers
+from ..rocketmq.programs import NameServerProgram, ReferenceProgram, gives_memory
+from ..rocketmq.questions import Asking
 
 if TYPE_CHECKING:
-    from pairproof.chaos.labs.real.world import World
-    from pairproof.chaos.labs.sim.world import World as SimWorld
-    from pairproof.chaos.rocketmq.driver import RocketMQDriver
-    from pairproof.chaos.rocketmq.sim_driver import SimDriver
+    from ..labs.real.world import World
+    from ..labs.sim.world import World as SimWorld
+    from ..rocketmq.driver import RocketMQDriver
+    from ..rocketmq.sim_driver import SimDriver
 
 DEFAULTS: Args = {
     "brokerRole": "SYNC_MASTER",
@@ -196,13 +196,13 @@ class ReferenceTarget(NamedTuple):
 
     def simulated(self, world: SimWorld) -> SimDriver:
         """What operations are for it in a simulated trial."""
-        from pairproof.chaos.rocketmq.sim_driver import SimDriver
+        from ..rocketmq.sim_driver import SimDriver
 
         return SimDriver(self, world)
 
     def driver(self, world: World) -> RocketMQDriver:
         """What operations are for it in a trial with real processes."""
-        from pairproof.chaos.rocketmq.driver import RocketMQDriver
+        from ..rocketmq.driver import RocketMQDriver
 
         return RocketMQDriver(self, world)
 

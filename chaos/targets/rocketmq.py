@@ -18,29 +18,30 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from pairproof.chaos import tools
-from pairproof.chaos.plan import Image, Plan
-from pairproof.chaos.rocketmq import configuration, describing, jvm, planning, questions, setters
-from pairproof.chaos.rocketmq.agent import tool as agent
-from pairproof.chaos.rocketmq.configuration import FIELDS, SIDES, Given, of_side, side_of
-from pairproof.chaos.rocketmq.install import VERSIONS, Home, RocketMQ, source
-from pairproof.chaos.rocketmq.programs import JavaProgram
-from pairproof.chaos.rocketmq.settings import OURS
-from pairproof.chaos.targets.reference import TARGET, ReferenceTarget, for_version
-from pairproof.harness import registry, versions
-from pairproof.harness.errors import UsageError
-from pairproof.harness.history import own_kinds
-from pairproof.harness.kinds import store
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.ports import ABILITIES
-from pairproof.harness.schedule import Args
-from pairproof.reference.client.consumer import Consumer
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.versions import VERSIONS as LINES
+from ...harness import registry
+from ...harness.errors import UsageError
+from ...harness.history import own_kinds
+from ...harness.judging import versions
+from ...harness.kinds import store
+from ...harness.rocketmq import places
+from ...harness.rocketmq.ports import ABILITIES
+from ...harness.trials.schedule import Args
+from ...reference.client.consumer import Consumer
+from ...reference.core.config import BrokerConfig
+from ...reference.core.versions import VERSIONS as LINES
+from .. import tools
+from ..plan import Image, Plan
+from ..rocketmq import configuration, describing, jvm, planning, questions, setters
+from ..rocketmq.agent import tool as agent
+from ..rocketmq.configuration import FIELDS, SIDES, Given, of_side, side_of
+from ..rocketmq.install import VERSIONS, Home, RocketMQ, source
+from ..rocketmq.programs import JavaProgram
+from ..rocketmq.settings import OURS
+from .reference import TARGET, ReferenceTarget, for_version
 
 if TYPE_CHECKING:
-    from pairproof.chaos.labs.real.world import World
-    from pairproof.chaos.rocketmq.driver import RocketMQDriver
+    from ..labs.real.world import World
+    from ..rocketmq.driver import RocketMQDriver
 
 DEFAULTS: Mapping[str, str | int] = MappingProxyType({
     # Java maps files and wants whole pages; the rest as small as it stands it.
@@ -198,7 +199,7 @@ class RocketMQTarget(NamedTuple):
         return ABILITIES
 
     def driver(self, world: World) -> RocketMQDriver:
-        from pairproof.chaos.rocketmq.driver import RocketMQDriver
+        from ..rocketmq.driver import RocketMQDriver
 
         return RocketMQDriver(self, world)
 

@@ -14,8 +14,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from pairproof.chaos import programs, tools
-from pairproof.harness.errors import LabError
+from ...harness.errors import LabError
+from .. import programs, tools
 
 VERSION = "2.12.0"
 PROGRAM = "toxiproxy-server"

@@ -24,7 +24,7 @@ from toxiproxy import Toxiproxy
 from toxiproxy import api as library
 from toxiproxy.exceptions import ProxyExists
 
-from pairproof.harness.errors import LabError
+from ...harness.errors import LabError
 
 HOST = "127.0.0.1"
 LIMIT_S = 20.0

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from pairproof.chaos.toxiproxy.install import VERSION
-from pairproof.chaos.toxiproxy.proxies import HOST, Proxies
-from pairproof.harness.errors import LabError
+from ...harness.errors import LabError
+from .install import VERSION
+from .proxies import HOST, Proxies
 
 POLL_S = 0.01
 

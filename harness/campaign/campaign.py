@@ -15,22 +15,22 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
-from pairproof.harness import invocation
-from pairproof.harness.campaign import chunks as playing
-from pairproof.harness.campaign.chunks import Told, Violating
-from pairproof.harness.campaign.plan import Chunk, Plan, bench, chunks
-from pairproof.harness.coverage_table import CoverageTable
-from pairproof.harness.errors import CorruptRun, UsageError, interrupted
-from pairproof.harness.explore import MAX_FINDINGS_PER_LAW
-from pairproof.harness.runs import atomic, places, schema, tables
-from pairproof.harness.runs.part_size import Budget
-from pairproof.harness.runs.parts import About
-from pairproof.harness.runs.reader import RunReader, read_facts
-from pairproof.harness.runs.wholeness import part_name
-from pairproof.harness.runs.writer import RunWriter
-from pairproof.harness.summary import Summary
-from pairproof.harness.trial import Finding, Trial
-from pairproof.harness.verdict import CORPUS, Verdict
+from ..errors import CorruptRun, UsageError, interrupted
+from ..exploration.coverage_table import CoverageTable
+from ..exploration.explore import MAX_FINDINGS_PER_LAW
+from ..exploration.summary import Summary
+from ..judging.verdict import CORPUS, Verdict
+from ..runs import atomic, places, schema, tables
+from ..runs.part_size import Budget
+from ..runs.parts import About
+from ..runs.reader import RunReader, read_facts
+from ..runs.wholeness import part_name
+from ..runs.writer import RunWriter
+from ..texts import invocation
+from ..trials.trial import Finding, Trial
+from . import chunks as playing
+from .chunks import Told, Violating
+from .plan import Chunk, Plan, bench, chunks
 
 OURS = (".parquet", ".json", ".tmp")
 """Endings of the files that a campaign writes into its folders."""

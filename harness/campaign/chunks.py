@@ -12,26 +12,27 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from pairproof.harness import deviations, resolve
-from pairproof.harness.campaign.plan import Bench, Chunk, Plan, bench
-from pairproof.harness.cause import violated
-from pairproof.harness.counts import refuse
-from pairproof.harness.coverage_table import CoverageTable
-from pairproof.harness.errors import CorruptRun, PairproofError
-from pairproof.harness.finding import Small, findings_of, smallest
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.keeps import Keeps, measured
-from pairproof.harness.runs import atomic, parts, places
-from pairproof.harness.runs.part_size import MAX_FILE_BYTES
-from pairproof.harness.runs.parts import About, Pending, Written
-from pairproof.harness.runs.reader import folder_name, read
-from pairproof.harness.runs.sampling import sampling
-from pairproof.harness.runs.wholeness import check_digests, digest, part_name
-from pairproof.harness.schedule_json import from_json
-from pairproof.harness.search import machine
-from pairproof.harness.slices import MACHINE, SLICE, Slice, play, rare_collection
-from pairproof.harness.trial import Finding, Trial
-from pairproof.harness.verdict import Verdict
+from ..errors import CorruptRun, PairproofError
+from ..exploration.counts import refuse
+from ..exploration.coverage_table import CoverageTable
+from ..exploration.finding import Small, findings_of, smallest
+from ..exploration.keeps import Keeps, measured
+from ..exploration.slices import MACHINE, SLICE, Slice, play, rare_collection
+from ..judging import deviations
+from ..judging.cause import violated
+from ..judging.verdict import Verdict
+from ..runs import atomic, parts, places
+from ..runs.part_size import MAX_FILE_BYTES
+from ..runs.parts import About, Pending, Written
+from ..runs.reader import folder_name, read
+from ..runs.sampling import sampling
+from ..runs.wholeness import check_digests, digest, part_name
+from ..search import machine
+from ..trials import resolve
+from ..trials.interpreter import run_trial
+from ..trials.schedule_json import from_json
+from ..trials.trial import Finding, Trial
+from .plan import Bench, Chunk, Plan, bench
 
 VERDICTS = frozenset(each.value for each in Verdict)
 FOLDER = "chunks"

@@ -9,8 +9,8 @@ from importlib import import_module, resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from pairproof.harness.interpreter import Laws
-from pairproof.harness.ports import Lab, Target
+from ..ports import Lab, Target
+from ..trials.interpreter import Laws
 
 OURS = "pairproof"
 

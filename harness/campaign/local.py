@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from pairproof.harness.campaign.plan import Plan
-from pairproof.harness.errors import PairproofError
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.workers import Workers
+from ..errors import PairproofError
+from ..ports import Lab, Target
+from ..trials.workers import Workers
+from .plan import Plan
 
 
 class Local:

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from pairproof.harness import judge as judging
-from pairproof.harness import resolve
-from pairproof.harness.budget import Budget
-from pairproof.harness.campaign import code
-from pairproof.harness.errors import UsageError
-from pairproof.harness.interpreter import Laws
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.profiles import profile
-from pairproof.harness.runs.sampling import sampling
-from pairproof.harness.runs.wholeness import digest
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import machine
-from pairproof.harness.slices import MACHINE, enumerated, seeded
-from pairproof.harness.verdict import CORPUS
+from ..errors import UsageError
+from ..exploration.budget import Budget
+from ..exploration.profiles import profile
+from ..exploration.slices import MACHINE, enumerated, seeded
+from ..judging import judge as judging
+from ..judging.verdict import CORPUS
+from ..ports import Lab, Target
+from ..runs.sampling import sampling
+from ..runs.wholeness import digest
+from ..search import machine
+from ..trials import resolve
+from ..trials.interpreter import Laws
+from ..trials.schedule import Schedule
+from . import code
 
 LEAST_CHUNK, MOST_CHUNK = 64, 2_048
 """Trials of a chunk: a second's work at least, and a minute's at most, which is what a machine that fails takes with

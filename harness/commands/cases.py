@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
-from pairproof.harness import registry
-from pairproof.harness.commands.output import say
-from pairproof.harness.errors import UsageError
-from pairproof.harness.runs.places import Place
+from .. import registry
+from ..errors import UsageError
+from ..runs.places import Place
+from .output import say
 
 FOLDER_OPTION = "--folder"
 FOLDER = Path("cases")
@@ -37,9 +37,9 @@ def add(findings: tuple[Path, ...], folder: Path) -> None:
 
     Exit codes: 0 they are there; 2 a file is not a finding.
     """
-    from pairproof.harness.runs import atomic
-    from pairproof.harness.runs.reader import named_finding
-    from pairproof.harness.runs.writer import case_name
+    from ..runs import atomic
+    from ..runs.reader import named_finding
+    from ..runs.writer import case_name
 
     told = [(path, named_finding(path)) for path in findings]
     for path, found in told:

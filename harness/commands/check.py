@@ -10,13 +10,14 @@ from typing import Any
 
 import click
 
-from pairproof.harness import registry, resolve
-from pairproof.harness.commands import options, output, suite
-from pairproof.harness.commands.exploration import Bounds, Request
-from pairproof.harness.errors import EXIT_LAB, UsageError, joined
-from pairproof.harness.profiles import KNOWN_BUGS, PROFILES, REAL_TIME_LABS, default, profile
-from pairproof.harness.schedule_json import check_text
-from pairproof.harness.search.known_bugs import ALL, NONE, WHICH
+from .. import registry
+from ..errors import EXIT_LAB, UsageError, joined
+from ..exploration.profiles import KNOWN_BUGS, PROFILES, REAL_TIME_LABS, default, profile
+from ..search.known_bugs import ALL, NONE, WHICH
+from ..trials import resolve
+from ..trials.schedule_json import check_text
+from . import options, output, suite
+from .exploration import Bounds, Request
 
 MAX_PATH_CHARS = 4_096
 MAX_TRIALS = 100_000_000
@@ -109,7 +110,7 @@ def _request(
     seed: str | None, law_ids: tuple[str, ...], jobs: int | None, keep: str, runs_folder: Path,
 ) -> Request:  # fmt: skip
     """The run that was asked for. UsageError if the options contradict each other or name what does not exist."""
-    from pairproof.harness import judge as judging
+    from ..judging import judge as judging
 
     seed = options.seed_of(seed)
     # Parquet's writer takes no other names.

@@ -1,6 +1,6 @@
 """``pairproof deviations``: list the known deviations of real systems, and play the program that shows one.
 
-What a version is known to do although a law forbids it stands in data files (:mod:`pairproof.harness.deviations`), and
+What a version is known to do although a law forbids it stands in data files (:mod:`harness.judging.deviations`), and
 does not make ``check`` or ``chaos run`` red. Whether it still does it, only its stored program can say: a search that
 did not meet a deviation says nothing.
 """
@@ -13,15 +13,16 @@ from typing import Any
 
 import click
 
-from pairproof.harness import deviations, resolve
-from pairproof.harness.again import until_decided
-from pairproof.harness.commands import options
-from pairproof.harness.commands.output import json_option, say, table, write_json
-from pairproof.harness.deviations import Deviation
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, UsageError
-from pairproof.harness.trial import Trial
-from pairproof.harness.trouble import STALLED
-from pairproof.harness.verdict import Verdict
+from ..errors import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, UsageError
+from ..judging import deviations
+from ..judging.deviations import Deviation
+from ..judging.trouble import STALLED
+from ..judging.verdict import Verdict
+from ..trials import resolve
+from ..trials.again import until_decided
+from ..trials.trial import Trial
+from . import options
+from .output import json_option, say, table, write_json
 
 MAX_REPLAYS = 100
 THERE, GONE, UNKNOWN = "still there", "gone", "unknown"
@@ -88,7 +89,7 @@ def check(name: str, target_name: str, lab_name: str, replays: int, json_to: str
     Exit codes: 0 it is still there; 1 it is gone: no trial showed it; 2 usage; 3 unknown: no trial showed it, and the
     lab left out a part of the program, or a law could not decide; 4 the lab failed.
     """
-    from pairproof.harness.interpreter import run_trial
+    from ..trials.interpreter import run_trial
 
     known, lab, target = deviations.find(name), resolve.lab(lab_name), resolve.target(target_name)
     resolve.check_pair(lab, target)

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 
 import click
 
-from pairproof.harness import extras, registry
-from pairproof.harness.commands import labs as listing
-from pairproof.harness.commands.options import RUNS, free_memory
-from pairproof.harness.commands.output import json_option, progress, say, table, write_json
-from pairproof.harness.errors import EXIT_HOLDS, EXIT_UNKNOWN, PairproofError
+from .. import registry
+from ..errors import EXIT_HOLDS, EXIT_UNKNOWN, PairproofError
+from ..texts import extras
+from . import labs as listing
+from .options import RUNS, free_memory
+from .output import json_option, progress, say, table, write_json
 
 TARGET = "reference"
 LEAST_DISK = LEAST_MEMORY = 2 << 30
@@ -105,9 +106,9 @@ def _tools() -> Iterator[Check]:
 
 
 def _lab(name: str) -> Check:
-    from pairproof.harness import resolve
-    from pairproof.harness.interpreter import run_trial
-    from pairproof.harness.schedule import Schedule
+    from ..trials import resolve
+    from ..trials.interpreter import run_trial
+    from ..trials.schedule import Schedule
 
     began = monotonic()
     try:

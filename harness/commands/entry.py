@@ -9,12 +9,12 @@ def main() -> int:
     """Run the process's own command line; its exit code."""
     try:
         # Here, so that an interrupt finds this block already entered.
-        from pairproof.harness.commands.main import main as run
+        from .main import main as run
 
         return run()
     except KeyboardInterrupt:
         # Not at the top: every import there comes before the block that catches interrupts.
-        from pairproof.harness.errors import EXIT_INTERRUPTED
+        from ..errors import EXIT_INTERRUPTED
 
         print("pairproof: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED

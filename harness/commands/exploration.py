@@ -8,25 +8,27 @@ anything that the run lacks.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pairproof.harness import evidence, floors, registry, resolve
-from pairproof.harness import verdict as verdicts
-from pairproof.harness.abilities import Hosted
-from pairproof.harness.budget import Budget
-from pairproof.harness.commands import output, suite
-from pairproof.harness.errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, LabError, interrupted
-from pairproof.harness.profiles import Profile
-from pairproof.harness.search import known_bugs
-from pairproof.harness.verdict import Demands, Verdict
+from .. import registry
+from ..errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, LabError, interrupted
+from ..exploration import evidence, floors
+from ..exploration.budget import Budget
+from ..exploration.profiles import Profile
+from ..judging import verdict as verdicts
+from ..judging.verdict import Demands, Verdict
+from ..search import known_bugs
+from ..trials import resolve
+from ..trials.abilities import Hosted
+from . import output, suite
 
 if TYPE_CHECKING:
-    from pairproof.harness.schedule import Schedule
-    from pairproof.harness.summary import Summary
-    from pairproof.harness.tally import FaultCount
+    from ..exploration.summary import Summary
+    from ..exploration.tally import FaultCount
+    from ..trials.schedule import Schedule
 
 FIRST_WORD_S = 2.0
 """When a first verdict is said; the last one takes as long as the profile gives it."""
@@ -117,10 +119,10 @@ class Request:
 
     def run(self) -> Outcome:
         """Explore, record, and print what came of it. UsageError passes through, a lab that fails does not."""
-        from pairproof.harness.commands.findings import Findings, say_deviations
-        from pairproof.harness.explore import Explorer
-        from pairproof.harness.keeps import Keeps
-        from pairproof.harness.runs.writer import RunWriter, run_folder
+        from ..exploration.explore import Explorer
+        from ..exploration.keeps import Keeps
+        from ..runs.writer import RunWriter, run_folder
+        from .findings import Findings, say_deviations
 
         told = Findings(resolve.system_of(self.target))
         # Whatever ends this block, in the middle of a line even, closes the run.
@@ -303,9 +305,13 @@ def say_first(missed: Sequence[str]) -> None:
 
 def say_floors(found: Summary, missed: Sequence[str]) -> None:
     """Print what the searches did, where the profile has floors, and which of these were missed."""
-    if found.tally is None:
-        return
-    faults = found.tally.faults()
+    if found.tally is not None:
+        _say_tally(found, found.tally.faults())
+    if of_profile := [each for each in missed if each != floors.NOTHING_REPLICATED]:
+        output.say(f"floors missed: {'; '.join(of_profile)}", output.COLOURS["unknown"])
+
+
+def _say_tally(found: Summary, faults: Mapping[str, FaultCount]) -> None:
     rows = [
         (name, each.drawn, each.took_effect, each.began - each.took_effect, each.drawn - each.began, _amounts(each))
         for name, each in faults.items()
@@ -317,8 +323,6 @@ def say_floors(found: Summary, missed: Sequence[str]) -> None:
     idle = sum(each.drawn - each.took_effect for each in faults.values())
     drawn = sum(each.drawn for each in faults.values())
     output.say(f"{drawn - idle} of {drawn} faults took effect; {idle} did not, and count for nothing")
-    if missed:
-        output.say(f"floors missed: {'; '.join(missed)}", output.COLOURS["unknown"])
 
 
 def _amounts(count: FaultCount) -> str:

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import click
 
-from pairproof.harness import resolve
-from pairproof.harness.errors import UsageError, meant
-from pairproof.harness.plain import plain
-from pairproof.harness.runs.places import Place, is_remote
+from ..errors import UsageError, meant
+from ..runs.places import Place, is_remote
+from ..texts.plain import plain
+from ..trials import resolve
 
 FILE = Path("pairproof.toml")
 PYPROJECT = Path("pyproject.toml")

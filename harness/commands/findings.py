@@ -6,14 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pairproof.harness import deviations, invocation
-from pairproof.harness.commands.output import COLOURS, say
-from pairproof.harness.errors import PairproofError
-from pairproof.harness.runs.writer import replay_line
-from pairproof.harness.search.known_bugs import NAME
-from pairproof.harness.summary import DOING
-from pairproof.harness.system import System
-from pairproof.harness.trial import Finding
+from ..errors import PairproofError
+from ..exploration.summary import DOING
+from ..judging import deviations
+from ..runs.writer import replay_line
+from ..search.known_bugs import NAME
+from ..system import System
+from ..texts import invocation
+from ..trials.trial import Finding
+from .output import COLOURS, say
 
 AROUND = (
     "before these operations the pair comes up and replicates one message; after them the faults end, messages are "
@@ -88,8 +89,8 @@ def say_finding(finding: Finding, path: Path, also: Sequence[str] = ()) -> None:
 
 def say_replayed(finding: Finding, path: Path) -> None:
     """Execute the finding once from its file, as a replay will, and say so if it does not show again."""
-    from pairproof.harness.commands import replay
-    from pairproof.harness.runs.reader import named_finding, to_finding
+    from ..runs.reader import named_finding, to_finding
+    from . import replay
 
     failed: PairproofError | None
     try:

@@ -14,10 +14,11 @@ from typing import Any
 
 import click
 
-from pairproof.harness import profiles, registry
-from pairproof.harness.commands import file
-from pairproof.harness.runs.schema import READS
-from pairproof.harness.schedule import FORMAT as OF_SCHEDULES
+from .. import registry
+from ..exploration import profiles
+from ..runs.schema import READS
+from ..trials.schedule import FORMAT as OF_SCHEDULES
+from . import file
 
 DOCS = Path("docs")
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -1,6 +1,6 @@
 """``pairproof labs``: list the labs with what each can do and observe, the targets, the faults and the tools.
 
-What labs can do is asked without starting one (:mod:`pairproof.harness.abilities`).
+What labs can do is asked without starting one (:mod:`harness.trials.abilities`).
 ``install`` makes ready what labs need from elsewhere (entry points ``pairproof.tools``, each a :class:`Tool`), and
 ``clean`` removes what labs whose harness was killed may have left behind.
 """
@@ -12,10 +12,11 @@ from pathlib import Path
 
 import click
 
-from pairproof.harness import extras, ports, registry
-from pairproof.harness.abilities import abilities
-from pairproof.harness.commands.output import json_option, say, table, write_json
-from pairproof.harness.errors import LabError, UsageError
+from .. import ports, registry
+from ..errors import LabError, UsageError
+from ..texts import extras
+from ..trials.abilities import abilities
+from .output import json_option, say, table, write_json
 
 
 class Tool(typing.Protocol):
@@ -80,7 +81,7 @@ def install(name: str) -> None:
 @command.command("clean")
 def clean() -> None:
     """Remove what a killed pairproof left behind: processes, containers, mounts, folders."""
-    from pairproof.harness import resolve
+    from ..trials import resolve
 
     nothing = True
     for name in registry.names("labs"):
@@ -99,7 +100,7 @@ def clean() -> None:
 
 def tool(name: str) -> Tool:
     """A tool by name; ``family@which`` for one of a family's."""
-    from pairproof.harness import resolve
+    from ..trials import resolve
 
     if (known := resolve.family(name, "tools")) is not None:
         return typing.cast(Tool, known.tool(name.partition("@")[2]))
@@ -110,7 +111,7 @@ def describe() -> dict[str, list[dict[str, typing.Any]]]:
     """``labs`` (id, can, cannot_inject, observes by target that it runs, or lacks: a package), ``targets`` (id),
     ``faults`` (id, needs, arguments), ``tools`` (id, about, path or None, missing: why it has none).
     """
-    from pairproof.harness import resolve
+    from ..trials import resolve
 
     targets = registry.names("targets")
     faults = resolve.faults()
@@ -141,7 +142,7 @@ def describe() -> dict[str, list[dict[str, typing.Any]]]:
 
 
 def _taken(lab: ports.Lab, names: list[str]) -> list[str]:
-    from pairproof.harness import resolve
+    from ..trials import resolve
 
     return [name for name in names if resolve.takes(lab, resolve.target(name))]
 

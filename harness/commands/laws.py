@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from pairproof.harness.commands.output import json_option, table, write_json
+from .output import json_option, table, write_json
 
 
 @click.command("laws")
@@ -16,8 +16,8 @@ def command(json_to: str | None) -> None:
     """List the laws by what they are about: id, kind (durability, protocol, or a convention of the system's), promise,
     source, and the kinds of event without which a law cannot be observed.
     """
-    from pairproof.harness import judge
-    from pairproof.harness.law_groups import group_of, grouped
+    from ..judging import judge
+    from ..judging.law_groups import group_of, grouped
 
     found = [
         {

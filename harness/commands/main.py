@@ -29,9 +29,9 @@ from typing import Any
 import click
 
 from pairproof import __version__
-from pairproof.harness import extras, registry
-from pairproof.harness.commands import file
-from pairproof.harness.errors import (
+
+from .. import registry
+from ..errors import (
     EXIT_HOLDS,
     EXIT_INTERRUPTED,
     EXIT_LAB,
@@ -40,7 +40,9 @@ from pairproof.harness.errors import (
     UsageError,
     meant,
 )
-from pairproof.harness.plain import plain
+from ..texts import extras
+from ..texts.plain import plain
+from . import file
 
 EXIT_BROKEN_PIPE = 141
 DEBUG = "--debug"

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 import click
 
-from pairproof.harness import resolve
-from pairproof.harness.commands.output import say
-from pairproof.harness.errors import UsageError
-from pairproof.harness.ports import Target
-from pairproof.harness.runs.places import Place
-from pairproof.harness.schedule_json import check_text
-from pairproof.harness.workers import MAX_JOBS
+from ..errors import UsageError
+from ..ports import Target
+from ..runs.places import Place
+from ..trials import resolve
+from ..trials.schedule_json import check_text
+from ..trials.workers import MAX_JOBS
+from .output import say
 
 RUNS = Path("runs")
 """Where run folders are, unless somebody says otherwise."""

@@ -3,7 +3,7 @@
 Standard output carries the answer and nothing else: where ``--json`` answers there, what is said to people moves to
 standard error. Progress is always there: a bar on a terminal, a line now and then elsewhere. What is being done may be
 told as ``work: step``; a step is named within its work. Whatever is printed is made :func:`plain
-<pairproof.harness.plain.plain>` here, whoever it came from.
+<pairproof.harness.texts.plain.plain>` here, whoever it came from.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
 import click
 
-from pairproof.harness import evidence, resolve
-from pairproof.harness.errors import UsageError
-from pairproof.harness.plain import plain, without_secrets
-from pairproof.harness.ports import Lab, Progress
-from pairproof.harness.runs import atomic
-from pairproof.harness.verdict import CORPUS, conclusion
+from ..errors import UsageError
+from ..exploration import evidence
+from ..judging.verdict import CORPUS, conclusion
+from ..ports import Lab, Progress
+from ..runs import atomic
+from ..texts.plain import plain, without_secrets
+from ..trials import resolve
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.segment import Segment
     from rich.text import Text
 
-    from pairproof.harness.summary import Summary
-    from pairproof.harness.verdict import Standing
+    from ..exploration.summary import Summary
+    from ..judging.verdict import Standing
 
 STDOUT = "-"
 STDOUT_NAMES = (STDOUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")

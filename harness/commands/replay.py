@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pairproof.harness import resolve
-from pairproof.harness.commands.output import console, json_option, say, write_json
-from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.profiles import REAL_TIME_LABS
-from pairproof.harness.runs.places import Place
+from ..errors import LabError, UsageError
+from ..exploration.profiles import REAL_TIME_LABS
+from ..runs.places import Place
+from ..trials import resolve
+from .output import console, json_option, say, write_json
 
 if TYPE_CHECKING:
-    from pairproof.harness.history import Event
-    from pairproof.harness.ports import Lab, Target
-    from pairproof.harness.trial import Finding, Trial
-    from pairproof.harness.verdict import Judgement
+    from ..history import Event
+    from ..judging.verdict import Judgement
+    from ..ports import Lab, Target
+    from ..trials.trial import Finding, Trial
 
 MAX_EVENT_LINES = 5_000
 MAX_REPEATS = 100
@@ -69,7 +69,7 @@ def command(
     Exit codes: 0 all laws hold, or are broken only as known deviations of the tested version break them; of several all
     are fixed; 1 a law is violated in another way; 3 unknown; 4 the lab failed.
     """
-    from pairproof.harness.commands import suite
+    from . import suite
 
     if len(named) > 1 or named[0].is_dir():
         if folder is not None or events:
@@ -82,10 +82,10 @@ def _one(
     finding: Path, target: str | None, lab: str | None, repeat: int | None, folder: Path | None, events: bool,
     json_to: str | None,
 ) -> int:  # fmt: skip
-    from pairproof.harness import judge
-    from pairproof.harness.runs.reader import named_finding, to_finding
-    from pairproof.harness.writeup.account import Executed
-    from pairproof.harness.writeup.files import check_folder, write
+    from ..judging import judge
+    from ..runs.reader import named_finding, to_finding
+    from ..writeup.account import Executed
+    from ..writeup.files import check_folder, write
 
     found = to_finding(named_finding(finding))
     known = asked(found, target, lab)
@@ -113,7 +113,7 @@ def _one(
 
 def _keep_logs(place: Path, trials: list[Trial], failed: LabError | None) -> None:
     """Keep what processes wrote to their logs, also in the execution that failed."""
-    from pairproof.harness.writeup.files import keep_logs
+    from ..writeup.files import keep_logs
 
     said = keep_logs(place, [*trials, *([failed.trial] if failed is not None and failed.trial is not None else [])])
     if said:
@@ -122,7 +122,7 @@ def _keep_logs(place: Path, trials: list[Trial], failed: LabError | None) -> Non
 
 def _exit_code(target: Target, trials: list[Trial]) -> int:
     """That of all executions, where known deviations of the target count as such."""
-    from pairproof.harness import deviations, verdict
+    from ..judging import deviations, verdict
 
     listed = deviations.of(target)
     told = (each for trial in trials for each in deviations.sorted_out(trial.judgements, trial.events, listed))
@@ -142,8 +142,8 @@ def again(path: Path, finding: Finding, repeat: int | None, as_it_is: bool) -> t
 
     ``as_it_is``: on the finding's target and in its lab; otherwise nothing is recorded, since it says nothing of it.
     """
-    from pairproof.harness.runs import replays
-    from pairproof.harness.search.repeated import REPEATS
+    from ..runs import replays
+    from ..search.repeated import REPEATS
 
     place, tested = resolved(finding)
     trials, failed = execute(finding, place, tested, repeat or (1 if place.deterministic else REPEATS))
@@ -163,7 +163,7 @@ def execute(finding: Finding, lab: Lab, target: Target, times: int) -> tuple[lis
     """The executions, and what the lab failed with if it did: then there are fewer.
 
     Known deviations are not sorted out: whether the finding shows again is asked, not whether it is known."""
-    from pairproof.harness.interpreter import run_trial
+    from ..trials.interpreter import run_trial
 
     trials: list[Trial] = []
     for number in range(times):
@@ -256,7 +256,7 @@ def _outcome(finding: Finding, trial: Trial) -> list[str]:
 
 def _as_known(finding: Finding, trial: Trial) -> str:
     """Which known deviations show in the finding's law."""
-    from pairproof.harness import deviations
+    from ..judging import deviations
 
     known = deviations.of_named(finding.target)
     found = [each for each in deviations.sorted_out(trial.judgements, trial.events, known) if each.law == finding.law]

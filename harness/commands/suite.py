@@ -7,8 +7,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from pairproof.harness.commands.output import progress, say, table, write_json
-from pairproof.harness.errors import (
+from ..errors import (
     EXIT_HOLDS,
     EXIT_LAB,
     EXIT_UNKNOWN,
@@ -17,9 +16,10 @@ from pairproof.harness.errors import (
     CorruptRun,
     UsageError,
 )  # fmt: skip
+from .output import progress, say, table, write_json
 
 if TYPE_CHECKING:
-    from pairproof.harness.trial import Finding, Trial
+    from ..trials.trial import Finding, Trial
 
 REPRODUCED, FLAKY, FIXED, UNKNOWN, FAILED = "REPRODUCED", "FLAKY", "FIXED", "UNKNOWN", "FAILED"
 INVALID = "INVALID"
@@ -111,9 +111,9 @@ def code(found: Sequence[Told]) -> int:
 
 
 def _played(path: Path, target: str | None, lab: str | None, repeat: int | None) -> Told:
-    from pairproof.harness import judge
-    from pairproof.harness.commands import replay
-    from pairproof.harness.runs.reader import named_finding, to_finding
+    from ..judging import judge
+    from ..runs.reader import named_finding, to_finding
+    from . import replay
 
     found = to_finding(named_finding(path))
     case = replay.asked(found, target, lab)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event, column
+from ..history import Event, column
 
 
 class OfNode(Event):

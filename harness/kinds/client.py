@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.content import level_of, told
-from pairproof.harness.history import Event, column
-from pairproof.harness.kinds.text import The, client, count, outcome, plain, span
+from ..history import Event, column
+from ..texts.content import level_of, told
+from .text import The, client, count, outcome, plain, span
 
 SENDS = frozenset({"send", "produce"})
 """Calls that are to store a message."""

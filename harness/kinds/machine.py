@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Literal
 
-from pairproof.harness.history import MS, Event, column
-from pairproof.harness.kinds.base import OfNode
-from pairproof.harness.kinds.text import The, plain
+from ..history import MS, Event, column
+from .base import OfNode
+from .text import The, plain
 
 
 class Lab(Event):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.base import OfNode
-from pairproof.harness.kinds.text import The, amount, count, span
+from ..history import Event
+from .base import OfNode
+from .text import The, amount, count, span
 
 UNKNOWN = "unknown"
 """How a node recovered that is seen from outside: of its log whole records are known, and no part of one."""

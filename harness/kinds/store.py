@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.history import Event, column
-from pairproof.harness.kinds.text import The
+from ..history import Event, column
+from .text import The
 
 KINDS = frozenset({"promise", "held", "looked"})
 """What a driver records that judges its system by the laws for any system. RocketMQ's labs record none of it: their

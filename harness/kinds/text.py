@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from pairproof.harness.history import Event
+from ..history import Event
 
 The = Callable[[str | None], str]
 """How a system's sentences name a node: ``slave`` is "the slave"."""

@@ -7,11 +7,11 @@ Source: what replication means.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.machine import Mark
-from pairproof.harness.kinds.store import Held, Looked
-from pairproof.harness.known import Known
-from pairproof.harness.law import DURABILITY, Law
+from ..history import Event
+from ..judging.known import Known
+from ..judging.law import DURABILITY, Law
+from ..kinds.machine import Mark
+from ..kinds.store import Held, Looked
 
 
 class CopyFollows(Law):

@@ -11,9 +11,9 @@ An emptied store is as good as new. Left out: nodes that run and do not answer, 
 design; BrokerStartup exits where BrokerController.initialize() is false, which is where a store cannot be loaded.
 """
 
-from pairproof.harness.kinds.node import Abort, Crash, Start, Stop, Wipe
-from pairproof.harness.known import Known
-from pairproof.harness.law import Law
+from ..judging.known import Known
+from ..judging.law import Law
+from ..kinds.node import Abort, Crash, Start, Stop, Wipe
 
 _FAILED = {
     "own": "ended by itself", "stuck": "went on without end",

@@ -13,11 +13,11 @@ Source: what acknowledging means.
 
 from __future__ import annotations
 
-from pairproof.harness.kinds.client import Invoke
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.kinds.store import Held, Looked, Promise
-from pairproof.harness.known import Known
-from pairproof.harness.law import DURABILITY, Law
+from ..judging.known import Known
+from ..judging.law import DURABILITY, Law
+from ..kinds.client import Invoke
+from ..kinds.node import Crash, Start, Stop, Wipe
+from ..kinds.store import Held, Looked, Promise
 
 WORST = {None: 0, "stop": 1, "process": 2, "machine": 3, "store": 4}
 """Ends of a node, each worse than those before; a store that is replaced survives nothing."""

@@ -8,10 +8,10 @@ Left out: calls of which nobody knows (``info``). Source: what refusing means.
 
 from __future__ import annotations
 
-from pairproof.harness.kinds.client import Fail, Invoke
-from pairproof.harness.kinds.store import Held
-from pairproof.harness.known import Known
-from pairproof.harness.law import DURABILITY, Law
+from ..judging.known import Known
+from ..judging.law import DURABILITY, Law
+from ..kinds.client import Fail, Invoke
+from ..kinds.store import Held
 
 
 class WrittenOnly(Law):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pairproof.harness.operation import Operation, Running, number
-from pairproof.harness.schedule import Args
+from ..trials.operation import Operation, Running, number
+from ..trials.schedule import Args
 
 MOST_MS = 3_600_000
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pairproof.harness.operation import Operation, Running, number, text
-from pairproof.harness.ports.timing import CanArm
-from pairproof.harness.schedule import Args
+from ..ports.timing import CanArm
+from ..trials.operation import Operation, Running, number, text
+from ..trials.schedule import Args
 
 
 class Arm(Operation):

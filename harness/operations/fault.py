@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pairproof.harness import registry
-from pairproof.harness.operation import Operation, Running, listed, text
-from pairproof.harness.schedule import Args
+from .. import registry
+from ..trials.operation import Operation, Running, listed, text
+from ..trials.schedule import Args
 
 
 class FaultBegins(Operation):

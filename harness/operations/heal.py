@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pairproof.harness.operation import Operation, Running, text
-from pairproof.harness.schedule import Args
+from ..trials.operation import Operation, Running, text
+from ..trials.schedule import Args
 
 
 class Heal(Operation):

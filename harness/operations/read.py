@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pairproof.harness.operation import Drawn, Operation, Running, number, text
-from pairproof.harness.ports.clients import CanRead
-from pairproof.harness.schedule import Args
+from ..ports.clients import CanRead
+from ..trials.operation import Drawn, Operation, Running, number, text
+from ..trials.schedule import Args
 
 
 class Read(Operation):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pairproof.harness.operation import Operation, Running, number
-from pairproof.harness.ports.timing import CanStep
-from pairproof.harness.schedule import Args
+from ..ports.timing import CanStep
+from ..trials.operation import Operation, Running, number
+from ..trials.schedule import Args
 
 
 class Step(Operation):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pairproof.harness.operation import Drawn, Operation, Running, number
-from pairproof.harness.ports.clients import CanWrite
-from pairproof.harness.schedule import Args
+from ..ports.clients import CanWrite
+from ..trials.operation import Drawn, Operation, Running, number
+from ..trials.schedule import Args
 
 
 class Write(Operation):

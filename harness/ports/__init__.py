@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from pairproof.harness.history import Recorder
-from pairproof.harness.schedule import Args
+from ..history import Recorder
+from ..trials.schedule import Args
 
 Effect = Mapping[str, int]
 """What a fault did, in counts and bytes: ``bytes_held``, ``bytes_lost``, ``connections_closed``, ... All zero: it never

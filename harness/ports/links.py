@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from pairproof.harness.ports import Effect
+from . import Effect
 
 
 @runtime_checkable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-from pairproof.harness.history import Event
+from ..history import Event
 
 POINTS = ("append", "flush", "send", "recv")
 """Where something can be armed: bytes entered a log, a flush has ended, bytes are about to leave, bytes have come."""

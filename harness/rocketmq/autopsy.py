@@ -14,13 +14,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from pairproof.harness.history import BY_THEMSELVES, Event
-from pairproof.harness.rocketmq.contract import STORED
-from pairproof.harness.rocketmq.known.kept import Kept
-from pairproof.harness.rocketmq.known.replay import Reader
-from pairproof.harness.rocketmq.naming import all_of, ms, named, span, the
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.reception import Reception
+from ..history import BY_THEMSELVES, Event
+from .contract import STORED
+from .known.kept import Kept
+from .known.replay import Reader
+from .naming import all_of, ms, named, span, the
+from .places import MASTER
+from .reception import Reception
 
 HEAD, TAIL = 40, 20
 """Lines of a long life that are told: the first and the last."""

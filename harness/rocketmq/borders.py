@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Place, simulates
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.story import AGING
-from pairproof.harness.schedule import Args, Op, Scalar, Schedule
+from ..trials import resolve
+from ..trials.abilities import Place, simulates
+from ..trials.schedule import Args, Op, Scalar, Schedule
+from . import places
+from .story import AGING
 
 CLOSING_SHARE = 0.2
 CLOSINGS = ("restart", "restart", "kill")

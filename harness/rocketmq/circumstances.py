@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.law import Violation
-from pairproof.harness.rocketmq.known.metadata import CHANGES
-from pairproof.harness.rocketmq.known.model import Known
-from pairproof.harness.rocketmq.known.replay import before
-from pairproof.harness.rocketmq.places import MASTER, SLAVES
+from ..history import MS, Event
+from ..judging.law import Violation
+from .known.metadata import CHANGES
+from .known.model import Known
+from .known.replay import before
+from .places import MASTER, SLAVES
 
 JUST_NS = 2_000 * MS
 FIRST, LATER, EXPIRED = "first", "later", "expired"

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from pairproof.harness.rocketmq.places import MASTER
+from .places import MASTER
 
 MUST_SURVIVE = "must-survive"
 """On the master."""

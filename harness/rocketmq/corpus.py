@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.schedule_json import from_json
+from ..trials.schedule import Schedule
+from ..trials.schedule_json import from_json
 
 FILE = "corpus.json"
 

@@ -1,4 +1,4 @@
-"""States of a RocketMQ trial in which kinds of event are counted (:mod:`pairproof.harness.coverage_table`).
+"""States of a RocketMQ trial in which kinds of event are counted (:mod:`harness.exploration.coverage_table`).
 
 A cheap fold over each trial's history, kept or not. The state is the one in which the event found the HA connection
 that it names; otherwise its node's newest connection; otherwise (the master, clients) the first slave's newest one. A
@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import itemgetter
 
-from pairproof.harness.coverage_table import CoverageTable, Pair
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.coverage_whole import WholeStates, is_whole
+from ..exploration.coverage_table import CoverageTable, Pair
+from ..history import Event
+from . import places
+from .coverage_whole import WholeStates, is_whole
 
 NONE, ACCEPTED, BEHIND, CAUGHT_UP, REFUSED = STATES = ("unconnected", "accepted", "behind", "caught-up", "refused")
 """No connection; connected, but nothing reported yet; the master has bytes that the slave has not reported; it has

@@ -13,8 +13,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq import places
+from ..history import Event
+from . import places
 
 ABSENT, UNSERVED, AT_MASTER, AT_SLAVE = READERS = (
     "no readers", "readers unserved", "readers at the master", "readers at a slave",

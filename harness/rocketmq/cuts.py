@@ -16,17 +16,17 @@ from itertools import product
 from random import Random
 from typing import NamedTuple
 
-from pairproof.harness import resolve
-from pairproof.harness.abilities import part
-from pairproof.harness.history import Event
-from pairproof.harness.interpreter import Interpreter
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.ports.links import CanShapeLink
-from pairproof.harness.ports.timing import CanStep
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.borders import listed
-from pairproof.harness.rocketmq.sweep import ROLES, SIZES
-from pairproof.harness.schedule import Args, Op, Schedule
+from ..history import Event
+from ..ports import Lab, Target
+from ..ports.links import CanShapeLink
+from ..ports.timing import CanStep
+from ..trials import resolve
+from ..trials.abilities import part
+from ..trials.interpreter import Interpreter
+from ..trials.schedule import Args, Op, Schedule
+from . import places
+from .borders import listed
+from .sweep import ROLES, SIZES
 
 REPORT = 8
 HEADER = 12

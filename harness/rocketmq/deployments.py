@@ -25,15 +25,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Deliver, Invoke, Ok
-from pairproof.harness.kinds.machine import Fault, Pause
-from pairproof.harness.kinds.node import Crash, Stop, Wipe
-from pairproof.harness.rocketmq.contract import PUT_OK, STORED
-from pairproof.harness.rocketmq.known.replay import Reader
-from pairproof.harness.rocketmq.naming import the
-from pairproof.harness.rocketmq.objectives import SEVERAL
-from pairproof.harness.rocketmq.places import MASTER, NODES, OTHER, SLAVES
+from ..history import Event
+from ..kinds.client import Deliver, Invoke, Ok
+from ..kinds.machine import Fault, Pause
+from ..kinds.node import Crash, Stop, Wipe
+from .contract import PUT_OK, STORED
+from .known.replay import Reader
+from .naming import the
+from .objectives import SEVERAL
+from .places import MASTER, NODES, OTHER, SLAVES
 
 NAMES = tuple(
     f"{masters}{slaves}"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pairproof.harness.rocketmq import contract
-from pairproof.harness.runs.documents import table
+from ..runs.documents import table
+from . import contract
 
 MADE = "<!-- Made by python -m pairproof.harness.rocketmq.documents; change the code, not this page. -->"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pairproof.harness.floors import Family, Floors
+from ..exploration.floors import Family, Floors
 
 FLOORS = Floors(
     trials={"machine": 20},

@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from pairproof.harness.rocketmq.visits.asks import READERS, shortened, sized
-from pairproof.harness.rocketmq.visits.steps import Ask
+from .visits.asks import READERS, shortened, sized
+from .visits.steps import Ask
 
 _ERROR = frozenset({"SYSTEM_ERROR", "INVALID_PARAMETER"})
 """5.x answers with the second, where 4.9 has no better code than the first."""
@@ -292,23 +292,50 @@ OF_NAMES = (
 )
 
 
-# What simulated nodes alone are sent: the reference promises to refuse it, and RocketMQ was not measured with it.
+# One wrong field, by the fields of valid requests.
+
+_TAKEN = {
+    "SEND_MESSAGE": "producerGroup defaultTopic defaultTopicQueueNums reconsumeTimes",
+    "SEND_MESSAGE_V2": "producerGroup defaultTopic defaultTopicQueueNums reconsumeTimes",
+    "PULL_MESSAGE": "commitOffset suspendTimeoutMillis subVersion",
+    "QUERY_MESSAGE": "topic key",
+    "QUERY_CONSUMER_OFFSET": "consumerGroup topic",
+    "UPDATE_CONSUMER_OFFSET": "consumerGroup topic",
+    "UNREGISTER_CLIENT": "clientID",
+    "GET_CONSUME_STATS": "consumerGroup",
+    "QUERY_TOPIC_CONSUME_BY_WHO": "topic",
+}
+"""Fields that 4.9.7 and 5.5.0 do not miss, or do not read: the reference alone promises to."""
+_REFUSED = {
+    **dict.fromkeys(("SEND_MESSAGE", "SEND_MESSAGE_V2", "SEND_BATCH_MESSAGE"), _BATCHES),
+    **dict.fromkeys(("PULL_MESSAGE", "UPDATE_CONSUMER_OFFSET"), _READS),
+    "END_TRANSACTION": _ENDS,
+}
 
 
-def _illegal(codes: Iterable[str]) -> Iterator[Invalid]:
-    """Of each field of these requests: none where it is required, and what is no number where it is one."""
+def _illegal(codes: Iterable[str], taken: bool = False) -> Iterator[Invalid]:
+    """Of each field of these requests: none where it is required, and what is no number where it is one.
+
+    ``taken``: of the fields in which RocketMQ takes that; otherwise of all others.
+    """
     for code in codes:
         for field, value in VALID[code].items():
+            if (field in _TAKEN.get(code, "").split()) is not taken:
+                continue
+            refused = _REFUSED.get(code, _ERROR)
             if field not in OPTIONAL:
-                yield _row(f"{code} without {field}", code, without=field)
+                yield _row(f"{code} without {field}", code, refused, without=field)
             if value.removeprefix("-").isdecimal():
                 for text in NO_NUMBERS:
-                    yield _row(f"{code} with {field} {text or 'empty'}", code, changed={field: text})
+                    yield _row(f"{code} with {field} {text or 'empty'}", code, refused, changed={field: text})
 
 
 _TO_NAMES = ("REGISTER_BROKER", "UNREGISTER_BROKER", "QUERY_DATA_VERSION", "GET_ROUTEINFO_BY_TOPIC")
-ILLEGAL_FOR_BROKERS = (
-    *_illegal(code for code in VALID if code not in _TO_NAMES),
+_TO_BROKERS = tuple(code for code in VALID if code not in _TO_NAMES)
+ILLEGAL_FOR_BROKERS = tuple(_illegal(_TO_BROKERS))
+ILLEGAL_FOR_REFERENCE = (
+    *ILLEGAL_FOR_BROKERS,
+    *_illegal(_TO_BROKERS, taken=True),
     _row("progress of a queue before the first", "UPDATE_CONSUMER_OFFSET", _READS, queueId="-1"),
     _row("progress of a queue that no topic can have", "UPDATE_CONSUMER_OFFSET", _READS, queueId=_NO_QUEUE),
     _row("progress of a topic with a space", "UPDATE_CONSUMER_OFFSET", _READS, topic="nobody made this"),
@@ -319,6 +346,6 @@ ILLEGAL_FOR_NAMES = (
     _compressed("with something behind its end", zlib.compress(sized(_STATE) + bytes(4) + sized(b"[]") + b"x")),
 )
 REQUESTS: Mapping[str, Invalid] = {
-    each.name: each for each in (*OF_BROKERS, *OF_NAMES, *ILLEGAL_FOR_BROKERS, *ILLEGAL_FOR_NAMES)
+    each.name: each for each in (*OF_BROKERS, *OF_NAMES, *ILLEGAL_FOR_REFERENCE, *ILLEGAL_FOR_NAMES)
 }
 """By the names that histories have."""

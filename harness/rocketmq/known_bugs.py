@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 
-from pairproof.harness.schedule_json import from_json
-from pairproof.harness.system import KnownBug
+from ..system import KnownBug
+from ..trials.schedule_json import from_json
 
 FILE = "known_bugs.jsonl"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pairproof.harness import law
-from pairproof.harness.rocketmq.known.model import Known
-from pairproof.harness.rocketmq.places import OTHER
+from ..judging import law
+from .known.model import Known
+from .places import OTHER
 
 
 class Law(law.Law):

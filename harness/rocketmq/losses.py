@@ -15,15 +15,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Ok
-from pairproof.harness.kinds.node import Crash, Start, Wipe
-from pairproof.harness.rocketmq.contract import PUT_OK
-from pairproof.harness.rocketmq.kinds.log import Append, Audit
-from pairproof.harness.rocketmq.known.kept import Kept
-from pairproof.harness.rocketmq.known.replay import Reader
-from pairproof.harness.rocketmq.naming import the
-from pairproof.harness.rocketmq.places import MASTER, NAMES, OTHER
+from ..history import Event
+from ..kinds.client import Ok
+from ..kinds.node import Crash, Start, Wipe
+from .contract import PUT_OK
+from .kinds.log import Append, Audit
+from .known.kept import Kept
+from .known.replay import Reader
+from .naming import the
+from .places import MASTER, NAMES, OTHER
 
 APART = frozenset((NAMES, OTHER, None))
 

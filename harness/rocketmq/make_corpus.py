@@ -15,16 +15,18 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from pairproof.harness import judge, registry, resolve
-from pairproof.harness.errors import PairproofError
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.rocketmq import cuts, swarm, whole
-from pairproof.harness.rocketmq.corpus import FILE, to_text
-from pairproof.harness.rocketmq.stories import STORIES
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import sweep
-from pairproof.harness.verdict import Verdict
+from .. import registry
+from ..errors import PairproofError
+from ..judging import judge
+from ..judging.verdict import Verdict
+from ..ports import Lab, Target
+from ..search import sweep
+from ..trials import resolve
+from ..trials.interpreter import run_trial
+from ..trials.schedule import Schedule
+from . import cuts, swarm, whole
+from .corpus import FILE, to_text
+from .stories import STORIES
 
 SEED = "corpus"
 TIMES = 2

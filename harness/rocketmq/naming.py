@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq import places
+from ..history import Event
+from . import places
 
 _CALLED = {places.NAMES: "the name server", places.OTHER: "the other broker name's master"}
 

@@ -27,17 +27,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pairproof.harness.history import BY_THEMSELVES, Event
-from pairproof.harness.kinds.client import Invoke, Ok
-from pairproof.harness.kinds.machine import Pause, Resume
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.contract import STORED
-from pairproof.harness.rocketmq.kinds.log import Append, Expire
-from pairproof.harness.rocketmq.known.kept import Kept
-from pairproof.harness.rocketmq.known.model import Known
-from pairproof.harness.rocketmq.known.replay import Reader
-from pairproof.harness.rocketmq.known.stores import promotes
-from pairproof.harness.rocketmq.places import MASTER, NAMES, OTHER
+from ..history import BY_THEMSELVES, Event
+from ..kinds.client import Invoke, Ok
+from ..kinds.machine import Pause, Resume
+from ..kinds.node import Crash, Start, Stop, Wipe
+from .contract import STORED
+from .kinds.log import Append, Expire
+from .known.kept import Kept
+from .known.model import Known
+from .known.replay import Reader
+from .known.stores import promotes
+from .places import MASTER, NAMES, OTHER
 
 APART = frozenset((NAMES, OTHER))
 """Nodes whose losses are none of the pair's. A fault there may still be what hurt the pair."""

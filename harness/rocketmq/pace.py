@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pairproof.harness.rocketmq.settings import line
-from pairproof.harness.schedule import Args, Scalar
+from ..trials.schedule import Args, Scalar
+from .settings import line
 
 SIMULATED = (
     "lab.bufferBytes",

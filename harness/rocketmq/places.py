@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from pairproof.harness.schedule import Args, Scalar
+from ..trials.schedule import Args, Scalar
 
 MASTER = "master"
 MAX_SLAVES = 3

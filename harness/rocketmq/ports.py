@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
-from pairproof.harness.ports import Effect
+from ..ports import Effect
 
 
 @runtime_checkable

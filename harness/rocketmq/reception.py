@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from pairproof.harness.content import level_of, told
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.known.replay import Reader
-from pairproof.harness.rocketmq.naming import the
+from ..history import Event
+from ..texts.content import level_of, told
+from . import places
+from .known.replay import Reader
+from .naming import the
 
 MAX_REPEATS = 8
 """Repeats to one reader that are told; the rest are counted."""

@@ -6,9 +6,10 @@ saved every 5 s. A story is a schedule's beginning, so what comes behind it may 
 
 from __future__ import annotations
 
-from pairproof.harness.rocketmq.operations.join import BROADCASTING, ORDERLY
-from pairproof.harness.rocketmq.stories_of_stores import STORES
-from pairproof.harness.rocketmq.story import (
+from ..trials.schedule import Op
+from .operations.join import BROADCASTING, ORDERLY
+from .stories_of_stores import STORES
+from .story import (
     ALONE,
     AWAY,
     BACK,
@@ -27,7 +28,6 @@ from pairproof.harness.rocketmq.story import (
     send,
     topic,
 )  # fmt: skip
-from pairproof.harness.schedule import Op
 
 STORIES = (
     Story("a group shares a topic's queues, and shares them again", {}, (*CONSUMING, leave(0, 0), advance(2_000))),

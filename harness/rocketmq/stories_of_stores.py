@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pairproof.harness.rocketmq.story import (
+from ..trials.schedule import Op
+from .story import (
     AGING,
     BOTH_EXPIRE,
     CONSUMING,
@@ -20,7 +21,6 @@ from pairproof.harness.rocketmq.story import (
     send,
     special,
 )  # fmt: skip
-from pairproof.harness.schedule import Op
 
 STORES = (
     Story(

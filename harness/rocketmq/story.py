@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.harness.rocketmq.operations.join import ORDERLY
-from pairproof.harness.schedule import Args, Op, Scalar
+from ..trials.schedule import Args, Op, Scalar
+from .operations.join import ORDERLY
 
 
 class Story(NamedTuple):

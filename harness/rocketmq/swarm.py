@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Place
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.borders import varied
-from pairproof.harness.schedule import Args, Op, Scalar, Schedule
-from pairproof.harness.search import swarm
+from ..search import swarm
+from ..trials import resolve
+from ..trials.abilities import Place
+from ..trials.schedule import Args, Op, Scalar, Schedule
+from . import places
+from .borders import varied
 
 MISFIT_ONE_IN, MISFIT_SENDS = 50, 8
 """One schedule in so many has slaves whose mappedFileSizeCommitLog is not the master's."""

@@ -7,8 +7,8 @@ at the second one only. Left out: other numbers outside the first mode, older ve
 
 from __future__ import annotations
 
-from pairproof.harness.schedule import Args, Op
-from pairproof.harness.system import PAIR, Mode, Swept
+from ..system import PAIR, Mode, Swept
+from ..trials.schedule import Args, Op
 
 ROLES = ("SYNC_MASTER", "ASYNC_MASTER")
 SIZES = (1_300, 400)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from pairproof.harness.coverage_table import CoverageTable
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq import (
+from ..exploration.coverage_table import CoverageTable
+from ..history import Event
+from ..system import KnownBug, System
+from ..trials.schedule import Args, Op, Scalar, Schedule
+from . import (
     autopsy,
     borders,
     circumstances,
@@ -25,9 +27,7 @@ from pairproof.harness.rocketmq import (
     whole,
     worst,
 )
-from pairproof.harness.rocketmq.known.audits import whereabouts
-from pairproof.harness.schedule import Args, Op, Scalar, Schedule
-from pairproof.harness.system import KnownBug, System
+from .known.audits import whereabouts
 
 WORDS = {"lost": "lost", "stranded": "on a slave only", "single": "on the master only"}
 

@@ -7,8 +7,9 @@ one.
 from __future__ import annotations
 
 import json
+from typing import Self
 
-from pairproof.harness.testing import History
+from ..testing import History
 
 FILE = 1_000
 """Size of the commit log files of these histories: small round numbers read well."""
@@ -28,7 +29,7 @@ class H(History):
 
     # Nodes.
 
-    def config(self, node: str, **settings: object) -> H:
+    def config(self, node: str, **settings: object) -> Self:
         role = "SLAVE" if node != "master" else "SYNC_MASTER"
         known = {
             "brokerRole": role, "flushDiskType": "ASYNC_FLUSH", "mappedFileSizeCommitLog": FILE,
@@ -36,45 +37,47 @@ class H(History):
         }  # fmt: skip
         return self.add("config", node=node, detail=json.dumps({**known, **settings}))
 
-    def start(self, node: str, hi: int | None = None, lo: int = 0) -> H:
+    def start(self, node: str, hi: int | None = None, lo: int = 0) -> Self:
         hi = self.end[node] if hi is None else hi
         self.end[node] = hi
         return self.add("start", node=node, lo=lo, hi=hi, f="abnormal")
 
-    def restart(self, node: str, hi: int) -> H:
+    def restart(self, node: str, hi: int) -> Self:
         """Came back with the log ending at ``hi``, and says so."""
         before = self.end[node]
         self.start(node, hi)
         return self.add("cut", node=node, lo=hi, hi=before) if hi < before else self
 
-    def flush(self, node: str, hi: int | None = None) -> H:
+    def flush(self, node: str, hi: int | None = None) -> Self:
         return self.add("flush", node=node, hi=self.end[node] if hi is None else hi)
 
-    def wipe(self, node: str, f: str = "empty") -> H:
+    def wipe(self, node: str, f: str = "empty") -> Self:
         """Its store is another one; it is down."""
         self.end[node] = 0
         return self.crash(node).add("wipe", node=node, f=f)
 
     # The HA link.
 
-    def connect(self, peer: str = "slave") -> H:
+    def connect(self, peer: str = "slave") -> Self:
         self.links += 1
         self.link = f"ha:{self.links}"
         self.add("connect", node=peer, f=peer, link=self.link, side="m")
         return self.add("connect", node=peer, f=peer, link=self.link, side="s")
 
-    def close(self, sides: str = "sm", peer: str = "slave", link: str | None = None, f: str = "peer") -> H:
+    def close(self, sides: str = "sm", peer: str = "slave", link: str | None = None, f: str = "peer") -> Self:
         for side in sides:
             node = "master" if side == "m" else peer
             self.add("close", node=node, link=link or self.link, side=side, f=f)
         return self
 
-    def piece(self, side: str, f: str, value: int, lo: int | None = None, detail: str | None = None) -> H:
+    def piece(self, side: str, f: str, value: int, lo: int | None = None, detail: str | None = None) -> Self:
         """Bytes of something unfinished passed one end; 0: its socket took none."""
         node = "master" if side == "m" else "slave"
         return self.add("partial", node=node, link=self.link, side=side, f=f, value=value, lo=lo, detail=detail)
 
-    def report(self, offset: int | None = None, sides: str = "sm", peer: str = "slave", link: str | None = None) -> H:
+    def report(
+        self, offset: int | None = None, sides: str = "sm", peer: str = "slave", link: str | None = None
+    ) -> Self:
         offset = self.end["slave"] if offset is None else offset
         for side in sides:
             node = "master" if side == "m" else peer
@@ -83,43 +86,43 @@ class H(History):
 
     def frame(
         self, lo: int, hi: int, sides: str = "ms", digest: int = 0, peer: str = "slave", link: str | None = None
-    ) -> H:
+    ) -> Self:
         for side in sides:
             node = "master" if side == "m" else peer
             self.add("frame", node=node, link=link or self.link, side=side, lo=lo, hi=hi, digest=digest)
         return self
 
-    def source(self, lo: int, hi: int, digest: int = 0) -> H:
+    def source(self, lo: int, hi: int, digest: int = 0) -> Self:
         return self.add("source", node="master", link=self.link, lo=lo, hi=hi, digest=digest)
 
-    def append(self, node: str, lo: int, hi: int, f: str = "replicate", message: str | None = None) -> H:
+    def append(self, node: str, lo: int, hi: int, f: str = "replicate", message: str | None = None) -> Self:
         self.end[node] = hi
         return self.add("append", node=node, lo=lo, hi=hi, f=f, message=message)
 
-    def replicate(self, upto: int | None = None) -> H:
+    def replicate(self, upto: int | None = None) -> Self:
         lo, hi = self.end["slave"], self.end["master"] if upto is None else upto
         return self.frame(lo, hi).append("slave", lo, hi).report(hi)
 
     # Clients.
 
-    def put(self, message: str, wait: bool = True) -> H:
+    def put(self, message: str, wait: bool = True) -> Self:
         self.invoke(message, wait)
         lo = self.end["master"]
         self.where[message] = (lo, lo + SIZE)
         return self.append("master", lo, lo + SIZE, "put", message)
 
-    def ok(self, message: str, status: str = "PUT_OK") -> H:
+    def ok(self, message: str, status: str = "PUT_OK") -> Self:
         (op, value), (lo, hi) = self.began[message], self.where.get(message, (0, SIZE))
         return self.add(
             "ok", node="master", process=0, op=op, f="send", status=status, message=message, value=value, lo=lo, hi=hi
         )
 
-    def probe(self, message: str) -> H:
+    def probe(self, message: str) -> Self:
         """A send of the lab's own, to see whether the pair is alive; how it ends is told apart."""
         self.invoke(message)
         return self.add("mark", op=self.began[message][0], f="probe")
 
-    def sent(self, message: str, wait: bool = True) -> H:
+    def sent(self, message: str, wait: bool = True) -> Self:
         return self.put(message, wait).replicate().ok(message)
 
     # Store readers.
@@ -136,7 +139,7 @@ class H(History):
         compare: str = "",
         start: int = 0,
         whole_to: int | None = None,
-    ) -> H:
+    ) -> Self:
         """Both logs read: ``records`` by node (nothing told: none), ``hi`` and ``chunk`` digests where they differ."""
         self.audits += 1
         for node in nodes.split():

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from random import Random
 
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Place, simulates
-from pairproof.harness.ports import Fault
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.borders import varied
-from pairproof.harness.rocketmq.stories import STORIES
-from pairproof.harness.rocketmq.story import advance, heal, join
-from pairproof.harness.rocketmq.swarm import promoting_once
-from pairproof.harness.schedule import Args, Op, Scalar, Schedule
-from pairproof.harness.search import swarm
+from ..ports import Fault
+from ..search import swarm
+from ..trials import resolve
+from ..trials.abilities import Place, simulates
+from ..trials.schedule import Args, Op, Scalar, Schedule
+from . import places
+from .borders import varied
+from .stories import STORIES
+from .story import advance, heal, join
+from .swarm import promoting_once
 
 SLOTS = 9
 GAPS_MS = (2, 100, 1_000, 3_100, 6_000, 11_000, 31_000)

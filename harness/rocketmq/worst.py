@@ -19,15 +19,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Ok
-from pairproof.harness.kinds.machine import Fault, Pause, Resume
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.contract import PUT_OK
-from pairproof.harness.rocketmq.known.replay import Reader
-from pairproof.harness.rocketmq.naming import the
-from pairproof.harness.rocketmq.objectives import SEVERAL
-from pairproof.harness.rocketmq.places import MASTER, NODES, OTHER
+from ..history import Event
+from ..kinds.client import Ok
+from ..kinds.machine import Fault, Pause, Resume
+from ..kinds.node import Crash, Start, Stop, Wipe
+from .contract import PUT_OK
+from .known.replay import Reader
+from .naming import the
+from .objectives import SEVERAL
+from .places import MASTER, NODES, OTHER
 
 BOTH_MACHINES, BOTH_BROKERS = "both machines at once", "both brokers at once"
 CLASSES: Mapping[str, str] = {

@@ -19,9 +19,9 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from pairproof.harness.errors import CorruptRun, PairproofError
-from pairproof.harness.plain import without_secrets
-from pairproof.harness.runs import places
+from ..errors import CorruptRun, PairproofError
+from ..texts.plain import without_secrets
+from . import places
 
 PLACE_OPTION = "--runs"
 """Where run folders go: the option that an error names unless it is told another one."""

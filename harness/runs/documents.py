@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
-from pairproof.harness import history
-from pairproof.harness.runs import schema
-from pairproof.harness.runs.writer import finding_json
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import Finding
+from .. import history
+from ..trials.schedule import Op, Schedule
+from ..trials.trial import Finding
+from . import schema
+from .writer import finding_json
 
 MADE = "<!-- Made by python -m pairproof.harness.runs.documents; change the code, not this page. -->"
 

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pairproof import __version__
-from pairproof.harness.cause import cause
-from pairproof.harness.history import Event
-from pairproof.harness.runs import atomic, tables
-from pairproof.harness.runs.wholeness import digest, part_name
-from pairproof.harness.schedule import Args, Schedule
-from pairproof.harness.trial import FaultOutcome, Measured, Trial
-from pairproof.harness.verdict import Judgement
+
+from ..history import Event
+from ..judging.cause import cause
+from ..judging.verdict import Judgement
+from ..trials.schedule import Args, Schedule
+from ..trials.trial import FaultOutcome, Measured, Trial
+from . import atomic, tables
+from .wholeness import digest, part_name
 
 Covered = tuple[str, str, str]
 """State, event, fault."""

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, cast
 
 import click
 
-from pairproof.harness.errors import PairproofError, UsageError
+from ..errors import PairproofError, UsageError
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 

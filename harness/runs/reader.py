@@ -16,16 +16,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pairproof.harness import history
-from pairproof.harness.errors import CorruptRun, UsageError
-from pairproof.harness.history import Event, kinds
-from pairproof.harness.runs import places, tables
-from pairproof.harness.runs.places import place, reached
-from pairproof.harness.runs.schema import ADDED, FACT_KINDS, MAX_NUMBER, READS, STATES, TABLES
-from pairproof.harness.runs.wholeness import REMEDY, Contents
-from pairproof.harness.schedule_json import from_json
-from pairproof.harness.trial import Finding
-from pairproof.harness.verdict import Verdict
+from .. import history
+from ..errors import CorruptRun, UsageError
+from ..history import Event, kinds
+from ..judging.verdict import Verdict
+from ..trials.schedule_json import from_json
+from ..trials.trial import Finding
+from . import places, tables
+from .places import place, reached
+from .schema import ADDED, FACT_KINDS, MAX_NUMBER, READS, STATES, TABLES
+from .wholeness import REMEDY, Contents
 
 LATEST = "latest"
 VIOLATED = Verdict.VIOLATED.value

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from pairproof import __version__
-from pairproof.harness.errors import PairproofError
-from pairproof.harness.runs import atomic, places
+
+from ..errors import PairproofError
+from . import atomic, places
 
 MAX_ENTRIES = 1_000
 MAX_BYTES = 1_000_000

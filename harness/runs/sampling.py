@@ -10,9 +10,9 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import NamedTuple
 
-from pairproof.harness.errors import UsageError
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from ..errors import UsageError
+from ..judging.verdict import Verdict
+from ..trials.trial import Trial
 
 ALL = "all"
 WORTH_KEEPING = frozenset((Verdict.VIOLATED, Verdict.UNKNOWN))

@@ -18,7 +18,7 @@ that a part lacks for null. The format changes where that would not do.
 
 from __future__ import annotations
 
-from pairproof.harness.history import FIELDS
+from ..history import FIELDS
 
 FORMAT = 2
 READS = (1, FORMAT)

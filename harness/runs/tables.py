@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pairproof.harness.runs import part_size, places
-from pairproof.harness.runs.schema import TABLES
+from . import part_size, places
+from .schema import TABLES
 
 ARROW = {int: pa.int64(), str: pa.string(), bool: pa.bool_(), dict: pa.map_(pa.string(), pa.string())}
 

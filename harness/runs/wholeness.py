@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pairproof.harness.errors import CorruptRun
-from pairproof.harness.runs import places, tables
-from pairproof.harness.runs.part_size import MAX_FILE_BYTES
-from pairproof.harness.runs.schema import TABLES
+from ..errors import CorruptRun
+from . import places, tables
+from .part_size import MAX_FILE_BYTES
+from .schema import TABLES
 
 FILES = {"findings": "[0-9]*.json", "failures": "[0-9]*.json", "logs": "*.log", "chunks": "[0-9]*.json"}
 """Folders of files that are no parts, and the names of what is theirs."""

@@ -27,16 +27,19 @@ from types import TracebackType
 from typing import Any
 
 from pairproof import __version__
-from pairproof.harness import deviations, invocation, resolve
-from pairproof.harness.errors import LabError, UsageError, interrupted
-from pairproof.harness.keeps import measured as measured_of
-from pairproof.harness.plain import without_secrets
-from pairproof.harness.runs import atomic, parts, places
-from pairproof.harness.runs.parts import About, Pending, Written
-from pairproof.harness.runs.sampling import sampling
-from pairproof.harness.runs.schema import FORMAT, STATES, TABLES
-from pairproof.harness.runs.wholeness import check_digests, contents, part_name
-from pairproof.harness.trial import Finding, Trial
+
+from ..errors import LabError, UsageError, interrupted
+from ..exploration.keeps import measured as measured_of
+from ..judging import deviations
+from ..texts import invocation
+from ..texts.plain import without_secrets
+from ..trials import resolve
+from ..trials.trial import Finding, Trial
+from . import atomic, parts, places
+from .parts import About, Pending, Written
+from .sampling import sampling
+from .schema import FORMAT, STATES, TABLES
+from .wholeness import check_digests, contents, part_name
 
 PART_TRIALS = 4_096
 PART_EVENTS = 250_000

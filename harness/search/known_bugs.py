@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from random import Random
 
-from pairproof.harness import deviations, resolve
-from pairproof.harness.abilities import Hosted, lacking
-from pairproof.harness.errors import UsageError
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.search.paced import paced
-from pairproof.harness.system import KnownBug, System
+from ..errors import UsageError
+from ..judging import deviations
+from ..ports import Lab, Target
+from ..system import KnownBug, System
+from ..trials import resolve
+from ..trials.abilities import Hosted, lacking
+from .paced import paced
 
 NAME = "known-bugs"
 """The search's."""

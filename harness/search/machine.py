@@ -24,21 +24,21 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Hosted
-from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.interpreter import Interpreter, Laws, broken_off, conclude
-from pairproof.harness.operation import Operation
-from pairproof.harness.ports import Lab, Session, Target
-from pairproof.harness.ports.links import CanCutLink, CanShapeLink
-from pairproof.harness.ports.timing import POINTS
-from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.schedule_json import check_op
-from pairproof.harness.search import paced, swarm
-from pairproof.harness.search.strategies import arguments, drawn_settings, fault_args
-from pairproof.harness.system import System
-from pairproof.harness.trial import Trial, not_played
-from pairproof.harness.verdict import Verdict
+from ..errors import LabError, UsageError
+from ..judging.verdict import Verdict
+from ..ports import Lab, Session, Target
+from ..ports.links import CanCutLink, CanShapeLink
+from ..ports.timing import POINTS
+from ..system import System
+from ..trials import resolve
+from ..trials.abilities import Hosted
+from ..trials.interpreter import Interpreter, Laws, broken_off, conclude
+from ..trials.operation import Operation
+from ..trials.schedule import Args, Op, Schedule
+from ..trials.schedule_json import check_op
+from ..trials.trial import Trial, not_played
+from . import paced, swarm
+from .strategies import arguments, drawn_settings, fault_args
 
 STEPS = 14
 """Rules of a program."""

@@ -8,10 +8,10 @@ executed as it is.
 Left out: what a fault's own arguments may last, since a fault ends when it is healed.
 """
 
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Hosted, can
-from pairproof.harness.ports.timing import CanArm
-from pairproof.harness.schedule import Args, Op, Schedule
+from ..ports.timing import CanArm
+from ..trials import resolve
+from ..trials.abilities import Hosted, can
+from ..trials.schedule import Args, Op, Schedule
 
 LONGEST_MS, ALL_MS = 1_500, 6_000
 """The longest wait of a pair's trial, and all of them together."""

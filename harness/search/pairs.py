@@ -11,11 +11,11 @@ from __future__ import annotations
 from functools import lru_cache
 from random import Random
 
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Place, simulates
-from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.search.sweep import LAST, SOON, variants
-from pairproof.harness.system import System
+from ..system import System
+from ..trials import resolve
+from ..trials.abilities import Place, simulates
+from ..trials.schedule import Args, Op, Schedule
+from .sweep import LAST, SOON, variants
 
 LATEST = 24
 """Events: a pair is at rest 21 to 35 of them after the sweep's base program has begun."""

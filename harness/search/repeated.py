@@ -14,18 +14,19 @@ from math import inf
 from time import monotonic
 from typing import NamedTuple
 
-from pairproof.harness import judge as judging
-from pairproof.harness import registry, resolve
-from pairproof.harness.abilities import Hosted
-from pairproof.harness.errors import PairproofError
-from pairproof.harness.interpreter import Laws, run_trial
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.resolve import HasModel
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.search import shrink
-from pairproof.harness.search.paced import paced
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from .. import registry
+from ..errors import PairproofError
+from ..judging import judge as judging
+from ..judging.verdict import Verdict
+from ..ports import Lab, Target
+from ..trials import resolve
+from ..trials.abilities import Hosted
+from ..trials.interpreter import Laws, run_trial
+from ..trials.resolve import HasModel
+from ..trials.schedule import Schedule
+from ..trials.trial import Trial
+from . import shrink
+from .paced import paced
 
 REPEATS = 3
 """Executions of one candidate at most."""

@@ -6,10 +6,10 @@ runs. What comes out is 1-minimal over operations unless the bound was reached.
 
 from collections.abc import Callable, Collection, Iterator
 
-from pairproof.harness import resolve
-from pairproof.harness.errors import UsageError
-from pairproof.harness.schedule import Args, Op, Scalar, Schedule
-from pairproof.harness.system import System
+from ..errors import UsageError
+from ..system import System
+from ..trials import resolve
+from ..trials.schedule import Args, Op, Scalar, Schedule
 
 MAX_RUNS = 1_000
 MAX_EVENTS_OF_AN_OP = 12

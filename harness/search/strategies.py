@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from pairproof.harness.operation import Operation
-from pairproof.harness.ports import Fault
-from pairproof.harness.schedule import Args, Scalar
-from pairproof.harness.system import System
+from ..ports import Fault
+from ..system import System
+from ..trials.operation import Operation
+from ..trials.schedule import Args, Scalar
 
 
 def drawn_settings(system: System) -> st.SearchStrategy[Args]:

@@ -9,13 +9,13 @@ and of the faults that there are to draw.
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Place
-from pairproof.harness.operation import Operation
-from pairproof.harness.ports import Fault
-from pairproof.harness.ports.timing import POINTS
-from pairproof.harness.schedule import Args, Op, Scalar, Schedule
-from pairproof.harness.system import System
+from ..ports import Fault
+from ..ports.timing import POINTS
+from ..system import System
+from ..trials import resolve
+from ..trials.abilities import Place
+from ..trials.operation import Operation
+from ..trials.schedule import Args, Op, Scalar, Schedule
 
 SLOTS = 12
 GAPS_MS = (1, 2, 5, 20, 100, 600, 3_100, 6_000, 21_000)

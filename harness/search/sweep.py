@@ -15,14 +15,14 @@ from itertools import chain, product
 from random import Random
 from typing import Any
 
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Hosted, part
-from pairproof.harness.interpreter import Interpreter
-from pairproof.harness.ports import Fault, Lab, Target
-from pairproof.harness.ports.timing import CanStep
-from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.search.paced import paced
-from pairproof.harness.system import Mode, System
+from ..ports import Fault, Lab, Target
+from ..ports.timing import CanStep
+from ..system import Mode, System
+from ..trials import resolve
+from ..trials.abilities import Hosted, part
+from ..trials.interpreter import Interpreter
+from ..trials.schedule import Args, Op, Schedule
+from .paced import paced
 
 MAX_BOUNDARIES = 500
 SETTLED_MS = 700

@@ -14,10 +14,10 @@ import json
 from collections.abc import Iterable
 from typing import Self
 
-from pairproof.harness.history import Event, Recorder
-from pairproof.harness.judge import Judge
-from pairproof.harness.law import Law
-from pairproof.harness.verdict import Judgement, Verdict
+from ..history import Event, Recorder
+from ..judging.judge import Judge
+from ..judging.law import Law
+from ..judging.verdict import Judgement, Verdict
 
 MS = 1_000_000
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from pairproof.harness.errors import Unable, UsageError
 from pairproof.harness.history import Recorder
 from pairproof.harness.ports import Effect, Lab, Target
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.schedule import Args
 
 SOURCE, COPY, LINK = "master", "slave", "ha"
 MS = 1_000_000

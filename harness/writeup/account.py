@@ -12,17 +12,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pairproof.harness import judge, resolve
-from pairproof.harness.history import MS, Event
-from pairproof.harness.law import Law, Violation
-from pairproof.harness.ports import Lab, Target
-from pairproof.harness.runs.writer import finding_json
-from pairproof.harness.schedule import Args
-from pairproof.harness.system import System
-from pairproof.harness.trial import Finding, Trial
-from pairproof.harness.verdict import Judgement, Verdict
-from pairproof.harness.writeup import clients, given, known, said, wire
-from pairproof.harness.writeup.blocks import (
+from ..history import MS, Event
+from ..judging import judge
+from ..judging.law import Law, Violation
+from ..judging.verdict import Judgement, Verdict
+from ..ports import Lab, Target
+from ..runs.writer import finding_json
+from ..system import System
+from ..trials import resolve
+from ..trials.schedule import Args
+from ..trials.trial import Finding, Trial
+from . import clients, given, known, said, wire
+from .blocks import (
     Block,
     Drawing,
     Folded,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
+from ..history import Event
 
 
 class Text(NamedTuple):

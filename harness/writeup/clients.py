@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.text import outcome
-from pairproof.harness.writeup.blocks import Block, Table, Text
+from ..history import MS, Event
+from ..kinds.text import outcome
+from .blocks import Block, Table, Text
 
 MAX_ROWS = 12
 """Calls that are shown; the others are counted."""

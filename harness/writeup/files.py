@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import cast
 
-from pairproof.harness import registry
-from pairproof.harness.errors import UsageError
-from pairproof.harness.runs import atomic
-from pairproof.harness.trial import Finding, Trial
-from pairproof.harness.writeup.account import PROGRAM, Executed, program, write_up
-from pairproof.harness.writeup.blocks import WriteUp
+from .. import registry
+from ..errors import UsageError
+from ..runs import atomic
+from ..trials.trial import Finding, Trial
+from .account import PROGRAM, Executed, program, write_up
+from .blocks import WriteUp
 
 OPTION = "--write-report"
 Writer = Callable[[WriteUp], tuple[str, str]]

@@ -7,12 +7,13 @@ import platform
 from collections.abc import Iterator, Mapping, Sequence
 
 from pairproof import __version__
-from pairproof.harness.errors import LabError
-from pairproof.harness.ports import Lab, SaysWhatItIs, Target
-from pairproof.harness.schedule import Args, as_text
-from pairproof.harness.system import System
-from pairproof.harness.trial import Trial
-from pairproof.harness.writeup.blocks import Block, Folded, Table, Text, Verbatim
+
+from ..errors import LabError
+from ..ports import Lab, SaysWhatItIs, Target
+from ..system import System
+from ..trials.schedule import Args, as_text
+from ..trials.trial import Trial
+from .blocks import Block, Folded, Table, Text, Verbatim
 
 IN_VIRTUAL_TIME = "a simulation in virtual time; no process, disk or network was involved"
 IN_REAL_TIME = (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pairproof.harness import deviations
-from pairproof.harness.deviations import Deviation
-from pairproof.harness.ports import Target
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
-from pairproof.harness.writeup.blocks import Block, Table, Text
+from ..judging import deviations
+from ..judging.deviations import Deviation
+from ..judging.verdict import Verdict
+from ..ports import Target
+from ..trials.trial import Trial
+from .blocks import Block, Table, Text
 
 
 def of(target: Target, law: str, trial: Trial) -> Iterator[Block]:

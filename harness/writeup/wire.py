@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.system import System
-from pairproof.harness.writeup.blocks import Table
+from ..history import MS, Event
+from ..system import System
+from .blocks import Table
 
 AROUND_NS = 1_000 * MS
 BEFORE, AFTER = 40, 16

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from pairproof.reference.client.asking import ask, unreadable
-from pairproof.reference.core.calls import Calls, Done, Outcome
-from pairproof.reference.errors import CodecError
-from pairproof.reference.wire import beans, headers
-from pairproof.reference.wire.bodies import (
+from ..core.calls import Calls, Done, Outcome
+from ..errors import CodecError
+from ..wire import beans, headers
+from ..wire.bodies import (
     ConsumerOffsets,
     DelayOffsets,
     SubscriptionGroupConfig,
@@ -21,10 +20,11 @@ from pairproof.reference.wire.bodies import (
     TopicConfig,
     TopicConfigs,
 )
-from pairproof.reference.wire.bodies_client import MessageQueue
-from pairproof.reference.wire.bodies_route import ClusterInfo
-from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.remoting import SUCCESS, Command
+from ..wire.bodies_client import MessageQueue
+from ..wire.bodies_route import ClusterInfo
+from ..wire.headers import RequestCode
+from ..wire.remoting import SUCCESS, Command
+from .asking import ask, unreadable
 
 _Value = TypeVar("_Value")
 Read = Callable[[Outcome, _Value | None], None]

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from pairproof.reference.ports import Effects
+from ..ports import Effects
 
 
 class Alarms:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from pairproof.reference.client.settings import SECOND
-from pairproof.reference.core.calls import Calls, Done, Outcome
-from pairproof.reference.errors import CodecError
-from pairproof.reference.wire import beans, headers, record
-from pairproof.reference.wire.record import Record
+from ..core.calls import Calls, Done, Outcome
+from ..errors import CodecError
+from ..wire import beans, headers, record
+from ..wire.record import Record
+from .settings import SECOND
 
 _Body = TypeVar("_Body")
 

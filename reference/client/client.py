@@ -7,13 +7,13 @@ its late answer could be taken for another's.
 
 from collections.abc import Callable, Hashable, Iterable
 
-from pairproof.reference.client.alarms import Alarms
-from pairproof.reference.client.node import CallingNode
-from pairproof.reference.core.calls import CALL_TIMEOUT_NS, Calls, Done, Outcome
-from pairproof.reference.ports import Effects
-from pairproof.reference.wire import headers, remoting
-from pairproof.reference.wire.bodies_client import BatchItem, encode_batch
-from pairproof.reference.wire.headers import RequestCode
+from ..core.calls import CALL_TIMEOUT_NS, Calls, Done, Outcome
+from ..ports import Effects
+from ..wire import headers, remoting
+from ..wire.bodies_client import BatchItem, encode_batch
+from ..wire.headers import RequestCode
+from .alarms import Alarms
+from .node import CallingNode
 
 __all__ = ["Client", "Outcome"]
 

@@ -14,24 +14,24 @@ Source: DefaultMQPushConsumerImpl, MQClientInstance.
 from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
-from pairproof.reference.client.asking import ask
-from pairproof.reference.client.instance import ClientInstance
-from pairproof.reference.client.listener import Deaf, Listener
-from pairproof.reference.client.process_queue import Shared
-from pairproof.reference.client.progress import COMMIT_EVERY_NS, Progress
-from pairproof.reference.client.pulling import Pulling
-from pairproof.reference.client.queue_locking import RENEW_NS, QueueLocking
-from pairproof.reference.client.rebalancing import Rebalancing
-from pairproof.reference.client.sending_back import SendingBack
-from pairproof.reference.client.settings import ConsumerSettings
-from pairproof.reference.client.subscription import ALL, Subscriptions
-from pairproof.reference.core.calls import Outcome
-from pairproof.reference.core.topics import retry_topic
-from pairproof.reference.ports import Conn, Effects
-from pairproof.reference.wire.bodies_client import ConsumerData, HeartbeatData, MessageQueue
-from pairproof.reference.wire.bodies_route import TopicRouteData
-from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.remoting import Command
+from ..core.calls import Outcome
+from ..core.topics import retry_topic
+from ..ports import Conn, Effects
+from ..wire.bodies_client import ConsumerData, HeartbeatData, MessageQueue
+from ..wire.bodies_route import TopicRouteData
+from ..wire.headers import RequestCode
+from ..wire.remoting import Command
+from .asking import ask
+from .instance import ClientInstance
+from .listener import Deaf, Listener
+from .process_queue import Shared
+from .progress import COMMIT_EVERY_NS, Progress
+from .pulling import Pulling
+from .queue_locking import RENEW_NS, QueueLocking
+from .rebalancing import Rebalancing
+from .sending_back import SendingBack
+from .settings import ConsumerSettings
+from .subscription import ALL, Subscriptions
 
 __all__ = ["Consumer", "ConsumerSettings", "Listener"]
 

@@ -10,18 +10,18 @@ from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from typing import Any, ClassVar
 
-from pairproof.reference.client.alarms import Alarms
-from pairproof.reference.client.asking import ask
-from pairproof.reference.client.node import CallingNode
-from pairproof.reference.client.routes import Routes
-from pairproof.reference.client.settings import SECOND
-from pairproof.reference.core.calls import Calls, Outcome
-from pairproof.reference.ports import Conn, Effects
-from pairproof.reference.wire import beans
-from pairproof.reference.wire.bodies_client import HeartbeatData
-from pairproof.reference.wire.bodies_route import TopicRouteData
-from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.remoting import SUCCESS, Command
+from ..core.calls import Calls, Outcome
+from ..ports import Conn, Effects
+from ..wire import beans
+from ..wire.bodies_client import HeartbeatData
+from ..wire.bodies_route import TopicRouteData
+from ..wire.headers import RequestCode
+from ..wire.remoting import SUCCESS, Command
+from .alarms import Alarms
+from .asking import ask
+from .node import CallingNode
+from .routes import Routes
+from .settings import SECOND
 
 POLL_NAME_SERVER_NS = 30 * SECOND
 NO_ROUTE_RETRY_NS = 3 * SECOND

@@ -8,10 +8,10 @@ when a consumer closes end as ``info``, before :meth:`Listener.went`.
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from pairproof.reference.core.calls import Outcome
-from pairproof.reference.wire.bodies_client import MessageQueue
-from pairproof.reference.wire.bodies_route import TopicRouteData
-from pairproof.reference.wire.record import Record
+from ..core.calls import Outcome
+from ..wire.bodies_client import MessageQueue
+from ..wire.bodies_route import TopicRouteData
+from ..wire.record import Record
 
 
 class Listener(Protocol):

@@ -4,8 +4,8 @@
 
 from collections.abc import Hashable
 
-from pairproof.reference.core.calls import Calls
-from pairproof.reference.ports import Conn
+from ..core.calls import Calls
+from ..ports import Conn
 
 
 class CallingNode:

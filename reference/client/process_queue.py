@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from pairproof.reference.client.alarms import Alarms
-from pairproof.reference.client.listener import Listener
-from pairproof.reference.client.routes import Routes
-from pairproof.reference.client.settings import ConsumerSettings
-from pairproof.reference.core.calls import Calls
-from pairproof.reference.ports import Effects
-from pairproof.reference.wire.bodies_client import MessageQueue
-from pairproof.reference.wire.record import Record
+from ..core.calls import Calls
+from ..ports import Effects
+from ..wire.bodies_client import MessageQueue
+from ..wire.record import Record
+from .alarms import Alarms
+from .listener import Listener
+from .routes import Routes
+from .settings import ConsumerSettings
 
 
 class ProcessQueue:

@@ -19,19 +19,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from pairproof.reference.client.asking import unreadable
-from pairproof.reference.client.instance import ClientInstance
-from pairproof.reference.client.routes import MASTER_ID
-from pairproof.reference.client.settings import ProducerSettings
-from pairproof.reference.core.calls import Outcome
-from pairproof.reference.errors import CodecError
-from pairproof.reference.ports import MS, Effects
-from pairproof.reference.wire import headers, remoting
-from pairproof.reference.wire.bodies_client import BatchItem, HeartbeatData, MessageQueue, ProducerData, encode_batch
-from pairproof.reference.wire.bodies_route import TopicRouteData
-from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.properties import java_hash, properties_to
-from pairproof.reference.wire.remoting import Command
+from ..core.calls import Outcome
+from ..errors import CodecError
+from ..ports import MS, Effects
+from ..wire import headers, remoting
+from ..wire.bodies_client import BatchItem, HeartbeatData, MessageQueue, ProducerData, encode_batch
+from ..wire.bodies_route import TopicRouteData
+from ..wire.headers import RequestCode
+from ..wire.properties import java_hash, properties_to
+from ..wire.remoting import Command
+from .asking import unreadable
+from .instance import ClientInstance
+from .routes import MASTER_ID
+from .settings import ProducerSettings
 
 __all__ = ["Outgoing", "Producer", "ProducerSettings", "Sent"]
 

@@ -16,14 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from pairproof.reference.client import admin
-from pairproof.reference.client.asking import ask
-from pairproof.reference.client.process_queue import ProcessQueue, Shared
-from pairproof.reference.client.routes import MASTER_ID, Choice
-from pairproof.reference.client.settings import SECOND
-from pairproof.reference.core.calls import Outcome
-from pairproof.reference.wire.bodies_client import MessageQueue
-from pairproof.reference.wire.headers import RequestCode
+from ..core.calls import Outcome
+from ..wire.bodies_client import MessageQueue
+from ..wire.headers import RequestCode
+from . import admin
+from .asking import ask
+from .process_queue import ProcessQueue, Shared
+from .routes import MASTER_ID, Choice
+from .settings import SECOND
 
 COMMIT_EVERY_NS = 5 * SECOND
 CALL_NS = 5 * SECOND

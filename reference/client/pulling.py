@@ -17,19 +17,19 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from pairproof.reference.client.asking import messages, unreadable
-from pairproof.reference.client.process_queue import ProcessQueue, Shared
-from pairproof.reference.client.routes import MASTER_ID, Choice
-from pairproof.reference.client.sending_back import SendingBack
-from pairproof.reference.client.settings import SECOND
-from pairproof.reference.client.subscription import Subscriptions
-from pairproof.reference.core.calls import Outcome
-from pairproof.reference.errors import CodecError
-from pairproof.reference.wire import headers, remoting
-from pairproof.reference.wire.bodies_client import MessageQueue
-from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.record import Record
-from pairproof.reference.wire.remoting import Command
+from ..core.calls import Outcome
+from ..errors import CodecError
+from ..wire import headers, remoting
+from ..wire.bodies_client import MessageQueue
+from ..wire.headers import RequestCode
+from ..wire.record import Record
+from ..wire.remoting import Command
+from .asking import messages, unreadable
+from .process_queue import ProcessQueue, Shared
+from .routes import MASTER_ID, Choice
+from .sending_back import SendingBack
+from .settings import SECOND
+from .subscription import Subscriptions
 
 COMMIT_FLAG = 0x1
 SUSPEND_FLAG = 0x2

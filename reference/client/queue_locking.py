@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from pairproof.reference.client.asking import ask, body_of
-from pairproof.reference.client.process_queue import Shared
-from pairproof.reference.client.routes import MASTER_ID
-from pairproof.reference.client.settings import SECOND
-from pairproof.reference.core.calls import Outcome
-from pairproof.reference.wire import beans
-from pairproof.reference.wire.bodies_client import LockBatchRequest, LockBatchResponse, MessageQueue
-from pairproof.reference.wire.headers import RequestCode
+from ..core.calls import Outcome
+from ..wire import beans
+from ..wire.bodies_client import LockBatchRequest, LockBatchResponse, MessageQueue
+from ..wire.headers import RequestCode
+from .asking import ask, body_of
+from .process_queue import Shared
+from .routes import MASTER_ID
+from .settings import SECOND
 
 RENEW_NS = 20 * SECOND
 COUNTS_NS = 30 * SECOND

@@ -13,16 +13,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from pairproof.reference.client.asking import ask, body_of
-from pairproof.reference.client.process_queue import ProcessQueue, Shared
-from pairproof.reference.client.progress import Progress
-from pairproof.reference.client.pulling import Pulling
-from pairproof.reference.client.queue_locking import QueueLocking
-from pairproof.reference.client.routes import MASTER_ID
-from pairproof.reference.client.settings import SECOND
-from pairproof.reference.core.calls import Outcome
-from pairproof.reference.wire.bodies_client import ConsumerList, MessageQueue
-from pairproof.reference.wire.headers import RequestCode
+from ..core.calls import Outcome
+from ..wire.bodies_client import ConsumerList, MessageQueue
+from ..wire.headers import RequestCode
+from .asking import ask, body_of
+from .process_queue import ProcessQueue, Shared
+from .progress import Progress
+from .pulling import Pulling
+from .queue_locking import QueueLocking
+from .routes import MASTER_ID
+from .settings import SECOND
 
 EVERY_NS = 20 * SECOND
 REST_NS = 1 * SECOND

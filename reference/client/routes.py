@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from pairproof.reference.client.asking import ask, body_of
-from pairproof.reference.client.settings import SECOND
-from pairproof.reference.core.calls import Calls, Outcome
-from pairproof.reference.ports import Effects
-from pairproof.reference.wire.bodies_client import MessageQueue
-from pairproof.reference.wire.bodies_route import TopicRouteData
-from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.remoting import TOPIC_NOT_EXIST
+from ..core.calls import Calls, Outcome
+from ..ports import Effects
+from ..wire.bodies_client import MessageQueue
+from ..wire.bodies_route import TopicRouteData
+from ..wire.headers import RequestCode
+from ..wire.remoting import TOPIC_NOT_EXIST
+from .asking import ask, body_of
+from .settings import SECOND
 
 MASTER_ID = 0
 PERM_READ = 4

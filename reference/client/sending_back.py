@@ -10,15 +10,15 @@ Source: ConsumeMessageConcurrentlyService.processConsumeResult, DefaultMQPushCon
 
 from functools import partial
 
-from pairproof.reference.client.asking import ask
-from pairproof.reference.client.process_queue import ProcessQueue, Shared
-from pairproof.reference.client.routes import MASTER_ID
-from pairproof.reference.client.settings import SECOND
-from pairproof.reference.core.calls import Outcome
-from pairproof.reference.wire import message_id
-from pairproof.reference.wire.bodies_client import MessageQueue
-from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.record import Record
+from ..core.calls import Outcome
+from ..wire import message_id
+from ..wire.bodies_client import MessageQueue
+from ..wire.headers import RequestCode
+from ..wire.record import Record
+from .asking import ask
+from .process_queue import ProcessQueue, Shared
+from .routes import MASTER_ID
+from .settings import SECOND
 
 AGAIN_NS = 5 * SECOND
 CALL_NS = 5 * SECOND

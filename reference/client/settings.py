@@ -6,8 +6,8 @@ Source: ClientConfig, DefaultMQPushConsumer, DefaultMQProducer; PullAPIWrapper f
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from pairproof.reference.errors import ConfigError
-from pairproof.reference.wire.record import Record
+from ..errors import ConfigError
+from ..wire.record import Record
 
 SECOND = 1_000_000_000
 MAX_BROKER_ID = (1 << 63) - 1

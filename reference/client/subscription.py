@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from pairproof.reference.wire.bodies_client import SubscriptionData
-from pairproof.reference.wire.properties import TAGS, java_hash, properties_of
-from pairproof.reference.wire.record import Record
+from ..wire.bodies_client import SubscriptionData
+from ..wire.properties import TAGS, java_hash, properties_of
+from ..wire.record import Record
 
 ALL = "*"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from pairproof.reference.commands.process import run
+from .process import run
 
 
 @click.command("broker")
@@ -29,9 +29,9 @@ def command(context: click.Context, config: Path, anywhere: bool) -> None:
     store, of which nothing was changed.
     """
     # Here, so that a list of the commands needs none of this.
-    from pairproof.reference.shell import broker_file
-    from pairproof.reference.shell.serve import serve
-    from pairproof.reference.shell.settings import settings
+    from ..shell import broker_file
+    from ..shell.serve import serve
+    from ..shell.settings import settings
 
     run(context, config, broker_file.values, lambda values, log: serve(settings(values, anywhere=anywhere), log))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from pairproof.reference.commands.process import run
+from .process import run
 
 
 @click.command("namesrv")
@@ -20,9 +20,9 @@ def command(context: click.Context, config: Path) -> None:
     Exit codes: 0 stopped by SIGTERM or Ctrl-C, 2 it cannot start, 4 it cannot go on.
     """
     # Here, so that a list of the commands needs none of this.
-    from pairproof.reference.shell import properties
-    from pairproof.reference.shell.serve import serve_names
-    from pairproof.reference.shell.settings import name_settings
+    from ..shell import properties
+    from ..shell.serve import serve_names
+    from ..shell.settings import name_settings
 
     run(context, config, properties.read, lambda values, log: serve_names(name_settings(values), log))
 

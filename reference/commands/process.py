@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pairproof.reference.errors import EXIT_FAILED, exit_code
+from ..errors import EXIT_FAILED, exit_code
 
 if TYPE_CHECKING:
-    from pairproof.reference.shell.log import Log
+    from ..shell.log import Log
 
 
 def run(
@@ -20,9 +20,9 @@ def run(
     begin: Callable[[dict[str, str], Log], None],
 ) -> None:  # fmt: skip
     """Run ``begin`` with the file's keys and values until it returns; exit with 2, 4 or 5 as the commands say."""
-    from pairproof.reference.errors import BrokerError
-    from pairproof.reference.shell.log import Log
-    from pairproof.reference.shell.serve import BrokerFailed
+    from ..errors import BrokerError
+    from ..shell.log import Log
+    from ..shell.serve import BrokerFailed
 
     try:
         begin(read(config), Log())

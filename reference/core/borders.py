@@ -9,8 +9,8 @@ nobody knows the borders there any more. Source: CommitLog.doAppend, HAConnectio
 MappedFileQueue.rollNextFile.
 """
 
-from pairproof.reference.core.commit_log import CommitLog
-from pairproof.reference.wire.record import BLANK_SIZE, MAGIC_BLANK, MAGIC_V1, MAGIC_V2, peek
+from ..wire.record import BLANK_SIZE, MAGIC_BLANK, MAGIC_V1, MAGIC_V2, peek
+from .commit_log import CommitLog
 
 SETTING = "mappedFileSizeCommitLog"
 

@@ -10,41 +10,41 @@ The parts are class attributes, so that another version of one decision replaces
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar
 
-from pairproof.reference.core.calls import Calls
-from pairproof.reference.core.client_table import SCAN_NS, ClientTable
-from pairproof.reference.core.command_peers import CommandPeers
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.config_file import ConfigFile
-from pairproof.reference.core.consumer_offsets import ConsumerOffsets
-from pairproof.reference.core.delay_offsets import DelayOffsets
-from pairproof.reference.core.delayed_delivery import DelayedDelivery
-from pairproof.reference.core.ha_master import HaMaster
-from pairproof.reference.core.ha_slave import HaSlave
-from pairproof.reference.core.metadata_sync import MetadataSync
-from pairproof.reference.core.parts import Parts
-from pairproof.reference.core.processors.administration import Administration
-from pairproof.reference.core.processors.limits import check_body
-from pairproof.reference.core.processors.members import Members
-from pairproof.reference.core.processors.progress import Progress
-from pairproof.reference.core.processors.pulling import Pulling
-from pairproof.reference.core.processors.queries import Queries
-from pairproof.reference.core.processors.send_back import SendBack
-from pairproof.reference.core.processors.sending import Sending
-from pairproof.reference.core.processors.transactions import Transactions
-from pairproof.reference.core.puts import Puts
-from pairproof.reference.core.queue_locks import QueueLocks
-from pairproof.reference.core.registration import Registration
-from pairproof.reference.core.requests import Handler, Request
-from pairproof.reference.core.retention import Retention
-from pairproof.reference.core.store import MessageStore
-from pairproof.reference.core.subscription_groups import GroupTable
-from pairproof.reference.core.topics import TopicTable
-from pairproof.reference.errors import CodecError
-from pairproof.reference.ports import MS, Conn, Effects, Watcher
-from pairproof.reference.wire import headers, remoting
-from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.record import Record
-from pairproof.reference.wire.remoting import Command
+from ..errors import CodecError
+from ..ports import MS, Conn, Effects, Watcher
+from ..wire import headers, remoting
+from ..wire.headers import RequestCode
+from ..wire.record import Record
+from ..wire.remoting import Command
+from .calls import Calls
+from .client_table import SCAN_NS, ClientTable
+from .command_peers import CommandPeers
+from .config import BrokerConfig
+from .config_file import ConfigFile
+from .consumer_offsets import ConsumerOffsets
+from .delay_offsets import DelayOffsets
+from .delayed_delivery import DelayedDelivery
+from .ha_master import HaMaster
+from .ha_slave import HaSlave
+from .metadata_sync import MetadataSync
+from .parts import Parts
+from .processors.administration import Administration
+from .processors.limits import check_body
+from .processors.members import Members
+from .processors.progress import Progress
+from .processors.pulling import Pulling
+from .processors.queries import Queries
+from .processors.send_back import SendBack
+from .processors.sending import Sending
+from .processors.transactions import Transactions
+from .puts import Puts
+from .queue_locks import QueueLocks
+from .registration import Registration
+from .requests import Handler, Request
+from .retention import Retention
+from .store import MessageStore
+from .subscription_groups import GroupTable
+from .topics import TopicTable
 
 PERSIST = ("persist", None)
 CLIENTS = ("clients", None)

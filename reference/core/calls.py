@@ -8,11 +8,11 @@ makes over such a connection, as brokers do, go to ``on_request``. Source: Netty
 from collections.abc import Callable, Hashable, Mapping
 from typing import NamedTuple
 
-from pairproof.reference.core.unsent import send_on
-from pairproof.reference.errors import CodecError
-from pairproof.reference.ports import MS, Conn, Effects
-from pairproof.reference.wire import remoting
-from pairproof.reference.wire.remoting import Command, CommandReader
+from ..errors import CodecError
+from ..ports import MS, Conn, Effects
+from ..wire import remoting
+from ..wire.remoting import Command, CommandReader
+from .unsent import send_on
 
 CALL_TIMEOUT_NS = 10_000 * MS
 MAX_CALLS = 10_000

@@ -7,10 +7,10 @@ checkpoint may promise more than the disk holds. Source: StoreCheckpoint.
 
 from struct import Struct
 
-from pairproof.reference.core.commit_log import CommitLog
-from pairproof.reference.errors import CodecError, StoreFull
-from pairproof.reference.ports import Disk
-from pairproof.reference.wire.record import Blank, decode, peek
+from ..errors import CodecError, StoreFull
+from ..ports import Disk
+from ..wire.record import Blank, decode, peek
+from .commit_log import CommitLog
 
 NAME = "checkpoint"
 SIZE = 4096

@@ -11,8 +11,8 @@ ProducerManager.
 
 from typing import NamedTuple
 
-from pairproof.reference.ports import Conn
-from pairproof.reference.wire.bodies_client import ConsumerData, HeartbeatData, SubscriptionData
+from ..ports import Conn
+from ..wire.bodies_client import ConsumerData, HeartbeatData, SubscriptionData
 
 EXPIRES_NS = 120 * 1_000_000_000
 SCAN_NS = 10 * 1_000_000_000

@@ -10,11 +10,11 @@ Source: NettyRemotingServer; its limits on memory and connections are ours.
 
 from collections.abc import Callable, Mapping
 
-from pairproof.reference.core.unsent import send_on
-from pairproof.reference.errors import CodecError
-from pairproof.reference.ports import Conn, Effects
-from pairproof.reference.wire import remoting
-from pairproof.reference.wire.remoting import Command, CommandReader
+from ..errors import CodecError
+from ..ports import Conn, Effects
+from ..wire import remoting
+from ..wire.remoting import Command, CommandReader
+from .unsent import send_on
 
 MAX_PEERS = 1_000
 IDLE_NS = 90 * 1_000_000_000

@@ -9,12 +9,10 @@ Source: CommitLog, DefaultAppendMessageCallback, MappedFileQueue.
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from pairproof.reference.core.files import MAX_OFFSET, MappedFiles
-from pairproof.reference.core.recovery import SECTOR, Hints, LogRecovery, Recovery
-from pairproof.reference.errors import CodecError, StoreError, StoreFull
-from pairproof.reference.ports import Disk
-from pairproof.reference.wire.properties import BETWEEN
-from pairproof.reference.wire.record import (
+from ..errors import CodecError, StoreError, StoreFull
+from ..ports import Disk
+from ..wire.properties import BETWEEN
+from ..wire.record import (
     BLANK_SIZE,
     FIXED_SIZE,
     MAGIC_V1,
@@ -26,6 +24,8 @@ from pairproof.reference.wire.record import (
     peek,
     size_of,
 )
+from .files import MAX_OFFSET, MappedFiles
+from .recovery import SECTOR, Hints, LogRecovery, Recovery
 
 MAX_MESSAGE_SIZE = 4 * 1024 * 1024
 OVER_BODY = 64 * 1024

@@ -18,9 +18,9 @@ from functools import lru_cache
 from ipaddress import IPv4Address
 from typing import Any
 
-from pairproof.reference.core.delay import DEFAULT_LEVELS, parse_levels
-from pairproof.reference.core.versions import VERSIONS, Version
-from pairproof.reference.errors import ConfigError
+from ..errors import ConfigError
+from .delay import DEFAULT_LEVELS, parse_levels
+from .versions import VERSIONS, Version
 
 ROLES = ("ASYNC_MASTER", "SYNC_MASTER", "SLAVE")
 FLUSH_TYPES = ("ASYNC_FLUSH", "SYNC_FLUSH")

@@ -13,8 +13,8 @@ crash. RocketMQ flushes none of these files. Not here: what the files say.
 from collections.abc import Callable
 from typing import TypeVar
 
-from pairproof.reference.errors import CodecError, StoreFull
-from pairproof.reference.ports import WholeFiles
+from ..errors import CodecError, StoreFull
+from ..ports import WholeFiles
 
 T = TypeVar("T")
 

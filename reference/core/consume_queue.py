@@ -16,10 +16,10 @@ from collections.abc import Callable
 from struct import Struct
 from typing import NamedTuple
 
-from pairproof.reference.core.files import MAX_OFFSET, MappedFiles
-from pairproof.reference.core.flush_schedule import flush_to
-from pairproof.reference.errors import StoreFull
-from pairproof.reference.ports import Disk
+from ..errors import StoreFull
+from ..ports import Disk
+from .files import MAX_OFFSET, MappedFiles
+from .flush_schedule import flush_to
 
 ENTRY_SIZE = 20
 FILES_AFTER_CLEAN_STOP = 3

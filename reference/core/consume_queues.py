@@ -7,10 +7,10 @@ Source: DefaultMessageStore.consumeQueueTable, loadConsumeQueue and FlushConsume
 import re
 from collections.abc import Callable
 
-from pairproof.reference.core.consume_queue import MAX_QUEUE_OFFSET, ConsumeQueue, Entry
-from pairproof.reference.core.topics import STORED_NAME
-from pairproof.reference.errors import StoreRefused
-from pairproof.reference.ports import Disk
+from ..errors import StoreRefused
+from ..ports import Disk
+from .consume_queue import MAX_QUEUE_OFFSET, ConsumeQueue, Entry
+from .topics import STORED_NAME
 
 FOLDER = "consumequeue"
 _QUEUE_ID = re.compile(r"0|[1-9][0-9]{0,9}")

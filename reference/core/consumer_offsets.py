@@ -8,9 +8,9 @@ others stay, since the master's table says nothing of what was deleted. Source: 
 from collections.abc import Mapping
 from functools import partial
 
-from pairproof.reference.core.config_file import ConfigFile
-from pairproof.reference.ports import WholeFiles
-from pairproof.reference.wire import beans, bodies
+from ..ports import WholeFiles
+from ..wire import beans, bodies
+from .config_file import ConfigFile
 
 MAX_KEYS = 100_000
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from pairproof.reference.errors import ConfigError
-from pairproof.reference.wire.properties import DELAY, tags_code
+from ..errors import ConfigError
+from ..wire.properties import DELAY, tags_code
 
 SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
 DEFAULT_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"

@@ -7,9 +7,9 @@ Source: ScheduleMessageService, DelayOffsetSerializeWrapper, SlaveSynchronize.sy
 
 from functools import partial
 
-from pairproof.reference.core.config_file import ConfigFile
-from pairproof.reference.ports import WholeFiles
-from pairproof.reference.wire import beans, bodies
+from ..ports import WholeFiles
+from ..wire import beans, bodies
+from .config_file import ConfigFile
 
 
 class DelayOffsets:

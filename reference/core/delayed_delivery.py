@@ -16,15 +16,15 @@ Source: ScheduleMessageService.
 import re
 from collections.abc import Hashable
 
-from pairproof.reference.core.consume_queue import Entry
-from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
-from pairproof.reference.core.parts import Parts
-from pairproof.reference.core.topics import NAME, NO_SENDS
-from pairproof.reference.errors import CodecError, StoreFull
-from pairproof.reference.ports import MS
-from pairproof.reference.wire import beans, bodies
-from pairproof.reference.wire.properties import properties_of
-from pairproof.reference.wire.record import Message
+from ..errors import CodecError, StoreFull
+from ..ports import MS
+from ..wire import beans, bodies
+from ..wire.properties import properties_of
+from ..wire.record import Message
+from .consume_queue import Entry
+from .delay import SCHEDULE_TOPIC, queue_of_level
+from .parts import Parts
+from .topics import NAME, NO_SENDS
 
 BATCH = 32
 RETRY_NS = 1_000 * MS

@@ -12,15 +12,9 @@ recoverAbnormally; IndexService.buildIndex.
 
 from collections.abc import Callable, Mapping
 
-from pairproof.reference.core.checkpoint import Checkpoint, store_ms_at
-from pairproof.reference.core.commit_log import CommitLog
-from pairproof.reference.core.consume_queue import Entry
-from pairproof.reference.core.consume_queues import ConsumeQueues
-from pairproof.reference.core.delay import DEFAULT_DELAYS_MS, queue_tags_code
-from pairproof.reference.core.key_index import KeyIndex
-from pairproof.reference.errors import CodecError, StoreFull
-from pairproof.reference.wire.properties import properties_of
-from pairproof.reference.wire.record import (
+from ..errors import CodecError, StoreFull
+from ..wire.properties import properties_of
+from ..wire.record import (
     BLANK_SIZE,
     FIXED_SIZE,
     MAGIC_BLANK,
@@ -31,6 +25,12 @@ from pairproof.reference.wire.record import (
     decode,
     peek,
 )
+from .checkpoint import Checkpoint, store_ms_at
+from .commit_log import CommitLog
+from .consume_queue import Entry
+from .consume_queues import ConsumeQueues
+from .delay import DEFAULT_DELAYS_MS, queue_tags_code
+from .key_index import KeyIndex
 
 _WINDOW = 64 * 1024
 _TRANSACTION, _NONE, _COMMIT, _ROLLBACK = 0xC, 0x0, 0x8, 0xC

@@ -9,8 +9,8 @@ Source: MappedFileQueue, MappedFile, UtilAll.offset2FileName.
 
 from itertools import pairwise
 
-from pairproof.reference.errors import StoreError, StoreRefused
-from pairproof.reference.ports import Disk, File
+from ..errors import StoreError, StoreRefused
+from ..ports import Disk, File
 
 NAME_DIGITS = 20
 MAX_OFFSET = (1 << 63) - 1

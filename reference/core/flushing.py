@@ -11,10 +11,10 @@ would be ten seconds behind otherwise. RocketMQ has no such mode.
 from collections import deque
 from collections.abc import Callable
 
-from pairproof.reference.core.commit_log import CommitLog
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.flush_schedule import FlushSchedule, Look, flush_to
-from pairproof.reference.ports import MS, Effects, Watcher
+from ..ports import MS, Effects, Watcher
+from .commit_log import CommitLog
+from .config import BrokerConfig
+from .flush_schedule import FlushSchedule, Look, flush_to
 
 MAX_WAITING_SENDS = 10_000
 

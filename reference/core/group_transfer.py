@@ -14,8 +14,8 @@ clock once a second, may give a send up to a second more than it is due.
 from collections import deque
 from collections.abc import Callable, Hashable
 
-from pairproof.reference.core.versions import AckWait
-from pairproof.reference.ports import Effects
+from ..ports import Effects
+from .versions import AckWait
 
 MAX_WAITING_SENDS = 10_000
 """Whose senders wait, where there is no room for more: those that are answered already hold nobody off."""

@@ -16,11 +16,11 @@ from collections.abc import Callable, Hashable
 from enum import Enum, auto
 from typing import ClassVar
 
-from pairproof.reference.core.commit_log import CommitLog
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.group_transfer import GroupTransfer, Waiting
-from pairproof.reference.ports import MS, Conn, Effects, Watcher
-from pairproof.reference.wire.ha import ReportReader, encode_header
+from ..ports import MS, Conn, Effects, Watcher
+from ..wire.ha import ReportReader, encode_header
+from .commit_log import CommitLog
+from .config import BrokerConfig
+from .group_transfer import GroupTransfer, Waiting
 
 MAX_CONNECTIONS = 64
 MAX_PER_ADDRESS = 8

@@ -14,12 +14,12 @@ another size than the master's are noticed (4.9 writes a log that it cannot read
 
 from enum import Enum, auto
 
-from pairproof.reference.core.borders import Borders
-from pairproof.reference.core.commit_log import CommitLog
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.errors import CodecError
-from pairproof.reference.ports import MS, Conn, Effects, Watcher
-from pairproof.reference.wire.ha import FrameReader, encode_report
+from ..errors import CodecError
+from ..ports import MS, Conn, Effects, Watcher
+from ..wire.ha import FrameReader, encode_report
+from .borders import Borders
+from .commit_log import CommitLog
+from .config import BrokerConfig
 
 RECONNECT_NS = 5_000 * MS
 MAX_FRAME_BODY = 4 * 1024 * 1024 - 12

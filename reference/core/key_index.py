@@ -21,9 +21,9 @@ from itertools import takewhile
 from struct import Struct
 from typing import NamedTuple
 
-from pairproof.reference.errors import StoreError, StoreFull, StoreRefused
-from pairproof.reference.ports import Disk
-from pairproof.reference.wire.properties import java_hash
+from ..errors import StoreError, StoreFull, StoreRefused
+from ..ports import Disk
+from ..wire.properties import java_hash
 
 FOLDER = "index"
 HEADER_SIZE, SLOT_SIZE, ENTRY_SIZE = 40, 4, 20

@@ -16,14 +16,14 @@ from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from pairproof.reference.core.calls import Outcome
-from pairproof.reference.core.parts import Parts
-from pairproof.reference.core.versioned_table import VersionedTable
-from pairproof.reference.errors import CodecError
-from pairproof.reference.ports import MS
-from pairproof.reference.wire import beans, bodies, remoting
-from pairproof.reference.wire.bodies import DataVersion
-from pairproof.reference.wire.headers import RequestCode
+from ..errors import CodecError
+from ..ports import MS
+from ..wire import beans, bodies, remoting
+from ..wire.bodies import DataVersion
+from ..wire.headers import RequestCode
+from .calls import Outcome
+from .parts import Parts
+from .versioned_table import VersionedTable
 
 TIMEOUT_NS = 3_000 * MS
 FAST_PORT_BELOW = 2

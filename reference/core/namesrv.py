@@ -12,16 +12,16 @@ from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from pairproof.reference.core.command_peers import CommandPeers
-from pairproof.reference.core.processors.limits import check_body
-from pairproof.reference.core.routes import Identity, RouteTable
-from pairproof.reference.errors import CodecError
-from pairproof.reference.ports import Conn, Effects
-from pairproof.reference.wire import beans, headers, remoting
-from pairproof.reference.wire.bodies import DataVersion, TopicConfigs, TopicList
-from pairproof.reference.wire.bodies_route import RegisterBrokerBody, decode_registration, encode_route
-from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.remoting import Command
+from ..errors import CodecError
+from ..ports import Conn, Effects
+from ..wire import beans, headers, remoting
+from ..wire.bodies import DataVersion, TopicConfigs, TopicList
+from ..wire.bodies_route import RegisterBrokerBody, decode_registration, encode_route
+from ..wire.headers import RequestCode
+from ..wire.remoting import Command
+from .command_peers import CommandPeers
+from .processors.limits import check_body
+from .routes import Identity, RouteTable
 
 SCAN = ("scan",)
 FIRST_SCAN_NS = 5 * 1_000_000_000

@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass
 
-from pairproof.reference.core.calls import Calls
-from pairproof.reference.core.client_table import ClientTable
-from pairproof.reference.core.command_peers import CommandPeers
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.consumer_offsets import ConsumerOffsets
-from pairproof.reference.core.delay_offsets import DelayOffsets
-from pairproof.reference.core.puts import Puts
-from pairproof.reference.core.queue_locks import QueueLocks
-from pairproof.reference.core.store import MessageStore
-from pairproof.reference.core.subscription_groups import GroupTable
-from pairproof.reference.core.topics import TopicTable
-from pairproof.reference.ports import Effects, Watcher
+from ..ports import Effects, Watcher
+from .calls import Calls
+from .client_table import ClientTable
+from .command_peers import CommandPeers
+from .config import BrokerConfig
+from .consumer_offsets import ConsumerOffsets
+from .delay_offsets import DelayOffsets
+from .puts import Puts
+from .queue_locks import QueueLocks
+from .store import MessageStore
+from .subscription_groups import GroupTable
+from .topics import TopicTable
 
 
 @dataclass(slots=True)

@@ -6,10 +6,10 @@ and handleHA (submitFlushRequest, submitReplicaRequest).
 
 from collections.abc import Callable, Sequence
 
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.ha_master import HaMaster
-from pairproof.reference.core.store import MessageStore, Stored
-from pairproof.reference.wire.record import Message
+from ..wire.record import Message
+from .config import BrokerConfig
+from .ha_master import HaMaster
+from .store import MessageStore, Stored
 
 Answer = Callable[[str], None]
 """Called once with PUT_OK, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE."""

@@ -10,9 +10,9 @@ Source: DefaultMessageStore.getMessage, isTheBatchFull, checkInDiskByCommitOffse
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.consume_queue import Entry
-from pairproof.reference.core.store import MessageStore
+from .config import BrokerConfig
+from .consume_queue import Entry
+from .store import MessageStore
 
 IN_MEMORY = (32, 256 * 1024)
 ON_DISK = (8, 64 * 1024)

@@ -35,9 +35,8 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from pairproof.reference.core.files import MappedFiles
-from pairproof.reference.errors import CodecError, StoreRefused
-from pairproof.reference.wire.record import (
+from ..errors import CodecError, StoreRefused
+from ..wire.record import (
     BLANK_SIZE,
     FIXED_SIZE,
     MAGIC_BLANK,
@@ -51,6 +50,7 @@ from pairproof.reference.wire.record import (
     text_size,
     why_misplaced,
 )
+from .files import MappedFiles
 
 FILES_AFTER_CLEAN_STOP = 3
 SECTOR = 512

@@ -14,14 +14,14 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any
 
-from pairproof.reference.core.calls import Outcome
-from pairproof.reference.core.parts import Parts
-from pairproof.reference.errors import CodecError
-from pairproof.reference.ports import MS
-from pairproof.reference.wire import headers, remoting
-from pairproof.reference.wire.bodies import DataVersion, TopicConfigs
-from pairproof.reference.wire.bodies_route import RegisterBrokerBody, body_crc, encode_registration
-from pairproof.reference.wire.headers import RequestCode
+from ..errors import CodecError
+from ..ports import MS
+from ..wire import headers, remoting
+from ..wire.bodies import DataVersion, TopicConfigs
+from ..wire.bodies_route import RegisterBrokerBody, body_crc, encode_registration
+from ..wire.headers import RequestCode
+from .calls import Outcome
+from .parts import Parts
 
 FIRST_NS = 10_000 * MS
 SHORTEST_MS, LONGEST_MS = 10_000, 60_000

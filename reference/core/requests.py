@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from pairproof.reference.core.command_peers import CommandPeers
-from pairproof.reference.ports import Conn
-from pairproof.reference.wire import headers, remoting
-from pairproof.reference.wire.remoting import Command
+from ..ports import Conn
+from ..wire import headers, remoting
+from ..wire.remoting import Command
+from .command_peers import CommandPeers
 
 
 class Request(NamedTuple):

@@ -13,11 +13,11 @@ Source: DefaultMessageStore.CleanCommitLogService, MappedFileQueue.deleteExpired
 import re
 from collections.abc import Callable, Hashable
 
-from pairproof.reference.core.checkpoint import store_ms_at
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.store import MessageStore
-from pairproof.reference.errors import ConfigError
-from pairproof.reference.ports import MS, Effects
+from ..errors import ConfigError
+from ..ports import MS, Effects
+from .checkpoint import store_ms_at
+from .config import BrokerConfig
+from .store import MessageStore
 
 HOUR_MS = 3_600_000
 FIRST_NS = 60_000 * MS

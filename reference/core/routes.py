@@ -8,9 +8,9 @@ RocketMQ 5 added (acting masters, topic deletion). Source: RouteInfoManager.
 
 from typing import NamedTuple
 
-from pairproof.reference.ports import Conn
-from pairproof.reference.wire.bodies import DataVersion, TopicConfig
-from pairproof.reference.wire.bodies_route import (
+from ..ports import Conn
+from ..wire.bodies import DataVersion, TopicConfig
+from ..wire.bodies_route import (
     BrokerData,
     ClusterInfo,
     QueueData,

@@ -11,20 +11,20 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import ClassVar, NamedTuple
 
-from pairproof.reference.core import checkpoint
-from pairproof.reference.core.checkpoint import Checkpoint
-from pairproof.reference.core.commit_log import CommitLog
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.consume_queues import ConsumeQueues
-from pairproof.reference.core.delay import parse_levels
-from pairproof.reference.core.dispatch import Arrived, Dispatcher
-from pairproof.reference.core.flush_schedule import FlushSchedule, Look
-from pairproof.reference.core.flushing import Flusher
-from pairproof.reference.core.key_index import KeyIndex
-from pairproof.reference.core.recovery import Hints, Recovery
-from pairproof.reference.errors import StoreFull
-from pairproof.reference.ports import MS, Effects, Watcher
-from pairproof.reference.wire.record import Message, Record, decode
+from ..errors import StoreFull
+from ..ports import MS, Effects, Watcher
+from ..wire.record import Message, Record, decode
+from . import checkpoint
+from .checkpoint import Checkpoint
+from .commit_log import CommitLog
+from .config import BrokerConfig
+from .consume_queues import ConsumeQueues
+from .delay import parse_levels
+from .dispatch import Arrived, Dispatcher
+from .flush_schedule import FlushSchedule, Look
+from .flushing import Flusher
+from .key_index import KeyIndex
+from .recovery import Hints, Recovery
 
 ABORT = "abort"
 DERIVED = ("derived-flush", None)

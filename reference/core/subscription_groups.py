@@ -8,10 +8,10 @@ slave. Left out: filters, and what RocketMQ 5 added. Source: SubscriptionGroupMa
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from pairproof.reference.core.config_file import ConfigFile
-from pairproof.reference.core.versioned_table import VersionedTable
-from pairproof.reference.ports import WholeFiles
-from pairproof.reference.wire.bodies import SubscriptionGroupConfig, SubscriptionGroups
+from ..ports import WholeFiles
+from ..wire.bodies import SubscriptionGroupConfig, SubscriptionGroups
+from .config_file import ConfigFile
+from .versioned_table import VersionedTable
 
 SYSTEM_PREFIX = "CID_RMQ_SYS_"
 SYSTEM_GROUPS = (

@@ -9,10 +9,10 @@ at the name server, trace topics, unit mode. Source: TopicConfigManager, TopicVa
 import re
 from collections.abc import Callable, Mapping
 
-from pairproof.reference.core.config_file import ConfigFile
-from pairproof.reference.core.versioned_table import VersionedTable
-from pairproof.reference.ports import WholeFiles
-from pairproof.reference.wire.bodies import TopicConfig, TopicConfigs
+from ..ports import WholeFiles
+from ..wire.bodies import TopicConfig, TopicConfigs
+from .config_file import ConfigFile
+from .versioned_table import VersionedTable
 
 NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")
 """What a topic may be called."""

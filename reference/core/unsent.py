@@ -4,7 +4,7 @@ Frames that come meanwhile only go behind it. To offer everything again with eac
 what waits: minutes, for a peer that has stopped to read and is owed twenty thousand answers.
 """
 
-from pairproof.reference.ports import Conn, Effects
+from ..ports import Conn, Effects
 
 PIECE = 256 * 1024
 """Bytes offered at a time."""

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar, Generic, TypeVar
 
-from pairproof.reference.core.config_file import ConfigFile
-from pairproof.reference.wire import beans
-from pairproof.reference.wire.bodies import DataVersion
+from ..wire import beans
+from ..wire.bodies import DataVersion
+from .config_file import ConfigFile
 
 MAX_ENTRIES = 100_000
 MAX_QUEUES = 10_000

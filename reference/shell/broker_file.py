@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 
-from pairproof.reference.core.config import ROLES, BrokerConfig
-from pairproof.reference.errors import ConfigError
-from pairproof.reference.shell import catalogue, properties
-from pairproof.reference.shell.properties import Entry, plain, quoted
+from ..core.config import ROLES, BrokerConfig
+from ..errors import ConfigError
+from . import catalogue, properties
+from .properties import Entry, plain, quoted
 
 OTHER_STARTS = ("{", "[", "<")
 """With which JSON and XML begin."""

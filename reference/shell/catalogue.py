@@ -14,8 +14,8 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
-from pairproof.reference.core.config import FLUSH_TYPES, ROLES
-from pairproof.reference.shell.properties import MAX_SHOWN, plain
+from ..core.config import FLUSH_TYPES, ROLES
+from .properties import MAX_SHOWN, plain
 
 RELEASES = ("4.4.0", "4.9.2", "4.9.7", "5.3.1", "5.5.0")
 NAMES = "names"

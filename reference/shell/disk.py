@@ -26,7 +26,7 @@ import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
-from pairproof.reference.errors import StoreError, StoreFull, StoreRefused
+from ..errors import StoreError, StoreFull, StoreRefused
 
 COMMIT_LOG = "commitlog"
 SPARSE = ("consumequeue/", "index/")

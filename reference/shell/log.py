@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from pairproof.reference.ports import Conn
+from ..ports import Conn
 
 LINES_A_SECOND = 20
 MAX_LINE = 1_000

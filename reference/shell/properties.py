@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from pairproof.reference.errors import ConfigError
+from ..errors import ConfigError
 
 MAX_BYTES = 1 << 20
 MAX_SHOWN = 60

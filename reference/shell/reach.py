@@ -11,7 +11,7 @@ import socket
 from collections.abc import Iterable
 from ipaddress import AddressValueError, IPv4Address
 
-from pairproof.reference.errors import ConfigError
+from ..errors import ConfigError
 
 OPTION = "--connect-anywhere"
 

@@ -14,15 +14,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from pairproof.reference.core.broker import Broker
-from pairproof.reference.core.namesrv import NameServer
-from pairproof.reference.errors import BrokerError, StoreError
-from pairproof.reference.ports import Node, Watcher
-from pairproof.reference.shell import reach, sockets
-from pairproof.reference.shell.disk import RealDisk, locked
-from pairproof.reference.shell.log import Log, LogWatcher
-from pairproof.reference.shell.settings import NameSettings, Settings, told
-from pairproof.reference.shell.shell import Limits, Shell
+from ..core.broker import Broker
+from ..core.namesrv import NameServer
+from ..errors import BrokerError, StoreError
+from ..ports import Node, Watcher
+from . import reach, sockets
+from .disk import RealDisk, locked
+from .log import Log, LogWatcher
+from .settings import NameSettings, Settings, told
+from .shell import Limits, Shell
 
 DESCRIPTORS = 4_096
 """Connections and some more; the usual limit of a process is 1,024."""

@@ -18,12 +18,12 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import NamedTuple
 
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.retention import hours_of
-from pairproof.reference.errors import ConfigError
-from pairproof.reference.shell import catalogue
-from pairproof.reference.shell.memory import machine_memory
-from pairproof.reference.shell.properties import MAX_SHOWN, plain
+from ..core.config import BrokerConfig
+from ..core.retention import hours_of
+from ..errors import ConfigError
+from . import catalogue
+from .memory import machine_memory
+from .properties import MAX_SHOWN, plain
 
 OWN = {"storePathRootDir": "", "storePathCommitLog": "", "bindAddress": "127.0.0.1"}
 IDLE = "serverChannelMaxIdleTimeSeconds"

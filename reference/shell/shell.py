@@ -17,11 +17,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, ParamSpec
 
-from pairproof.reference.ports import Node
-from pairproof.reference.shell import sockets
-from pairproof.reference.shell.disk import RealDisk
-from pairproof.reference.shell.log import Log
-from pairproof.reference.shell.sockets import OF_CLIENTS, Connection
+from ..ports import Node
+from . import sockets
+from .disk import RealDisk
+from .log import Log
+from .sockets import OF_CLIENTS, Connection
 
 READ_LEAST, READ_MOST = 1024, 16 * 1024
 """Bytes read at a time: first few, since they may hold requests that take long, then more and more."""

@@ -8,8 +8,8 @@ import socket
 from collections.abc import Hashable
 from contextlib import ExitStack
 
-from pairproof.reference.errors import ConfigError
-from pairproof.reference.shell import reach
+from ..errors import ConfigError
+from . import reach
 
 BACKLOG = 1_024
 CONNECT_TIMEOUT_S = 5

@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from pairproof.reference.errors import CodecError
-from pairproof.reference.wire import fastjson
+from ..errors import CodecError
+from . import fastjson
 
 _Bean = TypeVar("_Bean")
 _Reader = Callable[[Any], Any]

@@ -11,7 +11,7 @@ from struct import Struct
 from struct import error as StructError
 from typing import NamedTuple
 
-from pairproof.reference.errors import CodecError
+from ..errors import CodecError
 
 
 class ProducerData(NamedTuple):

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from struct import Struct
 from typing import NamedTuple
 
-from pairproof.reference.errors import CodecError
-from pairproof.reference.wire import beans, fastjson
-from pairproof.reference.wire.bodies import DataVersion, TopicConfig, TopicConfigs
-from pairproof.reference.wire.remoting import MAX_FRAME
+from ..errors import CodecError
+from . import beans, fastjson
+from .bodies import DataVersion, TopicConfig, TopicConfigs
+from .remoting import MAX_FRAME
 
 STANDARD_JSON_VERSION = 401
 """Clients from 4.9.4 on get integer keys in quotes in a route, older ones do not."""

@@ -8,7 +8,7 @@ mean is the broker's business. Source: MixAll.properties2String and string2Prope
 import re
 from collections.abc import Mapping
 
-from pairproof.reference.errors import CodecError
+from ..errors import CodecError
 
 _escape = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}

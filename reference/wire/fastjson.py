@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from typing import Any
 
-from pairproof.reference.errors import CodecError
+from ..errors import CodecError
 
 MAX_DEPTH = 64
 _LONG = 1 << 63

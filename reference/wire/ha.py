@@ -11,7 +11,7 @@ HAService.HAClient.
 from collections.abc import Iterator
 from struct import Struct
 
-from pairproof.reference.errors import CodecError
+from ..errors import CodecError
 
 REPORT_SIZE = 8
 HEADER_SIZE = 12

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from pairproof.reference.errors import CodecError
-from pairproof.reference.wire.remoting import (
+from ..errors import CodecError
+from .remoting import (
     FLUSH_DISK_TIMEOUT,
     FLUSH_SLAVE_TIMEOUT,
     PULL_NOT_FOUND,

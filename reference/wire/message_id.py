@@ -7,7 +7,7 @@ createMessageId and decodeMessageId.
 from struct import Struct
 from struct import error as StructError
 
-from pairproof.reference.errors import CodecError
+from ..errors import CodecError
 
 _TAIL = Struct(">iq")
 _LENGTHS = {2 * (4 + _TAIL.size): 4, 2 * (16 + _TAIL.size): 16}

@@ -8,7 +8,7 @@ string2messageProperties, MessageExtBrokerInner.tagsString2tagsCode.
 from collections.abc import Mapping
 from functools import lru_cache
 
-from pairproof.reference.errors import CodecError
+from ..errors import CodecError
 
 NAME_VALUE = "\x01"
 BETWEEN = "\x02"

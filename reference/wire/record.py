@@ -14,8 +14,8 @@ from struct import error as StructError
 from typing import NamedTuple
 from zlib import crc32
 
-from pairproof.reference.errors import CodecError
-from pairproof.reference.wire.properties import java_hash, properties_of, properties_to, tags_code
+from ..errors import CodecError
+from .properties import java_hash, properties_of, properties_to, tags_code
 
 __all__ = [
     "BLANK_SIZE",

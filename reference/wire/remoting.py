@@ -13,9 +13,9 @@ from json import JSONDecoder
 from struct import Struct
 from typing import Any, NamedTuple
 
-from pairproof.reference.errors import CodecError
-from pairproof.reference.wire import remoting_binary
-from pairproof.reference.wire.remoting_binary import MAX_INT, MIN_INT
+from ..errors import CodecError
+from . import remoting_binary
+from .remoting_binary import MAX_INT, MIN_INT
 
 SEND_MESSAGE_V2 = 310
 SEND_BATCH_MESSAGE = 320

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from struct import Struct
 from struct import error as StructError
 
-from pairproof.reference.errors import CodecError
+from ..errors import CodecError
 
 MIN_INT, MAX_INT = -(1 << 31), (1 << 31) - 1
 

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pairproof.harness import floors, invocation, resolve
-from pairproof.harness import judge as judging
-from pairproof.harness.commands import options, output
-from pairproof.harness.commands.check import MAX_TRIALS, make_report
-from pairproof.harness.commands.exploration import Bounds, Request, say_first
-from pairproof.harness.commands.file import Typed
-from pairproof.harness.errors import (
+from ...harness.commands import options, output
+from ...harness.commands.check import MAX_TRIALS, make_report
+from ...harness.commands.exploration import Bounds, Request, say_first
+from ...harness.commands.file import Typed
+from ...harness.errors import (
     EXIT_INTERRUPTED,
     EXIT_LAB,
     EXIT_UNKNOWN,
@@ -26,14 +24,18 @@ from pairproof.harness.errors import (
     interrupted,
     joined,
 )
-from pairproof.harness.profiles import PROFILES, profile
-from pairproof.harness.runs.places import Place
-from pairproof.harness.verdict import Demands
-from pairproof.reports.measures import LOCAL, SPARK
+from ...harness.exploration import floors
+from ...harness.exploration.profiles import PROFILES, profile
+from ...harness.judging import judge as judging
+from ...harness.judging.verdict import Demands
+from ...harness.runs.places import Place
+from ...harness.texts import invocation
+from ...harness.trials import resolve
+from ..measures import LOCAL, SPARK
 
 if TYPE_CHECKING:
-    from pairproof.harness.campaign.campaign import Campaign, Engine
-    from pairproof.harness.campaign.plan import Plan
+    from ...harness.campaign.campaign import Campaign, Engine
+    from ...harness.campaign.plan import Plan
 
 EVERY_S = 5.0
 DEFAULT = "deep"
@@ -122,10 +124,10 @@ def _begun(
     target_name: str, lab_name: str, profile_name: str, trials: int, seed: str | None, law_ids: tuple[str, ...],
     runs_folder: Path,
 ) -> Campaign:  # fmt: skip
-    from pairproof.harness.campaign import code
-    from pairproof.harness.campaign.campaign import Campaign
-    from pairproof.harness.campaign.plan import Plan, bench
-    from pairproof.harness.runs.writer import RunWriter, run_folder
+    from ...harness.campaign import code
+    from ...harness.campaign.campaign import Campaign
+    from ...harness.campaign.plan import Plan, bench
+    from ...harness.runs.writer import RunWriter, run_folder
 
     target, lab = resolve.target(target_name), resolve.lab(lab_name)
     laws = judging.laws(law_ids) if law_ids else judging.laws_for(target)
@@ -141,8 +143,8 @@ def _begun(
 
 
 def _taken_up(folder: Path) -> Campaign:
-    from pairproof.harness.campaign.campaign import Campaign
-    from pairproof.harness.runs.reader import read_facts
+    from ...harness.campaign.campaign import Campaign
+    from ...harness.runs.reader import read_facts
 
     resolve.check_named_by_file(str(read_facts(folder).get("target")), "begin that campaign again")
     return Campaign.taken_up(folder)
@@ -177,11 +179,11 @@ def _led(campaign: Campaign, engine: str, master: str | None, jobs: int | None) 
 @contextlib.contextmanager
 def _engine(campaign: Campaign, engine: str, master: str | None, jobs: int | None) -> Iterator[Engine]:
     if engine == LOCAL:
-        from pairproof.harness.campaign.local import Local
+        from ...harness.campaign.local import Local
 
         yield Local(campaign.plan, jobs or options.default_jobs(True, campaign.plan.trials))
         return
-    from pairproof.reports.campaigning import on_spark
+    from ..campaigning import on_spark
 
     with on_spark(master) as players:
         yield players
@@ -189,8 +191,8 @@ def _engine(campaign: Campaign, engine: str, master: str | None, jobs: int | Non
 
 def _told(campaign: Campaign, code: int | None, json_to: str | None) -> int:
     """Say what came of it, on the terminal and as JSON; the exit code, which is that of its folder."""
-    from pairproof.harness.commands.findings import Findings, say_deviations
-    from pairproof.reports.make import assembled
+    from ...harness.commands.findings import Findings, say_deviations
+    from ..make import assembled
 
     plan, facts, folder = campaign.plan, campaign.writer.facts, campaign.writer.folder
     request, found = _request(plan), campaign.summary()

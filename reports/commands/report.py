@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pairproof.harness.commands import output
-from pairproof.harness.commands.file import Typed
-from pairproof.harness.commands.options import ENGINES, RUNS
-from pairproof.harness.errors import UsageError
-from pairproof.harness.runs.places import is_remote
-from pairproof.reports.measures import LOCAL
+from ...harness.commands import output
+from ...harness.commands.file import Typed
+from ...harness.commands.options import ENGINES, RUNS
+from ...harness.errors import UsageError
+from ...harness.runs.places import is_remote
+from ..measures import LOCAL
 
 if TYPE_CHECKING:
-    from pairproof.reports.make import Made
+    from ..make import Made
 
 STEPS = 5
 
@@ -74,8 +74,8 @@ def command(
     missing or damaged, a run that is not complete, or a run folder that cannot be read and was left out (if none can
     be read, nothing is written); 4 the lab failed in a run, or Spark failed.
     """
-    from pairproof.harness.runs.reader import LATEST, resolve_runs
-    from pairproof.reports.make import make_report
+    from ...harness.runs.reader import LATEST, resolve_runs
+    from ..make import make_report
 
     if engine == LOCAL and master is not None:
         raise UsageError("--master is for --engine spark; leave one of them out")
@@ -102,7 +102,7 @@ def command(
 
 def _say(made: "Made", json_to: str | None) -> None:
     """What went wrong, the headline or the whole in JSON, and where the first page is."""
-    from pairproof.reports import annotations
+    from .. import annotations
 
     for each in made.corrupt:
         output.echo(f"left out {each['folder']}: {each['reason']}", err=True)

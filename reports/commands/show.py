@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pairproof.harness.commands import output
-from pairproof.harness.commands.options import RUNS
+from ...harness.commands import output
+from ...harness.commands.options import RUNS
 
 if TYPE_CHECKING:
-    from pairproof.reports.model import Report, Row
+    from ..model import Report, Row
 
 MAX_CAUSES = 20
 """Findings that are shown, one for each cause."""
@@ -38,10 +38,10 @@ def command(
 
     Exit codes: as pairproof report.
     """
-    from pairproof.harness.runs.reader import LATEST, resolve_runs
-    from pairproof.reports import junit as as_junit
-    from pairproof.reports import summary
-    from pairproof.reports.make import assembled
+    from ...harness.runs.reader import LATEST, resolve_runs
+    from .. import junit as as_junit
+    from .. import summary
+    from ..make import assembled
 
     report = assembled(each for name in run_folders or (LATEST,) for each in resolve_runs(name, RUNS))
     for each in report.corrupt:
@@ -59,7 +59,7 @@ def command(
 
 
 def _say(report: Report) -> None:
-    from pairproof.reports.examined import is_amber
+    from ..examined import is_amber
 
     for run in report.runs:
         told = f"{run['target']} in {run['lab']}, {run['trials'] or 0:,} trials, {run['state']}"

@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairproof.harness import deviations, registry
-from pairproof.harness.history import Event, kinds
-from pairproof.harness.judge import judge, laws
-from pairproof.harness.verdict import Judgement
-from pairproof.reports.inputs import RunInput
+from ...harness import registry
+from ...harness.history import Event, kinds
+from ...harness.judging import deviations
+from ...harness.judging.judge import judge, laws
+from ...harness.judging.verdict import Judgement
+from ..inputs import RunInput
 
 
 class Bench(NamedTuple):

@@ -9,10 +9,10 @@ answer to one; answers are counted in the window in which they came.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq.contract import STORED
-from pairproof.harness.rocketmq.places import OTHER
-from pairproof.reports.traces.faults import IN, OUT, Active, label, window, within
+from ...harness.history import Event
+from ...harness.rocketmq.contract import STORED
+from ...harness.rocketmq.places import OTHER
+from .faults import IN, OUT, Active, label, window, within
 
 ALL = "all"
 """In place of a function: every call."""

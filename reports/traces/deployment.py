@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq.places import MASTER, OTHER, SLAVES
-from pairproof.harness.rocketmq.settings import parse
+from ...harness.history import Event
+from ...harness.rocketmq.places import MASTER, OTHER, SLAVES
+from ...harness.rocketmq.settings import parse
 
 
 class Deployment(NamedTuple):

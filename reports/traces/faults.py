@@ -6,8 +6,8 @@ overlaps several under :data:`~pairproof.harness.rocketmq.objectives.SEVERAL`.
 
 from collections.abc import Collection, Iterable, Sequence
 
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq.objectives import NO_FAULT, SEVERAL
+from ...harness.history import Event
+from ...harness.rocketmq.objectives import NO_FAULT, SEVERAL
 
 IN, OUT = "in", "out"
 """Within a fault window, or outside of all."""

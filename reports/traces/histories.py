@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from pairproof.harness.history import Event
-from pairproof.harness.runs import tables
-from pairproof.reports.events import events_of
-from pairproof.reports.inputs import RunInput
-from pairproof.reports.traces.bench import Bench, trials_of, verdict_rows
-from pairproof.reports.traces.measured import TABLES, Difference, Rows, columns, measure
+from ...harness.history import Event
+from ...harness.runs import tables
+from ..events import events_of
+from ..inputs import RunInput
+from .bench import Bench, trials_of, verdict_rows
+from .measured import TABLES, Difference, Rows, columns, measure
 
 MAX_REASON = 200
 """Characters of what is wrong with a history."""

@@ -9,10 +9,10 @@ from functools import cache
 from types import UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq import deployments
-from pairproof.reports.traces import calls, outages, replication
-from pairproof.reports.traces.deployment import Deployment, deployment
+from ...harness.history import Event
+from ...harness.rocketmq import deployments
+from . import calls, outages, replication
+from .deployment import Deployment, deployment
 
 
 class Difference(NamedTuple):

@@ -14,15 +14,15 @@ back. Left out: the brokers of another name, but for what clients got from them 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq import losses
-from pairproof.harness.rocketmq.contract import PUT_OK, STORED
-from pairproof.harness.rocketmq.known.replay import Reader
-from pairproof.harness.rocketmq.objectives import blamed, cause_of
-from pairproof.harness.rocketmq.places import MASTER, NODES, SLAVES
-from pairproof.reports.traces.faults import idle, label
+from ...harness.history import Event
+from ...harness.kinds.client import Deliver, Fail, Info, Invoke, Ok
+from ...harness.kinds.node import Crash, Start, Stop, Wipe
+from ...harness.rocketmq import losses
+from ...harness.rocketmq.contract import PUT_OK, STORED
+from ...harness.rocketmq.known.replay import Reader
+from ...harness.rocketmq.objectives import blamed, cause_of
+from ...harness.rocketmq.places import MASTER, NODES, SLAVES
+from .faults import idle, label
 
 CAUSES = ("stop", "process", "own", "machine", "wipe", "image", "promotion")
 """What can end a node, mildest first: stopped, killed, ended by itself, out of power; its store emptied, replaced by an

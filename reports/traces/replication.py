@@ -17,16 +17,16 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Ok
-from pairproof.harness.kinds.machine import Fault
-from pairproof.harness.kinds.node import Crash, Start, Wipe
-from pairproof.harness.rocketmq.kinds.ha import Connect, Report
-from pairproof.harness.rocketmq.kinds.log import Append, Cut
-from pairproof.harness.rocketmq.known.kept import Kept, Log
-from pairproof.harness.rocketmq.known.replay import Reader
-from pairproof.harness.rocketmq.places import MASTER, NODES, SLAVES
-from pairproof.reports.traces.faults import Active, label, window
+from ...harness.history import Event
+from ...harness.kinds.client import Ok
+from ...harness.kinds.machine import Fault
+from ...harness.kinds.node import Crash, Start, Wipe
+from ...harness.rocketmq.kinds.ha import Connect, Report
+from ...harness.rocketmq.kinds.log import Append, Cut
+from ...harness.rocketmq.known.kept import Kept, Log
+from ...harness.rocketmq.known.replay import Reader
+from ...harness.rocketmq.places import MASTER, NODES, SLAVES
+from .faults import Active, label, window
 
 BY_LOG, BY_REPORT = "log", "reports"
 

@@ -17,8 +17,8 @@ from pairproof.chaos.labs.docker.lab import DockerLab
 from pairproof.chaos.labs.docker.nodes import NodeContainer
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.errors import LabError
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 
 SETTINGS = {"haSendHeartbeatInterval": 200}
 SEND = Op("send", {"producer": 1, "size": 100, "wait": True, "queue": 0})

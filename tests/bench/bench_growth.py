@@ -12,9 +12,9 @@ import resource
 import sys
 import time
 
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 
 AT_ONCE = 100
 PAUSE = Op("advance", {"ms": 50})

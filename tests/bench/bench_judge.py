@@ -10,12 +10,12 @@ from collections import deque
 from collections.abc import Callable
 from time import perf_counter, process_time
 
-from pairproof.harness import judge as judging
-from pairproof.harness import resolve
 from pairproof.harness.history import Event, kinds
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.judge import Judge
-from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.judging import judge as judging
+from pairproof.harness.judging.judge import Judge
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 
 ROUNDS = 5
 

@@ -15,15 +15,15 @@ from statistics import median
 from time import process_time
 
 from pairproof.chaos.mutants import Mutant, catalogue
-from pairproof.harness import judge as judging
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.exploration.slices import rare_collection
+from pairproof.harness.judging import judge as judging
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import cuts, swarm, whole
-from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import machine, sweep
-from pairproof.harness.slices import rare_collection
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Schedule
+from pairproof.harness.trials.trial import Trial
 
 LAB = resolve.lab("sim")
 CONTROL = resolve.target("reference")

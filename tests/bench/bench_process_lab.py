@@ -13,8 +13,8 @@ from pathlib import Path
 
 from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.targets.reference import TARGET
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 
 SETTINGS = {"haSendHeartbeatInterval": 200}
 SEND = Op("send", {"producer": 1, "size": 100, "wait": True, "queue": 0})

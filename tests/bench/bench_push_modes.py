@@ -13,8 +13,8 @@ import sys
 from itertools import product
 from statistics import quantiles
 
-from pairproof.harness import resolve
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.schedule import Args
 
 MS = 1_000_000
 IN_FLIGHT = (1, 16, 64)

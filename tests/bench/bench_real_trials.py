@@ -11,12 +11,12 @@ import resource
 import sys
 import time
 
-from pairproof.harness import resolve
-from pairproof.harness.explore import Explorer
+from pairproof.harness.exploration.explore import Explorer
+from pairproof.harness.exploration.profiles import PROFILES
+from pairproof.harness.exploration.slices import Slice, play
 from pairproof.harness.history import MS
-from pairproof.harness.profiles import PROFILES
-from pairproof.harness.slices import Slice, play
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.trial import Trial
 
 SEARCHES = ("sweep", "swarm", "whole")
 MARKS = {"warm": "warm-up", "heal": "operations", "probe": "probe", "converged": "agree", "end": "rest and audit"}

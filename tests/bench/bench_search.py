@@ -13,17 +13,17 @@ from itertools import count, islice
 from random import Random
 from time import process_time
 
-from pairproof.harness import judge as judging
-from pairproof.harness import resolve
-from pairproof.harness.coverage_table import CoverageTable
-from pairproof.harness.interpreter import Laws, run_trial
+from pairproof.harness.exploration.coverage_table import CoverageTable
+from pairproof.harness.exploration.slices import rare_collection
+from pairproof.harness.judging import judge as judging
 from pairproof.harness.rocketmq import cuts, places, swarm, whole
 from pairproof.harness.rocketmq.coverage import cover
 from pairproof.harness.rocketmq.system import SYSTEM
-from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.search import machine, sweep
 from pairproof.harness.search.swarm import draw
-from pairproof.harness.slices import rare_collection
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import Laws, run_trial
+from pairproof.harness.trials.schedule import Args, Op, Schedule
 
 LAB = resolve.lab("sim")
 TARGET = resolve.target("reference")

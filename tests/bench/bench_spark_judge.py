@@ -16,12 +16,12 @@ from time import perf_counter
 import pyarrow as pa
 import pyarrow.parquet
 
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.judge import Judge, all_laws
+from pairproof.harness.judging.judge import Judge, all_laws
 from pairproof.harness.runs.schema import TABLES
 from pairproof.harness.runs.tables import from_columns, write_part
-from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 from pairproof.reports.engines import on_spark
 from pairproof.reports.events import events_of
 from pairproof.reports.inputs import RunInput

@@ -25,12 +25,13 @@ SEARCHES = ("sweep", "swarm", "whole")
 COMMON = """
 import json, sys
 from time import process_time
-from pairproof.harness import judge, resolve
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
 try:
-    from pairproof.harness.schedule_json import from_json
+    from pairproof.harness.trials.schedule_json import from_json
 except ImportError:
-    from pairproof.harness.schedule import from_json
+    from pairproof.harness.trials.schedule import from_json
 lab, target = resolve.lab("sim"), resolve.target("reference")
 """
 LAWS = COMMON + "print(json.dumps([law.id for law in judge.all_laws()]))"

@@ -14,7 +14,7 @@ from pairproof.chaos.labs.sim.session import SimSession
 from pairproof.chaos.plan import abilities
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness.ports import Effect, Target
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.schedule import Args
 
 NEEDED_MB = 32
 

@@ -19,13 +19,13 @@ from pairproof.chaos.labs.real import folders
 from pairproof.chaos.labs.real.lab import RealLab
 from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
-from pairproof.harness.again import is_spoilt, until_decided
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.trial import Trial
-from pairproof.harness.trouble import STALLED
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.judging.trouble import STALLED
+from pairproof.harness.judging.verdict import Verdict
+from pairproof.harness.trials.again import is_spoilt, until_decided
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Args, Op, Schedule
+from pairproof.harness.trials.trial import Trial
 
 SETTINGS = {"haSendHeartbeatInterval": 300, "slaveTimeout": 700, "haHousekeepingInterval": 3_000}
 CLI = "import sys; from pairproof.harness.commands.main import main; sys.exit(main())"

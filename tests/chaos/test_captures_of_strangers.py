@@ -18,7 +18,7 @@ from pairproof.chaos.observers.capture_folder import Clock
 from pairproof.chaos.observers.ha_capture import read_capture
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import UsageError
-from pairproof.harness.judge import all_laws, laws
+from pairproof.harness.judging.judge import all_laws, laws
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "rocketmq-4.9.7"
 CLEAN = "slave ended cleanly (SIGTERM)"

@@ -6,16 +6,17 @@ import container_lab
 import pytest
 
 from pairproof.chaos.targets.reference import TARGET
-from pairproof.harness import judge, resolve
 from pairproof.harness.commands.labs import abilities
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge
 from pairproof.harness.ports.nodes import SCARCE, CanLimitMemory, CanReplaceImage
 from pairproof.harness.rocketmq import swarm, whole
-from pairproof.harness.schedule import Op, Scalar, Schedule
 from pairproof.harness.search import sweep
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Scalar, Schedule
+from pairproof.harness.trials.trial import Trial
 from pairproof.reports import effects
 
 SEND = Op("send", {"producer": 0, "size": 300, "wait": True, "queue": 0})

@@ -7,20 +7,21 @@ import pytest
 
 from pairproof.chaos.mutants import catalogue
 from pairproof.chaos.mutants.mutant import composed
-from pairproof.harness import deviations, interpreter, resolve
 from pairproof.harness.commands import deviations as commands
 from pairproof.harness.commands.main import main
-from pairproof.harness.deviations import Deviation
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_USAGE, EXIT_VIOLATED
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.law import Violation
+from pairproof.harness.judging import deviations
+from pairproof.harness.judging.deviations import Deviation
+from pairproof.harness.judging.law import Violation
+from pairproof.harness.judging.trouble import STALLED
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.questions.query_statistics import QueryStatistics
 from pairproof.harness.rocketmq.testing import pair
-from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.testing import judged
-from pairproof.harness.trial import Trial
-from pairproof.harness.trouble import STALLED
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import interpreter, resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Trial
 
 MODELS = ("rocketmq-4.9.7@model", "rocketmq-5.5.0@model")
 DEVIATING = ("hostile-peer-on-ha-port", "lying-disk")

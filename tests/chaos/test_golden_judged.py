@@ -16,7 +16,7 @@ from pairproof.chaos.observers.ha_capture import read_capture
 from pairproof.chaos.replay_stream import segmentations
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import UsageError
-from pairproof.harness.judge import all_laws, laws
+from pairproof.harness.judging.judge import all_laws, laws
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "rocketmq-4.9.7"
 STREAM_LAWS = [

@@ -14,7 +14,7 @@ import pytest
 
 from pairproof.chaos.capture_judging import judge_capture
 from pairproof.chaos.observers.ha_capture import read_capture
-from pairproof.harness.judge import all_laws
+from pairproof.harness.judging.judge import all_laws
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CAPTURES = sorted(each.parent for each in GOLDEN.glob("*/run.json"))

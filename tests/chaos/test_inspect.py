@@ -15,9 +15,9 @@ from pairproof.chaos.observers.full_record import java_hash, parse_properties
 from pairproof.chaos.observers.store_folder import commit_log_folder, open_log
 from pairproof.chaos.observers.store_reader import read_log
 from pairproof.harness.commands.main import main
-from pairproof.harness.content import told as told_of
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import digest
+from pairproof.harness.texts.content import told as told_of
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "rocketmq-4.9.7"
 EXPECTED = {"master": "master", "slave": "master", "late-slave": "late-slave"}

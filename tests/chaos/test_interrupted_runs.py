@@ -14,7 +14,7 @@ from pairproof.harness.campaign.campaign import Campaign
 from pairproof.harness.commands import output
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import EXIT_INTERRUPTED
-from pairproof.harness.explore import Explorer
+from pairproof.harness.exploration.explore import Explorer
 from pairproof.harness.runs.writer import RunWriter
 
 WHY = "ended by SIGTERM"

@@ -9,11 +9,9 @@ from pairproof.chaos.rocketmq.frames import FORMS, Form
 from pairproof.chaos.rocketmq.invalid_requests import MOST
 from pairproof.chaos.rocketmq.questions import Answered
 from pairproof.chaos.rocketmq.sim_caller import Caller
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.invalid_requests import (
-    ILLEGAL_FOR_BROKERS,
     ILLEGAL_FOR_NAMES,
+    ILLEGAL_FOR_REFERENCE,
     OF_BROKERS,
     OF_NAMES,
     OPTIONAL,
@@ -22,8 +20,10 @@ from pairproof.harness.rocketmq.invalid_requests import (
     Invalid,
 )
 from pairproof.harness.rocketmq.laws.questions.invalid_refused import InvalidRefused
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Trial
 from pairproof.reference.wire.headers import HEADERS, RequestCode
 from pairproof.reference.wire.remoting import CommandReader
 
@@ -61,7 +61,7 @@ def test_illegal_fields_are_refused_and_change_nothing(monkeypatch: pytest.Monke
     monkeypatch.setattr(invalid_requests, "chosen", lambda seed, node, requests, illegal: illegal)
     trial = run_trial(resolve.lab("sim"), resolve.target("reference"), SCHEDULE)
     found = [each for each in trial.events if each.kind == "invalid"]
-    assert len(found) == 2 * len(ILLEGAL_FOR_BROKERS) + len(ILLEGAL_FOR_NAMES)
+    assert len(found) == 2 * len(ILLEGAL_FOR_REFERENCE) + len(ILLEGAL_FOR_NAMES)
     assert {each.kind for each in trial.events if each.seq > found[0].seq} <= {"invalid", "visit", "answer", "mark"}
     assert not [violation.text for each in trial.judgements for violation in each.violations]
 
@@ -75,7 +75,7 @@ def test_every_field_of_every_request_has_its_illegal_values() -> None:
         assert code in TABLE_ONLY or (required == valid.keys() - OPTIONAL and valid.keys() <= fields.keys()), code
         numbers = {name for name, value in valid.items() if value.removeprefix("-").isdecimal()}
         assert numbers == {name for name in valid if fields[name].kind in ("int", "long")}, code
-    names = {each.name for each in (*ILLEGAL_FOR_BROKERS, *ILLEGAL_FOR_NAMES)}
+    names = {each.name for each in (*ILLEGAL_FOR_REFERENCE, *ILLEGAL_FOR_NAMES)}
     assert names >= {"PULL_MESSAGE without queueId", "END_TRANSACTION with commitLogOffset 1.0"}
 
 
@@ -89,13 +89,13 @@ def test_what_a_mutant_takes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_trials_send_all_of_them() -> None:
     assert (
-        invalid_requests.chosen("1", "master", OF_BROKERS)
-        == invalid_requests.chosen("1", "master", OF_BROKERS, ILLEGAL_FOR_BROKERS)[:MOST]
+        invalid_requests.chosen("1", "master", OF_BROKERS)[:MOST]
+        == invalid_requests.chosen("1", "master", OF_BROKERS, ILLEGAL_FOR_REFERENCE)[:MOST]
     )
     for node, requests in (("master", OF_BROKERS), ("names", OF_NAMES)):
         drawn = [invalid_requests.chosen(str(seed), node, requests) for seed in range(600)]
-        assert {each.name for sent in drawn for each in sent} == {each.name for each in requests}
-        assert {len(sent) for sent in drawn} == {MOST}
+        assert {each.name for sent in drawn for each in sent[:MOST]} == {each.name for each in requests}
+        assert {len(sent) for sent in drawn} == {MOST + 1}
 
 
 @pytest.mark.parametrize("frame", FORMS)

@@ -6,8 +6,8 @@ import pytest
 
 from pairproof.chaos.commands.mutants import fails_by
 from pairproof.chaos.mutants import catalogue
-from pairproof.harness import resolve
 from pairproof.harness.rocketmq import known_bugs
+from pairproof.harness.trials import resolve
 
 PROGRAMS = {each.name: each for each in known_bugs.of_mutants()}
 WITHOUT = {

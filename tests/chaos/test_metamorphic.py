@@ -9,13 +9,14 @@ import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pairproof.harness import judge, resolve
 from pairproof.harness.history import Event, kinds
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.law import Law
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import corpus, whole
-from pairproof.harness.schedule_json import from_json
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule_json import from_json
 
 LAB, TARGET = resolve.lab("sim"), resolve.target("reference")
 OBSERVES = LAB.observes(TARGET)

@@ -13,9 +13,9 @@ from pairproof.chaos import model_mutants
 from pairproof.chaos.commands import mutants, mutants_model
 from pairproof.chaos.model_mutants import ModelMutant
 from pairproof.chaos.mutants import catalogue
-from pairproof.harness import resolve
 from pairproof.harness.rocketmq.known.stores import Stores
-from pairproof.harness.schedule import Schedule
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.schedule import Schedule
 
 SIM, REFERENCE = resolve.lab("sim"), resolve.target("reference")
 

@@ -15,12 +15,14 @@ from pairproof.chaos.commands.mutants import control, hunt, schedules, violated
 from pairproof.chaos.mutants import Mutant, catalogue
 from pairproof.chaos.mutants.mutant import CONSUMER, PRODUCER, seeded
 from pairproof.chaos.targets.reference import ReferenceTarget
-from pairproof.harness import judge, registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.errors import UsageError
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule_json import from_json
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule_json import from_json
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.client.producer import Producer
 from pairproof.reference.core.broker import Broker

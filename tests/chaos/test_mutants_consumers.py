@@ -15,11 +15,12 @@ from pairproof.chaos.mutants.delivery import DELIVERY
 from pairproof.chaos.mutants.mutant import with_parts
 from pairproof.chaos.mutants.progress import PROGRESS
 from pairproof.chaos.targets.reference import ReferenceTarget
-from pairproof.harness import judge, resolve
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.story import advance, delayed, fault, group, heal, join, leave, pull, send
-from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Args, Op, Schedule
 from pairproof.reference.client.consumer import Consumer
 from pairproof.reference.client.process_queue import ProcessQueue
 from pairproof.reference.client.pulling import Pulling as ConsumersPulling

@@ -15,7 +15,7 @@ from shaky_lab import ShakyLab
 
 from pairproof.harness import registry
 from pairproof.harness.commands.main import main
-from pairproof.harness.explore import Explorer
+from pairproof.harness.exploration.explore import Explorer
 from pairproof.harness.search import repeated
 
 NAME, LAW = "loses_first_frame", "loss-is-suffix"

@@ -8,10 +8,10 @@ from pairproof.chaos.mutants.acks import SENDERS_WAIT
 from pairproof.chaos.mutants.master import WAKES_FOR_NOTHING
 from pairproof.chaos.mutants.replicas import COUNTS_CONNECTIONS
 from pairproof.chaos.targets.reference import ReferenceTarget
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.judging.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 
 SETTINGS = {
     "rocketmqVersion": "5.5.0",

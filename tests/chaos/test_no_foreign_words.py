@@ -17,11 +17,11 @@ from pairproof.chaos.labs import blame
 from pairproof.chaos.observers import table_reader
 from pairproof.chaos.observers.remoting_tap import RemotingTap
 from pairproof.chaos.rocketmq import invalid_requests
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.quoting import quoted
 from pairproof.harness.rocketmq.invalid_requests import REQUESTS
-from pairproof.harness.schedule import Schedule
+from pairproof.harness.texts.quoting import quoted
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Schedule
 from pairproof.reference.errors import CodecError
 from pairproof.reference.wire import config_text, fastjson, message_id, remoting
 

@@ -11,8 +11,8 @@ from pairproof.chaos.observers.ha_capture import read_capture
 from pairproof.harness.commands.main import main
 from pairproof.harness.history import Event
 from pairproof.harness.runs.writer import RunWriter
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials.schedule import Schedule
+from pairproof.harness.trials.trial import Trial
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "rocketmq-4.9.7"
 

@@ -6,10 +6,10 @@ import json
 from struct import Struct
 
 from pairproof.chaos.observers.start_reader import Found, compare, find, whole_behind
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.story import advance, fault, heal, send
-from pairproof.harness.schedule import Schedule
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Schedule
 from pairproof.reference.wire.record import Message, encode, encode_blank
 
 FILE, SLOTS = 2_048, 2

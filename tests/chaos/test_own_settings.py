@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import resolve
 from pairproof.harness.commands.main import main
-from pairproof.harness.counts import MAX_REASONS, OTHER_REASONS, refuse
-from pairproof.harness.explore import Explorer
-from pairproof.harness.profiles import profile
+from pairproof.harness.exploration.counts import MAX_REASONS, OTHER_REASONS, refuse
+from pairproof.harness.exploration.explore import Explorer
+from pairproof.harness.exploration.profiles import profile
 from pairproof.harness.rocketmq import swarm, whole
 from pairproof.harness.rocketmq.system import SYSTEM
-from pairproof.harness.schedule import Args, Schedule
 from pairproof.harness.search import shrink
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.schedule import Args, Schedule
 
 DRAWN = 120
 CONFIGURATIONS: list[list[str]] = [

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import resolve
 from pairproof.harness.errors import LabError
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 
 SEND = {"producer": 0, "size": 100, "wait": True, "queue": 0}
 

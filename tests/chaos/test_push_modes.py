@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from pairproof.harness import judge as judging
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge as judging
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.known.model import Known
-from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Args, Op, Schedule
+from pairproof.harness.trials.trial import Trial
 
 LAB, TARGET = resolve.lab("sim"), resolve.target("reference")
 SEND = Op("send", {"producer": 0, "size": 300, "wait": True, "queue": 0})

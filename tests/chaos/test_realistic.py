@@ -12,7 +12,8 @@ from types import ModuleType
 
 import pytest
 
-from pairproof.harness import judge, resolve
+from pairproof.harness.judging import judge
+from pairproof.harness.trials import resolve
 
 ROOT = Path(__file__).resolve().parents[2]
 BUGS = sorted((ROOT / "tests" / "realistic").glob("*.patch"))

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pairproof.harness import judge
 from pairproof.harness.history import MS, Event, kinds
-from pairproof.harness.verdict import Judgement, Verdict
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Judgement, Verdict
 
 TRIALS = Path(__file__).parents[1] / "golden/trials"
 OTHER_BROKER, MASTER_LOSS = "rocketmq-4.9.7-other-broker-name", "rocketmq-4.9.7-master-loss"

@@ -16,14 +16,16 @@ from pairproof.chaos.rocketmq.install import JARS, V4
 from pairproof.chaos.rocketmq.programs import JavaProgram, NameServerProgram, ReferenceProgram
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.rocketmq import RocketMQTarget
-from pairproof.harness import deviations, registry, resolve
-from pairproof.harness.abilities import Hosted, lacking
+from pairproof.harness import registry
 from pairproof.harness.commands import labs
 from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.judge import laws
+from pairproof.harness.judging import deviations
+from pairproof.harness.judging.judge import laws
 from pairproof.harness.rocketmq import places
 from pairproof.harness.runs.writer import run_folder
-from pairproof.harness.schedule import Op
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.abilities import Hosted, lacking
+from pairproof.harness.trials.schedule import Op
 
 PROCESS = resolve.lab("process")
 

@@ -13,10 +13,10 @@ from pairproof.chaos.rocketmq.agent import tool
 from pairproof.chaos.rocketmq.outside.dates import dated
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.rocketmq import RocketMQTarget
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Hosted
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import kinds
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.abilities import Hosted
 
 PROCESS = resolve.lab("process")
 SEAMS = {"disk_stall", "slow_disk", "lying_flush", "dispatch_stall", "clock_skew", "retention"}

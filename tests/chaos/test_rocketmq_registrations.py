@@ -21,9 +21,9 @@ from pairproof.chaos.rocketmq.calls_passage import MOST_WAITING, REGISTER_BROKER
 from pairproof.chaos.rocketmq.planning import EARS
 from pairproof.chaos.rocketmq.readings import TracedReadings
 from pairproof.chaos.targets import rocketmq
-from pairproof.harness import resolve
 from pairproof.harness.history import Event, Recorder
 from pairproof.harness.rocketmq import places
+from pairproof.harness.trials import resolve
 from pairproof.reference.wire.remoting import Command, encode
 
 ADDRESSES = {"masterAddr": "127.0.0.1:5", "haServerAddr": "127.0.0.1:6"}

@@ -11,9 +11,9 @@ from pairproof.chaos.rocketmq.driver import RocketMQDriver
 from pairproof.chaos.rocketmq.traced import KINDS
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.reference import TARGET
-from pairproof.harness.content import content
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq.known.metadata import STEPS
+from pairproof.harness.texts.content import content
 
 PAIR = ("master", "slave")
 FRESH = 7

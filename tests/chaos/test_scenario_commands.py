@@ -189,7 +189,7 @@ def run_with(folder: Path, *arguments: str, shipped: tuple[str, ...] = ()) -> su
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "import container_lab\n"
         "from pairproof.chaos.scenarios import library\n"
-        "from pairproof.harness import resolve\n"
+        "from pairproof.harness.trials import resolve\n"
         "from pairproof.harness.commands.main import main\n"
         "found, names = resolve.lab, library.names()\n"
         "labs = {'twin': found('sim'), 'boxes': container_lab.LAB}\n"

@@ -11,10 +11,10 @@ from daily import IN_CONTAINERS, IN_PROCESSES
 
 from pairproof.chaos.scenarios import library, page, reading, timeline
 from pairproof.chaos.scenarios.play import HOLDS, SKIPPED, UNMET, VIOLATED, Plan, lacking, play, result
-from pairproof.harness import resolve
 from pairproof.harness.ports import Lab
 from pairproof.harness.ports.nodes import SCARCE
 from pairproof.harness.rocketmq import places
+from pairproof.harness.trials import resolve
 
 SIM = resolve.lab("sim")
 NAMES = library.names()

@@ -28,10 +28,10 @@ from pairproof.chaos.scenarios.play import (
 )  # fmt: skip
 from pairproof.chaos.scenarios.scenario import Scenario
 from pairproof.chaos.scenarios.watch import Lines
-from pairproof.harness import resolve
 from pairproof.harness.errors import LabError, Unable, UsageError
 from pairproof.harness.ports import Target
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.schedule import Args
 
 LAB = resolve.lab("sim")
 REFERENCE = resolve.target("reference")

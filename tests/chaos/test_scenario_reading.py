@@ -10,7 +10,7 @@ from pairproof.chaos.scenarios import amounts, library, reading, yaml_tree
 from pairproof.chaos.scenarios.amounts import Bound
 from pairproof.chaos.scenarios.scenario import DURING, Load, Phase, When
 from pairproof.harness.errors import UsageError
-from pairproof.harness.schedule import Op
+from pairproof.harness.trials.schedule import Op
 
 WHOLE = """\
 name: lag

@@ -7,8 +7,8 @@ import pytest
 from pairproof.chaos.scenarios import picture, reading, timeline
 from pairproof.chaos.scenarios.scenario import Case
 from pairproof.harness.errors import UsageError
-from pairproof.harness.schedule import Op
-from pairproof.harness.schedule_json import from_json
+from pairproof.harness.trials.schedule import Op
+from pairproof.harness.trials.schedule_json import from_json
 
 
 def case(body: str) -> Case:

@@ -12,12 +12,12 @@ from pairproof.chaos.scenarios import library, page, parity
 from pairproof.chaos.scenarios.play import HOLDS, SKIPPED, UNKNOWN, UNMET, VIOLATED, Plan, Result, play, result
 from pairproof.chaos.scenarios.recording import Recording
 from pairproof.chaos.scenarios.watch import Lines, Live, Sight, line, watching
-from pairproof.harness import resolve
 from pairproof.harness.commands import output
 from pairproof.harness.history import Event
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.ports import Session
 from pairproof.harness.runs.reader import RunReader
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LAB = resolve.lab("sim")

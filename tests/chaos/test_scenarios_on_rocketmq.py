@@ -8,8 +8,9 @@ from pairproof.chaos.plan import Program
 from pairproof.chaos.scenarios import library
 from pairproof.chaos.scenarios.play import Plan, check, lacking
 from pairproof.chaos.scenarios.scenario import Scenario, Step
-from pairproof.harness import judge, resolve
+from pairproof.harness.judging import judge
 from pairproof.harness.ports import Target
+from pairproof.harness.trials import resolve
 
 PROCESS = resolve.lab("process")
 JAVA = ("rocketmq-4.9.7", "rocketmq-5.5.0", "rocketmq-4.9.7-reference", "reference-rocketmq-4.9.7")

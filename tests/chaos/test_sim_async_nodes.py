@@ -14,12 +14,12 @@ from pairproof.chaos.rocketmq.questions import CLOSED
 from pairproof.chaos.rocketmq.sim_caller import ANSWER_MS, UNANSWERED, Caller
 from pairproof.chaos.rocketmq.sim_visits_in_time import Line
 from pairproof.chaos.targets.reference import ReferenceTarget
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.visits import IN_TIME, MASTER, NAMES, SERVED, SLAVE
 from pairproof.harness.rocketmq.visits.steps import Visit
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Trial
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.namesrv import NameServer
 from pairproof.reference.ports import MS

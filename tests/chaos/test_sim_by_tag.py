@@ -6,14 +6,14 @@ import pytest
 
 from pairproof.chaos.labs.sim.lab import LAB
 from pairproof.chaos.mutants.by_tag import BY_TAG
-from pairproof.harness import resolve
-from pairproof.harness.content import told
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.operations import scope
 from pairproof.harness.rocketmq.story import advance, fault, heal, join, leave, send
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.texts.content import told
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 
 ANY, ONE = sorted(scope.BY_TAG)
 """The group that wants two tags, and the one that wants one."""

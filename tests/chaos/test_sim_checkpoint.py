@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.story import advance, send
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Schedule
 
 
 @pytest.mark.parametrize("sends", [1, 2, 3, 4])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness import judge as judging
-from pairproof.harness import resolve
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.judging import judge as judging
+from pairproof.harness.judging.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Args, Op, Schedule
+from pairproof.harness.trials.trial import Trial
 
 LAB = resolve.lab("sim")
 SEND = Op("send", {"producer": 0, "size": 900, "wait": True, "queue": 0})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness import resolve
-from pairproof.harness.content import level_of
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.story import advance, delayed, join
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.texts.content import level_of
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 
 MS = 1_000_000
 

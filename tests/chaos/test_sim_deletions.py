@@ -8,12 +8,12 @@ import pytest
 
 from pairproof.chaos.rocketmq.clients import Clients
 from pairproof.chaos.rocketmq.provision import TOPIC
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import whole
 from pairproof.harness.rocketmq.story import advance, join
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 from pairproof.reference.client import admin
 from pairproof.reference.wire import remoting
 from pairproof.reference.wire.bodies import TopicConfig

@@ -9,15 +9,15 @@ from collections.abc import Callable
 
 import pytest
 
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import swarm, whole
-from pairproof.harness.schedule import Schedule
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Schedule
 
 SCRIPT = """
 import hashlib
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.rocketmq import swarm
 from pairproof.harness.rocketmq import whole
 lab, target = resolve.lab("sim"), resolve.target("reference")

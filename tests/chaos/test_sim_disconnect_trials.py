@@ -7,15 +7,16 @@ import pytest
 from pairproof.chaos.scenarios import library
 from pairproof.chaos.scenarios.play import UNKNOWN, play
 from pairproof.chaos.targets.reference import TARGET
-from pairproof.harness import judge, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import MS, Event
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.trouble import EVERY_LINK
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import places, swarm, whole
-from pairproof.harness.schedule import Op, Scalar, Schedule
-from pairproof.harness.trial import Trial
-from pairproof.harness.trouble import EVERY_LINK
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Scalar, Schedule
+from pairproof.harness.trials.trial import Trial
 
 LAB = resolve.lab("sim")
 SEND = Op("send", {"producer": 0, "size": 300, "wait": True, "queue": 0})

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from pairproof.harness import resolve
-from pairproof.harness.cause import violated
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging.cause import violated
 from pairproof.harness.rocketmq import whole
-from pairproof.harness.schedule import Scalar
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Scalar
 from pairproof.reference.core.calls import Calls
 from pairproof.reference.ports import Conn
 

@@ -18,19 +18,19 @@ from pairproof.chaos.labs.sim.disk import STORE_BYTES
 from pairproof.chaos.labs.sim.lab import LAB
 from pairproof.chaos.mutants import Mutant
 from pairproof.chaos.targets.reference import ReferenceTarget
-from pairproof.harness import judge as judging
-from pairproof.harness import resolve, schedule_json
 from pairproof.harness.errors import EXIT_VIOLATED
-from pairproof.harness.finding import smallest
+from pairproof.harness.exploration.finding import smallest
 from pairproof.harness.history import STOPPED
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.law import Law
+from pairproof.harness.judging import judge as judging
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.story import advance, fault, heal, send
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.runs.writer import finding_json
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import Finding, Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve, schedule_json
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Finding, Trial
 from pairproof.reference.core.broker import Broker
 
 FAILS = Op("falter", {"consumer": 0, "every": 1, "times": 16, "level": 1, "most": 16})

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pairproof.chaos.targets.reference import TARGET
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Trial
 
 SEND = Op("send", {"producer": 0, "size": 300, "wait": True, "queue": 0})
 HEAL = Op("heal", {"name": "half_open"})

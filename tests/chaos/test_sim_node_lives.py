@@ -15,16 +15,17 @@ from pairproof.chaos.labs.sim.session import SimSession
 from pairproof.chaos.mutants.lives import LIVES
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.chaos.targets.reference import ReferenceTarget
-from pairproof.harness import judge, resolve
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.system import SYSTEM
-from pairproof.harness.schedule import Op, Scalar, Schedule
 from pairproof.harness.search import machine, shrink
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Scalar, Schedule
+from pairproof.harness.trials.trial import Trial
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.ha_slave import HaSlave
 from pairproof.reference.core.namesrv import NameServer

@@ -9,13 +9,13 @@ import pytest
 from pairproof.chaos.labs.sim.node_trouble import Ongoing
 from pairproof.chaos.labs.sim.session import SimSession, open_session
 from pairproof.chaos.targets.reference import TARGET
-from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.schedule_json import from_json
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.schedule_json import from_json
+from pairproof.harness.trials.trial import Trial
 
 LAB = resolve.lab("sim")
 SEND = Op("send", {"producer": 0, "size": 300, "wait": True, "queue": 0})

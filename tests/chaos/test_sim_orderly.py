@@ -6,12 +6,12 @@ import json
 
 from pairproof.chaos.rocketmq import lock_ears
 from pairproof.chaos.rocketmq.provision import QUEUES
-from pairproof.harness import resolve
 from pairproof.harness.history import MS, Event
-from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.operations.join import BROADCASTING, ORDERLY
 from pairproof.harness.rocketmq.story import advance, fault, heal, join, leave, send
-from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 from pairproof.reference.core.calls import Outcome
 from pairproof.reference.wire.remoting import Command
 

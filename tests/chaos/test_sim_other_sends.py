@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness import resolve
-from pairproof.harness.content import told
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.operations.special import WORDS
-from pairproof.harness.schedule import Op, Scalar, Schedule
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.texts.content import told
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Scalar, Schedule
 
 FILE = 2_048
 

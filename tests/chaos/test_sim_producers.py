@@ -10,13 +10,13 @@ from pairproof.chaos.labs.sim.lab import LAB
 from pairproof.chaos.mutants import catalogue
 from pairproof.chaos.mutants.producers import PRODUCERS
 from pairproof.chaos.targets.reference import ReferenceTarget
-from pairproof.harness import abilities, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.ports import CanProduce
-from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import abilities, resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Args, Op, Schedule
 
 NAMES = {"lab.names": 1}
 SOON = Op("advance", {"ms": 3_000})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness import judge, resolve
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Trial
 
 LAB = resolve.lab("sim")
 HEAL = Op("heal", {"name": "promotion"})

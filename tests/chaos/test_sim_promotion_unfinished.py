@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.judging.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 
 # After five events the slave holds all of the record but the end of its properties, which no checksum covers.
 PROGRAM = (

@@ -9,10 +9,10 @@ from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.rocketmq import questions
 from pairproof.chaos.rocketmq.questions import OF_JAVA, OF_REFERENCE
 from pairproof.chaos.rocketmq.sim_caller import OPAQUE, UNANSWERED, Caller
-from pairproof.harness import resolve
 from pairproof.harness.history import UNREADABLE, Event
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 from pairproof.reference.wire import headers, remoting
 
 SENDS = [Op("send", {"producer": 0, "size": 100, "wait": True, "queue": number % 2}) for number in range(6)]

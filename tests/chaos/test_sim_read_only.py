@@ -7,12 +7,13 @@ import pytest
 from pairproof.chaos.labs.sim.disk import ReadOnly, SimDisk
 from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.chaos.targets.reference import TARGET
-from pairproof.harness import judge, resolve
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Trial
 
 LAB = resolve.lab("sim")
 SEND = Op("send", {"producer": 0, "size": 300, "wait": True, "queue": 0})

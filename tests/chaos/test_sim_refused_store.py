@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness import judge, resolve
-from pairproof.harness.interpreter import Interpreter
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import Interpreter
 
 LAB = resolve.lab("sim")
 REFERENCE = resolve.target("reference")

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.story import advance
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 
 LAW = "meta-as-administered"
 KILL = Op("fault", {"name": "kill", "node": "master"})

@@ -8,16 +8,16 @@ import pytest
 
 from pairproof.chaos.labs.sim.lab import LAB
 from pairproof.chaos.mutants.sent_back import SENT_BACK
-from pairproof.harness import abilities, resolve
-from pairproof.harness.content import told
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import MS, Event
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.operations.scope import FALTERING
 from pairproof.harness.rocketmq.ports import CanFalter
 from pairproof.harness.rocketmq.story import advance, fault, heal, join, leave, send
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.texts.content import told
+from pairproof.harness.trials import abilities, resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 
 
 def falter(consumer: int = 0, every: int = 1, times: int = 3, level: int = 0, most: int = 2) -> Op:

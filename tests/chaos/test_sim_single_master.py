@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import Op, Scalar, Schedule
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Scalar, Schedule
+from pairproof.harness.trials.trial import Trial
 
 LAB, TARGET = resolve.lab("sim"), resolve.target("reference")
 SENDS = tuple(Op("send", {"producer": 0, "size": 300, "wait": True, "queue": 0}) for _ in range(5))

@@ -12,10 +12,10 @@ import pytest
 from pairproof.chaos.labs.sim.lab import LAB
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.judge import laws
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.judging.judge import laws
+from pairproof.harness.judging.verdict import Verdict
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.recovery import LogRecovery
 

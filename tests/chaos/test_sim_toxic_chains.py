@@ -8,11 +8,11 @@ import pytest
 from talkers import World
 
 from pairproof.chaos.labs.sim.toxics import KINDS, Toxic
-from pairproof.harness import resolve
 from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Trial
 
 SEND = Op("send", {"producer": 0, "size": 300, "wait": True, "queue": 0})
 

@@ -6,16 +6,16 @@ import pytest
 
 from pairproof.chaos.labs.sim.lab import LAB
 from pairproof.chaos.mutants.transactions import TRANSACTIONS
-from pairproof.harness import abilities, resolve
-from pairproof.harness.content import told
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import MS, Event
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.ports import CanTransact
 from pairproof.harness.rocketmq.story import advance, fault, heal, join
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.schedule_json import from_json
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.texts.content import told
+from pairproof.harness.trials import abilities, resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.schedule_json import from_json
 
 REAL, HALF, NOTES = "pairproof/2", "RMQ_SYS_TRANS_HALF_TOPIC/0", "RMQ_SYS_TRANS_OP_HALF_TOPIC/0"
 

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.system import SYSTEM
-from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.search import sweep
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Args, Op, Schedule
+from pairproof.harness.trials.trial import Trial
 
 LAB = resolve.lab("sim")
 REFERENCE = resolve.target("reference")

@@ -10,11 +10,11 @@ import pytest
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.chaos.observers import auditing
 from pairproof.chaos.targets.reference import ReferenceTarget
-from pairproof.harness import resolve
 from pairproof.harness.history import Recorder
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Scalar, Schedule
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Scalar, Schedule
+from pairproof.harness.trials.trial import Trial
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.processors.pulling import Pulling
 from pairproof.reference.core.processors.sending import Sending

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from pairproof.chaos.rocketmq.provision import QUEUES
-from pairproof.harness import judge, resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.rocketmq.story import (
     CONSUMING,
@@ -27,9 +27,10 @@ from pairproof.harness.rocketmq.story import (
     send,
     topic,
 )
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Trial
 
 LAB = resolve.lab("sim")
 REFERENCE = resolve.target("reference")

@@ -13,17 +13,17 @@ from pairproof.chaos.rocketmq.frames import FORMS, Form
 from pairproof.chaos.rocketmq.questions import CLOSED
 from pairproof.chaos.rocketmq.sim_caller import UNANSWERED
 from pairproof.chaos.rocketmq.sim_visits_in_time import Line, chosen
-from pairproof.harness import resolve
 from pairproof.harness.history import UNREADABLE
-from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.laws.questions.visitor_served import VisitorServed
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.rocketmq.visits import IN_TIME, MASTER, NAMES, SERVED, SLAVE
 from pairproof.harness.rocketmq.visits.served import NOTHING, TOLD
 from pairproof.harness.rocketmq.visits.steps import CLOSES, HEARS, POSTS, Visit
-from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.testing import assert_broken, assert_holds
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Trial
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.client_table import ClientTable
 from pairproof.reference.core.command_peers import CommandPeers

@@ -26,18 +26,18 @@ from typing import Any
 
 from control_runs import Part
 
-from pairproof.harness import resolve
-from pairproof.harness.cause import violated
 from pairproof.harness.errors import UsageError
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.exploration.slices import rare_collection
+from pairproof.harness.judging.cause import violated
 from pairproof.harness.rocketmq import swarm, whole
 from pairproof.harness.rocketmq.known.derived_under import LEVELS
 from pairproof.harness.runs import atomic
 from pairproof.harness.runs.writer import finding_json
-from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import pairs
-from pairproof.harness.slices import rare_collection
-from pairproof.harness.trial import Finding, Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Schedule
+from pairproof.harness.trials.trial import Finding, Trial
 
 LAB = resolve.lab("sim")
 SYSTEM = resolve.system("rocketmq")

@@ -25,11 +25,11 @@ from tempfile import TemporaryDirectory
 from time import process_time
 from typing import NamedTuple
 
-from pairproof.harness import resolve
-from pairproof.harness.cause import violated
-from pairproof.harness.explore import Explorer
-from pairproof.harness.profiles import PROFILES, QUICK, profile
-from pairproof.harness.trial import Finding, Trial
+from pairproof.harness.exploration.explore import Explorer
+from pairproof.harness.exploration.profiles import PROFILES, QUICK, profile
+from pairproof.harness.judging.cause import violated
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.trial import Finding, Trial
 
 ROOT = Path(__file__).resolve().parents[2]
 BUGS = ROOT / "tests" / "realistic"

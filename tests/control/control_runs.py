@@ -28,16 +28,16 @@ from typing import Any, NamedTuple
 
 import restless
 
-from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.exploration.slices import rare_collection
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import swarm, whole
 from pairproof.harness.runs import atomic
 from pairproof.harness.runs.writer import finding_json
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.slices import rare_collection
-from pairproof.harness.trial import Finding, Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Schedule
+from pairproof.harness.trials.trial import Finding, Trial
 
 MAKE: dict[str, Callable[..., Schedule]] = {
     "plain": swarm.schedule, "whole": whole.schedule, "restless": restless.schedule,

@@ -21,15 +21,15 @@ from random import Random
 
 from pairproof.chaos.commands.mutants import schedules
 from pairproof.chaos.mutants import Mutant, catalogue
-from pairproof.harness import judge as judging
-from pairproof.harness import resolve
 from pairproof.harness.errors import PairproofError
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge as judging
+from pairproof.harness.judging.verdict import Judgement, Verdict
 from pairproof.harness.rocketmq.system import SYSTEM
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import shrink
-from pairproof.harness.verdict import Judgement, Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Schedule
+from pairproof.harness.trials.schedule_json import from_json
 
 SEED = "timing"
 TRIALS = 6_000

@@ -26,18 +26,18 @@ from pairproof.chaos.commands import mutants
 from pairproof.chaos.mutants import catalogue
 from pairproof.chaos.scenarios import library, timeline
 from pairproof.chaos.scenarios.play import Plan, lacking
-from pairproof.harness import judge as judging
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Hosted
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge as judging
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import cuts, swarm, whole
 from pairproof.harness.rocketmq.corpus import corpus
 from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.rocketmq.system import SYSTEM
-from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import machine, shrink, sweep
 from pairproof.harness.search.paced import paced
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.abilities import Hosted
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Schedule
 
 SEED = "digests"
 COUNT = 20_000

@@ -18,9 +18,9 @@ from typing import Any
 
 from pairproof.chaos.commands.mutants import hunt, violated
 from pairproof.chaos.mutants import catalogue
-from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
-from pairproof.harness.schedule_json import from_json
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.schedule_json import from_json
 
 FILE = Path(__file__).resolve().parents[1] / "chaos" / "kills.jsonl"
 HUNTS = (("mutants", 400), ("a", 400), ("b", 400), ("c", 800), ("d", 800), ("mutants", 6_000))

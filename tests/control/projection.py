@@ -19,13 +19,13 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from pairproof.harness import resolve
-from pairproof.harness.abstentions import is_abstention
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule_json import from_json
-from pairproof.harness.trial import Trial
+from pairproof.harness.judging.abstentions import is_abstention
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule_json import from_json
+from pairproof.harness.trials.trial import Trial
 
 FORMAT = 2
 """Version of the lines. Digests of different formats cannot be compared."""

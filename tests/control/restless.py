@@ -9,7 +9,7 @@ from __future__ import annotations
 from random import Random
 
 from pairproof.harness.rocketmq import whole
-from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trials.schedule import Op, Schedule
 
 LATENCIES_MICROS = (500, 5_000, 20_000, 50_000)
 FAULTS = ("kill", "kill", "restart", "power_loss", "reset", "read_only")

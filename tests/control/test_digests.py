@@ -22,7 +22,7 @@ from control_digests import main
 from digest_files import Line, Stored, differing, read, stored
 
 from pairproof.harness.history import Event
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials.trial import Trial
 
 SCRIPT = Path(control_digests.__file__)
 SAMPLE = SCRIPT.with_name("digests-sample.txt")

@@ -18,10 +18,11 @@ from pathlib import Path
 import pytest
 
 from pairproof.chaos.labs.sim.session import SimSession
-from pairproof.harness import registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.ports import Lab, Target
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.schedule import Args
 
 HELD = "HELD"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pairproof.chaos.labs.sim.session import SimSession
-from pairproof.harness import resolve
 from pairproof.harness.ports import Target
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.schedule import Args
 
 SIM = resolve.lab("sim")
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import abilities, resolve
 from pairproof.harness.ports import Session
 from pairproof.harness.ports.links import CanCutLink
 from pairproof.harness.ports.nodes import CanDisconnect
 from pairproof.harness.rocketmq import swarm, whole
 from pairproof.harness.rocketmq.ports import CanConsume
 from pairproof.harness.rocketmq.stories import STORIES
-from pairproof.harness.schedule import Op
 from pairproof.harness.search import machine, sweep
 from pairproof.harness.search.swarm import FAULT_BUDGET
+from pairproof.harness.trials import abilities, resolve
+from pairproof.harness.trials.schedule import Op
 
 SIM = resolve.lab("sim")
 REFERENCE = resolve.target("reference")

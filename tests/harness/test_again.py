@@ -12,16 +12,17 @@ from stalling_lab import StallingLab
 from pairproof.chaos.scenarios import jobs, reading
 from pairproof.chaos.scenarios.play import HOLDS, UNKNOWN, VIOLATED, Plan, Played, result
 from pairproof.chaos.scenarios.watch import Lines
-from pairproof.harness import judge, resolve
-from pairproof.harness.again import AGAIN, is_spoilt
-from pairproof.harness.explore import Explorer
-from pairproof.harness.law import Violation
-from pairproof.harness.profiles import REAL, profile
+from pairproof.harness.exploration.explore import Explorer
+from pairproof.harness.exploration.profiles import REAL, profile
+from pairproof.harness.exploration.summary import Summary
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.law import Violation
+from pairproof.harness.judging.verdict import Judgement, Verdict
 from pairproof.harness.runs.writer import RunWriter
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.summary import Summary
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Judgement, Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.again import AGAIN, is_spoilt
+from pairproof.harness.trials.schedule import Schedule
+from pairproof.harness.trials.trial import Trial
 
 LAW = "ha-heartbeat"
 LATE = "reference+never_beats"

@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import judge, resolve
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.rocketmq.known.derived_under import DerivedUnder
 from pairproof.harness.rocketmq.laws.storage.queue_is_its_log import QueueIsItsLog
 from pairproof.harness.rocketmq.settings import keeps_connections
 from pairproof.harness.rocketmq.testing import H
-from pairproof.harness.schedule_json import from_json
 from pairproof.harness.testing import History, judged
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule_json import from_json
+from pairproof.harness.trials.trial import Trial
 
 ALARMS = sorted((Path(__file__).parent.parent / "golden" / "alarms").glob("*.json"))
 TRUE = "queue-derived-equal-levels"

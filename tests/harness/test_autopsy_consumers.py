@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 
 import pytest
-from consuming import C, G, Q, consuming, grouped
+from histories import G, Q, Story
+from histories.consumers import consuming, grouped
 
 from pairproof.harness.rocketmq.autopsy import autopsy, message_of, messages
 from pairproof.harness.rocketmq.reception import MAX_REPEATS
 
 
-def lines(history: C, message: str = "m0") -> list[str]:
+def lines(history: Story, message: str = "m0") -> list[str]:
     """What is told of it after its answer."""
     told = [line.text for line in autopsy(history.events, message).lines]
     return told[next(at for at, text in enumerate(told) if text.startswith("answered")) + 1 :]
 
 
-def conclusion(history: C, message: str = "m0") -> str:
+def conclusion(history: Story, message: str = "m0") -> str:
     return autopsy(history.events, message).conclusion
 
 
@@ -89,7 +90,7 @@ def test_queues_of_another_broker_name_are_not_its_own() -> None:
     assert len(lines(history)) == before
 
 
-def sent_to_other() -> C:
+def sent_to_other() -> Story:
     history = consuming()
     call = {"process": 0, "op": 90, "f": "send", "message": "m9", "queue": Q, "node": "other"}
     history.add("invoke", **call, value=1).add("append", node="other", lo=0, hi=50, f="put", message="m9")

@@ -8,12 +8,12 @@ from typing import Any, overload
 import pytest
 
 from pairproof.chaos.labs.awaiting import Awaiting
-from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import Interpreter, run_trial
 from pairproof.harness.rocketmq.operations.await_ import HAPPENED
-from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import Interpreter, run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 
 LAB = resolve.lab("sim")
 TARGET = resolve.target("reference")

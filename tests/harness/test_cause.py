@@ -5,18 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pairproof.harness import invocation, judge, resolve
-from pairproof.harness.cause import cause, violated
 from pairproof.harness.commands.findings import Findings
-from pairproof.harness.explore import Explorer
-from pairproof.harness.law import Violation
-from pairproof.harness.profiles import profile
+from pairproof.harness.exploration.explore import Explorer
+from pairproof.harness.exploration.profiles import profile
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.cause import cause, violated
+from pairproof.harness.judging.law import Violation
+from pairproof.harness.judging.verdict import Judgement, Verdict
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.rocketmq.testing import H, pair
-from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.system import PLAIN
-from pairproof.harness.trial import Finding, Trial
-from pairproof.harness.verdict import Judgement, Verdict
+from pairproof.harness.texts import invocation
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Finding, Trial
 
 ADVANCE = Schedule({}, "s", (Op("advance", {"ms": 5}),))
 

@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pairproof.harness.errors import LabError, UsageError
-from pairproof.harness.law import Violation
+from pairproof.harness.judging.law import Violation
+from pairproof.harness.judging.verdict import Judgement, Verdict
 from pairproof.harness.rocketmq.commands.autopsy import command
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.runs.writer import RunWriter
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.trial import Finding, Trial
-from pairproof.harness.verdict import Judgement, Verdict
+from pairproof.harness.trials.schedule import Schedule
+from pairproof.harness.trials.trial import Finding, Trial
 
 
 def trial(number: int, history: H, *judgements: Judgement) -> Trial:

@@ -8,15 +8,17 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import law_groups, registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.commands import labs
 from pairproof.harness.commands.main import main
 from pairproof.harness.commands.replay import event_line
 from pairproof.harness.history import Event, kinds
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import law_groups
 from pairproof.harness.rocketmq import swarm
 from pairproof.harness.runs.writer import RunWriter
-from pairproof.harness.trial import Finding
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.trial import Finding
 
 MUTANT = "reference+eager_push"
 

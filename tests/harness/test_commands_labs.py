@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import LabError, UsageError
+from pairproof.harness.trials import resolve
 
 
 class Hammer:

@@ -13,12 +13,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from pairproof.harness import resolve
 from pairproof.harness.commands import output
-from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import PairproofError, UsageError
-from pairproof.harness.summary import Summary
-from pairproof.harness.verdict import Demands, Verdict
+from pairproof.harness.exploration.coverage_table import CoverageTable
+from pairproof.harness.exploration.summary import Summary
+from pairproof.harness.judging.verdict import Demands, Verdict
+from pairproof.harness.trials import resolve
 
 
 @click.command()

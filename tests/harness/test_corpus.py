@@ -10,15 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from pairproof.harness import judge, registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.commands.main import main
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import make_corpus
 from pairproof.harness.rocketmq.corpus import corpus, to_text
 from pairproof.harness.runs.reader import RunReader
-from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import machine
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Schedule
 
 LAB, REFERENCE = resolve.lab("sim"), resolve.target("reference")
 SEEN = [law.id for law in judge.all_laws() if law.needs <= LAB.observes(REFERENCE)]

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.law import Law
+from pairproof.harness.judging.law import Law
 from pairproof.harness.rocketmq import swarm, whole
 from pairproof.harness.rocketmq.laws.storage.log_prefix import LogPrefix
-from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import sweep
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Schedule
 
 FILE = Path(__file__).with_name("calls.json")
 SLOWER = 1.3

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pairproof.harness import resolve
-from pairproof.harness.coverage_table import CoverageTable
+from pairproof.harness.exploration.coverage_table import CoverageTable
 from pairproof.harness.history import Recorder
-from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import places, swarm, whole
 from pairproof.harness.rocketmq.coverage import AT, OUTSIDE, cover
 from pairproof.harness.rocketmq.coverage_whole import (
@@ -21,6 +19,8 @@ from pairproof.harness.rocketmq.coverage_whole import (
     UNSERVED,
     UNSYNCED,
 )
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
 
 
 def _table(told: Recorder) -> CoverageTable:

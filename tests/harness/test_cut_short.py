@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness import resolve
 from pairproof.harness.history import Recorder
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.judging.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 
 SCHEDULE = Schedule({}, "s", (Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),))
 

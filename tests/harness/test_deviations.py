@@ -2,15 +2,15 @@
 
 import pytest
 
-from pairproof.harness import deviations
-from pairproof.harness.deviations import Deviation
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.judge import all_laws
-from pairproof.harness.law import CONVENTION, DURABILITY, PROTOCOL, STALLS, Violation
-from pairproof.harness.schedule import Args
-from pairproof.harness.trouble import STALLED
-from pairproof.harness.verdict import Judgement, Standing, Verdict, exit_code
+from pairproof.harness.judging import deviations
+from pairproof.harness.judging.deviations import Deviation
+from pairproof.harness.judging.judge import all_laws
+from pairproof.harness.judging.law import CONVENTION, DURABILITY, PROTOCOL, STALLS, Violation
+from pairproof.harness.judging.trouble import STALLED
+from pairproof.harness.judging.verdict import Judgement, Standing, Verdict, exit_code
+from pairproof.harness.trials.schedule import Args
 
 FILE = """
 about = "answers too early"

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import extras, registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.commands import doctor
 from pairproof.harness.commands.main import main
+from pairproof.harness.texts import extras
+from pairproof.harness.trials import resolve
 
 
 def told(tmp_path: Path, *asked: str) -> tuple[int, dict[tuple[str, str], dict[str, Any]]]:

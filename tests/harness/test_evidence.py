@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness import evidence
-from pairproof.harness.evidence import FEW, Evidence
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.exploration import evidence
+from pairproof.harness.exploration.evidence import FEW, Evidence
+from pairproof.harness.judging.verdict import Verdict
 
 FACTS = {"drawn": ["wipe", "kill", "stall"]}
 

@@ -9,14 +9,16 @@ import pytest
 from hypothesis.stateful import run_state_machine_as_test
 from shaky_lab import ShakyLab
 
-from pairproof.harness import conformance, judge, resolve
 from pairproof.harness.errors import UsageError
-from pairproof.harness.explore import MAX_FINDINGS_PER_LAW, Explorer
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.exploration import conformance
+from pairproof.harness.exploration.explore import MAX_FINDINGS_PER_LAW, Explorer
+from pairproof.harness.exploration.profiles import profile
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.kinds import store
-from pairproof.harness.profiles import profile
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.trial import Trial
 
 SIM, REFERENCE = resolve.lab("sim"), resolve.target("reference")
 QUICK = profile("quick")

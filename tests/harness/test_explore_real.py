@@ -9,20 +9,22 @@ from typing import Any, NamedTuple
 import pytest
 from shaky_lab import ShakyLab
 
-from pairproof.harness import judge, registry, resolve
-from pairproof.harness.abilities import Hosted
+from pairproof.harness import registry
 from pairproof.harness.commands.main import main
-from pairproof.harness.explore import MAX_FINDINGS_PER_LAW, Explorer
+from pairproof.harness.exploration.explore import MAX_FINDINGS_PER_LAW, Explorer
+from pairproof.harness.exploration.profiles import REAL, profile
+from pairproof.harness.exploration.summary import Summary
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.ports import Target
-from pairproof.harness.profiles import REAL, profile
 from pairproof.harness.rocketmq import pace
 from pairproof.harness.runs.reader import read_finding, to_finding
 from pairproof.harness.runs.writer import RunWriter
-from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.search import paced, repeated
-from pairproof.harness.summary import Summary
-from pairproof.harness.trial import Finding, Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.abilities import Hosted
+from pairproof.harness.trials.schedule import Args, Op, Schedule
+from pairproof.harness.trials.trial import Finding, Trial
 
 REFERENCE = resolve.target("reference")
 MUTANT = "reference+serves_diverged"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairproof.harness.fault import DownFault, HeldFault, MomentaryFault, ToxicFault
 from pairproof.harness.ports.disks import CanSlowDisk
 from pairproof.harness.ports.links import CanCutLink
 from pairproof.harness.ports.nodes import CanCrashMachine
+from pairproof.harness.trials.fault import DownFault, HeldFault, MomentaryFault, ToxicFault
 
 
 class Session:

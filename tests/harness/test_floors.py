@@ -11,20 +11,25 @@ import click
 import held_lab
 import pytest
 
-from pairproof.harness import floors, registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.commands.main import main
-from pairproof.harness.explore import Explorer
-from pairproof.harness.floors import Family, Floor, Floors
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.keeps import measured
-from pairproof.harness.profiles import PROFILES, PROOF, profile
+from pairproof.harness.exploration import floors
+from pairproof.harness.exploration.explore import Explorer
+from pairproof.harness.exploration.floors import Family, Floor, Floors
+from pairproof.harness.exploration.keeps import measured
+from pairproof.harness.exploration.profiles import CI, PROFILES, PROOF, profile
+from pairproof.harness.exploration.tally import Tally
+from pairproof.harness.judging.law import only
+from pairproof.harness.judging.verdict import Standing, Verdict, conclusion, exit_code
+from pairproof.harness.kinds.client import Ok
+from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.runs.reader import RunReader
-from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.search import machine
-from pairproof.harness.tally import Tally
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Standing, Verdict, conclusion, exit_code
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Trial
 
 SIM = resolve.lab("sim")
 REFERENCE = resolve.target("reference")
@@ -271,3 +276,32 @@ def test_the_machine_plays_the_same_programs_side_by_side(held: Path, part: Path
         return found
 
     assert explored(1) == explored(2)
+
+
+class Silent(Law):
+    """Abstains from every send."""
+
+    id, promise, source, needs = "silent", "-", "-", frozenset({"ok"})
+
+    @only("send")
+    def on_ok(self, event: Ok) -> None:
+        self.abstain("no reason")
+
+
+class Open(Silent):
+    id = "open"
+
+    @only("send")
+    def on_ok(self, event: Ok) -> None:
+        self.judged += 1
+
+
+def test_a_law_that_abstains_from_nearly_everything_misses_a_floor_where_trials_are_counted() -> None:
+    def missed(law: type[Law], **bounds: Any) -> list[str]:
+        wanted = profile(CI)._replace(counts={"whole": 3}, shares={"whole": 1.0})
+        return floors.missed(Explorer(SIM, REFERENCE, wanted, "s", (law,), **bounds).run().floors)
+
+    assert missed(Open) == []
+    assert missed(Silent) == ["percent of what silent was offered that it judged: 0 of 10"]
+    # A run that the user bounds demands nothing.
+    assert missed(Silent, trials=3) == []

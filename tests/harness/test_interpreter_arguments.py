@@ -9,9 +9,9 @@ import pytest
 
 from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.history import Recorder
-from pairproof.harness.interpreter import MAX_ARGUMENT, MAX_TEXT_CHARS, Interpreter, check_arguments
 from pairproof.harness.ports import AnyText
-from pairproof.harness.schedule import Op
+from pairproof.harness.trials.interpreter import MAX_ARGUMENT, MAX_TEXT_CHARS, Interpreter, check_arguments
+from pairproof.harness.trials.schedule import Op
 
 
 class Able:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pairproof.harness import invocation
+from pairproof.harness.texts import invocation
 
 
 @pytest.fixture

@@ -6,20 +6,20 @@ import re
 
 import pytest
 
-from pairproof.harness import judge as judging
-from pairproof.harness import law as neutral
-from pairproof.harness import resolve
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event, kinds
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.judge import Judge
-from pairproof.harness.law import MAX_VIOLATIONS, Heard
+from pairproof.harness.judging import judge as judging
+from pairproof.harness.judging import law as neutral
+from pairproof.harness.judging.judge import Judge
+from pairproof.harness.judging.law import MAX_VIOLATIONS, Heard
+from pairproof.harness.judging.verdict import Judgement, Verdict
 from pairproof.harness.rocketmq.known.model import Known
 from pairproof.harness.rocketmq.law import Law
 from pairproof.harness.rocketmq.places import MASTER
 from pairproof.harness.rocketmq.testing import H, pair
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.verdict import Judgement, Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Schedule
 
 
 class Counting(Law):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 
 SEND = Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0})
 

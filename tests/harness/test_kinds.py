@@ -9,14 +9,16 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
-from pairproof.harness import judge, registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event, Recorder, kinds, own_kinds
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.law import Law
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.law import Law
 from pairproof.harness.rocketmq import swarm, whole
 from pairproof.harness.rocketmq.corpus import corpus
 from pairproof.harness.rocketmq.kinds.log import Append
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
 
 SIM, REFERENCE = resolve.lab("sim"), resolve.target("reference")
 PLAIN = set(Event._fields[:3])

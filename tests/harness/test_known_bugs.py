@@ -7,18 +7,19 @@ from pathlib import Path
 import pytest
 from shaky_lab import ShakyLab
 
-from pairproof.harness import deviations, resolve
-from pairproof.harness.abilities import Hosted, lacking
 from pairproof.harness.commands.main import main
-from pairproof.harness.explore import Explorer
-from pairproof.harness.profiles import REAL, profile
+from pairproof.harness.exploration.explore import Explorer
+from pairproof.harness.exploration.profiles import REAL, profile
+from pairproof.harness.judging import deviations
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.runs.writer import finding_json
-from pairproof.harness.schedule import Op, Schedule
 from pairproof.harness.search import paced
 from pairproof.harness.search.known_bugs import ALL, GENERIC, NAME, NONE, programs
 from pairproof.harness.system import KnownBug
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.abilities import Hosted, lacking
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Trial
 
 PROCESS = resolve.lab("process")
 JAVA = resolve.target("rocketmq-4.9.7")

@@ -7,12 +7,13 @@ import json
 import pytest
 
 from pairproof.chaos.labs.sim.lab import LAB
-from pairproof.harness import judge, resolve
-from pairproof.harness.cause import violated
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.cause import violated
 from pairproof.harness.rocketmq import swarm, whole
-from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search.swarm import SLOTS
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule_json import from_json
 
 PROCESS = resolve.lab("process")
 NUMBER = swarm.LONG_ONE_IN // 2

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import resolve
 from pairproof.harness.commands import findings, replay
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import UsageError
 from pairproof.harness.runs.reader import named_finding, to_finding
 from pairproof.harness.runs.writer import replay_line
+from pairproof.harness.trials import resolve
 
 CASE = Path(__file__).resolve().parents[2] / "examples/broker_team/cases/ha-appends-frames-7a3dbcad.json"
 

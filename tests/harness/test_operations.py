@@ -7,17 +7,18 @@ from typing import Protocol
 import pytest
 
 from pairproof.chaos.scenarios import reading, timeline
-from pairproof.harness import registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Recorder
-from pairproof.harness.interpreter import Interpreter
-from pairproof.harness.operation import Drawn, Operation, Running, number, text, truth
 from pairproof.harness.ports import Target
 from pairproof.harness.rocketmq import swarm, whole
 from pairproof.harness.rocketmq.system import SYSTEM
-from pairproof.harness.schedule import Args, Op, Schedule
-from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import machine, shrink
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import Interpreter
+from pairproof.harness.trials.operation import Drawn, Operation, Running, number, text, truth
+from pairproof.harness.trials.schedule import Args, Op, Schedule
+from pairproof.harness.trials.schedule_json import from_json
 
 SIM = resolve.lab("sim")
 REFERENCE = resolve.target("reference")

@@ -13,12 +13,12 @@ import pytest
 from pairproof.harness.commands import output
 from pairproof.harness.commands.main import main
 from pairproof.harness.history import Event
-from pairproof.harness.plain import plain, without_secrets
+from pairproof.harness.judging.verdict import Judgement, Verdict, Violation
 from pairproof.harness.runs.places import place
 from pairproof.harness.runs.writer import RunWriter
-from pairproof.harness.schedule import Schedule
-from pairproof.harness.trial import Finding, Trial
-from pairproof.harness.verdict import Judgement, Verdict, Violation
+from pairproof.harness.texts.plain import plain, without_secrets
+from pairproof.harness.trials.schedule import Schedule
+from pairproof.harness.trials.trial import Finding, Trial
 
 HOSTILE = "a\x1b]0;owned\x07b\x9bc\r\u202ed\x00"
 SHOWN = r"a\x1b]0;owned\x07b\x9bc\r\u202ed\x00"

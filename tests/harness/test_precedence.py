@@ -8,8 +8,8 @@ import pytest
 
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import Event, Recorder
-from pairproof.harness.judge import Judge, laws
-from pairproof.harness.precedence import MAX_EARLY, Precedence
+from pairproof.harness.judging.judge import Judge, laws
+from pairproof.harness.judging.precedence import MAX_EARLY, Precedence
 
 SEND = {"process": 0, "op": 1, "f": "send", "message": "m1"}
 PULL = {"process": 0, "op": 2, "f": "pull"}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness import resolve
-from pairproof.harness.budget import Budget
 from pairproof.harness.errors import UsageError
-from pairproof.harness.profiles import ALL, PROFILES, PROOF, REAL, default, profile
+from pairproof.harness.exploration.budget import Budget
+from pairproof.harness.exploration.profiles import ALL, PROFILES, PROOF, REAL, default, profile
+from pairproof.harness.exploration.slices import enumerated, seeded
 from pairproof.harness.rocketmq.system import SYSTEM
-from pairproof.harness.slices import enumerated, seeded
+from pairproof.harness.trials import resolve
 
 SIM = resolve.lab("sim")
 ENUMERATED, SEEDED = enumerated(SYSTEM), seeded(SYSTEM).keys() - {"pairs"}

@@ -12,15 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from pairproof.harness import judge, pair, registry, resolve
+from pairproof.harness import pair, registry
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.law import Law, Violation
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import Finding
-from pairproof.harness.verdict import Judgement, Verdict
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.law import Law, Violation
+from pairproof.harness.judging.verdict import Judgement, Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Finding
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 300

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from pairproof.harness import history
 from pairproof.harness.errors import CorruptRun, LabError, UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.law import Violation
+from pairproof.harness.judging.law import Violation
+from pairproof.harness.judging.verdict import Judgement, Verdict
 from pairproof.harness.runs import atomic, schema
 from pairproof.harness.runs.reader import RunReader, find_runs, named_finding, read_finding, resolve_run, to_finding
 from pairproof.harness.runs.writer import RunWriter
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import FaultOutcome, Finding, Trial
-from pairproof.harness.verdict import Judgement, Verdict
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import FaultOutcome, Finding, Trial
 
 FACTS = {"seed": "s", "target": "reference", "system": "rocketmq", "lab": "sim", "keep": "all"}
 SCHEDULE = Schedule({}, "seed", (Op("advance", {"ms": 5}),))

@@ -14,18 +14,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from pairproof import __version__
-from pairproof.harness import invocation
 from pairproof.harness.errors import PairproofError, UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.law import Violation
+from pairproof.harness.judging.law import Violation
+from pairproof.harness.judging.verdict import Judgement, Verdict
 from pairproof.harness.runs import atomic, parts, places, schema
 from pairproof.harness.runs import writer as writing
 from pairproof.harness.runs.reader import RunReader, read_finding, to_finding
 from pairproof.harness.runs.sampling import sampling
 from pairproof.harness.runs.writer import RunWriter, replay_line, run_folder
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import FaultOutcome, Finding, Trial
-from pairproof.harness.verdict import Judgement, Verdict
+from pairproof.harness.texts import invocation
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import FaultOutcome, Finding, Trial
 
 SCHEDULE = Schedule({"brokerRole": "SYNC_MASTER"}, "seed", (Op("advance", {"ms": 5}), Op("fault", {"name": "down"})))
 HOLDS = Judgement("log-grows", Verdict.HOLDS, 3, 0, notes={"cuts": 1})

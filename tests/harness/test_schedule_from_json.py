@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pairproof.harness.errors import UsageError
-from pairproof.harness.schedule import Op
-from pairproof.harness.schedule_json import MAX_SEED_CHARS, from_json
+from pairproof.harness.trials.schedule import Op
+from pairproof.harness.trials.schedule_json import MAX_SEED_CHARS, from_json
 
 SEND = {"producer": 0, "size": 1, "wait": True, "queue": 0}
 ARM = {"node": "master", "point": "append", "nth": 1, "name": "kill"}

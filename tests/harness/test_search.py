@@ -6,19 +6,20 @@ from collections import Counter
 
 import pytest
 
-from pairproof.harness import judge, resolve
-from pairproof.harness.abilities import Hosted
 from pairproof.harness.errors import UsageError
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import places, swarm
 from pairproof.harness.rocketmq.borders import VISITS
 from pairproof.harness.rocketmq.system import SYSTEM
-from pairproof.harness.schedule import Op, Scalar, Schedule
-from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import shrink, sweep
 from pairproof.harness.search.paced import paced
 from pairproof.harness.system import Mode
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.abilities import Hosted
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Scalar, Schedule
+from pairproof.harness.trials.schedule_json import from_json
 
 LAB = resolve.lab("sim")
 REFERENCE = resolve.target("reference")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness import resolve
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import borders, swarm, whole
 from pairproof.harness.rocketmq.borders import BORDERS, SHARE, at_borders
-from pairproof.harness.schedule import Args, Schedule
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Args, Schedule
 
 SIM, REFERENCE = resolve.lab("sim"), resolve.target("reference")
 PLAIN = Schedule({"haPushes": "written"}, "s/0", ())

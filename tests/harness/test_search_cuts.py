@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pairproof.harness import resolve
 from pairproof.harness.history import Recorder
-from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq import cuts
-from pairproof.harness.schedule import Schedule
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Schedule
 
 LAB = resolve.lab("sim")
 REFERENCE = resolve.target("reference")

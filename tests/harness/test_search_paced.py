@@ -6,14 +6,14 @@ from functools import partial
 
 import pytest
 
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Hosted
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import pace, places, swarm, whole
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import paced
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.abilities import Hosted
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.schedule_json import from_json
 
 TARGET = resolve.target("reference")
 PROCESS = resolve.lab("process")

@@ -7,15 +7,15 @@ from functools import cache
 
 import pytest
 
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Hosted
-from pairproof.harness.interpreter import run_trial
 from pairproof.harness.rocketmq.borders import VISITS
 from pairproof.harness.rocketmq.system import SYSTEM
-from pairproof.harness.schedule import Schedule
 from pairproof.harness.search import pairs, sweep
 from pairproof.harness.search.paced import paced
 from pairproof.harness.system import PLAIN
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.abilities import Hosted
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Schedule
 
 REFERENCE = resolve.target("reference")
 SIM = Hosted(resolve.lab("sim"), REFERENCE)

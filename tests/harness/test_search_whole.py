@@ -7,14 +7,14 @@ from functools import cache
 
 import pytest
 
-from pairproof.harness import resolve
 from pairproof.harness.rocketmq import places, swarm, whole
 from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.rocketmq.story import fault, join, misdirect
 from pairproof.harness.rocketmq.system import SYSTEM
-from pairproof.harness.schedule import Args, Op, Scalar, Schedule
-from pairproof.harness.schedule_json import from_json
 from pairproof.harness.search import shrink
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.schedule import Args, Op, Scalar, Schedule
+from pairproof.harness.trials.schedule_json import from_json
 
 REFERENCE = resolve.target("reference")
 

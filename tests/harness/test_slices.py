@@ -9,19 +9,21 @@ from typing import Any
 import held_lab
 import pytest
 
-from pairproof.harness import judge, resolve, slices
 from pairproof.harness.commands import options
 from pairproof.harness.commands.main import main
-from pairproof.harness.explore import Explorer
-from pairproof.harness.keeps import Keeps
-from pairproof.harness.profiles import profile
+from pairproof.harness.exploration import slices
+from pairproof.harness.exploration.explore import Explorer
+from pairproof.harness.exploration.keeps import Keeps
+from pairproof.harness.exploration.profiles import profile
+from pairproof.harness.exploration.slices import MACHINE, SLICE, Slice
+from pairproof.harness.judging import judge
 from pairproof.harness.rocketmq.corpus import corpus
 from pairproof.harness.runs.reader import RunReader
 from pairproof.harness.runs.sampling import Sampling
 from pairproof.harness.search import machine
-from pairproof.harness.slices import MACHINE, SLICE, Slice
-from pairproof.harness.trial import Trial
-from pairproof.harness.workers import Workers
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.trial import Trial
+from pairproof.harness.trials.workers import Workers
 
 SIM, REFERENCE = resolve.lab("sim"), resolve.target("reference")
 LAWS = judge.laws(["ack-replicated", "log-prefix"])

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from pairproof.harness import judge as judging
+from pairproof.harness.judging import judge as judging
+from pairproof.harness.judging.law import Law
+from pairproof.harness.judging.trouble import AFTER_NS, Trouble
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.kinds.machine import Stall
-from pairproof.harness.law import Law
 from pairproof.harness.rocketmq.laws.acks.ack_prompt import AckPrompt
 from pairproof.harness.rocketmq.laws.acks.ack_unavailable_honest import AckUnavailableHonest
 from pairproof.harness.rocketmq.laws.liveness.live_converges import LiveConverges
@@ -26,8 +28,6 @@ from pairproof.harness.rocketmq.laws.replication.ha_wakeup import HaWakeup
 from pairproof.harness.rocketmq.laws.roles.role_fan_out import RoleFanOut
 from pairproof.harness.rocketmq.testing import H, pair, trio
 from pairproof.harness.testing import assert_broken, assert_holds, judged
-from pairproof.harness.trouble import AFTER_NS, Trouble
-from pairproof.harness.verdict import Verdict
 
 MS = 1_000_000
 

@@ -6,16 +6,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from pairproof.harness import profiles, registry, resolve
-from pairproof.harness.abilities import Hosted
+from pairproof.harness import registry
 from pairproof.harness.errors import UsageError
-from pairproof.harness.explore import Explorer
+from pairproof.harness.exploration import profiles
+from pairproof.harness.exploration.explore import Explorer
 from pairproof.harness.ports import Lab, Session, Target
-from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.search import swarm, sweep
 from pairproof.harness.search.paced import paced
 from pairproof.harness.system import PAIR, PLAIN
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.abilities import Hosted
+from pairproof.harness.trials.schedule import Args, Op, Schedule
+from pairproof.harness.trials.trial import Trial
 
 LAB, REFERENCE = resolve.lab("sim"), resolve.target("reference")
 

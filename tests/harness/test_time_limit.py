@@ -14,8 +14,8 @@ import pytest
 from pairproof.harness import pair
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
-from pairproof.harness.law import Law
-from pairproof.harness.time_limit import OutOfTime, limited
+from pairproof.harness.judging.law import Law
+from pairproof.harness.trials.time_limit import OutOfTime, limited
 
 LONG_S = 600
 """Longer than any of these tests waits."""

@@ -7,15 +7,18 @@ from collections.abc import Iterator
 import pytest
 
 from pairproof.chaos.labs.sim.lab import LAB as SIM
-from pairproof.harness import conformance, judge, registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.errors import UsageError
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.exploration import conformance
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.search import swarm
 from pairproof.harness.system import PLAIN
 from pairproof.harness.testing import toy
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Trial
 
 TRIALS = 400
 LAWS = [law for law in judge.all_laws() if law.__module__.startswith("pairproof.harness.laws.")]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pairproof.harness.judging.trouble import EVERY_LINK, Trouble
 from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.rocketmq import places
-from pairproof.harness.schedule import Args
-from pairproof.harness.trouble import EVERY_LINK, Trouble
+from pairproof.harness.trials.schedule import Args
 
 
 def fault(status: str, t: int, link: str | None, node: str | None = "slave") -> Fault:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness.coverage_table import CoverageTable
 from pairproof.harness.errors import LabError, Unable
+from pairproof.harness.exploration.coverage_table import CoverageTable
 from pairproof.harness.history import Recorder
-from pairproof.harness.interpreter import Interpreter
 from pairproof.harness.rocketmq.coverage import cover
-from pairproof.harness.schedule import Op
+from pairproof.harness.trials.interpreter import Interpreter
+from pairproof.harness.trials.schedule import Op
 
 WHY = "no loop devices: needs root"
 BEGIN = Op("fault", {"name": "full"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pairproof.harness.verdict import CORPUS, Demands, Standing, Verdict, conclusion, exit_code, standing
+from pairproof.harness.judging.verdict import CORPUS, Demands, Standing, Verdict, conclusion, exit_code, standing
 
 HELD = Verdict.HOLDS
 IDLE = Verdict.VACUOUS

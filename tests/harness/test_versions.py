@@ -2,8 +2,8 @@
 
 import pytest
 
-from pairproof.harness import versions
 from pairproof.harness.errors import UsageError
+from pairproof.harness.judging import versions
 
 
 @pytest.mark.parametrize(

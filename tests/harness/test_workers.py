@@ -17,15 +17,15 @@ from typing import Any
 import held_lab
 import pytest
 
-from pairproof.harness import resolve
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import LabError, PairproofError, UsageError
-from pairproof.harness.explore import Explorer
-from pairproof.harness.profiles import REAL, Profile, profile
+from pairproof.harness.exploration.explore import Explorer
+from pairproof.harness.exploration.profiles import REAL, Profile, profile
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.runs.reader import RunReader
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
-from pairproof.harness.workers import Workers
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.trial import Trial
+from pairproof.harness.trials.workers import Workers
 
 PAIRPROOF = str(Path(sys.executable).parent / "pairproof")
 SEEDED = profile(REAL)._replace(shares={"swarm": 0.7, "whole": 0.3})
@@ -240,7 +240,7 @@ def test_check_ends_where_nobody_can_go_on(
     # The process that is not asked for a trial any more is closed, too.
     import pairproof.harness.commands.options  # noqa: F401 - the range of --jobs is read when this is imported
 
-    monkeypatch.setattr("pairproof.harness.workers.MAX_JOBS", 1)
+    monkeypatch.setattr("pairproof.harness.trials.workers.MAX_JOBS", 1)
     assert main([*CHECK, "--jobs", "2", "--trials", "6"]) == 4
     assert capsys.readouterr().err.splitlines()[-1].endswith("the lab burns")
     assert only_run(tmp_path).facts["state"] == "failed"

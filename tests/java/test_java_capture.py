@@ -18,7 +18,7 @@ from real_brokers import die_with_parent, free_port
 from pairproof.chaos.capture_judging import judge_capture
 from pairproof.chaos.rocketmq import jvm
 from pairproof.chaos.rocketmq.install import JARS
-from pairproof.harness.judge import all_laws
+from pairproof.harness.judging.judge import all_laws
 
 pytestmark = pytest.mark.slow
 

@@ -28,7 +28,7 @@ from pairproof.chaos.labs.real.proc import sockets_of
 from pairproof.chaos.plan import Address
 from pairproof.chaos.rocketmq import jvm
 from pairproof.chaos.rocketmq.install import JARS
-from pairproof.harness.judge import all_laws
+from pairproof.harness.judging.judge import all_laws
 from pairproof.reference.wire import remoting
 
 pytestmark = pytest.mark.slow

@@ -5,6 +5,7 @@ For visits in which time passes see ``test_java_visits_in_time``.
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,7 @@ from pairproof.chaos.observers.remoting_tap import RESPONSE, RemotingTap
 from pairproof.chaos.rocketmq import invalid_requests, visits
 from pairproof.chaos.rocketmq.frames import FORMS, Form, loose
 from pairproof.chaos.rocketmq.questions import CLOSED, Answered
+from pairproof.harness.rocketmq.invalid_requests import GROUP, ILLEGAL_FOR_BROKERS, TOPIC, VALID, Invalid
 from pairproof.harness.rocketmq.invalid_requests import OF_BROKERS as INVALID
 from pairproof.harness.rocketmq.laws.questions.invalid_refused import InvalidRefused
 from pairproof.harness.rocketmq.laws.questions.visitor_served import VisitorServed
@@ -28,7 +30,7 @@ from pairproof.harness.rocketmq.visits import NAMES, SERVED, SLAVE, VISITS
 from pairproof.harness.rocketmq.visits.borders import AT_BORDERS
 from pairproof.harness.rocketmq.visits.brokers import OF_BROKERS
 from pairproof.harness.rocketmq.visits.masters import OF_MASTERS
-from pairproof.harness.rocketmq.visits.steps import Step, Visit, named
+from pairproof.harness.rocketmq.visits.steps import Ask, Step, Visit, named
 from pairproof.harness.testing import assert_holds
 
 pytestmark = pytest.mark.slow
@@ -110,14 +112,28 @@ def test_visitors_of_slaves(whose: str, broker: Make) -> None:
 @pytest.mark.parametrize("whose", EVERYBODY)
 def test_invalid_requests_are_refused(whose: str, role: dict[str, Any], broker: Make) -> None:
     host, _, port = broker(whose, **role).address.partition(":")
-    for form in FORMS:
-        history = H().config("master").start("master")
-        for sent in INVALID:
-            with socket.create_connection((host, int(port)), READY_S) as sock:
-                sock.sendall(invalid_requests.framed(sent, form, 1))
-                answered = next(heard(sock), Answered(CLOSED, {}, b""))
-            history.add("invalid", node="master", f=sent.name, status=answered.status, detail=answered.remark)
-        assert_holds(InvalidRefused, history)
+
+    def answer(sent: Invalid, form: Form) -> Answered:
+        with socket.create_connection((host, int(port)), READY_S) as sock:
+            sock.sendall(invalid_requests.framed(sent, form, 1))
+            return next(heard(sock), Answered(CLOSED, {}, b""))
+
+    def judge() -> None:
+        for form in FORMS:
+            history = H().config("master").start("master")
+            for sent in (*INVALID, *ILLEGAL_FOR_BROKERS):
+                said = answer(sent, form)
+                history.add("invalid", node="master", f=sent.name, status=said.status, detail=said.remark)
+            assert_holds(InvalidRefused, history)
+
+    judge()
+    if not role:
+        # Nothing may be refused only because the topic or the group is unknown.
+        topic = {**VALID["UPDATE_AND_CREATE_TOPIC"], "topic": TOPIC}
+        group = Ask("UPDATE_AND_CREATE_SUBSCRIPTIONGROUP", {}, json.dumps({"groupName": GROUP}).encode())
+        for made in (Ask("UPDATE_AND_CREATE_TOPIC", topic), group):
+            assert answer(Invalid("none", made), FORMS[0]).status == "PUT_OK"
+        judge()
 
 
 @pytest.mark.parametrize("whose", KINDS)

@@ -9,9 +9,9 @@ from typing import Any
 from pairproof.chaos.scenarios import library
 from pairproof.chaos.scenarios.play import Plan, play
 from pairproof.chaos.scenarios.recording import Recording
-from pairproof.harness import resolve
 from pairproof.harness.history import Recorder
 from pairproof.harness.rocketmq.deployments import NAMES, Cost
+from pairproof.harness.trials import resolve
 from pairproof.reports import engines, inputs, model, summary, traced
 from pairproof.reports.traces import measured
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from pairproof.harness import registry, resolve
+from pairproof.harness import registry
 from pairproof.harness.commands.main import main
+from pairproof.harness.trials import resolve
 
 LAWS = ["--law", "log-prefix", "--law", "contract", "--law", "ha-contiguous"]
 

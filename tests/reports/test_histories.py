@@ -13,13 +13,14 @@ import pyarrow.compute as pc
 import pytest
 from click.testing import CliRunner, Result
 
-from pairproof.harness import judge, resolve
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.judging import judge
 from pairproof.harness.runs import tables as run_tables
 from pairproof.harness.runs import writer as writing
 from pairproof.harness.runs.wholeness import digest
 from pairproof.harness.runs.writer import RunWriter
-from pairproof.harness.schedule import Op, Schedule
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 from pairproof.reports import counting, engines, inputs, junit, model, summary
 from pairproof.reports.commands.report import command
 from pairproof.reports.traces import histories

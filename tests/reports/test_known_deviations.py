@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pairproof.harness import deviations
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED
+from pairproof.harness.judging import deviations
 from pairproof.reports import engines, inputs, junit, model, summary
 
 MODEL = "rocketmq-4.9.7@model"

@@ -11,15 +11,16 @@ from typing import Any
 import pytest
 from chromium import browse
 
-from pairproof.harness import judge, resolve
-from pairproof.harness.coverage_table import CoverageTable
-from pairproof.harness.interpreter import run_trial
+from pairproof.harness.exploration.coverage_table import CoverageTable
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import story
 from pairproof.harness.rocketmq.coverage import cover
 from pairproof.harness.runs.writer import RunWriter
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import Finding
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Finding
 from pairproof.reports.make import Made, make_report
 
 TARGET = "reference+acks_at_once"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import Event, Recorder, kinds
-from pairproof.harness.judge import Judge, all_laws, judge
+from pairproof.harness.judging.judge import Judge, all_laws, judge
 from pairproof.harness.runs import tables
 from pairproof.harness.runs.tables import SCHEMAS
 from pairproof.reports import arrow_traces, engines, inputs

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from pairproof.harness.commands.main import main
-from pairproof.harness.evidence import FEW
+from pairproof.harness.exploration.evidence import FEW
 from pairproof.reports import arrow_traces, counting, engines, inputs, model
 from pairproof.reports.measures import Spread
 

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from pairproof.chaos.rocketmq import describing
-from pairproof.harness import resolve
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import MS, kinds
-from pairproof.harness.interpreter import run_trial
 from pairproof.harness.ports import Target
 from pairproof.harness.runs.writer import RunWriter
-from pairproof.harness.schedule import Args, Op, Schedule
 from pairproof.harness.testing import toy
-from pairproof.harness.trial import Finding
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Args, Op, Schedule
+from pairproof.harness.trials.trial import Finding
 from pairproof.harness.writeup import blocks, said, wire
 from pairproof.harness.writeup.blocks import Folded, Section, Steps, Table, Text, Verbatim, WriteUp
 from pairproof.reports.writeup import MARKDOWN, PAGE, as_markdown, as_page

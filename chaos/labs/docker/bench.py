@@ -14,26 +14,26 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pairproof.chaos.labs.docker.containers import Bind, Container
-from pairproof.chaos.labs.docker.engine import POOLS, Engine
-from pairproof.chaos.labs.docker.images import is_here, made_image, node_image, toxiproxy_image
-from pairproof.chaos.labs.docker.nodes import NodeContainer
-from pairproof.chaos.labs.docker.watching import WatchedTap, Watching
-from pairproof.chaos.labs.real.addresses import LinkPorts
-from pairproof.chaos.labs.real.bench import Bench
-from pairproof.chaos.labs.real.evidence import OBSERVER, Evidence
-from pairproof.chaos.labs.real.keeper import Keeper
-from pairproof.chaos.labs.real.last_words import last_words
-from pairproof.chaos.labs.real.leases import Leases
-from pairproof.chaos.labs.real.links import LinkTap
-from pairproof.chaos.labs.real.nodes import RealNode
-from pairproof.chaos.labs.real.stalls import Watched, helper
-from pairproof.chaos.labs.real.stores import Stores
-from pairproof.chaos.labs.real.trace import TraceReader
-from pairproof.chaos.plan import OTHER, OWN, Address, Image, LinkPlan, Net, NodePlan, Plan
-from pairproof.chaos.toxiproxy import server
-from pairproof.chaos.toxiproxy.proxies import Proxies
-from pairproof.harness.errors import LabError, UsageError
+from ....harness.errors import LabError, UsageError
+from ...plan import OTHER, OWN, Address, Image, LinkPlan, Net, NodePlan, Plan
+from ...toxiproxy import server
+from ...toxiproxy.proxies import Proxies
+from ..real.addresses import LinkPorts
+from ..real.bench import Bench
+from ..real.evidence import OBSERVER, Evidence
+from ..real.keeper import Keeper
+from ..real.last_words import last_words
+from ..real.leases import Leases
+from ..real.links import LinkTap
+from ..real.nodes import RealNode
+from ..real.stalls import Watched, helper
+from ..real.stores import Stores
+from ..real.trace import TraceReader
+from .containers import Bind, Container
+from .engine import POOLS, Engine
+from .images import is_here, made_image, node_image, toxiproxy_image
+from .nodes import NodeContainer
+from .watching import WatchedTap, Watching
 
 READY_S = 30.0
 TOXIPROXY = "toxiproxy"

@@ -22,7 +22,7 @@ import docker
 import requests
 import urllib3
 
-from pairproof.harness.errors import LabError
+from ....harness.errors import LabError
 
 API = (1, 41)
 """The oldest that will do, of engine 20.10; the one that is spoken, too, unless the engine wants a later one."""

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from pairproof.chaos.labs.docker.connection import Refused
-from pairproof.chaos.labs.docker.nodes import NodeContainer
-from pairproof.chaos.labs.real.evidence import OBSERVER
-from pairproof.chaos.labs.real.proc import sockets_of
-from pairproof.chaos.labs.real.store_trouble import StoreTrouble
-from pairproof.harness.errors import LabError
-from pairproof.harness.ports import Effect
+from ....harness.errors import LabError
+from ....harness.ports import Effect
+from ..real.evidence import OBSERVER
+from ..real.proc import sockets_of
+from ..real.store_trouble import StoreTrouble
+from .connection import Refused
+from .nodes import NodeContainer
 
 if TYPE_CHECKING:
-    from pairproof.chaos.labs.docker.bench import DockerBench
+    from .bench import DockerBench
 
 SYN_SENT = "02"
 """A connect that waits for an answer, in /proc/net/tcp."""

@@ -15,8 +15,8 @@ from operator import methodcaller
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pairproof.chaos.labs.docker.connection import Connection, Refused
-from pairproof.harness.errors import LabError
+from ....harness.errors import LabError
+from .connection import Connection, Refused
 
 GROUPS = Path("/sys/fs/cgroup")
 POLL_S = 0.01

@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 
 from docker.types import IPAMConfig, IPAMPool, LogConfig, Mount
 
-from pairproof.chaos.labs.docker.connection import Connection, Refused
-from pairproof.chaos.labs.docker.containers import Bind, Container, Network
-from pairproof.harness.errors import LabError
+from ....harness.errors import LabError
+from .connection import Connection, Refused
+from .containers import Bind, Container, Network
 
 LABEL = "pairproof.lab"
 VIEW = "pairproof.view"

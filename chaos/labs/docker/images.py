@@ -27,10 +27,10 @@ from typing import Any, NamedTuple
 import requests
 import urllib3
 
-from pairproof.chaos import programs
-from pairproof.chaos.labs.docker.connection import Connection, Refused
-from pairproof.chaos.plan import OTHER, OWN
-from pairproof.harness.errors import LabError
+from ....harness.errors import LabError
+from ... import programs
+from ...plan import OTHER, OWN
+from .connection import Connection, Refused
 
 ROOT = Path(__file__).resolve().parents[3]
 NODE = "pairproof-node"

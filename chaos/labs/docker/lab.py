@@ -10,15 +10,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pairproof.chaos.labs.docker.container_trouble import ContainerTrouble
-from pairproof.chaos.labs.real import folders
-from pairproof.chaos.labs.real.lab import RealLab
-from pairproof.chaos.labs.real.session import RealSession
-from pairproof.chaos.plan import Image, Program
-from pairproof.harness.errors import LabError
+from ....harness.errors import LabError
+from ...plan import Image, Program
+from ..real import folders
+from ..real.lab import RealLab
+from ..real.session import RealSession
+from .container_trouble import ContainerTrouble
 
 if TYPE_CHECKING:
-    from pairproof.chaos.labs.docker.bench import DockerBench
+    from .bench import DockerBench
 
 
 class DockerSession(RealSession):
@@ -37,15 +37,15 @@ class DockerLab(RealLab):
 
     def make_bench(self) -> DockerBench:
         """A new bench, once what killed labs have left is gone. LabError without an engine that can be used."""
-        from pairproof.chaos.labs.docker.bench import DockerBench
+        from .bench import DockerBench
 
         self.clean()
         return DockerBench()
 
     def clean(self) -> list[str]:
         """Remove what labs have left behind that could not, of the engine's first; a line for each."""
-        from pairproof.chaos.labs.docker.connection import is_expected
-        from pairproof.chaos.labs.docker.engine import Engine
+        from .connection import is_expected
+        from .engine import Engine
 
         try:
             engine = Engine()
@@ -64,7 +64,7 @@ LAB = DockerLab()
 
 def leave(folder: Path) -> None:
     """Remove what the engine has of a lab."""
-    from pairproof.chaos.labs.docker.engine import Engine
+    from .engine import Engine
 
     engine = Engine()
     try:

@@ -8,13 +8,13 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pairproof.chaos.labs.docker.containers import Bind, Container
-from pairproof.chaos.labs.real.nodes import RealNode, Runs
-from pairproof.chaos.plan import OWN, SIGNALLED, Cause, Command, Fork, Image, Net, NodePlan, Status
-from pairproof.harness.errors import LabError
+from ....harness.errors import LabError
+from ...plan import OWN, SIGNALLED, Cause, Command, Fork, Image, Net, NodePlan, Status
+from ..real.nodes import RealNode, Runs
+from .containers import Bind, Container
 
 if TYPE_CHECKING:
-    from pairproof.chaos.labs.docker.bench import DockerBench
+    from .bench import DockerBench
 
 RUN = ("python3", "-m", "pairproof.chaos.labs.docker.run_node")
 EXECUTE = ("sh", "-c", 'exec "$@" >>"$0" 2>&1')

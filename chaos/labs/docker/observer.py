@@ -18,13 +18,13 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
-from pairproof.chaos.labs.real.addresses import LinkPorts
-from pairproof.chaos.labs.real.stalls import LEAST_NS, NO_TURN, STEP_S
-from pairproof.chaos.labs.real.stores import copy_files
-from pairproof.chaos.labs.real.taps import Ears, Tap, passages
-from pairproof.chaos.labs.real.trace import Trace
-from pairproof.chaos.plan import Address, LinkPlan, load
-from pairproof.harness.errors import PairproofError
+from ....harness.errors import PairproofError
+from ...plan import Address, LinkPlan, load
+from ..real.addresses import LinkPorts
+from ..real.stalls import LEAST_NS, NO_TURN, STEP_S
+from ..real.stores import copy_files
+from ..real.taps import Ears, Tap, passages
+from ..real.trace import Trace
 
 MAX_LINE = 1 << 20
 DRAIN_S = 0.004

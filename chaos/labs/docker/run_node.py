@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from pairproof.chaos.plan import Fork, load
+from ...plan import Fork, load
 
 if __name__ == "__main__":
     what = Fork(*json.loads(Path(sys.argv[1]).read_text()))

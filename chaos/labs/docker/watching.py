@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from pairproof.chaos.labs.real.addresses import LinkPorts
-from pairproof.chaos.plan import Address, LinkPlan, Plan
-from pairproof.harness.errors import LabError
+from ....harness.errors import LabError
+from ...plan import Address, LinkPlan, Plan
+from ..real.addresses import LinkPorts
 
 ANSWER_S = 15.0
 POLL_S = 0.02

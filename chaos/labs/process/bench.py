@@ -5,22 +5,22 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from pairproof.chaos.labs.process.nodes import NodeProcess, kill
-from pairproof.chaos.labs.real.addresses import LinkPorts
-from pairproof.chaos.labs.real.bench import Bench
-from pairproof.chaos.labs.real.evidence import Evidence
-from pairproof.chaos.labs.real.keeper import Keeper
-from pairproof.chaos.labs.real.leases import HOST, Leases
-from pairproof.chaos.labs.real.links import LinkTap
-from pairproof.chaos.labs.real.nodes import RealNode
-from pairproof.chaos.labs.real.stalls import Watched, helper
-from pairproof.chaos.labs.real.stores import Stores
-from pairproof.chaos.labs.real.taps import Tap, passages
-from pairproof.chaos.plan import Address, LinkPlan, Net, NodePlan, Plan
-from pairproof.chaos.toxiproxy import server
-from pairproof.chaos.toxiproxy.install import TOOL
-from pairproof.chaos.toxiproxy.proxies import Proxies
-from pairproof.harness.errors import LabError
+from ....harness.errors import LabError
+from ...plan import Address, LinkPlan, Net, NodePlan, Plan
+from ...toxiproxy import server
+from ...toxiproxy.install import TOOL
+from ...toxiproxy.proxies import Proxies
+from ..real.addresses import LinkPorts
+from ..real.bench import Bench
+from ..real.evidence import Evidence
+from ..real.keeper import Keeper
+from ..real.leases import HOST, Leases
+from ..real.links import LinkTap
+from ..real.nodes import RealNode
+from ..real.stalls import Watched, helper
+from ..real.stores import Stores
+from ..real.taps import Tap, passages
+from .nodes import NodeProcess, kill
 
 READY_S = 15.0
 STANDS_S = 10.0

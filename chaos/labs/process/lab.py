@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pairproof.chaos.labs.real.lab import RealLab
+from ..real.lab import RealLab
 
 if TYPE_CHECKING:
-    from pairproof.chaos.labs.process.bench import ProcessBench
+    from .bench import ProcessBench
 
 
 class ProcessLab(RealLab):
@@ -17,7 +17,7 @@ class ProcessLab(RealLab):
 
     def make_bench(self) -> ProcessBench:
         """A new bench. LabError if toxiproxy is missing or ports are taken."""
-        from pairproof.chaos.labs.process.bench import ProcessBench
+        from .bench import ProcessBench
 
         return ProcessBench()
 

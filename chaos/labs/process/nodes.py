@@ -5,11 +5,11 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from pairproof.chaos.labs.real.bench import Bench
-from pairproof.chaos.labs.real.keeper import Keeper
-from pairproof.chaos.labs.real.nodes import RealNode
-from pairproof.chaos.plan import Command, Fork, Net, NodePlan, Status
-from pairproof.harness.errors import LabError
+from ....harness.errors import LabError
+from ...plan import Command, Fork, Net, NodePlan, Status
+from ..real.bench import Bench
+from ..real.keeper import Keeper
+from ..real.nodes import RealNode
 
 KILLED_S = 10.0
 

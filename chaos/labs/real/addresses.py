@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.chaos.plan import Address
+from ...plan import Address
 
 
 class LinkPorts(NamedTuple):

@@ -10,15 +10,15 @@ import asyncio
 import shutil
 from pathlib import Path
 
-from pairproof.chaos.labs.real.addresses import LinkPorts
-from pairproof.chaos.labs.real.control import Control
-from pairproof.chaos.labs.real.evidence import Evidence
-from pairproof.chaos.labs.real.links import LinkTap
-from pairproof.chaos.labs.real.nodes import RealNode
-from pairproof.chaos.labs.real.stalls import Watched
-from pairproof.chaos.labs.real.stores import Store, Stores
-from pairproof.chaos.plan import Address, LinkPlan, Net, NodePlan, Plan
-from pairproof.chaos.toxiproxy.proxies import Proxies
+from ...plan import Address, LinkPlan, Net, NodePlan, Plan
+from ...toxiproxy.proxies import Proxies
+from .addresses import LinkPorts
+from .control import Control
+from .evidence import Evidence
+from .links import LinkTap
+from .nodes import RealNode
+from .stalls import Watched
+from .stores import Store, Stores
 
 CONTROLS = "controls"
 

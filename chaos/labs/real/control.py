@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from struct import Struct
 
-from pairproof.harness.ports.timing import POINTS
+from ....harness.ports.timing import POINTS
 
 _INT = Struct("=q")
 STOPS_AT = {point: f"{point}_at" for point in POINTS}

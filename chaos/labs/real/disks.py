@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 from struct import Struct
 
-from pairproof.chaos.labs.real.folders import command
-from pairproof.harness.errors import LabError
+from ....harness.errors import LabError
+from .folders import command
 
 SAFE = "noatime,nodev,nosuid"
 OPTIONS = f"loop,nobarrier,errors=remount-ro,{SAFE}"

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pairproof.chaos.labs.real import proc
-from pairproof.chaos.labs.real.stalls import Stall
-from pairproof.chaos.labs.real.taps import Ears
-from pairproof.chaos.plan import NOTHING, Row, View, load
-from pairproof.harness.history import MS, Event, Recorder, kinds
-from pairproof.harness.schedule import Args
+from ....harness.history import MS, Event, Recorder, kinds
+from ....harness.trials.schedule import Args
+from ...plan import NOTHING, Row, View, load
+from . import proc
+from .stalls import Stall
+from .taps import Ears
 
 OBSERVER = "observer"
 """Whose trace holds what taps saw that are not in this process."""

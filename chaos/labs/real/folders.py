@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pairproof.harness.errors import LabError
+from ....harness.errors import LabError
 
 PREFIX = "lab-"
 LIMIT_S = 10.0

@@ -27,9 +27,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pairproof.chaos.labs.real import child, folders
-from pairproof.chaos.plan import Command, Fork, Status, load
-from pairproof.harness.errors import LabError, PairproofError
+from ....harness.errors import LabError, PairproofError
+from ...plan import Command, Fork, Status, load
+from . import child, folders
 
 START_S = 30.0
 """A fresh interpreter and all imports, on a busy machine."""

@@ -6,21 +6,21 @@ import atexit
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pairproof.chaos.labs.real import folders
-from pairproof.chaos.labs.real.control import SEAMS
-from pairproof.chaos.labs.real.link_trouble import LinkTrouble
-from pairproof.chaos.labs.real.replacement import Replacement
-from pairproof.chaos.labs.real.seam_trouble import TROUBLES
-from pairproof.chaos.labs.real.session import RealSession
-from pairproof.chaos.labs.real.triggers import Triggers
-from pairproof.chaos.labs.real.turns import turn
-from pairproof.chaos.plan import Program, abilities, forms, has_others, observed, seams
-from pairproof.harness.errors import LabError
-from pairproof.harness.ports import Target
-from pairproof.harness.schedule import Args
+from ....harness.errors import LabError
+from ....harness.ports import Target
+from ....harness.trials.schedule import Args
+from ...plan import Program, abilities, forms, has_others, observed, seams
+from . import folders
+from .control import SEAMS
+from .link_trouble import LinkTrouble
+from .replacement import Replacement
+from .seam_trouble import TROUBLES
+from .session import RealSession
+from .triggers import Triggers
+from .turns import turn
 
 if TYPE_CHECKING:
-    from pairproof.chaos.labs.real.bench import Bench
+    from .bench import Bench
 
 
 class RealLab:

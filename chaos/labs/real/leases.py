@@ -15,7 +15,7 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from pairproof.harness.errors import LabError
+from ....harness.errors import LabError
 
 HOST = "127.0.0.1"
 BLOCK = 64

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pairproof.chaos.labs.real.links import Link
-from pairproof.chaos.labs.real.world import World
-from pairproof.harness.errors import LabError
-from pairproof.harness.ports import Effect
+from ....harness.errors import LabError
+from ....harness.ports import Effect
+from .links import Link
+from .world import World
 
 WHAT = {
     "latency": "bytes_delayed", "bandwidth": "bytes_delayed", "slicer": "bytes_sliced", "slow_close": "closes_delayed",

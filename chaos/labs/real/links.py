@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from pairproof.chaos.labs.real.addresses import LinkPorts
-from pairproof.chaos.labs.real.evidence import Evidence
-from pairproof.chaos.plan import MAIN, Address, Plan
+from ...plan import MAIN, Address, Plan
+from .addresses import LinkPorts
+from .evidence import Evidence
 
 if TYPE_CHECKING:
-    from pairproof.chaos.labs.real.bench import Bench
+    from .bench import Bench
 
 
 class LinkTap(Protocol):

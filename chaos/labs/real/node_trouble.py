@@ -9,14 +9,14 @@ from __future__ import annotations
 import signal
 from typing import NamedTuple
 
-from pairproof.chaos.driver import Driver
-from pairproof.chaos.labs.real.nodes import RealNode
-from pairproof.chaos.labs.real.processes import Processes
-from pairproof.chaos.labs.real.world import World
-from pairproof.chaos.plan import Cause
-from pairproof.harness.errors import LabError
-from pairproof.harness.history import MS
-from pairproof.harness.ports import Effect
+from ....harness.errors import LabError
+from ....harness.history import MS
+from ....harness.ports import Effect
+from ...driver import Driver
+from ...plan import Cause
+from .nodes import RealNode
+from .processes import Processes
+from .world import World
 
 STOP_S = 60.0
 

@@ -8,13 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pairproof.chaos.labs.real.last_words import last_words
-from pairproof.chaos.plan import MAIN, OWN, Address, Cause, Command, Fork, Net, NodePlan, Program, Status, View
-from pairproof.harness.errors import LabError, UsageError
+from ....harness.errors import LabError, UsageError
+from ...plan import MAIN, OWN, Address, Cause, Command, Fork, Net, NodePlan, Program, Status, View
+from .last_words import last_words
 
 if TYPE_CHECKING:
-    from pairproof.chaos.labs.real.bench import Bench
-    from pairproof.chaos.labs.real.stores import Store
+    from .bench import Bench
+    from .stores import Store
 
 
 class Runs(NamedTuple):

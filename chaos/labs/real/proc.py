@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from pairproof.chaos.plan import Address
+from ...plan import Address
 
 PROC = Path("/proc")
 STOPPED = frozenset("Tt")

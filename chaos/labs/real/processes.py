@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from pairproof.chaos.labs.real import proc
-from pairproof.chaos.labs.real.nodes import RealNode
-from pairproof.chaos.labs.real.world import DRAIN_S, World
-from pairproof.chaos.plan import Cause
-from pairproof.harness.errors import LabError
-from pairproof.harness.history import MS
+from ....harness.errors import LabError
+from ....harness.history import MS
+from ...plan import Cause
+from . import proc
+from .nodes import RealNode
+from .world import DRAIN_S, World
 
 STATUS_LOOKS, STATUS_LOOK_GAP_S = 500, 0.01
 """How many times, and how far apart, a dead process's exit status is polled for: an engine learns of it late."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.chaos.driver import Driver
-from pairproof.chaos.labs.real.node_trouble import NodeTrouble
-from pairproof.chaos.labs.real.nodes import RealNode
-from pairproof.chaos.labs.real.world import World
-from pairproof.chaos.plan import OWN
-from pairproof.harness.ports import Effect
+from ....harness.ports import Effect
+from ...driver import Driver
+from ...plan import OWN
+from .node_trouble import NodeTrouble
+from .nodes import RealNode
+from .world import World
 
 
 class Replaced(NamedTuple):

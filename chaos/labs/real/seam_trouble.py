@@ -10,12 +10,12 @@ from __future__ import annotations
 import signal
 from typing import ClassVar, NamedTuple
 
-from pairproof.chaos.labs.real.control import SEAMS
-from pairproof.chaos.labs.real.nodes import RealNode
-from pairproof.chaos.labs.real.processes import Processes
-from pairproof.chaos.labs.real.store_trouble import LOG
-from pairproof.chaos.labs.real.world import World
-from pairproof.harness.ports import Effect
+from ....harness.ports import Effect
+from .control import SEAMS
+from .nodes import RealNode
+from .processes import Processes
+from .store_trouble import LOG
+from .world import World
 
 
 class Disturbed(NamedTuple):

@@ -13,22 +13,22 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from pairproof.chaos.driver import Driver
-from pairproof.chaos.labs import script
-from pairproof.chaos.labs.awaiting import Awaiting
-from pairproof.chaos.labs.real.bench import Bench
-from pairproof.chaos.labs.real.link_trouble import LinkTrouble
-from pairproof.chaos.labs.real.processes import Processes
-from pairproof.chaos.labs.real.replacement import Replacement
-from pairproof.chaos.labs.real.seam_trouble import TROUBLES
-from pairproof.chaos.labs.real.store_trouble import StoreTrouble
-from pairproof.chaos.labs.real.triggers import Triggers
-from pairproof.chaos.labs.real.world import World
-from pairproof.chaos.labs.script import Bounds
-from pairproof.chaos.plan import SETTINGS_SUFFIX
-from pairproof.harness.errors import LabError
-from pairproof.harness.history import MS, Event
-from pairproof.harness.schedule import Args
+from ....harness.errors import LabError
+from ....harness.history import MS, Event
+from ....harness.trials.schedule import Args
+from ...driver import Driver
+from ...plan import SETTINGS_SUFFIX
+from .. import script
+from ..awaiting import Awaiting
+from ..script import Bounds
+from .bench import Bench
+from .link_trouble import LinkTrouble
+from .processes import Processes
+from .replacement import Replacement
+from .seam_trouble import TROUBLES
+from .store_trouble import StoreTrouble
+from .triggers import Triggers
+from .world import World
 
 STAND_NS = 5_000 * MS
 SETTLE_NS = 60_000 * MS

@@ -22,10 +22,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from pairproof.chaos.labs.real import proc
-from pairproof.chaos.labs.real.proc import Task
-from pairproof.harness.errors import LabError
-from pairproof.harness.history import MS
+from ....harness.errors import LabError
+from ....harness.history import MS
+from . import proc
+from .proc import Task
 
 STEP_S = 0.05
 LEAST_NS = 100 * MS

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from pairproof.chaos.labs.real.node_trouble import NodeTrouble
-from pairproof.chaos.labs.real.nodes import RealNode
-from pairproof.chaos.labs.real.stores import Store
-from pairproof.harness.errors import LabError, Unable
-from pairproof.harness.ports import Effect
+from ....harness.errors import LabError, Unable
+from ....harness.ports import Effect
+from .node_trouble import NodeTrouble
+from .nodes import RealNode
+from .stores import Store
 
 
 class Taken(NamedTuple):

@@ -24,9 +24,9 @@ import shutil
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
-from pairproof.chaos.labs.real.disks import BLOCK, Disk, Ram, exchange
-from pairproof.chaos.labs.real.folders import command
-from pairproof.harness.errors import LabError, Unable
+from ....harness.errors import LabError, Unable
+from .disks import BLOCK, Disk, Ram, exchange
+from .folders import command
 
 SIZE_MB = 64
 SECTOR = 512

@@ -16,9 +16,9 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Protocol
 
-from pairproof.chaos.labs.real.addresses import LinkPorts
-from pairproof.chaos.labs.real.wires import CLIENTS, FLUSHED_S, ITSELF, SERVERS, Passage, Wire, nothing
-from pairproof.chaos.plan import Address, LinkPlan
+from ...plan import Address, LinkPlan
+from .addresses import LinkPorts
+from .wires import CLIENTS, FLUSHED_S, ITSELF, SERVERS, Passage, Wire, nothing
 
 PAIRED_S = 3.0
 """How long the proxy has to lead a new connection to the other tap."""

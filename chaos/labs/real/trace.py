@@ -14,8 +14,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from pairproof.chaos.plan import Row
-from pairproof.harness.errors import LabError
+from ....harness.errors import LabError
+from ...plan import Row
 
 READ_BYTES = 1 << 20
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pairproof.chaos.labs.real.control import PASSED, STOPS_AT, TRIGGERS, Control
-from pairproof.chaos.labs.real.world import World
-from pairproof.chaos.plan import check_point
+from ...plan import check_point
+from .control import PASSED, STOPS_AT, TRIGGERS, Control
+from .world import World
 
 
 class Triggers:

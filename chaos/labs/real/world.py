@@ -13,20 +13,20 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pairproof.chaos.labs.real.bench import Bench
-from pairproof.chaos.labs.real.control import SEAMS
-from pairproof.chaos.labs.real.evidence import Evidence
-from pairproof.chaos.labs.real.links import Link, Links
-from pairproof.chaos.labs.real.nodes import RealNode
-from pairproof.chaos.labs.real.stalls import Watch, Watched, harness
-from pairproof.chaos.labs.real.stores import Store
-from pairproof.chaos.plan import Plan, check_place
-from pairproof.harness.errors import LabError, PairproofError, Unable
-from pairproof.harness.history import Recorder
-from pairproof.harness.schedule import Args
+from ....harness.errors import LabError, PairproofError, Unable
+from ....harness.history import Recorder
+from ....harness.trials.schedule import Args
+from ...plan import Plan, check_place
+from .bench import Bench
+from .control import SEAMS
+from .evidence import Evidence
+from .links import Link, Links
+from .nodes import RealNode
+from .stalls import Watch, Watched, harness
+from .stores import Store
 
 if TYPE_CHECKING:
-    from pairproof.chaos.labs.real.processes import Processes
+    from .processes import Processes
 
 T = TypeVar("T")
 DRAIN_S = 0.004

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from pairproof.chaos.labs.sim.trouble import Trouble, count
+from .trouble import Trouble, count
 
 Waiting = tuple[Callable[..., Any], tuple[Any, ...]]
 """What will be seen to later: a function, and its arguments."""

@@ -28,9 +28,9 @@ from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
-from pairproof.chaos.labs.blame import Overgrown
-from pairproof.chaos.labs.sim.trouble import Trouble, count
-from pairproof.reference.errors import StoreError, StoreFull, StoreRefused
+from ....reference.errors import StoreError, StoreFull, StoreRefused
+from ..blame import Overgrown
+from .trouble import Trouble, count
 
 SECTOR = 512
 ODDS = 0.5

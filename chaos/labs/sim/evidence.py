@@ -10,13 +10,13 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from pairproof.chaos.labs.blame import Overgrown, Stuck, described
-from pairproof.chaos.labs.sim.host import Host, Observer
-from pairproof.chaos.labs.sim.kernel import Kernel
-from pairproof.chaos.labs.sim.network import End
-from pairproof.harness.history import Recorder
-from pairproof.harness.schedule import Args
-from pairproof.reference.errors import StoreError, StoreRefused
+from ....harness.history import Recorder
+from ....harness.trials.schedule import Args
+from ....reference.errors import StoreError, StoreRefused
+from ..blame import Overgrown, Stuck, described
+from .host import Host, Observer
+from .kernel import Kernel
+from .network import End
 
 
 class Readings:

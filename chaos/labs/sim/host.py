@@ -7,15 +7,15 @@ from collections.abc import Callable, Hashable, Mapping
 from random import Random
 from typing import Any
 
-from pairproof.chaos.labs.blame import ENDS, is_the_labs
-from pairproof.chaos.labs.sim.cable import Cable, Waiting
-from pairproof.chaos.labs.sim.disk import Flush, Loss, SimDisk
-from pairproof.chaos.labs.sim.kernel import Entry, Kernel
-from pairproof.chaos.labs.sim.network import End, Link, Network
-from pairproof.chaos.labs.sim.trouble import Trouble, count
-from pairproof.chaos.labs.sim.watchdog import Watchdog
-from pairproof.harness.history import MS
-from pairproof.reference.ports import Node
+from ....harness.history import MS
+from ....reference.ports import Node
+from ..blame import ENDS, is_the_labs
+from .cable import Cable, Waiting
+from .disk import Flush, Loss, SimDisk
+from .kernel import Entry, Kernel
+from .network import End, Link, Network
+from .trouble import Trouble, count
+from .watchdog import Watchdog
 
 EPOCH_MS = 1_700_000_000_000
 CONNECT_TIMEOUT_NS = 5_000 * MS

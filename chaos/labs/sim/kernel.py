@@ -6,7 +6,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any
 
-from pairproof.harness.history import MS
+from ....harness.history import MS
 
 MOST_IN_A_MS = 200_000
 """Events within a virtual millisecond, with which nobody who works would need to come near: a proxy that passes a whole

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
-from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
-from pairproof.chaos.labs.sim.session import SimSession, open_session
-from pairproof.chaos.plan import InProcess, abilities, forms, observed
-from pairproof.harness.ports import Target
-from pairproof.harness.schedule import Args
+from ....harness.ports import Target
+from ....harness.trials.schedule import Args
+from ...plan import InProcess, abilities, forms, observed
+from .link_trouble import LinkTrouble
+from .node_trouble import NodeTrouble
+from .session import SimSession, open_session
 
 
 class SimLab:

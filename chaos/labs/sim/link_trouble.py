@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-from pairproof.chaos.labs.sim.cable import Cable
-from pairproof.chaos.labs.sim.network import Link, standing
-from pairproof.chaos.labs.sim.toxics import KINDS, Toxic
-from pairproof.chaos.labs.sim.trouble import Trouble
-from pairproof.chaos.labs.sim.world import World
-from pairproof.harness.errors import LabError
-from pairproof.harness.ports import Effect
+from ....harness.errors import LabError
+from ....harness.ports import Effect
+from .cable import Cable
+from .network import Link, standing
+from .toxics import KINDS, Toxic
+from .trouble import Trouble
+from .world import World
 
 
 class LinkTrouble:

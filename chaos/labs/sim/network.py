@@ -25,13 +25,13 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
-from pairproof.chaos.labs.sim.kernel import Entry, Kernel
-from pairproof.chaos.labs.sim.pipe import Pipe
-from pairproof.chaos.labs.sim.toxics import KINDS, Toxic
-from pairproof.chaos.labs.sim.trouble import Trouble, count
+from .kernel import Entry, Kernel
+from .pipe import Pipe
+from .toxics import KINDS, Toxic
+from .trouble import Trouble, count
 
 if TYPE_CHECKING:
-    from pairproof.chaos.labs.sim.host import Host
+    from .host import Host
 
 Tap = Callable[[bytes], None]
 

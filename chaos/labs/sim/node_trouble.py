@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pairproof.chaos.driver import Driver
-from pairproof.chaos.labs.sim.disk import SimDisk
-from pairproof.chaos.labs.sim.host import Host
-from pairproof.chaos.labs.sim.kernel import Entry
-from pairproof.chaos.labs.sim.trouble import Trouble
-from pairproof.chaos.labs.sim.world import World
-from pairproof.harness.ports import Effect
+from ....harness.ports import Effect
+from ...driver import Driver
+from .disk import SimDisk
+from .host import Host
+from .kernel import Entry
+from .trouble import Trouble
+from .world import World
 
 
 class Ongoing(NamedTuple):

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from pairproof.chaos.labs.sim.kernel import Entry, Kernel
-from pairproof.chaos.labs.sim.toxics import TIMED_OUT, Chunk, Sleep, Toxic
+from .kernel import Entry, Kernel
+from .toxics import TIMED_OUT, Chunk, Sleep, Toxic
 
 Item = Chunk | None
 """None is the end of the stream."""

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pairproof.chaos.driver import Driver
-from pairproof.chaos.labs import script
-from pairproof.chaos.labs.awaiting import Awaiting
-from pairproof.chaos.labs.script import Bounds
-from pairproof.chaos.labs.sim.host import WATCHDOG
-from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
-from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
-from pairproof.chaos.labs.sim.world import World
-from pairproof.chaos.plan import InProcess, Plan, check_point
-from pairproof.harness.errors import LabError
-from pairproof.harness.history import MS, Event
-from pairproof.harness.ports import Target
-from pairproof.harness.schedule import Args
+from ....harness.errors import LabError
+from ....harness.history import MS, Event
+from ....harness.ports import Target
+from ....harness.trials.schedule import Args
+from ...driver import Driver
+from ...plan import InProcess, Plan, check_point
+from .. import script
+from ..awaiting import Awaiting
+from ..script import Bounds
+from .host import WATCHDOG
+from .link_trouble import LinkTrouble
+from .node_trouble import NodeTrouble
+from .world import World
 
 SETTLE_NS = 90_000 * MS
 # Addresses that come from a name server take three registration periods more.

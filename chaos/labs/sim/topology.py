@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from pairproof.chaos.labs.sim.host import Host
-from pairproof.chaos.labs.sim.network import Link
-from pairproof.chaos.plan import CLIENT, Plan
+from ...plan import CLIENT, Plan
+from .host import Host
+from .network import Link
 
 STRANGER, IMPOSTOR = "hostile", "impostor"
 """Machines outside the plan: strangers, which reach every port of every node, and an impostor in a node's place."""

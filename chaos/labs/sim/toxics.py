@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Mapping
 from random import Random
 from typing import Any, NamedTuple, Protocol
 
-from pairproof.harness.history import MS
+from ....harness.history import MS
 
 SLICE_MS = 100
 """``bandwidth`` sends what takes longer in pieces of this."""

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterable
 from types import CodeType, FrameType
 
-from pairproof.chaos.labs.blame import Stuck
+from ..blame import Stuck
 
 LIMIT_S, NEXT_LIMIT_S = 20, 3
 """Seconds of CPU time that one step of a node may take, and may take once one did not end; healthy ones take ms."""

@@ -10,18 +10,18 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from random import Random
 
-from pairproof.chaos.driver import Driver
-from pairproof.chaos.labs.blame import ENDS, is_the_labs
-from pairproof.chaos.labs.sim import topology
-from pairproof.chaos.labs.sim.disk import STORE_BYTES, SimDisk
-from pairproof.chaos.labs.sim.evidence import Evidence
-from pairproof.chaos.labs.sim.host import WATCHDOG, Crashed, Host, uneven
-from pairproof.chaos.labs.sim.kernel import MOST_IN_A_MS, Kernel
-from pairproof.chaos.labs.sim.network import Link, Network
-from pairproof.chaos.plan import InProcess, Plan, check_place
-from pairproof.harness.errors import LabError
-from pairproof.harness.history import MS, Recorder
-from pairproof.harness.schedule import Args
+from ....harness.errors import LabError
+from ....harness.history import MS, Recorder
+from ....harness.trials.schedule import Args
+from ...driver import Driver
+from ...plan import InProcess, Plan, check_place
+from ..blame import ENDS, is_the_labs
+from . import topology
+from .disk import STORE_BYTES, SimDisk
+from .evidence import Evidence
+from .host import WATCHDOG, Crashed, Host, uneven
+from .kernel import MOST_IN_A_MS, Kernel
+from .network import Link, Network
 
 # A call's request and answer are taken to be no larger: through a small buffer they need a trip a bufferful.
 CALL_BYTES = 4_096

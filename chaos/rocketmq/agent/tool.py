@@ -10,8 +10,8 @@ import hashlib
 from importlib import resources
 from pathlib import Path
 
-from pairproof.chaos.labs.real.control import TRIGGERS
-from pairproof.chaos.rocketmq.install import Fetched, maven
+from ...labs.real.control import TRIGGERS
+from ..install import Fetched, maven
 
 SOURCE = resources.files(__package__)
 FILES = ("pom.xml", "pairproof/Agent.java", "pairproof/Seams.java")

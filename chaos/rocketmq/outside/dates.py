@@ -31,11 +31,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from pairproof.chaos.observers import effects
-from pairproof.chaos.observers.effects import NEVER
-from pairproof.chaos.rocketmq.outside.syncs import settled
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import UNKNOWN
+from ....harness.history import Event
+from ....harness.kinds.node import UNKNOWN
+from ...observers import effects
+from ...observers.effects import NEVER
+from .syncs import settled
 
 MASTERS_SIDE, SLAVES_SIDE = "m", "s"
 Life = tuple[str, int]

@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from pairproof.chaos.observers.store_reader import Walk
-from pairproof.chaos.observers.stored_record import LEAST_SIZE, MAGIC, MAGIC_BLANK, MAGIC_V2, START, Filler, LogRecord
+from ...observers.store_reader import Walk
+from ...observers.stored_record import LEAST_SIZE, MAGIC, MAGIC_BLANK, MAGIC_V2, START, Filler, LogRecord
 
 Found = tuple[LogRecord | Filler, bytes]
 """What entered the log, and its bytes."""

@@ -21,9 +21,9 @@ from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
 
-from pairproof.chaos.observers.queue_reader import ENTRY_SIZE, MARKER
-from pairproof.chaos.observers.stored_record import SYS_FLAG_AT, Filler, LogRecord
-from pairproof.harness.history import MS
+from ....harness.history import MS
+from ...observers.queue_reader import ENTRY_SIZE, MARKER
+from ...observers.stored_record import SYS_FLAG_AT, Filler, LogRecord
 
 REST_NS = 100 * MS
 """How often queues are looked at where nothing waits for its entry."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from struct import Struct
 from types import MappingProxyType
 
-from pairproof.harness.errors import LabError
+from ....harness.errors import LabError
 
 TABLES = MappingProxyType({
     "topics.json": "topics", "subscriptionGroup.json": "groups", "consumerOffset.json": "offsets",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from pairproof.harness.history import MS, Event
+from ....harness.history import MS, Event
 
 CALL_NS = 3_000 * MS
 """How long a slave waits for an answer. Source: SlaveSynchronize, BrokerOuterAPI."""

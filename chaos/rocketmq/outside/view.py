@@ -18,13 +18,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from pairproof.chaos.observers.stored_record import LogRecord, stored_key
-from pairproof.chaos.plan import Place, Row, SeenFromOutside, View
-from pairproof.chaos.rocketmq.outside.log import Found, LogFollower
-from pairproof.chaos.rocketmq.outside.queues import QueuesFollower
-from pairproof.chaos.rocketmq.outside.saves import SavesFollower
-from pairproof.chaos.rocketmq.outside.words import QUARTER_MS, WordsFollower
-from pairproof.harness.history import MS, digest
+from ....harness.history import MS, digest
+from ...observers.stored_record import LogRecord, stored_key
+from ...plan import Place, Row, SeenFromOutside, View
+from .log import Found, LogFollower
+from .queues import QueuesFollower
+from .saves import SavesFollower
+from .words import QUARTER_MS, WordsFollower
 
 LOG, QUEUES, TABLES = "commitlog", "consumequeue", "config"
 

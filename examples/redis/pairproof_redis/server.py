@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pairproof.chaos.plan import Cause, Command, Place, Program, Status
-from pairproof.harness.schedule import Args
+from pairproof.harness.trials.schedule import Args
 
 LOG = "log"
 """The list to which every write appends its name."""

@@ -7,7 +7,7 @@ from pairproof_redis.target import TARGET
 
 from pairproof import UsageError
 from pairproof.chaos.plan import forms
-from pairproof.harness import resolve
+from pairproof.harness.trials import resolve
 
 
 def test_labs_of_processes_and_of_containers_host_it_and_the_simulation_does_not() -> None:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pairproof.harness.commands.options import RUNS
-from pairproof.harness.commands.output import json_option, say, table, write_json
-from pairproof.harness.errors import UsageError
-from pairproof.harness.runs.places import place
+from ...commands.options import RUNS
+from ...commands.output import json_option, say, table, write_json
+from ...errors import UsageError
+from ...runs.places import place
 
 if TYPE_CHECKING:
-    from pairproof.harness.history import Event
-    from pairproof.harness.rocketmq.autopsy import Autopsy
-    from pairproof.harness.runs.reader import RunReader
+    from ...history import Event
+    from ...runs.reader import RunReader
+    from ..autopsy import Autopsy
 
 MAX_LISTED = 200
 """Messages of a trial that get a line."""
@@ -40,7 +40,7 @@ def command(run: str, trial: int | None, message: str | None, json_to: str | Non
 
     Exit codes: 0 told; 2 no such finding, run, trial or message; 3 the folder is not a run.
     """
-    from pairproof.harness.rocketmq import autopsy as telling
+    from .. import autopsy as telling
 
     path = place(run)
     reader, trial, law = _finding(path, trial) if path.is_file() else _run(run, trial)
@@ -64,7 +64,7 @@ def command(run: str, trial: int | None, message: str | None, json_to: str | Non
 
 def _finding(path: Path, trial: int | None) -> tuple[RunReader, int, str]:
     """The run of a finding, the trial to tell of, and the finding's law."""
-    from pairproof.harness.runs.reader import RunReader, named_finding
+    from ...runs.reader import RunReader, named_finding
 
     found = named_finding(path)
     if not found["law"]:
@@ -78,7 +78,7 @@ def _finding(path: Path, trial: int | None) -> tuple[RunReader, int, str]:
 
 
 def _run(name: str, trial: int | None) -> tuple[RunReader, int, str]:
-    from pairproof.harness.runs.reader import RunReader, resolve_run
+    from ...runs.reader import RunReader, resolve_run
 
     reader = RunReader(resolve_run(name, RUNS))
     if trial is None:
@@ -99,7 +99,7 @@ def _history(reader: RunReader, trial: int) -> list[Event]:
 
 def _violated(reader: RunReader, trial: int, law: str, events: list[Event]) -> str | None:
     """The message of the trial's violation of ``law``, or else of the first violation that is about a message."""
-    from pairproof.harness.rocketmq.autopsy import message_of
+    from ..autopsy import message_of
 
     rows = [row for row in reader.verdicts() if row["trial"] == trial and row["verdict"] == "violated"]
     rows.sort(key=lambda row: row["law"] != law)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.history import column
-from pairproof.harness.kinds.base import OfNode
-from pairproof.harness.kinds.text import The, count, plain
+from ...history import column
+from ...kinds.base import OfNode
+from ...kinds.text import The, count, plain
 
 SUBJECTS = {
     "key": "for messages with key {0.message} of {0.queue}",

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.history import Event, column
-from pairproof.harness.kinds.text import The, client, plain
+from ...history import Event, column
+from ...kinds.text import The, client, plain
 
 WORDS = {
     ("lock", "asked"): "asks {node} for the locks of {queues}",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.history import Event, column
-from pairproof.harness.kinds.base import OfNode
-from pairproof.harness.kinds.text import The, amount, count, span
+from ...history import Event, column
+from ...kinds.base import OfNode
+from ...kinds.text import The, amount, count, span
 
 Side = Literal["m", "s"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pairproof.harness.kinds.base import OfNode
-from pairproof.harness.kinds.text import The
+from ...kinds.base import OfNode
+from ...kinds.text import The
 
 
 class Invalid(OfNode):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.content import told
-from pairproof.harness.history import column
-from pairproof.harness.kinds.base import OfNode, OfReader
-from pairproof.harness.kinds.text import The, count
-from pairproof.harness.rocketmq.places import NAMES
+from ...history import column
+from ...kinds.base import OfNode, OfReader
+from ...kinds.text import The, count
+from ...texts.content import told
+from ..places import NAMES
 
 
 class Table(OfReader):

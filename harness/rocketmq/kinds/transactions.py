@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.text import The, client, count, plain
+from ...history import Event
+from ...kinds.text import The, client, count, plain
 
 
 class Decide(Event):

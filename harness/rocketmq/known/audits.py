@@ -12,10 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq.kinds.log import Audit, Entries, Record
-from pairproof.harness.rocketmq.naming import span
-from pairproof.harness.rocketmq.places import NODES
+from ...history import Event
+from ..kinds.log import Audit, Entries, Record
+from ..naming import span
+from ..places import NODES
 
 
 class Listing:

@@ -15,14 +15,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Call, Deliver, Invoke, Try
-from pairproof.harness.rocketmq.kinds.groups import Ask, Back, Lock
-from pairproof.harness.rocketmq.kinds.transactions import Decide
+from ...history import Event
+from ...kinds.client import Call, Deliver, Invoke, Try
+from ...texts.content import is_followed
+from ..kinds.groups import Ask, Back, Lock
+from ..kinds.transactions import Decide
+from ..places import SLAVES
 
 if TYPE_CHECKING:
-    from pairproof.harness.rocketmq.known.model import Known
+    from .model import Known
 
+MAKES = ("topic", "group")
+"""What an administrator asks for."""
 Question = TypeVar("Question", Ask, Back, Decide, Lock)
 Asked = TypeVar("Asked", bound=Event)
 
@@ -48,6 +52,8 @@ class Begun(NamedTuple, Generic[Asked]):
     pushed_at: int
     brought: list[Deliver]
     """What a pull has brought."""
+    follows: bool
+    """Whether it is a send that goes on a batch."""
     tries: list[Try]
     """The beginnings and ends of a producer's tries."""
 
@@ -58,6 +64,13 @@ class Calls:
         self._open: dict[int, Begun[Invoke]] = {}
         self._questions: dict[tuple[str, int | None, int | None], Begun[Any]] = {}
         self._first: dict[int | None, int] = {}
+        self.queues: set[str | None] = set()
+        self.groups: set[str | None] = set()
+        """What clients have named."""
+        self.made: set[tuple[str, str | None]] = set()
+        """Topics and groups that an administrator has asked a master for."""
+        self._is_followed = False
+        """Whether the last send goes on."""
 
     # What laws ask.
 
@@ -105,7 +118,14 @@ class Calls:
 
     def invoked(self, event: Invoke) -> None:
         self._first.setdefault(event.process, event.t)
-        self._open[event.op] = self._begin(event)
+        self.queues.add(event.queue)
+        self.groups.add(event.group)
+        if event.f in MAKES and event.node not in SLAVES:
+            self.made.add((event.f, event.message))
+        follows = event.f == "send" and self._is_followed
+        self._open[event.op] = self._begin(event, follows)
+        if event.f == "send":
+            self._is_followed = is_followed(event)
 
     def delivered(self, event: Deliver) -> None:
         found = self._open.get(event.op)
@@ -131,11 +151,11 @@ class Calls:
         elif event.status != "told":
             self._questions.pop(key, None)
 
-    def _begin(self, event: Asked) -> Begun[Asked]:
+    def _begin(self, event: Asked, follows: bool = False) -> Begun[Asked]:
         known, node = self._known, event.node or ""
         return Begun(
             event, known.nodes.ended(node), known.nodes.is_up(node), len(known.stores.happened), known.trouble.struck(),
-            known.logs.log_end(node), known.dispatched.shown(node) or 0, known.pushed, known.pushed_at, [], [],
+            known.logs.log_end(node), known.dispatched.shown(node) or 0, known.pushed, known.pushed_at, [], follows, []
         )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ A circumstance is about the node of an event, as the model knew it before the ev
 
 from __future__ import annotations
 
-from pairproof.harness.law import Circumstance
+from ...judging.law import Circumstance
 
 EARLIER_INCARNATION = Circumstance("earlier-incarnation", lambda known, event: not known.calls.is_current(event))
 """The incarnation that was asked has ended, and its answer may be in flight; or nobody saw the call begin."""
@@ -15,5 +15,3 @@ LONGER = Circumstance("longer-than-promoted", lambda known, event: known.logs.is
 """The node's log begins before the log of a slave that was promoted, which gives its queue offsets anew."""
 SPOILED = Circumstance("disk-lied", lambda known, event: event.node in known.spoiled)
 """The node's disk lied, and the node cannot know what its queues and index lack."""
-BLACK_BOX = Circumstance("black-box", lambda known, event: known.is_a_black_box(event.node))
-"""The node is seen from outside."""

@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pairproof.harness.content import told
-from pairproof.harness.rocketmq.known.registers import NONE
+from ...texts.content import told
+from .registers import NONE
 
 
 def subscribed(detail: str | None) -> frozenset[str] | None:

@@ -16,21 +16,21 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds import client
-from pairproof.harness.kinds.client import Assign, Deliver, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.log import Expire
-from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
-from pairproof.harness.rocketmq.known.consumed import Answer, Assignment, Consumed, Consumer, Route, subscribed
-from pairproof.harness.rocketmq.known.metadata import GROUPS, OFFSETS
-from pairproof.harness.rocketmq.known.registers import NONE, Observation, Register, offsets_of
-from pairproof.harness.rocketmq.known.stores import promotes
-from pairproof.harness.rocketmq.places import MASTER, SLAVES
-from pairproof.harness.rocketmq.settings import is_on
+from ...history import MS, Event
+from ...kinds import client
+from ...kinds.client import Assign, Deliver, Fail, Info, Invoke, Ok
+from ...kinds.node import Crash, Start, Stop, Wipe
+from ..kinds.log import Expire
+from ..kinds.metadata import Persist, Sync
+from ..places import MASTER, SLAVES
+from ..settings import is_on
+from .consumed import Answer, Assignment, Consumed, Consumer, Route, subscribed
+from .metadata import GROUPS, OFFSETS
+from .registers import NONE, Observation, Register, offsets_of
+from .stores import promotes
 
 if TYPE_CHECKING:
-    from pairproof.harness.rocketmq.known.model import Known
+    from .model import Known
 
 PAIR = frozenset((MASTER, *SLAVES))
 """Brokers of the pair's name; another one's queues have the same names."""

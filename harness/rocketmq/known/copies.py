@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pairproof.harness.kinds.client import Ok
-from pairproof.harness.rocketmq.kinds.metadata import Sync, Table
-from pairproof.harness.rocketmq.known.metadata import DONE, GROUPS, OFFSETS, SLACK_NS, TOPICS, Name, holds, topic_of
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import Settings
+from ...kinds.client import Ok
+from ..kinds.metadata import Sync, Table
+from ..places import MASTER
+from ..settings import Settings
+from .metadata import DONE, GROUPS, OFFSETS, SLACK_NS, TOPICS, Name, holds, topic_of
 
 if TYPE_CHECKING:
-    from pairproof.harness.rocketmq.known.model import Known
+    from .model import Known
 
 
 class Sighting:

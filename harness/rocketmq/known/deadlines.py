@@ -3,7 +3,8 @@
 An event of a law's choice begins a deadline for a subject; another one meets it, and the law is called if that came
 late. Time in which the node stood still does not count, nor does time in which a deadline is on hold, as where a socket
 takes no more. Where places are named, a disturbance of one of them voids the deadline instead. A law looks for what is
-overdue at events that it chooses, and when a node or the history ends.
+overdue at events that it chooses, and when the history ends; the model does before a disturbance, and ends what a node
+owes, or what depends on it, with the node.
 
 A bound is the configured value and one poll of RocketMQ's HA threads, plus what the lab itself adds.
 
@@ -11,11 +12,15 @@ Left out: links that a fault slows down, since all is measured where it is done:
 whether the machine stalled meanwhile, which ``Law.violate`` asks.
 """
 
-from collections.abc import Callable, Hashable
-from typing import TypeVar
+from __future__ import annotations
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.rocketmq.known.model import Known
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, TypeVar
+
+from ...history import MS, Event
+
+if TYPE_CHECKING:
+    from .model import Known
 
 POLL_NS = 1_000 * MS
 """One select of RocketMQ's HA threads."""
@@ -39,14 +44,29 @@ class Deadlines(dict[Subject, Deadline]):
 
     def __init__(self, known: Known, late: Callable[[Event, Subject, Deadline], object]) -> None:
         self._known, self._late = known, late
+        self._missed: list[tuple[Event, Subject, Deadline]] = []
+        """What the law has not been called for."""
+        known.deadlines.append(self)
 
     def begin(self, subject: Subject, since: int, bound: int, *places: str, node: str = "", settled: int = 0) -> None:
         """``node``: who owes it; while that stands still no time passes. ``places``: whose disturbance voids it, also
         in the time ``settled`` (ns) before."""
         self[subject] = Deadline(since, bound, node, places, settled)
 
+    def disturbed(self, event: Event) -> None:
+        """The model is about to take in a disturbance. The law is called as soon as it does something itself, so that
+        what it raises is its own."""
+        is_end = event.kind in ("crash", "stop")
+        for subject, due in list(self.items()):
+            is_over = is_end and event.node in (due.node, *due.places)
+            if is_over or (due.places and event.t - due.since > due.bound):
+                del self[subject]
+                if self._is_undisturbed(due) and self._is_late(event, due):
+                    self._missed.append((event, subject, due))
+
     def renew(self, event: Event, subject: Subject) -> bool:
         """What was due has come, and is due again. Whether there was a deadline."""
+        self._call()
         due = self.get(subject)
         if due is None:
             return False
@@ -56,11 +76,13 @@ class Deadlines(dict[Subject, Deadline]):
 
     def close(self, event: Event, subject: Subject) -> bool:
         """What was due has come, or will not. Whether there was a deadline, undisturbed and in time."""
+        self._call()
         due = self.pop(subject, None)
         return due is not None and self._check(event, subject, due)
 
     def close_all(self, event: Event, node: str | None = None) -> None:
         """A node has ended, or the history."""
+        self._call()
         for subject in [each for each, due in self.items() if node in (None, due.node)]:
             self.close(event, subject)
 
@@ -73,19 +95,30 @@ class Deadlines(dict[Subject, Deadline]):
 
     def look(self, event: Event) -> None:
         """What is overdue is over."""
+        self._call()
         for subject in [each for each, due in self.items() if event.t - due.since > due.bound]:
             self.close(event, subject)
 
     def _check(self, event: Event, subject: Subject, due: Deadline) -> bool:
         """Whether it is undisturbed and in time."""
-        known = self._known
-        if due.places and not known.trouble.is_undisturbed(max(0, due.since - due.settled), *due.places):
+        if not self._is_undisturbed(due):
             return False
-        # Nearly always the first question is the last.
-        if due.is_held or not is_late(known, due.node, due.since, event.t, due.bound):
+        if not self._is_late(event, due):
             return True
         self._late(event, subject, due)
         return False
+
+    def _is_undisturbed(self, due: Deadline) -> bool:
+        since = max(0, due.since - due.settled)
+        return not due.places or self._known.trouble.is_undisturbed(since, *due.places)
+
+    def _is_late(self, event: Event, due: Deadline) -> bool:
+        # Nearly always the first question is the last.
+        return not due.is_held and is_late(self._known, due.node, due.since, event.t, due.bound)
+
+    def _call(self) -> None:
+        while self._missed:
+            self._late(*self._missed.pop(0))
 
 
 def configured_ns(known: Known, node: str, key: str) -> int:

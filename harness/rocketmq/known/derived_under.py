@@ -7,8 +7,8 @@ Bounded by nodes and by the values that their settings have had.
 
 from collections.abc import Mapping
 
-from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.rocketmq.settings import Settings, keeps_index
+from ...kinds.node import Start, Wipe
+from ..settings import Settings, keeps_index
 
 LEVELS = "messageDelayLevel"
 

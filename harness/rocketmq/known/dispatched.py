@@ -3,21 +3,28 @@
 A node has dispatched all that its log holds where it says so, or where nothing had arrived for a second without a
 fault. Nobody can see how far an index goes, so of a black box, which does not say it, only the second counts.
 
-Bounded by the number of nodes.
+Bounded by the steps in which nodes dispatch.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.rocketmq.kinds.log import Dispatch
+from ...history import MS, Event
+from ...kinds.node import Crash, Start, Stop
+from ..kinds.log import Dispatch
 
 if TYPE_CHECKING:
-    from pairproof.harness.rocketmq.known.model import Known
+    from .model import Known
 
 REST_NS = 1_000 * MS
+
+
+class Step(NamedTuple):
+    """How far a node had dispatched its log, and since when, ns."""
+
+    upto: int
+    since: int
 
 
 class Dispatched:
@@ -25,6 +32,8 @@ class Dispatched:
         self._known = known
         self.reached: dict[str, int] = {}
         """How far a node says that it has dispatched, in its present incarnation."""
+        self.steps: dict[tuple[str, int], list[Step]] = {}
+        """By node and how many of its incarnations had ended: how far it had come, in order."""
         self.grown: dict[str, int] = {}
         """When a node's log grew, or the node was started, last, ns; where no appends are seen, when it may have."""
 
@@ -44,16 +53,25 @@ class Dispatched:
         rested = now - grown - known.trouble.still_ns(node, grown, now) > REST_NS
         return rested and known.trouble.is_calm(grown, now, node)
 
+    def present(self, node: str) -> list[Step]:
+        """How far a node has come, step by step, since it was started."""
+        return self.steps.get(self._incarnation(node), [])
+
+    def _incarnation(self, node: str) -> tuple[str, int]:
+        return node, self._known.nodes.ended(node)
+
     # What the judge reports.
 
     def dispatch(self, event: Dispatch) -> None:
         self.reached[event.node] = event.upto
+        self.steps.setdefault(self._incarnation(event.node), []).append(Step(event.upto, event.t))
 
     def started(self, event: Start) -> None:
         """A node may have dispatched before it says that it is up; what it said before a cut counts no more."""
         if self.reached.get(event.node, 0) > (event.hi or 0):
             del self.reached[event.node]
         self.grown[event.node] = event.t
+        self.steps.pop(self._incarnation(event.node), None)
 
     def ended(self, event: Crash | Stop) -> None:
         self.reached.pop(event.node, None)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq.places import MASTER
+from ...history import Event
+from ..places import MASTER
 
 
 class Log:

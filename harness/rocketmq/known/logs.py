@@ -12,15 +12,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import UNKNOWN, Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.log import Append, Expire, Flush
-from pairproof.harness.rocketmq.known.nodes import MACHINE
-from pairproof.harness.rocketmq.known.stores import promotes
-from pairproof.harness.rocketmq.places import MASTER, OTHER
+from ...history import Event
+from ...kinds.node import UNKNOWN, Crash, Start, Stop, Wipe
+from ..kinds.log import Append, Cut, Expire, Flush
+from ..places import MASTER, OTHER
+from .nodes import MACHINE
+from .stores import promotes
 
 if TYPE_CHECKING:
-    from pairproof.harness.rocketmq.known.model import Known
+    from .model import Known
 
 
 class Logs:
@@ -41,6 +41,11 @@ class Logs:
         """Slaves whose appends are recorded."""
         self.by_records: set[str] = set()
         """Nodes of whose log whole records are known: a frame may end inside one."""
+        self.puts: list[Append] = []
+        """What the master ever appended, in this order."""
+        self.held: dict[str, list[Append]] = {}
+        """What each node's log holds of what it appended, in this order."""
+        self._put: dict[str | None, Append] = {}
         self.appended: dict[str, int] = {}
         """The highest end that a slave's log ever had."""
         self.diverged: dict[str, int] = {}
@@ -61,6 +66,10 @@ class Logs:
     def flushed_ns(self, offset: int) -> int | None:
         """When the master's log was first durable up to an offset, in its present incarnation; None if it was not."""
         return first_at(self.flushes, offset)
+
+    def put(self, message: str | None) -> Append | None:
+        """How the master appended a message; the first time, since a delayed one is put once more."""
+        return self._put.get(message)
 
     def is_longer(self, node: str) -> bool:
         """Whether a node's log begins before that of a promoted slave, which gives its queue offsets anew."""
@@ -102,7 +111,12 @@ class Logs:
     def append(self, event: Append) -> None:
         node, hi = event.node, event.hi
         self.changed[node] = event
-        if node not in (MASTER, OTHER):
+        self.held.setdefault(node, []).append(event)
+        if node == MASTER:
+            self.puts.append(event)
+            if event.message is not None:
+                self._put.setdefault(event.message, event)
+        elif node != OTHER:
             self.traced.add(node)
             self.starts.setdefault(node, event.lo)
             if hi > self.appended.get(node, -1):
@@ -122,6 +136,7 @@ class Logs:
         """A log's oldest files are gone; what a slave says of its end it says of them, too."""
         node = event.node
         self.changed[node] = event
+        self.held[node] = [each for each in self.held.get(node, ()) if each.lo >= event.new_start]
         self._copied.setdefault(node, self.starts.get(node, 0))
         self.starts[node] = event.new_start
 
@@ -147,6 +162,7 @@ class Logs:
             self.flushed.pop(node, None)
             self.recovered.pop(node, None)
             return
+        self._shorten(node, end)
         self.ends[node] = self.flushed[node] = self.recovered[node] = end
         if end or node == MASTER:
             self.starts[node] = event.lo or 0
@@ -154,6 +170,15 @@ class Logs:
                 self._promoted_at, self._is_promoted = max(self._promoted_at, event.lo or 0), False
         else:
             self.starts.pop(node, None)
+
+    def cut(self, event: Cut) -> None:
+        self.changed[event.node] = event
+        self._shorten(event.node, event.new_end)
+
+    def _shorten(self, node: str, end: int) -> None:
+        held = self.held.get(node)
+        while held and held[-1].lo >= end:
+            held.pop()
 
     def ended(self, event: Crash | Stop, was_up: bool) -> None:
         """An orderly stop makes all durable, unless something hit the node before it got there."""
@@ -172,6 +197,7 @@ class Logs:
         node = event.node
         self.changed[node] = event
         self.flushed.pop(node, None)
+        self.held.pop(node, None)
         if node == MASTER:
             self._lost_power = False
             self._is_promoted |= promotes(event)

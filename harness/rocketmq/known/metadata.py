@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from pairproof.harness.history import MS
-from pairproof.harness.rocketmq.kinds.metadata import Register, Table
+from ...history import MS
+from ..kinds.metadata import Register, Table
 
 TOPICS, OFFSETS, DELAYS, GROUPS = STEPS = ("topics", "offsets", "delays", "groups")
 """In the order of a sync."""

@@ -8,10 +8,10 @@ Left out: what a registration says, and several name servers. Source: RouteInfoM
 
 from __future__ import annotations
 
-from pairproof.harness.rocketmq.kinds.metadata import Register
-from pairproof.harness.rocketmq.known.nodes import Nodes
-from pairproof.harness.rocketmq.places import NAMES
-from pairproof.harness.trouble import Trouble
+from ...judging.trouble import Trouble
+from ..kinds.metadata import Register
+from ..places import NAMES
+from .nodes import Nodes
 
 
 class Naming:

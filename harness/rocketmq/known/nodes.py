@@ -6,9 +6,9 @@ nobody saw it end. Bounded by the number of nodes.
 
 from __future__ import annotations
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.rocketmq.contract import LIED
+from ...history import Event
+from ...kinds.node import Crash, Start, Stop
+from ..contract import LIED
 
 STOP, PROCESS, MACHINE = "stop", "process", "machine"
 FATES = (STOP, PROCESS, MACHINE, LIED)
@@ -25,7 +25,7 @@ class Nodes:
         self.down: dict[str, Crash | Stop] = {}
         """Nodes that are down, and what ended their last incarnation."""
         self._up: set[str] = set()
-        self._ended: dict[str, int] = {}
+        self._ends: dict[str, list[int]] = {}
         self._fates: dict[str, str] = {}
 
     # What laws ask.
@@ -33,7 +33,15 @@ class Nodes:
     def ended(self, node: str) -> int:
         """How many incarnations of a node have ended: it changes exactly when an answer of the node may be in flight
         from an incarnation that is no more."""
-        return self._ended.get(node, 0)
+        return len(self._ends.get(node, ()))
+
+    def ended_within(self, node: str, since: int, ns: int) -> bool:
+        """Whether an incarnation ended so soon after ``since`` (ns)."""
+        return any(since <= end <= since + ns for end in self._ends.get(node, ()))
+
+    def end_of(self, node: str, incarnation: int) -> int | None:
+        """When the incarnation ended before which so many had, ns; None if it has not."""
+        return self._ends[node][incarnation] if incarnation < self.ended(node) else None
 
     def is_up(self, node: str) -> bool:
         return node in self._up
@@ -76,4 +84,4 @@ class Nodes:
 
     def _end(self, node: str, t: int) -> None:
         self.ended_at[node] = t
-        self._ended[node] = self._ended.get(node, 0) + 1
+        self._ends.setdefault(node, []).append(t)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Generic, TypeVar
 
-from pairproof.harness.kinds.client import Fail, Info, Ok
+from ...kinds.client import Fail, Info, Ok
 
 T = TypeVar("T")
 LOST = "disconnected"

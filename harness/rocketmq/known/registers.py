@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from pairproof.harness.kinds.client import Fail, Info, Ok
-from pairproof.harness.rocketmq.known.possible import LOST, NO_ANSWER, Possible
+from ...kinds.client import Fail, Info, Ok
+from .possible import LOST, NO_ANSWER, Possible
 
 NONE = -1
 """The progress that a table without an entry knows."""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, ClassVar, Self
 
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq.known.model import Known
+from ...history import Event
+from .model import Known
 
 
 class Reader:

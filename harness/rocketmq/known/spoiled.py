@@ -6,7 +6,7 @@ derives nothing again: what queues and index lack, they go on lacking. A start a
 
 from __future__ import annotations
 
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
+from ...kinds.node import Crash, Start, Stop, Wipe
 
 
 class Spoiled:

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.contract import EXPIRE, LIED, PROMOTED, WIPE
-from pairproof.harness.rocketmq.kinds.log import Cut, Expire
-from pairproof.harness.rocketmq.known.nodes import MACHINE, PROCESS
-from pairproof.harness.rocketmq.places import MASTER, NAMES, NODES
+from ...history import Event
+from ...kinds.node import Crash, Start, Stop, Wipe
+from ..contract import EXPIRE, LIED, PROMOTED, WIPE
+from ..kinds.log import Cut, Expire
+from ..places import MASTER, NAMES, NODES
+from .nodes import MACHINE, PROCESS
 
 SURVIVED = {PROCESS}
 """What takes nothing of a log."""

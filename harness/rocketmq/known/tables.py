@@ -21,15 +21,15 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.node import Crash, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
-from pairproof.harness.rocketmq.known.metadata import CHANGES, DELETES, DONE, GROUPS, TOPICS, Name, topic_of
-from pairproof.harness.rocketmq.known.possible import Possible
-from pairproof.harness.rocketmq.places import MASTER, SLAVES
+from ...kinds.client import Consumer, Fail, Info, Invoke, Ok
+from ...kinds.node import Crash, Stop, Wipe
+from ..kinds.metadata import Persist, Sync
+from ..places import MASTER, SLAVES
+from .metadata import CHANGES, DELETES, DONE, GROUPS, TOPICS, Name, topic_of
+from .possible import Possible
 
 if TYPE_CHECKING:
-    from pairproof.harness.rocketmq.known.model import Known
+    from .model import Known
 
 FIELDS = {TOPICS: ("readQueueNums", "writeQueueNums"), GROUPS: ("brokerId", "whichBrokerWhenConsumeSlowly")}
 Value = tuple[int, ...]

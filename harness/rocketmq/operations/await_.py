@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from reprlib import repr as short
 
-from pairproof.harness.errors import UsageError
-from pairproof.harness.history import Event
-from pairproof.harness.operation import Operation, Running, number, text
-from pairproof.harness.operations.advance import MOST_MS
-from pairproof.harness.ports.timing import CanAwait
-from pairproof.harness.schedule import Args
+from ...errors import UsageError
+from ...history import Event
+from ...operations.advance import MOST_MS
+from ...ports.timing import CanAwait
+from ...trials.operation import Operation, Running, number, text
+from ...trials.schedule import Args
 
 HAPPENED: dict[str, Callable[[Event], bool]] = {
     "answered": lambda event: event.f == "send" and event.kind in ("ok", "fail", "info"),

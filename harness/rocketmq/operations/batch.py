@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, truth
-from pairproof.harness.rocketmq.operations.scope import PRODUCERS, QUEUES
-from pairproof.harness.rocketmq.ports import CanSendOtherwise
-from pairproof.harness.schedule import Args
+from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, truth
+from ...trials.schedule import Args
+from ..ports import CanSendOtherwise
+from .scope import PRODUCERS, QUEUES
 
 MOST_MESSAGES = 100
 

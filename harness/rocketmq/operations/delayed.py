@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.operations.scope import PRODUCERS, QUEUES, SMALL
-from pairproof.harness.rocketmq.ports import CanSendTo
-from pairproof.harness.schedule import Args
+from ...trials.operation import INT_MAX, Drawn, Operation, Running, number
+from ...trials.schedule import Args
+from .. import places
+from ..ports import CanSendTo
+from .scope import PRODUCERS, QUEUES, SMALL
 
 MOST_LEVEL = 99
 """messageDelayLevel has 18."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pairproof.harness.operation import Drawn, Operation, Running, number
-from pairproof.harness.rocketmq.operations.scope import CONSUMERS, MOST_MEMBER
-from pairproof.harness.rocketmq.ports import CanFalter
-from pairproof.harness.schedule import Args
+from ...trials.operation import Drawn, Operation, Running, number
+from ...trials.schedule import Args
+from ..ports import CanFalter
+from .scope import CONSUMERS, MOST_MEMBER
 
 MOST = 16
 """RocketMQ's own maxReconsumeTimes, and its levels are few more."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pairproof.harness.operation import Drawn, Operation, Running, number, truth
-from pairproof.harness.rocketmq.operations.scope import CONSUMERS, FALTERING, JOINED, MOST_MEMBER
-from pairproof.harness.rocketmq.ports import CanConsume
-from pairproof.harness.schedule import Args
+from ...trials.operation import Drawn, Operation, Running, number, truth
+from ...trials.schedule import Args
+from ..ports import CanConsume
+from .scope import CONSUMERS, FALTERING, JOINED, MOST_MEMBER
 
 
 class Leave(Operation):

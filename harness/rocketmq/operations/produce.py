@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pairproof.harness.errors import UsageError
-from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, text, truth
-from pairproof.harness.rocketmq.operations.scope import PRODUCERS, QUEUES
-from pairproof.harness.rocketmq.ports import CanProduce
-from pairproof.harness.schedule import Args
+from ...errors import UsageError
+from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, text, truth
+from ...trials.schedule import Args
+from ..ports import CanProduce
+from .scope import PRODUCERS, QUEUES
 
 TURN, ORDER, QUEUE, ONE_WAY = "turn", "order", "queue", "one-way"
 WORDS = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, text
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.operations.scope import QUEUES, READERS
-from pairproof.harness.rocketmq.ports import CanPull
-from pairproof.harness.schedule import Args
+from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, text
+from ...trials.schedule import Args
+from .. import places
+from ..ports import CanPull
+from .scope import QUEUES, READERS
 
 
 class Pull(Operation):

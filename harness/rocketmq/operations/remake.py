@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pairproof.harness.errors import UsageError
-from pairproof.harness.operation import Drawn, Operation, Running, number, text
-from pairproof.harness.rocketmq.operations.scope import ADMINISTERED, TOPICS
-from pairproof.harness.rocketmq.ports import CanRemake
-from pairproof.harness.schedule import Args
+from ...errors import UsageError
+from ...trials.operation import Drawn, Operation, Running, number, text
+from ...trials.schedule import Args
+from ..ports import CanRemake
+from .scope import ADMINISTERED, TOPICS
 
 KINDS = ("topic", "group")
 MOST_STEPS = 3

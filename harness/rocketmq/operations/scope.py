@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pairproof.harness.rocketmq import places
+from .. import places
 
 PRODUCERS = 4
 READERS = 2

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pairproof.harness.kinds.text import amount
-from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, truth
-from pairproof.harness.rocketmq.operations.scope import PRODUCERS, QUEUES, SIZES
-from pairproof.harness.rocketmq.ports import CanSend
-from pairproof.harness.schedule import Args
+from ...kinds.text import amount
+from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, truth
+from ...trials.schedule import Args
+from ..ports import CanSend
+from .scope import PRODUCERS, QUEUES, SIZES
 
 
 class Send(Operation):

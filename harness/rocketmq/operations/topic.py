@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pairproof.harness.operation import Drawn, Operation, Running, number, text
-from pairproof.harness.rocketmq.operations.scope import ADMINISTERED, TOPICS
-from pairproof.harness.rocketmq.ports import CanAdminister
-from pairproof.harness.schedule import Args
+from ...trials.operation import Drawn, Operation, Running, number, text
+from ...trials.schedule import Args
+from ..ports import CanAdminister
+from .scope import ADMINISTERED, TOPICS
 
 
 class Topic(Operation):

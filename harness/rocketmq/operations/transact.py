@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pairproof.harness.errors import UsageError
-from pairproof.harness.operation import INT_MAX, Drawn, Operation, Running, number, text
-from pairproof.harness.rocketmq.operations.scope import PRODUCERS, QUEUES
-from pairproof.harness.rocketmq.ports import CanTransact
-from pairproof.harness.schedule import Args
+from ...errors import UsageError
+from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, text
+from ...trials.schedule import Args
+from ..ports import CanTransact
+from .scope import PRODUCERS, QUEUES
 
 COMMIT, ROLLBACK, NEVER = "commit", "rollback", "never"
 MOST_MS = 60_000

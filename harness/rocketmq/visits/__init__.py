@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pairproof.harness.rocketmq.visits import in_time
-from pairproof.harness.rocketmq.visits.borders import AT_BORDERS
-from pairproof.harness.rocketmq.visits.brokers import OF_BROKERS, OF_SLAVES
-from pairproof.harness.rocketmq.visits.masters import OF_MASTERS, PERMITTED
-from pairproof.harness.rocketmq.visits.names import OF_NAMES
-from pairproof.harness.rocketmq.visits.served import OK, Served
-from pairproof.harness.rocketmq.visits.steps import Visit, named
+from . import in_time
+from .borders import AT_BORDERS
+from .brokers import OF_BROKERS, OF_SLAVES
+from .masters import OF_MASTERS, PERMITTED
+from .names import OF_NAMES
+from .served import OK, Served
+from .steps import Visit, named
 
 LEAST_QUEUES = 4
 """A topic that a send makes has no more queues than TBW102, whose number is the master's defaultTopicQueueNums."""

@@ -11,8 +11,8 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 
-from pairproof.harness.rocketmq.visits.served import BROKER, HA, VISITOR
-from pairproof.harness.rocketmq.visits.steps import TOPIC, Ask, Step
+from .served import BROKER, HA, VISITOR
+from .steps import TOPIC, Ask, Step
 
 GROUP = f"{TOPIC}-group"
 READERS = "pairproof"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from pairproof.harness.rocketmq.visits.asks import (
+from .asks import (
     DEAD,
     DELETES,
     GROUP,
@@ -35,8 +35,8 @@ from pairproof.harness.rocketmq.visits.asks import (
     topic_of,
     unlocks,
 )
-from pairproof.harness.rocketmq.visits.masters import FIRST
-from pairproof.harness.rocketmq.visits.served import (
+from .masters import FIRST
+from .served import (
     ELSEWHERE_STORED,
     MOVED,
     REFUSED,
@@ -55,7 +55,7 @@ from pairproof.harness.rocketmq.visits.served import (
     stored,
     topic,
 )
-from pairproof.harness.rocketmq.visits.steps import TOPIC, Ask, Step, Visit
+from .steps import TOPIC, Ask, Step, Visit
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 MOST_INT, MOST_LONG = (1 << 31) - 1, (1 << 63) - 1

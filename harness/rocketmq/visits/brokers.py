@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pairproof.harness.rocketmq.visits.asks import (
+from .asks import (
     BORN_MS,
     COMMIT,
     PRODUCERS,
@@ -35,7 +35,7 @@ from pairproof.harness.rocketmq.visits.asks import (
     sends,
     unlocks,
 )
-from pairproof.harness.rocketmq.visits.served import (
+from .served import (
     NO_KEY,
     OTHER,
     REFUSED,
@@ -48,7 +48,7 @@ from pairproof.harness.rocketmq.visits.served import (
     queues,
     says,
 )  # fmt: skip
-from pairproof.harness.rocketmq.visits.steps import Ask, Step, Visit
+from .steps import Ask, Step, Visit
 
 _TAKEN = Ask("GET_CONSUMER_CONNECTION_LIST", {"consumerGroup": READERS}, reads=("taken",))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pairproof.harness.rocketmq.visits.asks import (
+from .asks import (
     COMMIT,
     DELETES,
     MAKES,
@@ -38,10 +38,10 @@ from pairproof.harness.rocketmq.visits.asks import (
     unlocks,
     way,
 )
-from pairproof.harness.rocketmq.visits.masters import COMMITTED, HALF_SENT, SENT_TO_GO_BACK
-from pairproof.harness.rocketmq.visits.names import SMALL, TWO_WAYS, compared
-from pairproof.harness.rocketmq.visits.names import TOPIC as REGISTERED
-from pairproof.harness.rocketmq.visits.served import (
+from .masters import COMMITTED, HALF_SENT, SENT_TO_GO_BACK
+from .names import SMALL, TWO_WAYS, compared
+from .names import TOPIC as REGISTERED
+from .served import (
     ELSEWHERE,
     ELSEWHERE_STORED,
     MASTER,
@@ -68,7 +68,7 @@ from pairproof.harness.rocketmq.visits.served import (
     stored,
     ways,
 )
-from pairproof.harness.rocketmq.visits.steps import CLOSES, HEARS, POSTS, TOPIC, Ask, Step, Visit
+from .steps import CLOSES, HEARS, POSTS, TOPIC, Ask, Step, Visit
 
 GROUP, QUIET = "visiting-group", f"{TOPIC}-visiting-quietly"
 S = 1_000

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pairproof.harness.rocketmq.visits.asks import (
+from .asks import (
     BORN_MS,
     COMMIT,
     DEAD,
@@ -47,7 +47,7 @@ from pairproof.harness.rocketmq.visits.asks import (
     sets,
     topic_of,
 )
-from pairproof.harness.rocketmq.visits.served import (
+from .served import (
     ELSEWHERE_STORED,
     MOVED,
     NO_KEY,
@@ -66,7 +66,7 @@ from pairproof.harness.rocketmq.visits.served import (
     stored,
     topic,
 )
-from pairproof.harness.rocketmq.visits.steps import TOPIC, Ask, Step, Visit
+from .steps import TOPIC, Ask, Step, Visit
 
 _ONE = message(1, 0, "one", KEYS="k1 k2", TAGS="red", colour="b")
 _TWO = message(1, 1, "two", KEYS="k3", TAGS="blue")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pairproof.harness.rocketmq.visits.asks import ALL_TOPICS, CLUSTERS, STANDARD, compares, goes, registers, way
-from pairproof.harness.rocketmq.visits.served import (
+from .asks import ALL_TOPICS, CLUSTERS, STANDARD, compares, goes, registers, way
+from .served import (
     BROKER,
     ELSEWHERE,
     FILTER,
@@ -25,7 +25,7 @@ from pairproof.harness.rocketmq.visits.served import (
     says,
     ways,
 )
-from pairproof.harness.rocketmq.visits.steps import Ask, Step, Visit
+from .steps import Ask, Step, Visit
 
 TOPIC, SMALL = {"visited": (3, 2, 6)}, {"visited": (1, 1, 2)}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from pairproof.harness.rocketmq.visits.served import DONE, NOTHING, Served
+from .served import DONE, NOTHING, Served
 
 ASKS, POSTS, HEARS, CLOSES = "asks", "posts", "hears", "closes"
 """What a step does: ask, and read the answer; ask, and leave the answer to a later step that hears; hear what came over

@@ -15,18 +15,18 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import ClassVar
 
-from pairproof.reference.core.config import BrokerConfig
-from pairproof.reference.core.parts import Parts
-from pairproof.reference.core.processors.limits import check_group, check_range, check_topic
-from pairproof.reference.core.processors.statistics import Statistics
-from pairproof.reference.core.requests import Handler, Request
-from pairproof.reference.core.subscription_groups import GroupTable
-from pairproof.reference.core.topics import INHERIT, NO_SENDS, READ, TEMPLATE, WRITE, TopicTable
-from pairproof.reference.core.versioned_table import MAX_ENTRIES, MAX_QUEUES
-from pairproof.reference.errors import CodecError, ConfigError
-from pairproof.reference.wire import beans, config_text
-from pairproof.reference.wire.bodies import DataVersion, SubscriptionGroupConfig, TopicConfig
-from pairproof.reference.wire.headers import RequestCode
+from ...errors import CodecError, ConfigError
+from ...wire import beans, config_text
+from ...wire.bodies import DataVersion, SubscriptionGroupConfig, TopicConfig
+from ...wire.headers import RequestCode
+from ..config import BrokerConfig
+from ..parts import Parts
+from ..requests import Handler, Request
+from ..subscription_groups import GroupTable
+from ..topics import INHERIT, NO_SENDS, READ, TEMPLATE, WRITE, TopicTable
+from ..versioned_table import MAX_ENTRIES, MAX_QUEUES
+from .limits import check_group, check_range, check_topic
+from .statistics import Statistics
 
 CHANGEABLE = ("autoCreateSubscriptionGroup", "autoCreateTopicEnable", "longPollingEnable", "slaveReadEnable")
 """Settings that take effect at once."""

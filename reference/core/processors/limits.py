@@ -4,10 +4,10 @@ RocketMQ takes most of these values as they come, and leaves the checks to its o
 Source: TopicValidator, Validators.
 """
 
-from pairproof.reference.core import subscription_groups, topics
-from pairproof.reference.errors import CodecError
-from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.remoting import Command
+from ...errors import CodecError
+from ...wire.headers import RequestCode
+from ...wire.remoting import Command
+from .. import subscription_groups, topics
 
 MAX_BODY = 1024 * 1024
 """Bytes of a request's body, unless it brings messages or a broker's topics: those may fill a frame."""

@@ -14,16 +14,10 @@ Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor, De
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from pairproof.reference.core.client_table import Client
-from pairproof.reference.core.parts import Parts
-from pairproof.reference.core.processors.limits import check_group, check_texts
-from pairproof.reference.core.queue_locks import LOCK_LIVES_NS
-from pairproof.reference.core.requests import Handler, Request
-from pairproof.reference.core.topics import NAME, retry_topic
-from pairproof.reference.errors import CodecError
-from pairproof.reference.ports import Conn
-from pairproof.reference.wire import beans, remoting
-from pairproof.reference.wire.bodies_client import (
+from ...errors import CodecError
+from ...ports import Conn
+from ...wire import beans, remoting
+from ...wire.bodies_client import (
     Connection,
     ConsumerConnection,
     ConsumerList,
@@ -32,8 +26,14 @@ from pairproof.reference.wire.bodies_client import (
     LockBatchResponse,
     ProducerConnection,
 )
-from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.remoting import Command
+from ...wire.headers import RequestCode
+from ...wire.remoting import Command
+from ..client_table import Client
+from ..parts import Parts
+from ..queue_locks import LOCK_LIVES_NS
+from ..requests import Handler, Request
+from ..topics import NAME, retry_topic
+from .limits import check_group, check_texts
 
 MAX_GROUPS_OF_CLIENT = 1_000
 """Groups that one heartbeat may name."""

@@ -11,13 +11,13 @@ Source: ConsumerManageProcessor, AdminBrokerProcessor, DefaultMessageStore.check
 
 from collections.abc import Mapping
 
-from pairproof.reference.core.consumer_offsets import MAX_KEYS
-from pairproof.reference.core.parts import Parts
-from pairproof.reference.core.processors.limits import check_group, check_range, check_topic
-from pairproof.reference.core.requests import Handler, Request
-from pairproof.reference.core.versioned_table import MAX_QUEUES
-from pairproof.reference.wire import remoting
-from pairproof.reference.wire.headers import RequestCode
+from ...wire import remoting
+from ...wire.headers import RequestCode
+from ..consumer_offsets import MAX_KEYS
+from ..parts import Parts
+from ..requests import Handler, Request
+from ..versioned_table import MAX_QUEUES
+from .limits import check_group, check_range, check_topic
 
 
 class Progress:

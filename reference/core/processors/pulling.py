@@ -13,17 +13,17 @@ FilterAPI, DefaultMessageFilter.
 from collections.abc import Hashable, Mapping
 from typing import ClassVar, NamedTuple
 
-from pairproof.reference.core import topics
-from pairproof.reference.core.consume_queue import Entry
-from pairproof.reference.core.parts import Parts
-from pairproof.reference.core.reading import Found, Reader, Takes
-from pairproof.reference.core.requests import Handler, Request
-from pairproof.reference.errors import CodecError
-from pairproof.reference.ports import MS, Conn
-from pairproof.reference.wire import remoting
-from pairproof.reference.wire.bodies import SubscriptionGroupConfig
-from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.properties import java_hash
+from ...errors import CodecError
+from ...ports import MS, Conn
+from ...wire import remoting
+from ...wire.bodies import SubscriptionGroupConfig
+from ...wire.headers import RequestCode
+from ...wire.properties import java_hash
+from .. import topics
+from ..consume_queue import Entry
+from ..parts import Parts
+from ..reading import Found, Reader, Takes
+from ..requests import Handler, Request
 
 COMMITS, SUSPENDS, SUBSCRIBES = 0x1, 0x2, 0x4
 """PullSysFlag."""

@@ -7,15 +7,15 @@ Source: QueryMessageProcessor, DefaultMessageStore.queryMessage and selectOneMes
 
 from collections.abc import Mapping
 
-from pairproof.reference.core.dispatch import keys_of
-from pairproof.reference.core.key_index import Found
-from pairproof.reference.core.parts import Parts
-from pairproof.reference.core.requests import Handler, Request
-from pairproof.reference.errors import CodecError
-from pairproof.reference.wire import remoting
-from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.properties import properties_of
-from pairproof.reference.wire.record import Record
+from ...errors import CodecError
+from ...wire import remoting
+from ...wire.headers import RequestCode
+from ...wire.properties import properties_of
+from ...wire.record import Record
+from ..dispatch import keys_of
+from ..key_index import Found
+from ..parts import Parts
+from ..requests import Handler, Request
 
 UNIQUE_QUERY_MESSAGES = 32
 """defaultQueryMaxNum: what a query for a client's own message id asks for, whatever it says."""

@@ -9,16 +9,16 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
-from pairproof.reference.core.parts import Parts
-from pairproof.reference.core.requests import Handler, Request
-from pairproof.reference.core.topics import READ, WRITE, dead_letter_topic, retry_topic
-from pairproof.reference.errors import CodecError, StoreFull
-from pairproof.reference.wire import message_id, remoting
-from pairproof.reference.wire.bodies import SubscriptionGroupConfig
-from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.properties import properties_of, properties_to
-from pairproof.reference.wire.record import Message, Record
+from ...errors import CodecError, StoreFull
+from ...wire import message_id, remoting
+from ...wire.bodies import SubscriptionGroupConfig
+from ...wire.headers import RequestCode
+from ...wire.properties import properties_of, properties_to
+from ...wire.record import Message, Record
+from ..delay import SCHEDULE_TOPIC, queue_of_level
+from ..parts import Parts
+from ..requests import Handler, Request
+from ..topics import READ, WRITE, dead_letter_topic, retry_topic
 
 FIRST_RETRY_LEVEL = 3
 DEAD_LETTER_QUEUES = 1

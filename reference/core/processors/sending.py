@@ -13,21 +13,21 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from pairproof.reference.core import topics
-from pairproof.reference.core.config import packed_ipv4
-from pairproof.reference.core.delay import SCHEDULE_TOPIC, level_of, queue_of_level
-from pairproof.reference.core.parts import Parts
-from pairproof.reference.core.processors.transactions import half_message, is_half
-from pairproof.reference.core.requests import Handler, Request
-from pairproof.reference.core.store import Stored
-from pairproof.reference.core.topics import READ, WRITE, dead_letter_topic
-from pairproof.reference.errors import CodecError, StoreFull
-from pairproof.reference.wire import message_id, remoting
-from pairproof.reference.wire.bodies import TopicConfig
-from pairproof.reference.wire.bodies_client import decode_batch
-from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.properties import properties_of, properties_to
-from pairproof.reference.wire.record import Message
+from ...errors import CodecError, StoreFull
+from ...wire import message_id, remoting
+from ...wire.bodies import TopicConfig
+from ...wire.bodies_client import decode_batch
+from ...wire.headers import RequestCode
+from ...wire.properties import properties_of, properties_to
+from ...wire.record import Message
+from .. import topics
+from ..config import packed_ipv4
+from ..delay import SCHEDULE_TOPIC, level_of, queue_of_level
+from ..parts import Parts
+from ..requests import Handler, Request
+from ..store import Stored
+from ..topics import READ, WRITE, dead_letter_topic
+from .transactions import half_message, is_half
 
 RETRY = "%RETRY%"
 DEAD_LETTER_QUEUES = 1

@@ -9,20 +9,20 @@ DefaultMessageStore.getRuntimeInfo, ScheduleMessageService.buildRunningStats, Mi
 
 from collections.abc import Mapping
 
-from pairproof.reference.core.checkpoint import store_ms_at
-from pairproof.reference.core.delay import SCHEDULE_TOPIC, queue_of_level
-from pairproof.reference.core.parts import Parts
-from pairproof.reference.core.requests import Handler, Request
-from pairproof.reference.wire import beans, remoting
-from pairproof.reference.wire.bodies import GroupList, KVTable
-from pairproof.reference.wire.bodies_client import (
+from ...wire import beans, remoting
+from ...wire.bodies import GroupList, KVTable
+from ...wire.bodies_client import (
     ConsumeStats,
     MessageQueue,
     OffsetWrapper,
     TopicOffset,
     TopicStatsTable,
 )
-from pairproof.reference.wire.headers import RequestCode
+from ...wire.headers import RequestCode
+from ..checkpoint import store_ms_at
+from ..delay import SCHEDULE_TOPIC, queue_of_level
+from ..parts import Parts
+from ..requests import Handler, Request
 
 VERSION_NAME = "V4_9_7"
 """What :data:`remoting.VERSION` stands for."""

@@ -15,14 +15,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from pairproof.reference.core.parts import Parts
-from pairproof.reference.core.processors.limits import check_range, check_topic
-from pairproof.reference.core.requests import Handler, Request
-from pairproof.reference.errors import CodecError, StoreFull
-from pairproof.reference.wire import remoting
-from pairproof.reference.wire.headers import RequestCode
-from pairproof.reference.wire.properties import DELAY, properties_of, properties_to
-from pairproof.reference.wire.record import Message, Record
+from ...errors import CodecError, StoreFull
+from ...wire import remoting
+from ...wire.headers import RequestCode
+from ...wire.properties import DELAY, properties_of, properties_to
+from ...wire.record import Message, Record
+from ..parts import Parts
+from ..requests import Handler, Request
+from .limits import check_range, check_topic
 
 HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
 OP_TOPIC = "RMQ_SYS_TRANS_OP_HALF_TOPIC"

@@ -33,7 +33,7 @@ import json, sys
 sys.path.insert(0, sys.argv[1])
 from real_labs import play, sends, violated
 from pairproof.chaos.labs.docker.lab import LAB
-from pairproof.harness.schedule import Op
+from pairproof.harness.trials.schedule import Op
 ops = sends(5)
 for fault in ("power_loss", "disk_full", "disconnect"):
     ops += [Op("fault", {"name": fault, "node": "slave"}), *sends(5), Op("advance", {"ms": 300}),

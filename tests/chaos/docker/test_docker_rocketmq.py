@@ -12,11 +12,12 @@ from real_labs import left, sends
 from pairproof.chaos.labs.docker.lab import DockerLab
 from pairproof.chaos.rocketmq.install import V4, V5
 from pairproof.chaos.targets import rocketmq
-from pairproof.harness import judge, resolve
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Schedule
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
+from pairproof.harness.trials.trial import Trial
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_engine")]
 SEND = Op("send", {"producer": 1, "size": 100, "wait": True, "queue": 0})

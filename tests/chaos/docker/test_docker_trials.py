@@ -17,7 +17,7 @@ from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness import registry
 from pairproof.harness.errors import LabError
 from pairproof.harness.rocketmq.operations.await_ import HAPPENED
-from pairproof.harness.schedule import Op
+from pairproof.harness.trials.schedule import Op
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_engine")]
 

@@ -12,9 +12,9 @@ from toxiproxies import binary
 from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.rocketmq.agent import tool
 from pairproof.chaos.rocketmq.install import JARS
-from pairproof.harness import resolve
-from pairproof.harness.schedule import Op
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.schedule import Op
+from pairproof.harness.trials.trial import Trial
 
 pytestmark = pytest.mark.slow
 

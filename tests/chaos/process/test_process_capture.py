@@ -26,7 +26,7 @@ from pairproof.chaos.capturing.session import Change, Session, Way
 from pairproof.chaos.observers.capture_folder import open_capture
 from pairproof.chaos.plan import Address
 from pairproof.harness.commands.main import main
-from pairproof.harness.judge import all_laws
+from pairproof.harness.judging.judge import all_laws
 
 HOST = "127.0.0.1"
 FRAME = (7).to_bytes(8, "big") + (3).to_bytes(4, "big") + b"abc"

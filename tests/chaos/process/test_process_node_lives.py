@@ -14,12 +14,12 @@ from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.plan import Cause, Command, Fork, Program, Status
 from pairproof.chaos.rocketmq.programs import JavaProgram, ReferenceProgram
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
-from pairproof.harness import judge
 from pairproof.harness.history import Event
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Op, Scalar, Schedule
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.judging import judge
+from pairproof.harness.judging.verdict import Verdict
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Scalar, Schedule
+from pairproof.harness.trials.trial import Trial
 from pairproof.reference.core.config import BrokerConfig
 
 pytestmark = pytest.mark.slow

@@ -17,11 +17,12 @@ from pairproof.chaos.labs.real import session
 from pairproof.chaos.rocketmq.install import JARS
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.reference import TARGET
-from pairproof.harness import deviations, judge, resolve
+from pairproof.harness.judging import deviations, judge
+from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.ports import Target
-from pairproof.harness.schedule import Op
-from pairproof.harness.trial import Trial
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.schedule import Op
+from pairproof.harness.trials.trial import Trial
 
 pytestmark = pytest.mark.slow
 

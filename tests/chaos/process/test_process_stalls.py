@@ -43,8 +43,8 @@ from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import Recorder
-from pairproof.harness.judge import all_laws, judge
-from pairproof.harness.verdict import Verdict
+from pairproof.harness.judging.judge import all_laws, judge
+from pairproof.harness.judging.verdict import Verdict
 
 STEP = 50 * MS
 SPIN = "import sys; print(1, flush=True)\nwhile True: pass"

@@ -10,11 +10,11 @@ from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.labs.real.world import World
 from pairproof.chaos.labs.sim.lab import LAB as SIM
 from pairproof.chaos.plan import CLIENT, Command, Image, LinkPlan, NodePlan, Place, Plan, Program
-from pairproof.harness import abilities as asked
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Hosted
-from pairproof.harness.interpreter import run_trial
-from pairproof.harness.schedule import Args, Op, Schedule
+from pairproof.harness.trials import abilities as asked
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.abilities import Hosted
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Args, Op, Schedule
 
 SERVER = """
 import socket, sys

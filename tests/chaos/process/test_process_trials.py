@@ -12,11 +12,11 @@ from real_labs import events, goes_on, opened, play, sends, sent, state, under, 
 from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.labs.real.stores import Store
 from pairproof.chaos.targets.reference import TARGET
-from pairproof.harness.abilities import part
 from pairproof.harness.history import MS
 from pairproof.harness.ports.disks import CanStallDisk
 from pairproof.harness.rocketmq.ports import CanExpire
-from pairproof.harness.schedule import Args, Op
+from pairproof.harness.trials.abilities import part
+from pairproof.harness.trials.schedule import Args, Op
 from pairproof.reference.core.config import BrokerConfig
 
 pytestmark = pytest.mark.slow

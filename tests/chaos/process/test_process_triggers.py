@@ -12,12 +12,12 @@ from real_labs import events, goes_on, opened, play, sends, violated
 
 from pairproof.chaos.labs.process.lab import ProcessLab
 from pairproof.chaos.labs.real.control import STOP_S, Control
-from pairproof.harness import resolve
-from pairproof.harness.abilities import Hosted, can, lacking
 from pairproof.harness.errors import UsageError
 from pairproof.harness.ports.timing import POINTS, CanArm
-from pairproof.harness.schedule import Op
-from pairproof.harness.trial import Trial
+from pairproof.harness.trials import resolve
+from pairproof.harness.trials.abilities import Hosted, can, lacking
+from pairproof.harness.trials.schedule import Op
+from pairproof.harness.trials.trial import Trial
 
 WAIT = Op("advance", {"ms": 400})
 

@@ -10,10 +10,11 @@ Left out: from 4.7.0 to 4.9.2 sends behind one whose answer nobody knows, or who
 handleDiskFlush and handleHA.
 """
 
-from pairproof.harness.history import MS
-from pairproof.harness.rocketmq.laws.acks.answering import AnswerTimes, Call, Owed
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import Line, line
+from ....history import MS
+from ...known.sends import Send
+from ...places import MASTER
+from ...settings import Line, line
+from .answering import AnswerTimes, Owed
 
 
 class AckBounded(AnswerTimes):
@@ -25,11 +26,11 @@ class AckBounded(AnswerTimes):
     source = "CommitLog.submitFlushRequest, CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "invoke", "ok"})
 
-    def owed(self, call: Call) -> Owed | None:
+    def owed(self, call: Send) -> Owed | None:
         known = line(self.known.config.get(MASTER, {}))
         since_ns: int | None = call.invoked_ns if call.appended_ns is None else call.appended_ns
         if call.waits and known.most_from_turn and self.known.needed:
-            since_ns = self.turn_ns(call)
+            since_ns = call.turn_ns()
         return None if since_ns is None else Owed(since_ns, self._longest_ms(known) * MS)
 
     def _longest_ms(self, known: Line) -> int:

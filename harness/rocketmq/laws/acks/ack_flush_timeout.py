@@ -13,11 +13,13 @@ slaves one after the other. What excuses a late answer is in :mod:`pairproof.har
 Source: CommitLog.submitFlushRequest, GroupCommitService, FlushDiskWatcher; up to 4.9.0 GroupCommitRequest.waitForFlush.
 """
 
-from pairproof.harness.history import MS
-from pairproof.harness.kinds.client import Fail, Ok
-from pairproof.harness.rocketmq.laws.acks.answering import ROUND_NS, AnswerTimes, Call, Owed
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import line
+from ....history import MS, Event
+from ....judging.law import only
+from ....kinds.client import Fail, Info, Ok
+from ...known.sends import Send
+from ...places import MASTER
+from ...settings import line
+from .answering import ROUND_NS, AnswerTimes, Owed
 
 TIMEOUT = "FLUSH_DISK_TIMEOUT"
 SETTING = "syncFlushTimeout"
@@ -32,25 +34,25 @@ class AckFlushTimeout(AnswerTimes):
     source = "CommitLog.GroupCommitService, FlushDiskWatcher"
     needs = frozenset({"config", "append", "flush", "invoke", "ok"})
 
-    def on_ok(self, event: Ok | Fail) -> None:
-        call = self._call(event)
-        if call is not None:
-            if call.hi is None:
-                call.lo, call.hi = event.lo, event.hi
-            if event.status == TIMEOUT:
-                self._check_timeout(call, event)
-            elif event.status == "PUT_OK" and self._waits(call):
-                self._check_flushed(call, event)
+    @only("send", node=MASTER)
+    def on_ok(self, event: Fail | Info | Ok) -> None:
+        call = self.known.sends.ended_by(event)
+        if call is not None and event.status == TIMEOUT:
+            self._check_timeout(call, event)
+        elif call is not None and event.status == "PUT_OK" and self._waits(call):
+            self._check_flushed(call, event)
         super().on_ok(event)
 
-    def _waits(self, call: Call) -> bool:
+    on_fail = on_info = on_ok
+
+    def _waits(self, call: Send) -> bool:
         return call.waits and self.known.sync_flush
 
-    def _since_ns(self, call: Call) -> int:
+    def _since_ns(self, call: Send) -> int:
         """When the wait began, at the earliest."""
         return call.invoked_ns if call.appended_ns is None else call.appended_ns
 
-    def _check_timeout(self, call: Call, event: Fail | Ok) -> None:
+    def _check_timeout(self, call: Send, event: Event) -> None:
         self.judged += 1
         if not self._waits(call):
             self.violate(event, f"{event.message} was answered {TIMEOUT}; it waited for no flush", since=None)
@@ -65,7 +67,7 @@ class AckFlushTimeout(AnswerTimes):
             what = f"{event.message} was answered {TIMEOUT}; its flush had ended after {took_ms:.3f} ms"
             self.violate(event, what, since=since_ns)
 
-    def _check_flushed(self, call: Call, event: Fail | Ok) -> None:
+    def _check_flushed(self, call: Send, event: Event) -> None:
         flushed_ns = self.flushed_ns(call)
         if flushed_ns is None or call.appended_ns is None:
             # Whether there was a flush at all, ack-flushed says.
@@ -78,7 +80,7 @@ class AckFlushTimeout(AnswerTimes):
             what = f"{event.message} was answered PUT_OK; its flush ended after {took_ns / MS:.3f} ms, "
             self.violate(event, f"{what}{SETTING} is {limit_ms} ms", since=since_ns)
 
-    def owed(self, call: Call) -> Owed | None:
+    def owed(self, call: Send) -> Owed | None:
         """An answer when the flush is given up, and slaves that are waited for as well."""
         if not self._waits(call) or call.appended_ns is None:
             return None

@@ -7,13 +7,13 @@ Left out: disks that lie about flushes, see ``contract``; whether a power loss t
 ``log-flushed-survives``. Source: CommitLog.GroupCommitService.
 """
 
-from pairproof.harness.kinds.client import Ok
-from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import DURABILITY, only
-from pairproof.harness.rocketmq.kinds.log import Append, Flush
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import parse
+from ....judging.law import DURABILITY, only
+from ....kinds.client import Ok
+from ....kinds.node import Config
+from ...kinds.log import Append, Flush
+from ...law import Law
+from ...places import MASTER
+from ...settings import parse
 
 
 class AckFlushed(Law):

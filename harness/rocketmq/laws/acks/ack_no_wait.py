@@ -8,9 +8,10 @@ slave: without one nobody can tell who waits.
 Left out: flushes that end too late, see ``ack-bounded``. Source: CommitLog.submitReplicaRequest, handleHA of 5.x.
 """
 
-from pairproof.harness.law import CONVENTION
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.laws.acks.answering import AnswerTimes, Call, Owed
+from ....judging.law import CONVENTION, Heard
+from ... import places
+from ...known.sends import Send
+from .answering import AnswerTimes, Owed
 
 REPLICATION = (*places.HA_LINKS, *places.SLAVES)
 
@@ -21,8 +22,9 @@ class AckNoWait(AnswerTimes):
     promise = "A send that waits for no slave is answered at once, whatever happens to slaves and HA links."
     source = "CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "fault", "invoke", "ok"})
+    awaits = {"fault": Heard(nodes=frozenset({*places.SLAVES, None}))}
 
-    def owed(self, call: Call) -> Owed | None:
+    def owed(self, call: Send) -> Owed | None:
         known = self.known
         if call.waits and known.needed:
             return None

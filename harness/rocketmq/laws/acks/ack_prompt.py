@@ -9,14 +9,15 @@ Left out: strangers' reports, and all that :mod:`pairproof.harness.rocketmq.laws
 Source: HAService.GroupTransferService, notifyTransferSome.
 """
 
-from pairproof.harness.kinds.node import Config, Start
-from pairproof.harness.law import CONVENTION, only
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
-from pairproof.harness.rocketmq.known.logs import first_at
-from pairproof.harness.rocketmq.known.model import HOSTILE, VALID
-from pairproof.harness.rocketmq.laws.acks.answering import AnswerTimes, Call, Owed
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import line, parse, promised_slaves
+from ....judging.law import CONVENTION, only
+from ....kinds.node import Config, Start
+from ...kinds.ha import Close, Connect, Frame, Report
+from ...known.ha_links import HOSTILE, VALID
+from ...known.logs import first_at
+from ...known.sends import Send
+from ...places import MASTER
+from ...settings import line, parse, promised_slaves
+from .answering import AnswerTimes, Owed
 
 
 class AckPrompt(AnswerTimes):
@@ -27,7 +28,6 @@ class AckPrompt(AnswerTimes):
     needs = frozenset({"config", "connect", "frame", "report", "invoke", "ok"})
 
     def begin(self) -> None:
-        super().begin()
         self.in_turn = False
         self.newest_link: dict[str, str] = {}
         """Per slave: the connection that the master accepted last."""
@@ -55,26 +55,25 @@ class AckPrompt(AnswerTimes):
             self.newest_link[event.node] = event.link
             self.acked.pop(event.node, None)
 
+    @only(node=MASTER)
     def on_close(self, event: Close) -> None:
-        if event.side == "m":
-            for slave, label in self.newest_link.items():
-                if label == event.link:
-                    self.acked.pop(slave, None)
+        for slave, label in self.newest_link.items():
+            if label == event.link:
+                self.acked.pop(slave, None)
 
+    @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
         """The first frame to a slave without a log says where that begins."""
-        if self.empty and event.side == "m":
-            slave = self.empty.pop(event.link, None)
-            if slave is not None:
-                self.begins[slave] = event.lo
+        slave = self.empty.pop(event.link, None)
+        if slave is not None:
+            self.begins[slave] = event.lo
 
+    @only(node=MASTER)
     def on_report(self, event: Report) -> None:
-        if event.side != "m" or not self.applicable:
-            return
         label, offset = event.link, event.offset
         link = self.known.links.get(label)
         # What was reported while nobody waited covers nobody.
-        if link is None or (link.first is not None and not self.sends):
+        if link is None or (link.first is not None and not self.known.sends):
             return
         slave = link.peer
         if self.newest_link.get(slave) != label or self.known.hears(event) is not VALID:
@@ -101,7 +100,7 @@ class AckPrompt(AnswerTimes):
         if not steps or steps[-1][0] < offset:
             steps.append((offset, t))
 
-    def owed(self, call: Call) -> Owed | None:
+    def owed(self, call: Send) -> Owed | None:
         if not call.waits or call.lo is None or call.hi is None:
             return None
         found = (first_at(steps, call.hi) for begin, steps in self.reached.items() if begin <= call.lo)
@@ -110,7 +109,7 @@ class AckPrompt(AnswerTimes):
         if self.known.sync_flush:
             reasons.append(self.flushed_ns(call))
         if self.in_turn:
-            reasons.append(self.turn_ns(call))
+            reasons.append(call.turn_ns())
         known = [each for each in reasons if each is not None]
         return Owed(max(known), 0) if len(known) == len(reasons) else None
 

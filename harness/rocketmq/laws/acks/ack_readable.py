@@ -8,10 +8,10 @@ Left out: bytes that are not even a frame, since a client just closes such a con
 true, see ``stored-as-sent`` and the ``deliver-`` laws. Source: SendMessageResponseHeader, PullMessageResponseHeader.
 """
 
-from pairproof.harness.history import UNREADABLE
-from pairproof.harness.kinds.client import Info, Ok
-from pairproof.harness.law import DURABILITY
-from pairproof.harness.rocketmq.law import Law
+from ....history import UNREADABLE
+from ....judging.law import DURABILITY
+from ....kinds.client import Info, Ok
+from ...law import Law
 
 
 class AckReadable(Law):

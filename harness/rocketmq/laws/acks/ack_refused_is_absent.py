@@ -1,17 +1,19 @@
 """``ack-refused-is-absent``: a send that failed left no message: not in a store, not with a reader.
 
-A send fails when it was refused with a code that says so, or never left its client. Seen as an append of the master, a
-record in any store, or a delivery; before the refusal or after it, since an image of a store may bring it back.
+A send fails when it was refused with a code that says so, or never left its client. Seen as an append of the master or
+a record in any store, before the refusal or after it, since an image of a store may bring it back; or as a delivery
+after it.
 
 Left out: UNKNOWN_ERROR, which RocketMQ sends as SYSTEM_ERROR with that remark when it gave up waiting for a message
 that *is* stored; calls that timed out, which are ``info``. Source: SendMessageProcessor's table of statuses.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import SENDS, Deliver, Fail, Try
-from pairproof.harness.law import DURABILITY, only
-from pairproof.harness.rocketmq.kinds.log import Append, Record
-from pairproof.harness.rocketmq.law import Law
+from ....history import Event
+from ....judging.law import DURABILITY, Heard, only
+from ....kinds.client import SENDS, Deliver, Fail, Try
+from ...kinds.log import Append, Record
+from ...law import Law
+from ...places import MASTER
 
 UNKNOWN_ERROR = "UNKNOWN_ERROR"
 
@@ -27,10 +29,9 @@ class AckRefusedIsAbsent(Law):
     promise = "A send that failed leaves no message in any store, and no client receives it."
     source = "SendMessageProcessor.handlePutMessageResult"
     needs = frozenset({"fail", "record"})
+    awaits = {"fail": Heard(frozenset(SENDS))}
 
     def begin(self) -> None:
-        self.seen: dict[str | None, str] = {}
-        """Messages that are somewhere, and where."""
         self.refused: dict[str | None, str | None] = {}
         """Messages that nobody should see, and what their senders were told."""
 
@@ -40,9 +41,14 @@ class AckRefusedIsAbsent(Law):
             return
         self.judged += 1
         self.refused[event.message] = event.status
-        if event.message in self.seen:
-            self._accuse(event, self.seen[event.message])
+        known = self.known
+        if known.logs.put(event.message) is not None:
+            self._see(event, f"was appended by {MASTER}")
+        for node, listing in known.audits.last.items():
+            if any(each.message == event.message for each in listing.records):
+                self._see(event, f"is in the store of {node}")
 
+    @only("put")
     def on_append(self, event: Append) -> None:
         self._see(event, f"was appended by {event.node}")
 
@@ -52,13 +58,6 @@ class AckRefusedIsAbsent(Law):
     def on_deliver(self, event: Deliver) -> None:
         self._see(event, f"was delivered by {event.node}")
 
-    def _see(self, event: Append | Deliver | Record, where: str) -> None:
-        message = event.message
-        if message is None:
-            return
-        self.seen.setdefault(message, where)
-        if message in self.refused:
-            self._accuse(event, where)
-
-    def _accuse(self, event: Event, where: str) -> None:
-        self.violate(event, f"{event.message} was refused ({self.refused.pop(event.message)}), and {where}")
+    def _see(self, event: Event, where: str) -> None:
+        if event.message is not None and event.message in self.refused:
+            self.violate(event, f"{event.message} was refused ({self.refused.pop(event.message)}), and {where}")

@@ -15,13 +15,13 @@ they were on their way. Source: HAService.GroupTransferService
 (5.x counts a slave's connections, not slaves).
 """
 
-from pairproof.harness.kinds.client import SENDS, Ok
-from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import DURABILITY, only
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import parse, promised_slaves
+from ....judging.law import DURABILITY, only
+from ....kinds.client import SENDS, Ok
+from ....kinds.node import Config
+from ...known.ha_links import HOSTILE
+from ...law import Law
+from ...places import MASTER
+from ...settings import parse, promised_slaves
 
 
 class AckReplicated(Law):

@@ -11,15 +11,15 @@ Of a batch the last message is judged. Left out: half-open connections, which co
 know. Source: HAService.isSlaveOK; a bare connection counts as a slave there, here it does not.
 """
 
-from pairproof.harness.content import is_followed
-from pairproof.harness.kinds.client import Invoke, Ok
-from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.known.calls import Begun
-from pairproof.harness.rocketmq.known.deadlines import is_instant
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import line, parse
+from ....judging.law import only
+from ....kinds.client import Invoke, Ok
+from ....kinds.node import Config
+from ....texts.content import is_followed
+from ...known.calls import Begun
+from ...known.deadlines import is_instant
+from ...law import Law
+from ...places import MASTER
+from ...settings import line, parse
 
 WAITED = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
 
@@ -45,9 +45,10 @@ class AckUnavailableHonest(Law):
         """Whether the master has read what arrived at ``since``; in a simulation it reads at once."""
         return not self.known.instant_ns or not is_instant(self.known, MASTER, since, now)
 
+    @only("send")
     def on_ok(self, event: Ok) -> None:
         call = self.known.calls.begun(event)
-        if event.f != "send" or not event.waits or call is None or not self.known.sync_master or is_followed(call.call):
+        if not event.waits or call is None or not self.known.sync_master or is_followed(call.call):
             return
         if self.never_said:
             self.judged += 1

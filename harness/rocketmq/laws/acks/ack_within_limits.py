@@ -7,11 +7,11 @@ Left out: batches, of which versions limit the parts or the whole; bodies whose 
 are small; what else a record consists of, which some versions count, too. Source: MessageExtEncoder.encode.
 """
 
-from pairproof.harness.content import is_followed, told
-from pairproof.harness.kinds.client import Fail, Invoke, Ok
-from pairproof.harness.law import CONVENTION, only
-from pairproof.harness.rocketmq.contract import STORED
-from pairproof.harness.rocketmq.law import Law
+from ....judging.law import CONVENTION, only
+from ....kinds.client import Fail, Invoke, Ok
+from ....texts.content import is_followed, told
+from ...contract import STORED
+from ...law import Law
 
 
 class AckWithinLimits(Law):
@@ -21,18 +21,6 @@ class AckWithinLimits(Law):
     source = "MessageExtEncoder.encode: MESSAGE_SIZE_EXCEEDED, PROPERTIES_SIZE_EXCEEDED"
     needs = frozenset({"config", "invoke", "ok"})
 
-    def begin(self) -> None:
-        self.batch: Invoke | None = None
-        """The last send, if more messages of its batch follow."""
-        self.last: set[str | None] = set()
-        """Messages that are the last of a batch."""
-
-    @only("send")
-    def on_invoke(self, event: Invoke) -> None:
-        if self.batch is not None:
-            self.last.add(event.message)
-        self.batch = event if is_followed(event) else None
-
     def _why_not(self, event: Invoke) -> str | None:
         said, most = told(event.detail), self.known.setting(event.node, "maxMessageSize")
         if "illegal" in said:
@@ -41,9 +29,10 @@ class AckWithinLimits(Law):
         size = said.get("size", 0)
         return f"a body of {size} bytes, where maxMessageSize is {most}" if size > most else None
 
+    @only("send")
     def on_ok(self, event: Ok | Fail) -> None:
         call = self.known.calls.begun(event)
-        if call is None or event.f != "send" or call.call.message in self.last or is_followed(call.call):
+        if call is None or call.follows or is_followed(call.call):
             return
         why = self._why_not(call.call)
         if why is None:

@@ -7,6 +7,9 @@ that is not answered yet nothing is known.
 
 from collections import deque
 
+from ...known.model import Known
+from ...places import MASTER
+
 
 class Turn:
     """One send that the master has stored."""
@@ -20,18 +23,31 @@ class Turn:
 
 
 class Turns:
-    """The sends of a master's present life, in the order in which it stored them."""
+    """The sends of the master's present incarnation, in the order in which it stored them."""
 
     def __init__(self) -> None:
+        self._incarnation = 0
+        self._puts = 0
+        """Of what the master ever appended, how much is taken in."""
         self.turns: deque[Turn] = deque()
         self.by_message: dict[str | None, Turn] = {}
         self.free_ns = 0
         """When the first of them had its turn at the earliest; those before it are answered."""
 
-    def stored(self, message: str | None, t: int) -> None:
-        turn = Turn(message, t)
-        self.turns.append(turn)
-        self.by_message[message] = turn
+    def stored(self, known: Known) -> None:
+        """Take in what the master has stored since."""
+        ended, since = known.nodes.ended(MASTER), known.nodes.born(MASTER)
+        if ended != self._incarnation:
+            self.clear()
+            self._incarnation = ended
+        puts = known.logs.puts
+        for put in puts[self._puts :]:
+            # A delayed message is put once more when its time has come.
+            if put.message is not None and known.logs.put(put.message) is put and put.t >= since:
+                turn = Turn(put.message, put.t)
+                self.turns.append(turn)
+                self.by_message[put.message] = turn
+        self._puts = len(puts)
 
     def answered(self, message: str | None, status: str | None) -> None:
         turn = self.by_message.get(message)

@@ -11,12 +11,12 @@ since offsets come a second time then; brokers of which a power loss took the kn
 offsetCheckInSlave, where a slave that lags sends consumers back. Source: ConsumerOffsetManager, RebalanceImpl.
 """
 
-from pairproof.harness.kinds.client import Deliver, Ok
-from pairproof.harness.kinds.node import Start
-from pairproof.harness.law import DURABILITY, only
-from pairproof.harness.rocketmq.known.registers import NONE
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import SLAVES
+from ....judging.law import DURABILITY, only
+from ....kinds.client import Deliver, Ok
+from ....kinds.node import Start
+from ...known.registers import NONE
+from ...law import Law
+from ...places import SLAVES
 
 
 class DeliverAtLeastOnce(Law):

@@ -14,16 +14,16 @@ DefaultMessageStore.getMessage, PullAPIWrapper.processPullResult.
 
 from typing import NamedTuple
 
-from pairproof.harness.content import told
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import SENDS, Deliver, Invoke, Ok
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.log import Audit, Record
-from pairproof.harness.rocketmq.known.consumed import subscribed
-from pairproof.harness.rocketmq.known.consumption import PAIR
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.delivery.pulled import FOUND, READS, RETRY
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....judging.law import only
+from ....kinds.client import SENDS, Deliver, Invoke, Ok
+from ....texts.content import told
+from ...kinds.log import Audit, Record
+from ...known.consumed import subscribed
+from ...known.consumption import PAIR
+from ...law import Law
+from ...places import MASTER
+from .pulled import FOUND, READS, RETRY
 
 ANSWERED = frozenset({FOUND, RETRY})
 """It found something, or nothing matched."""

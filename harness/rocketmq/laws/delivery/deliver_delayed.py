@@ -17,18 +17,18 @@ Source: ScheduleMessageService; CommitLog.checkMessageAndReturnSize.
 import re
 from functools import lru_cache
 
-from pairproof.harness.content import level_of, told
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Deliver, Invoke, Ok
-from pairproof.harness.kinds.machine import Clock, Mark
-from pairproof.harness.kinds.node import Crash, Stop, Wipe
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.groups import Back
-from pairproof.harness.rocketmq.kinds.log import Append, Audit, Expire, Record
-from pairproof.harness.rocketmq.known.stores import promotes
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import version
+from ....history import MS, Event
+from ....judging.law import only
+from ....kinds.client import Deliver, Invoke, Ok
+from ....kinds.machine import Clock, Mark
+from ....kinds.node import Crash, Stop, Wipe
+from ....texts.content import level_of, told
+from ...kinds.groups import Back
+from ...kinds.log import Append, Audit, Expire, Record
+from ...known.stores import promotes
+from ...law import Law
+from ...places import MASTER
+from ...settings import version
 
 WAITING = "SCHEDULE_TOPIC_XXXX/"
 LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"

@@ -23,21 +23,21 @@ Source: the design: at least once.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pairproof.harness.content import level_of, told
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok
-from pairproof.harness.kinds.machine import Mark
-from pairproof.harness.kinds.node import Start
-from pairproof.harness.law import DURABILITY, only
-from pairproof.harness.rocketmq import contract
-from pairproof.harness.rocketmq.kinds.log import Record
-from pairproof.harness.rocketmq.kinds.transactions import Decide
-from pairproof.harness.rocketmq.known.consumed import Assignment, Consumed, Consumer
-from pairproof.harness.rocketmq.known.consumption import SLACK_NS
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.delivery.transacted import COMMIT
-from pairproof.harness.rocketmq.places import MASTER, SLAVES
-from pairproof.harness.rocketmq.settings import DEFAULTS, creates_groups, promised_slaves, refuses_reads
+from ....history import MS, Event
+from ....judging.law import DURABILITY, only
+from ....kinds.client import SENDS, Fail, Invoke, Ok
+from ....kinds.machine import Mark
+from ....kinds.node import Start
+from ....texts.content import level_of, told
+from ... import contract
+from ...kinds.log import Record
+from ...kinds.transactions import Decide
+from ...known.consumed import Assignment, Consumed, Consumer
+from ...known.consumption import SLACK_NS
+from ...law import Law
+from ...places import MASTER, SLAVES
+from ...settings import DEFAULTS, creates_groups, promised_slaves, refuses_reads
+from .transacted import COMMIT
 
 STUCK_NS = 150_000 * MS
 """A lost member is missed after 120 s, a group is shared out every 20 s, and something to spare."""

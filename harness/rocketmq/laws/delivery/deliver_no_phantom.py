@@ -12,12 +12,12 @@ batch, whose append is one piece, are judged by key and queue.
 Source: PullMessageProcessor hands out the log's own bytes.
 """
 
-from pairproof.harness.content import told, waits_first
-from pairproof.harness.kinds.client import SENDS, Deliver, Invoke
-from pairproof.harness.law import DURABILITY, only
-from pairproof.harness.rocketmq.kinds.log import Append, Record
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.delivery.sent_back import RETRY
+from ....judging.law import DURABILITY, only
+from ....kinds.client import SENDS, Deliver, Invoke
+from ....texts.content import told, waits_first
+from ...kinds.log import Append, Record
+from ...law import Law
+from .sent_back import RETRY
 
 
 class DeliverNoPhantom(Law):

@@ -12,9 +12,9 @@ one that may be, see ``contract``. Source: ProcessQueue, ConsumeQueue.
 
 from typing import NamedTuple
 
-from pairproof.harness.kinds.client import Assign, Deliver
-from pairproof.harness.rocketmq.known.consumption import PAIR
-from pairproof.harness.rocketmq.law import Law
+from ....kinds.client import Assign, Deliver
+from ...known.consumption import PAIR
+from ...law import Law
 
 
 class Place(NamedTuple):

@@ -13,13 +13,13 @@ name's master, too. Source: ConsumeMessageOrderlyService, ProcessQueue.REBALANCE
 
 import json
 
-from pairproof.harness.history import MS
-from pairproof.harness.kinds.client import Assign, Consumer, Deliver
-from pairproof.harness.kinds.node import Start
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.groups import Lock
-from pairproof.harness.rocketmq.known.consumption import PAIR
-from pairproof.harness.rocketmq.law import Law
+from ....history import MS
+from ....judging.law import only
+from ....kinds.client import Assign, Consumer, Deliver
+from ....kinds.node import Start
+from ...kinds.groups import Lock
+from ...known.consumption import PAIR
+from ...law import Law
 
 COUNTS_NS = 30_000 * MS
 """REBALANCE_LOCK_MAX_LIVE_TIME, of consumers."""

@@ -10,12 +10,12 @@ lost a part of its log.
 Source: AbstractSendMessageProcessor.consumerSendMsgBack, DefaultMQPushConsumerImpl.copySubscription.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Consumer, Deliver, Ok
-from pairproof.harness.kinds.machine import Clock, Mark
-from pairproof.harness.rocketmq.kinds.groups import Back
-from pairproof.harness.rocketmq.laws.delivery.sent_back import RETRY, Asked, SentBack
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS, Event
+from ....kinds.client import Consumer, Deliver, Ok
+from ....kinds.machine import Clock, Mark
+from ...kinds.groups import Back
+from ...places import MASTER
+from .sent_back import RETRY, Asked, SentBack
 
 COMES_NS = 60_000 * MS
 """A group shares its queues out every 20 s, a consumer asks for a route every 30 s."""

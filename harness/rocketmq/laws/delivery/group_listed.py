@@ -20,12 +20,12 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Consumer, Fail, Info
-from pairproof.harness.kinds.machine import Clock, Mark
-from pairproof.harness.rocketmq.kinds.groups import Ask, Back
-from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
-from pairproof.harness.rocketmq.law import Law
+from ....history import MS, Event
+from ....kinds.client import Consumer, Fail, Info
+from ....kinds.machine import Clock, Mark
+from ...kinds.groups import Ask, Back
+from ...known.deadlines import Deadline, Deadlines
+from ...law import Law
 
 LIVES_NS = 120_000 * MS
 """CHANNEL_EXPIRED_TIMEOUT."""

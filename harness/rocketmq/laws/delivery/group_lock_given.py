@@ -12,11 +12,11 @@ Source: RebalanceLockManager.
 
 import json
 
-from pairproof.harness.history import MS
-from pairproof.harness.kinds.machine import Clock
-from pairproof.harness.rocketmq.kinds.groups import Lock
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.delivery.group_lock_once import EVER, LIVES_NS, Key, open_calls
+from ....history import MS
+from ....kinds.machine import Clock
+from ...kinds.groups import Lock
+from ...law import Law
+from .group_lock_once import EVER, LIVES_NS, Key, open_calls
 
 SLACK_NS = 1_000 * MS
 """Brokers count milliseconds, and a lock goes when it is older than its life."""

@@ -13,11 +13,11 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pairproof.harness.history import MS
-from pairproof.harness.kinds.machine import Clock
-from pairproof.harness.rocketmq.kinds.groups import Lock
-from pairproof.harness.rocketmq.known.model import Known
-from pairproof.harness.rocketmq.law import Law
+from ....history import MS
+from ....kinds.machine import Clock
+from ...kinds.groups import Lock
+from ...known.model import Known
+from ...law import Law
 
 LIVES_NS = 60_000 * MS
 """REBALANCE_LOCK_MAX_LIVE_TIME, of brokers."""

@@ -17,13 +17,13 @@ Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEven
 RebalanceImpl.rebalanceByTopic.
 """
 
-from pairproof.harness.content import told
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Assign, Consumer, Route
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.groups import Ask
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import HA_LINKS, META_LINKS
+from ....history import MS, Event
+from ....judging.law import only
+from ....kinds.client import Assign, Consumer, Route
+from ....texts.content import told
+from ...kinds.groups import Ask
+from ...law import Law
+from ...places import HA_LINKS, META_LINKS
 
 SHARED_NS = 3_000 * MS
 """A few calls: the route, a heartbeat, the members, the group's progress in each queue."""

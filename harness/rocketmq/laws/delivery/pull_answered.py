@@ -15,15 +15,15 @@ Source: PullRequestHoldService.notifyMessageArriving and checkHoldRequest; Defau
 
 from typing import NamedTuple
 
-from pairproof.harness.content import told, waits_first
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
-from pairproof.harness.rocketmq import contract
-from pairproof.harness.rocketmq.known.calls import Begun
-from pairproof.harness.rocketmq.known.consumed import subscribed
-from pairproof.harness.rocketmq.known.consumption import PAIR
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS, Event
+from ....kinds.client import Fail, Info, Invoke, Ok
+from ....texts.content import told, waits_first
+from ... import contract
+from ...known.calls import Begun
+from ...known.consumed import subscribed
+from ...known.consumption import PAIR
+from ...law import Law
+from ...places import MASTER
 
 SUSPENDED_NS = 15_000 * MS
 LOOK_NS = 5_000 * MS

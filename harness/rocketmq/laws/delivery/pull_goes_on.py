@@ -21,8 +21,8 @@ Source: DefaultMessageStore.getMessage, nextOffsetCorrection; PullMessageProcess
 
 from __future__ import annotations
 
-from pairproof.harness.rocketmq.laws.delivery.pulled import FOUND, MOVED, NOT_FOUND, RETRY, Answer, Pulled
-from pairproof.harness.rocketmq.settings import DEFAULTS, Settings, is_on, version
+from ...settings import DEFAULTS, Settings, is_on, version
+from .pulled import FOUND, MOVED, NOT_FOUND, RETRY, Answer, Pulled
 
 SENT_TO_END = (4, 9, 4)
 """The first version that sends who is ahead of any queue to its end."""

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.harness.content import told
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Deliver
-from pairproof.harness.law import CONVENTION
-from pairproof.harness.rocketmq.kinds.log import Record
-from pairproof.harness.rocketmq.laws.delivery.pulled import FOUND, Answer, Pulled
-from pairproof.harness.rocketmq.settings import DEFAULTS, Settings, memory
+from ....history import Event
+from ....judging.law import CONVENTION
+from ....kinds.client import Deliver
+from ....texts.content import told
+from ...kinds.log import Record
+from ...settings import DEFAULTS, Settings, memory
+from .pulled import FOUND, Answer, Pulled
 
 IN_MEMORY = (("maxTransferCountOnMessageInMemory", 32), ("maxTransferBytesOnMessageInMemory", 262_144))
 ON_DISK = (("maxTransferCountOnMessageInDisk", 8), ("maxTransferBytesOnMessageInDisk", 65_536))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairproof.harness.kinds.client import Deliver, Invoke, Ok
-from pairproof.harness.rocketmq.known.consumed import subscribed
-from pairproof.harness.rocketmq.law import Law
+from ....kinds.client import Deliver, Invoke, Ok
+from ...known.consumed import subscribed
+from ...law import Law
 
 READS = ("pull", "select")
 FOUND = "PUT_OK"

@@ -6,12 +6,12 @@ lie there by now: nothing is judged from then on.
 
 from typing import NamedTuple
 
-from pairproof.harness.content import told
-from pairproof.harness.history import MS
-from pairproof.harness.rocketmq.kinds.groups import Back
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import LEVELS, delays_ms
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS
+from ....texts.content import told
+from ...kinds.groups import Back
+from ...law import Law
+from ...places import MASTER
+from .deliver_delayed import LEVELS, delays_ms
 
 RETRY, DEAD = "%RETRY%", "%DLQ%"
 """How the topics of a group begin, where such messages come again, or end."""

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from pairproof.harness.content import told
-from pairproof.harness.law import DURABILITY, only
-from pairproof.harness.rocketmq.kinds.log import Audit, Record
-from pairproof.harness.rocketmq.laws.delivery.transacted import COMMIT, HALF, Transacted
-from pairproof.harness.rocketmq.places import MASTER
+from ....judging.law import DURABILITY, only
+from ....texts.content import told
+from ...kinds.log import Audit, Record
+from ...places import MASTER
+from .transacted import COMMIT, HALF, Transacted
 
 
 class TransactCommitted(Transacted):

@@ -8,10 +8,10 @@ end half a record with the rest of another; everything after the master lost a p
 meant another half message at the same place. Source: SendMessageProcessor, TransactionalMessageBridge.putHalfMessage.
 """
 
-from pairproof.harness.kinds.client import Deliver
-from pairproof.harness.law import DURABILITY
-from pairproof.harness.rocketmq.kinds.log import Record
-from pairproof.harness.rocketmq.laws.delivery.transacted import Transacted
+from ....judging.law import DURABILITY
+from ....kinds.client import Deliver
+from ...kinds.log import Record
+from .transacted import Transacted
 
 
 class TransactHidden(Transacted):

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pairproof.harness.content import told
-from pairproof.harness.history import digest
-from pairproof.harness.kinds.machine import Fault
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.log import Audit, Record
-from pairproof.harness.rocketmq.laws.delivery.transacted import Transacted
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import version
+from ....history import digest
+from ....judging.law import only
+from ....kinds.machine import Fault
+from ....texts.content import told
+from ...kinds.log import Audit, Record
+from ...places import MASTER
+from ...settings import version
+from .transacted import Transacted
 
 NOTES = "RMQ_SYS_TRANS_OP_HALF_TOPIC/"
 TAG = "d"

@@ -6,11 +6,11 @@ message may lie there by now: nothing is judged from then on.
 
 from typing import NamedTuple
 
-from pairproof.harness.content import told
-from pairproof.harness.kinds.client import SENDS, Invoke
-from pairproof.harness.rocketmq.kinds.transactions import Decide
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....kinds.client import SENDS, Invoke
+from ....texts.content import told
+from ...kinds.transactions import Decide
+from ...law import Law
+from ...places import MASTER
 
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC/"
 COMMIT = "commit"

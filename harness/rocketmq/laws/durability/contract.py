@@ -15,16 +15,16 @@ as RocketMQ's users rely on it.
 
 from collections.abc import Mapping
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok, Try
-from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import DURABILITY, only
-from pairproof.harness.rocketmq import contract
-from pairproof.harness.rocketmq.kinds.log import Append
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.acks.ack_refused_is_absent import leaves_open
-from pairproof.harness.rocketmq.places import MASTER, SLAVES
-from pairproof.harness.rocketmq.settings import promised_slaves
+from ....history import Event
+from ....judging.law import DURABILITY, only
+from ....kinds.client import SENDS, Fail, Invoke, Ok, Try
+from ....kinds.node import Config
+from ... import contract
+from ...kinds.log import Append
+from ...law import Law
+from ...places import MASTER, SLAVES
+from ...settings import promised_slaves
+from ..acks.ack_refused_is_absent import leaves_open
 
 OWN_EVENTS = "OFFSET_MOVED_EVENT/"
 """Where RocketMQ stores messages of its own, with the name of a group for a key (PullMessageProcessor)."""

@@ -23,17 +23,17 @@ import json
 from collections import deque
 from collections.abc import Callable
 
-from pairproof.harness.history import MS, UNREADABLE, Event
-from pairproof.harness.kinds.client import Info, Ok
-from pairproof.harness.kinds.machine import Lab, Mark
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.contract import STORED
-from pairproof.harness.rocketmq.kinds.ha import Diverged
-from pairproof.harness.rocketmq.kinds.log import Append, Audit
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import Settings, can_replicate, creates_topics
+from ....history import MS, UNREADABLE, Event
+from ....judging.law import only
+from ....kinds.client import Info, Ok
+from ....kinds.machine import Lab, Mark
+from ...contract import STORED
+from ...kinds.ha import Diverged
+from ...kinds.log import Append, Audit
+from ...known.ha_links import HOSTILE
+from ...law import Law
+from ...places import MASTER
+from ...settings import Settings, can_replicate, creates_topics
 
 POLL_MS = 1_000
 """One select of an HA thread."""

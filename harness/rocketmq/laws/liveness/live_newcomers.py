@@ -13,10 +13,10 @@ connections; the reference has, see docs/decisions/0010.
 
 import json
 
-from pairproof.harness.content import told
-from pairproof.harness.kinds.machine import Fault, Pause
-from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.rocketmq.law import Law
+from ....kinds.machine import Fault, Pause
+from ....kinds.node import Crash, Start, Stop
+from ....texts.content import told
+from ...law import Law
 
 CROWD = "crowd"
 ANSWERED, REFUSED = "newcomers_answered", "newcomers_refused"

@@ -11,11 +11,11 @@ does not wait after a failed dispatch.
 import json
 from collections import deque
 
-from pairproof.harness.kinds.machine import Fault
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.kinds.ha import Connect
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
+from ....kinds.machine import Fault
+from ... import places
+from ...kinds.ha import Connect
+from ...known.ha_links import HOSTILE
+from ...law import Law
 
 SECOND_NS = 1_000_000_000
 MOST = 3

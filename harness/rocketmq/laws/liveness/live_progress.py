@@ -12,13 +12,13 @@ other: there each may cost those behind it a whole wait.
 Source: the design: a broker's clients depend on that broker alone.
 """
 
-from pairproof.harness.history import MS, UNREADABLE, Event
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok, Try
-from pairproof.harness.rocketmq.kinds.transactions import Decide
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.acks.answering import requests
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import DEFAULTS, line
+from ....history import MS, UNREADABLE, Event
+from ....kinds.client import Fail, Info, Invoke, Ok, Try
+from ...kinds.transactions import Decide
+from ...known.sends import requests
+from ...law import Law
+from ...places import MASTER
+from ...settings import DEFAULTS, line
 
 SLACK_MS = 1_000
 

@@ -18,12 +18,12 @@ answer.
 from collections.abc import Mapping
 from typing import Any
 
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.metadata import Table
-from pairproof.harness.rocketmq.known.metadata import GROUPS, TOPICS, entries
-from pairproof.harness.rocketmq.known.tables import ABSENT, FIELDS, Value
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....judging.law import only
+from ...kinds.metadata import Table
+from ...known.metadata import GROUPS, TOPICS, entries
+from ...known.tables import ABSENT, FIELDS, Value
+from ...law import Law
+from ...places import MASTER
 
 
 class MetaAsAdministered(Law):

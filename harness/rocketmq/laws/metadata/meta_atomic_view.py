@@ -13,12 +13,12 @@ after its own restart, see ``meta-durable``; a group that a pull does not name. 
 the table before it fills it (fixed in 5.x).
 """
 
-from pairproof.harness.kinds.client import Fail, Ok
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.metadata import Table
-from pairproof.harness.rocketmq.known.metadata import GROUPS, MISSING, TOPICS, Name, holds, topic_of
-from pairproof.harness.rocketmq.laws.metadata.syncing import CopiesLaw
-from pairproof.harness.rocketmq.places import SLAVES
+from ....judging.law import only
+from ....kinds.client import Fail, Ok
+from ...kinds.metadata import Table
+from ...known.metadata import GROUPS, MISSING, TOPICS, Name, holds, topic_of
+from ...places import SLAVES
+from .syncing import CopiesLaw
 
 
 class MetaAtomicView(CopiesLaw):

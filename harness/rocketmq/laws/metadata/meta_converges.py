@@ -23,14 +23,14 @@ see what the master saves: there a change counts as 30 s later. Source: SlaveSyn
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Consumer, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.machine import Mark
-from pairproof.harness.kinds.node import Start
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.log import Append, Audit
-from pairproof.harness.rocketmq.kinds.metadata import Persist, Register, Sync, Table
-from pairproof.harness.rocketmq.known.metadata import (
+from ....history import MS, Event
+from ....judging.law import only
+from ....kinds.client import Consumer, Fail, Info, Invoke, Ok
+from ....kinds.machine import Mark
+from ....kinds.node import Start
+from ...kinds.log import Append, Audit
+from ...kinds.metadata import Persist, Register, Sync, Table
+from ...known.metadata import (
     CHANGES,
     DELAYS,
     GROUPS,
@@ -42,9 +42,9 @@ from pairproof.harness.rocketmq.known.metadata import (
     entries,
     told,
 )
-from pairproof.harness.rocketmq.laws.metadata.syncing import CALL_NS, MetadataLaw, schedule
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import Settings
+from ...places import MASTER
+from ...settings import Settings
+from .syncing import CALL_NS, MetadataLaw, schedule
 
 HEARTBEAT_NS = 30_000 * MS
 """How often a client tells brokers of its groups."""

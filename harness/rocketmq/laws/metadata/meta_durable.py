@@ -18,13 +18,13 @@ SlaveSynchronize.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pairproof.harness.history import MS
-from pairproof.harness.kinds.client import Fail, Invoke, Ok
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.law import DURABILITY, EVERY, Heard, only
-from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync, Table
-from pairproof.harness.rocketmq.known.copies import Sighting
-from pairproof.harness.rocketmq.known.metadata import (
+from ....history import MS
+from ....judging.law import DURABILITY, EVERY, Heard, only
+from ....kinds.client import Fail, Invoke, Ok
+from ....kinds.node import Crash, Start, Stop, Wipe
+from ...kinds.metadata import Persist, Sync, Table
+from ...known.copies import Sighting
+from ...known.metadata import (
     DONE,
     GROUPS,
     MISSING,
@@ -35,8 +35,8 @@ from pairproof.harness.rocketmq.known.metadata import (
     entries,
     holds,
 )
-from pairproof.harness.rocketmq.laws.metadata.syncing import Agreed, CopiesLaw
-from pairproof.harness.rocketmq.places import MASTER, SLAVES
+from ...places import MASTER, SLAVES
+from .syncing import Agreed, CopiesLaw
 
 FLUSHED_NS = 1_000 * MS
 """By then a save has reached the disk."""

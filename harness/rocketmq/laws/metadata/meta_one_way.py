@@ -10,12 +10,12 @@ Abstains from what both were asked to store, at whatever time, and from data ver
 brings its own tables. Source: SlaveSynchronize: a slave only asks.
 """
 
-from pairproof.harness.kinds.client import Invoke
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.metadata import Table
-from pairproof.harness.rocketmq.known.metadata import ADMIN, GROUPS, OFFSETS, TOPICS, Name, holds
-from pairproof.harness.rocketmq.laws.metadata.syncing import MetadataLaw
-from pairproof.harness.rocketmq.places import MASTER, SLAVES
+from ....judging.law import only
+from ....kinds.client import Invoke
+from ...kinds.metadata import Table
+from ...known.metadata import ADMIN, GROUPS, OFFSETS, TOPICS, Name, holds
+from ...places import MASTER, SLAVES
+from .syncing import MetadataLaw
 
 
 class MetaOneWay(MetadataLaw):

@@ -6,9 +6,9 @@ Excused are stores that are not the node's own work: a lying disk lost a part of
 Left out: tables of nodes that are down; what a table says. Source: ConfigManager.load, RemotingSerializable.
 """
 
-from pairproof.harness.rocketmq.contract import LIED, WIPE
-from pairproof.harness.rocketmq.kinds.metadata import Garbled, Table
-from pairproof.harness.rocketmq.law import Law
+from ...contract import LIED, WIPE
+from ...kinds.metadata import Garbled, Table
+from ...law import Law
 
 
 class MetaReadable(Law):

@@ -18,13 +18,13 @@ round that an answer without a master broke off. Source: BrokerController.handle
 SlaveSynchronize.syncAll.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.node import UNKNOWN, Crash, Start, Stop
-from pairproof.harness.law import CONVENTION
-from pairproof.harness.rocketmq.kinds.metadata import Register, Sync
-from pairproof.harness.rocketmq.known.deadlines import is_late, spent_ns
-from pairproof.harness.rocketmq.known.metadata import SLACK_NS, STEPS, TOPICS, told
-from pairproof.harness.rocketmq.laws.metadata.syncing import CALL_NS, MetadataLaw, Schedule, schedule
+from ....history import MS, Event
+from ....judging.law import CONVENTION
+from ....kinds.node import UNKNOWN, Crash, Start, Stop
+from ...kinds.metadata import Register, Sync
+from ...known.deadlines import is_late, spent_ns
+from ...known.metadata import SLACK_NS, STEPS, TOPICS, told
+from .syncing import CALL_NS, MetadataLaw, Schedule, schedule
 
 
 class Life:

@@ -20,15 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.law import EVERY
-from pairproof.harness.rocketmq.kinds.metadata import Persist, Sync
-from pairproof.harness.rocketmq.known.consumption import PERSIST_MS
-from pairproof.harness.rocketmq.known.deadlines import is_instant
-from pairproof.harness.rocketmq.known.metadata import GROUPS, TOPICS
-from pairproof.harness.rocketmq.laws.metadata.syncing import Agreed, MetadataLaw
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS, Event
+from ....judging.law import EVERY
+from ....kinds.node import Crash, Start, Stop, Wipe
+from ...kinds.metadata import Persist, Sync
+from ...known.consumption import PERSIST_MS
+from ...known.deadlines import is_instant
+from ...known.metadata import GROUPS, TOPICS
+from ...places import MASTER
+from .syncing import Agreed, MetadataLaw
 
 
 class Copy:

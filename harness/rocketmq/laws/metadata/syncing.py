@@ -8,14 +8,14 @@ Sources: BrokerController.handleSlaveSynchronize of 4.4.0, 4.9.7 and 5.5.0.
 
 from typing import NamedTuple
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.node import Config
-from pairproof.harness.rocketmq.kinds.metadata import Sync
-from pairproof.harness.rocketmq.known.copies import Sighting
-from pairproof.harness.rocketmq.known.metadata import DONE, Name
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import Settings, parse, version
+from ....history import MS, Event
+from ....kinds.node import Config
+from ...kinds.metadata import Sync
+from ...known.copies import Sighting
+from ...known.metadata import DONE, Name
+from ...law import Law
+from ...places import MASTER
+from ...settings import Settings, parse, version
 
 CALL_NS = 3_000 * MS
 """What a slave waits for one answer."""

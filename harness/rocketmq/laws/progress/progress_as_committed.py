@@ -12,10 +12,10 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 
-from pairproof.harness.kinds.client import Consumer, Invoke
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.metadata import Table
-from pairproof.harness.rocketmq.law import Law
+from ....judging.law import only
+from ....kinds.client import Consumer, Invoke
+from ...kinds.metadata import Table
+from ...law import Law
 
 Offsets = tuple[tuple[str, str, int], ...]
 """Group, queue and offset."""

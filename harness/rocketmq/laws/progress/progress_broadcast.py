@@ -6,9 +6,9 @@ pull. That brokers note nothing either, see ``progress-as-committed``; that ever
 ``deliver-no-loss``. Source: LocalFileOffsetStore, DefaultMQPushConsumerImpl.pullMessage (commitOffsetEnable).
 """
 
-from pairproof.harness.kinds.client import Consumer, Invoke
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.law import Law
+from ....judging.law import only
+from ....kinds.client import Consumer, Invoke
+from ...law import Law
 
 
 class ProgressBroadcast(Law):

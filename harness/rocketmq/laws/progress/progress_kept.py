@@ -8,9 +8,9 @@ Left out: brokers that were killed or stopped and have confirmed no commit since
 machine's crash left of a table. Source: ConsumerOffsetManager.commitOffset, which overwrites.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq.known.registers import NONE
-from pairproof.harness.rocketmq.laws.progress.shown_progress import ShownProgress
+from ....history import Event
+from ...known.registers import NONE
+from .shown_progress import ShownProgress
 
 
 class ProgressKept(ShownProgress):

@@ -15,15 +15,15 @@ applicable with offsetCheckInSlave, where a slave that lags sends consumers back
 Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllConsumerOffset (every 5 s).
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Assign, Consumer, Deliver
-from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.groups import Back
-from pairproof.harness.rocketmq.known.consumed import Assignment
-from pairproof.harness.rocketmq.known.consumption import COMMIT_NS
-from pairproof.harness.rocketmq.laws.progress.shown_progress import ShownProgress
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS, Event
+from ....judging.law import only
+from ....kinds.client import Assign, Consumer, Deliver
+from ....kinds.node import Crash, Start, Stop
+from ...kinds.groups import Back
+from ...known.consumed import Assignment
+from ...known.consumption import COMMIT_NS
+from ...places import MASTER
+from .shown_progress import ShownProgress
 
 FIND_OUT_NS = 5_000 * MS
 """How long a call may take that nobody answers."""

@@ -7,12 +7,12 @@ answer to a query or in its table, against the highest offset that the group eve
 Left out: what no consumer of the history committed. Source: RemoteBrokerOffsetStore, ConsumerOffsetManager.
 """
 
-from pairproof.harness.kinds.client import Invoke, Ok
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.metadata import Table
-from pairproof.harness.rocketmq.known.consumption import PAIR
-from pairproof.harness.rocketmq.known.registers import NONE, offsets_of
-from pairproof.harness.rocketmq.law import Law
+from ....judging.law import only
+from ....kinds.client import Invoke, Ok
+from ...kinds.metadata import Table
+from ...known.consumption import PAIR
+from ...known.registers import NONE, offsets_of
+from ...law import Law
 
 
 class ProgressNeverAhead(Law):

@@ -9,12 +9,12 @@ Left out: the master after it went down, see ``progress-persisted``; pulls that 
 or not. Source: PullMessageProcessor (hasCommitOffsetFlag, brokerRole).
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Invoke
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.known.consumption import PAIR
-from pairproof.harness.rocketmq.laws.progress.shown_progress import ShownProgress
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....judging.law import only
+from ....kinds.client import Invoke
+from ...known.consumption import PAIR
+from ...places import MASTER
+from .shown_progress import ShownProgress
 
 Queue = tuple[str, str]
 """A group and a queue."""

@@ -10,11 +10,11 @@ Left out: slaves, whose tables their sync overwrites; machines that lose power, 
 on the disk; replaced stores. Source: BrokerController (consumerOffsetManager.persist), ConfigManager.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.law import DURABILITY
-from pairproof.harness.rocketmq.known.registers import NONE
-from pairproof.harness.rocketmq.laws.progress.shown_progress import ShownProgress
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....judging.law import DURABILITY
+from ...known.registers import NONE
+from ...places import MASTER
+from .shown_progress import ShownProgress
 
 
 class ProgressPersisted(ShownProgress):

@@ -10,12 +10,12 @@ the group; a master that lost a part of its log, or of which a power loss took t
 are gone. Not applicable with offsetCheckInSlave. Source: ConsumerOffsetManager, SlaveSynchronize.
 """
 
-from pairproof.harness.kinds.client import Assign
-from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.known.registers import NONE
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....judging.law import only
+from ....kinds.client import Assign
+from ....kinds.node import Crash, Start, Stop
+from ...known.registers import NONE
+from ...law import Law
+from ...places import MASTER
 
 
 class ProgressRecovers(Law):

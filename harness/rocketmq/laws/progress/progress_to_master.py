@@ -14,12 +14,12 @@ who tell nobody; the silence of orderly ones, whose locks only a master gives; w
 Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker, MQClientInstance, PullAPIWrapper.pullKernelImpl.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.known.consumption import COMMIT_NS, PAIR
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS, Event
+from ....judging.law import only
+from ....kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route
+from ...known.consumption import COMMIT_NS, PAIR
+from ...law import Law
+from ...places import MASTER
 
 IN_VAIN_NS = 5_000 * MS
 """What a route refresh may take that nobody answers."""

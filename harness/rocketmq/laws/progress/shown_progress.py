@@ -4,10 +4,10 @@ That is its answer to a consumer's query, and its table of offsets. Not here: wh
 :mod:`pairproof.harness.rocketmq.known.registers`.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Ok
-from pairproof.harness.rocketmq.kinds.metadata import Table
-from pairproof.harness.rocketmq.law import Law
+from ....history import Event
+from ....kinds.client import Ok
+from ...kinds.metadata import Table
+from ...law import Law
 
 
 class ShownProgress(Law):

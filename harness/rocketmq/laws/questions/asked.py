@@ -6,10 +6,10 @@ diverged slave (see ``logs``), whose log is no copy of any one log.
 
 from __future__ import annotations
 
-from pairproof.harness.rocketmq.kinds.answers import Answer
-from pairproof.harness.rocketmq.known.audits import Listing
-from pairproof.harness.rocketmq.known.circumstances import DIVERGED
-from pairproof.harness.rocketmq.law import Law
+from ...kinds.answers import Answer
+from ...known.audits import Listing
+from ...known.circumstances import DIVERGED
+from ...law import Law
 
 BUSY = "SYSTEM_BUSY"
 SILENT = frozenset({"timeout", "disconnected", "refused"})

@@ -8,10 +8,10 @@ topics of any name and of no size, and deletes its own: what was measured begins
 Source: SendMessageProcessor, PullMessageProcessor, AdminBrokerProcessor, TopicValidator.
 """
 
-from pairproof.harness.rocketmq.invalid_requests import REQUESTS
-from pairproof.harness.rocketmq.kinds.invalid import Invalid
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.questions.asked import BUSY, SILENT
+from ...invalid_requests import REQUESTS
+from ...kinds.invalid import Invalid
+from ...law import Law
+from .asked import BUSY, SILENT
 
 SINCE = (4, 9)
 """The first version that is known to refuse all of them."""

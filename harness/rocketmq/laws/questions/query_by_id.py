@@ -6,10 +6,10 @@ lies at an offset for a record, so they are not asked for one where none begins;
 Source: QueryMessageProcessor.viewMessageById, DefaultMessageStore.selectOneMessageByOffset.
 """
 
-from pairproof.harness.history import UNREADABLE
-from pairproof.harness.rocketmq.kinds.answers import Answer
-from pairproof.harness.rocketmq.known.audits import Listing
-from pairproof.harness.rocketmq.laws.questions.asked import Asked, named
+from ....history import UNREADABLE
+from ...kinds.answers import Answer
+from ...known.audits import Listing
+from .asked import Asked, named
 
 
 class QueryById(Asked):

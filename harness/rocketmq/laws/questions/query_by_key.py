@@ -11,9 +11,9 @@ Source: QueryMessageProcessor.queryMessage, DefaultMessageStore.queryMessage.
 
 import json
 
-from pairproof.harness.rocketmq.kinds.answers import Answer
-from pairproof.harness.rocketmq.known.audits import Listing
-from pairproof.harness.rocketmq.laws.questions.asked import Asked, named
+from ...kinds.answers import Answer
+from ...known.audits import Listing
+from .asked import Asked, named
 
 MOST_MESSAGES = 64
 """maxMsgsNumBatch."""

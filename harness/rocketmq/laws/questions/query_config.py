@@ -10,12 +10,12 @@ Source: AdminBrokerProcessor.getBrokerConfig, Configuration.getAllConfigsFormatS
 
 import json
 
-from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import CONVENTION, only
-from pairproof.harness.rocketmq.kinds.answers import Answer
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.questions.asked import NOT_ANSWERED
-from pairproof.harness.schedule import as_text
+from ....judging.law import CONVENTION, only
+from ....kinds.node import Config
+from ....trials.schedule import as_text
+from ...kinds.answers import Answer
+from ...law import Law
+from .asked import NOT_ANSWERED
 
 OWN_OF_SLAVES = "accessMessageInMemoryMaxRatio"
 FREE = (("brokerIP2", ""), ("haMasterAddress", ""), ("inSyncReplicas", 0), ("namesrvAddr", ""))

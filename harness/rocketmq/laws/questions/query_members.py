@@ -9,15 +9,15 @@ broker names. Source: ConsumerManager, ClientHousekeepingService, MQClientInstan
 
 import json
 
-from pairproof.harness.content import told
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Consumer, Route
-from pairproof.harness.kinds.machine import Fault, Pause, Resume
-from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.answers import Answer
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.questions.asked import NOT_ANSWERED
+from ....history import MS, Event
+from ....judging.law import only
+from ....kinds.client import Consumer, Route
+from ....kinds.machine import Fault, Pause, Resume
+from ....kinds.node import Crash, Start, Stop
+from ....texts.content import told
+from ...kinds.answers import Answer
+from ...law import Law
+from .asked import NOT_ANSWERED
 
 HEARTBEAT_NS = 30_000 * MS
 HEARD_NS = HEARTBEAT_NS + 15_000 * MS

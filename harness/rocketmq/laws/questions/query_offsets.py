@@ -15,11 +15,11 @@ Source: DefaultMessageStore.getOffsetInQueueByTime, getMaxOffsetInQueue, getMinO
 ConsumerManageProcessor.queryConsumerOffset.
 """
 
-from pairproof.harness.rocketmq.kinds.answers import Answer
-from pairproof.harness.rocketmq.kinds.log import Record
-from pairproof.harness.rocketmq.known.audits import Listing
-from pairproof.harness.rocketmq.laws.questions.asked import Asked, named
-from pairproof.harness.rocketmq.settings import memory
+from ...kinds.answers import Answer
+from ...kinds.log import Record
+from ...known.audits import Listing
+from ...settings import memory
+from .asked import Asked, named
 
 
 class QueryOffsets(Asked):

@@ -16,13 +16,13 @@ Source: AdminBrokerProcessor.getBrokerRuntimeInfo, getTopicStatsInfo, getConsume
 import json
 from collections.abc import Mapping
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Invoke
-from pairproof.harness.law import CONVENTION, only
-from pairproof.harness.rocketmq.kinds.answers import Answer
-from pairproof.harness.rocketmq.kinds.metadata import Sync, Table
-from pairproof.harness.rocketmq.known.audits import Listing
-from pairproof.harness.rocketmq.laws.questions.asked import Asked, named
+from ....history import MS, Event
+from ....judging.law import CONVENTION, only
+from ....kinds.client import Invoke
+from ...kinds.answers import Answer
+from ...kinds.metadata import Sync, Table
+from ...known.audits import Listing
+from .asked import Asked, named
 
 UNSURE_NS = 1_000 * MS
 """A commit, or a sync, may take so long to change a table."""

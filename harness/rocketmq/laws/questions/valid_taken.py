@@ -13,15 +13,15 @@ say), or that were a diverged slave (see ``logs``); in labs with real time, what
 Source: SendMessageProcessor, PullMessageProcessor, ConsumerManageProcessor, AdminBrokerProcessor.
 """
 
-from pairproof.harness.content import LARGE, told
-from pairproof.harness.history import MS, digest
-from pairproof.harness.kinds.client import SENDS, Fail, Invoke, Ok, Try
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.metadata import Persist
-from pairproof.harness.rocketmq.known.metadata import CHANGES
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.acks.ack_refused_is_absent import leaves_open
-from pairproof.harness.rocketmq.settings import creates_groups, creates_topics
+from ....history import MS, digest
+from ....judging.law import only
+from ....kinds.client import SENDS, Fail, Invoke, Ok, Try
+from ....texts.content import LARGE, told
+from ...kinds.metadata import Persist
+from ...known.metadata import CHANGES
+from ...law import Law
+from ...settings import creates_groups, creates_topics
+from ..acks.ack_refused_is_absent import leaves_open
 
 SETTLED_NS = 3_000 * MS
 """A broker that has just started may still be busy with that; and so after a fault."""

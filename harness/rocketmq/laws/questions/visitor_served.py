@@ -13,13 +13,13 @@ Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockMa
 PullRequestHoldService, ScheduleMessageService.
 """
 
-from pairproof.harness.rocketmq.kinds.visits import Visit
-from pairproof.harness.rocketmq.known.circumstances import DIVERGED
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.questions.asked import SILENT
-from pairproof.harness.rocketmq.settings import keeps_index
-from pairproof.harness.rocketmq.visits import BY_KEY, SERVED
-from pairproof.harness.rocketmq.visits.served import NO_KEY, READ
+from ...kinds.visits import Visit
+from ...known.circumstances import DIVERGED
+from ...law import Law
+from ...settings import keeps_index
+from ...visits import BY_KEY, SERVED
+from ...visits.served import NO_KEY, READ
+from .asked import SILENT
 
 
 class VisitorServed(Law):

@@ -7,8 +7,9 @@ Left out: that the connection is refused or closed, see ``ha-divergence-refused`
 added to HAConnection for later reports, extended to first ones (any TCP peer could acknowledge).
 """
 
-from pairproof.harness.kinds.client import Ok
-from pairproof.harness.rocketmq.law import Law
+from ....judging.law import only
+from ....kinds.client import Ok
+from ...law import Law
 
 
 class HaAckIdentity(Law):
@@ -17,9 +18,10 @@ class HaAckIdentity(Law):
     source = "HAConnection.ReadSocketService; apache/rocketmq issues 1155 and 3015"
     needs = frozenset({"append", "report", "ok"})
 
+    @only("send")
     def on_ok(self, event: Ok) -> None:
         known = self.known
-        if known.ahead < 0 or event.f != "send" or not event.waits or not known.needed:
+        if known.ahead < 0 or not event.waits or not known.needed:
             return
         if event.hi is None or event.hi > known.ahead:
             return

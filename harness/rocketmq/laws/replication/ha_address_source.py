@@ -14,20 +14,19 @@ see ``live-converges``. Sources: BrokerController.start and registerBrokerAll (u
 HAService.HAClient.connectMaster.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Fail, Ok
-from pairproof.harness.kinds.machine import Fault, Pause
-from pairproof.harness.kinds.node import Config, Crash, Start, Stop
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.kinds.ha import Connect
-from pairproof.harness.rocketmq.kinds.metadata import Register
-from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
-from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
-from pairproof.harness.rocketmq.known.metadata import told
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import Settings, parse, refuses_reads
+from ....history import MS, Event
+from ....kinds.client import Fail, Ok
+from ....kinds.node import Config, Start
+from ... import places
+from ...kinds.ha import Connect
+from ...kinds.metadata import Register
+from ...known.circumstances import EARLIER_INCARNATION
+from ...known.deadlines import Deadline, Deadlines
+from ...known.ha_links import HOSTILE
+from ...known.metadata import told
+from ...law import Law
+from ...places import MASTER
+from ...settings import Settings, parse, refuses_reads
 
 CONNECT_NS = (5_000 + 5_000 + 1_000) * MS
 """The HA client's wait between two attempts, its timeout, and a poll."""
@@ -122,12 +121,6 @@ class HaAddressSource(Law):
         self.owed.look(event)
         self.connected.add(node)
         self.owed.pop(node, None)
-
-    def on_fault(self, event: Crash | Fault | Pause | Stop) -> None:
-        """Whom this disturbs may need longer."""
-        self.owed.look(event)
-
-    on_crash = on_stop = on_pause = on_fault
 
     def _late(self, event: Event, node: str, due: Deadline) -> None:
         late = (event.t - due.since) / MS

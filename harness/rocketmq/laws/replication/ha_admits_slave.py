@@ -12,20 +12,27 @@ pairs whose heartbeats come too rarely to keep a connection.
 Source: RocketMQ has no limit on HA connections; the reference has, see docs/decisions/0010.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.machine import Fault
-from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Report
-from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.liveness.live_newcomers import is_crowd
-from pairproof.harness.rocketmq.places import HA_LINKS, MASTER, SLAVES
-from pairproof.harness.rocketmq.settings import can_replicate
+from collections.abc import Iterable
+
+from ....history import MS, Event
+from ....judging.law import Heard, only
+from ....kinds.machine import Fault
+from ....kinds.node import Start
+from ...kinds.ha import Close, Connect, Report
+from ...known.deadlines import Deadline, Deadlines
+from ...known.ha_links import HOSTILE
+from ...law import Law
+from ...places import HA_LINKS, MASTER, SLAVES
+from ...settings import can_replicate
+from ..liveness.live_newcomers import is_crowd
 
 RECONNECT_MS = 5_000
 SLACK_MS = 1_000
+
+
+def is_crowded(faults: Iterable[Fault]) -> bool:
+    """Whether a second crowd is there."""
+    return sum(is_crowd(each) for each in faults if each.f == "hostile") > 1
 
 
 class HaAdmitsSlave(Law):
@@ -33,49 +40,41 @@ class HaAdmitsSlave(Law):
     promise = "However many strangers hold connections to the HA port, the master hears a slave that connects in time."
     source = "HAService.AcceptSocketService, which refuses nobody"
     needs = frozenset({"config", "start", "connect", "close", "report", "fault"})
+    awaits = {"connect": Heard(nodes=frozenset({HOSTILE}))}
     timed = True
 
     def begin(self) -> None:
         self.strangers: set[str | None] = set()
         """Connections of peers that are no slaves, at the master's end."""
-        self.heard: dict[str, str | None] = {}
-        """Per slave: the connection on which the master hears it."""
         self.due = Deadlines[str](self.known, self._unheard)
         """Of slaves that the master does not hear, as long as both are up and strangers are there."""
-        self.crowded = False
 
     def on_start(self, event: Start) -> None:
         if event.node == MASTER:
             self.strangers.clear()
-            self.heard.clear()
-        self._begin(event.t, {*self.known.up, event.node})
+        self._begin(event.t, {*self.known.up, event.node}, self.known.trouble.active.values())
 
     @only(node=HOSTILE)
     def on_connect(self, event: Connect) -> None:
         if event.side == "m":
             self._look(event)
             self.strangers.add(event.link)
-            self._begin(event.t, self.known.up)
+            self._begin(event.t, self.known.up, self.known.trouble.active.values())
 
+    @only(node=MASTER)
     def on_close(self, event: Close) -> None:
-        if event.side != "m":
-            return
         self._look(event)
         self.strangers.discard(event.link)
         if not self.strangers:
             self.due.clear()
-        for slave in [slave for slave, link in self.heard.items() if link == event.link]:
-            del self.heard[slave]
-        self._begin(event.t, self.known.up)
+        self._begin(event.t, self.known.up, self.known.trouble.active.values(), event.link)
 
+    @only(node=MASTER)
     def on_report(self, event: Report) -> None:
         link = self.known.links.get(event.link)
-        if event.side != "m" or link is None or link.peer not in SLAVES:
-            return
-        self._look(event)
-        self.judged += link.peer in self.due
-        self.due.pop(link.peer, None)
-        self.heard[link.peer] = event.link
+        if link is not None:
+            self._look(event)
+            self.judged += self.due.pop(link.peer, None) is not None
 
     def on_fault(self, event: Fault) -> None:
         """What begins now excuses what follows, not what was."""
@@ -86,31 +85,29 @@ class HaAdmitsSlave(Law):
                 due.since = event.t + 1
         others = [each for number, each in self.known.trouble.active.items() if number != event.number]
         now = [*others, event] if event.status == "on" else others
-        self.crowded = sum(each.f == "hostile" and is_crowd(each) for each in now) > 1
-        if self.crowded:
+        if is_crowded(now):
             self.due.clear()
-        self._begin(event.t + 1, self.known.up)
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        self._look(event)
-        if event.node == MASTER:
-            self.due.clear()
-        self.due.pop(event.node, None)
-        self.heard.pop(event.node, None)
-
-    on_stop = on_crash
+        else:
+            self._begin(event.t + 1, self.known.up, now)
 
     def end(self, last: Event) -> None:
         self._look(last)
 
-    def _begin(self, t: int, up: set[str]) -> None:
+    def _begin(self, t: int, up: set[str], faults: Iterable[Fault], closing: str = "") -> None:
         """The clock starts for each slave that is not heard beside strangers."""
-        if self.strangers and MASTER in up and not (self.known.stores.promotions or self.crowded):
-            for slave in SLAVES:
-                if slave in up and slave not in self.heard and slave not in self.due and self._is_told(slave):
+        if self.strangers and MASTER in up and not (self.known.stores.promotions or is_crowded(faults)):
+            for slave in sorted(up.intersection(SLAVES) - set(self.due)):
+                if not self._is_heard(slave, closing) and self._is_told(slave):
                     bound = (RECONNECT_MS + self.known.setting(slave, "haSendHeartbeatInterval") + SLACK_MS) * MS
                     link = HA_LINKS[SLAVES.index(slave)]
                     self.due.begin(slave, t, bound + self.known.healthy_ns, slave, MASTER, link)
+
+    def _is_heard(self, slave: str, closing: str) -> bool:
+        """Whether the last connection on which its present incarnation reported stands, and is not about to close."""
+        born = self.known.nodes.ended_at.get(slave, -1)
+        heard = (label for label, each in self.known.links.items() if each.peer == slave and each.first is not None)
+        last = max(heard, key=lambda label: self.known.links[label].since, default=closing)
+        return last != closing and self.known.links[last].open and self.known.links[last].since > born
 
     def _is_told(self, slave: str) -> bool:
         """Whether its settings alone lead it to the master, and let it replicate."""

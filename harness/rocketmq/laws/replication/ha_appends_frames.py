@@ -10,15 +10,13 @@ see ``ha-mismatch-closes``. Source: HAService.HAClient.dispatchReadRequest.
 
 from collections import deque
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Crash, Start
-from pairproof.harness.law import DURABILITY
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame
-from pairproof.harness.rocketmq.kinds.log import Append
-from pairproof.harness.rocketmq.known.deadlines import POLL_NS, is_late
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....judging.law import DURABILITY, only
+from ...kinds.ha import Close, Connect, Frame
+from ...kinds.log import Append
+from ...known.deadlines import POLL_NS, is_late
+from ...law import Law
+from ...places import MASTER, SLAVES
 
 
 class HaAppendsFrames(Law):
@@ -31,29 +29,30 @@ class HaAppendsFrames(Law):
     timed = True
 
     def begin(self) -> None:
-        self.received: dict[str, deque[Frame]] = {}
-        """Per slave: frames of its present connection that are not appended yet."""
+        self.received: dict[tuple[str, int], deque[Frame]] = {}
+        """Per slave and incarnation: frames of its connection that are not appended yet."""
         self.closed: set[str] = set()
         """Slaves that closed it themselves, and have not connected again."""
 
     def on_connect(self, event: Connect) -> None:
         if event.side == "s":
-            self.received[event.node] = deque()
+            self.received[self._incarnation(event.node)] = deque()
             self.closed.discard(event.node)
 
+    @only(node=SLAVES)
     def on_frame(self, event: Frame) -> None:
-        if event.side != "s" or event.lo == event.hi or event.node == HOSTILE or self._is_old(event):
+        if event.lo == event.hi or self._is_old(event):
             return
         end = self.known.streams.get(event.link)
         if end is not None and (end == event.lo or end == 0):
-            self.received.setdefault(event.node, deque()).append(event)
+            self.received.setdefault(self._incarnation(event.node), deque()).append(event)
 
     def on_append(self, event: Append) -> None:
         node = event.node
         if node == MASTER or node in self.known.logs.by_records:
             return
         self.judged += 1
-        received = self.received.get(node) or deque()
+        received = self.received.get(self._incarnation(node)) or deque()
         while received and received[0].lo != event.lo and any(each.lo == event.lo for each in received):
             self._left_out(event, received.popleft())
         if not received or (received[0].lo, received[0].hi) != (event.lo, event.hi):
@@ -69,22 +68,21 @@ class HaAppendsFrames(Law):
                 since=None,
             )
 
+    @only(node=SLAVES)
     def on_close(self, event: Close) -> None:
         """A slave's end is gone: what came just before may have been the reason."""
-        if event.side == "s" and not self._is_old(event):
+        if not self._is_old(event):
             self._overdue(event, event.node, self.known.healthy_ns)
             if event.f == "local":
                 self.closed.add(event.node)
 
-    def on_crash(self, event: Crash | Start) -> None:
-        self.received.pop(event.node, None)
-
-    on_start = on_crash
-
     def end(self, last: Event) -> None:
-        for node in self.received:
-            if node not in self.closed:
-                self._overdue(last, node, POLL_NS)
+        for node in self.known.up - self.closed:
+            self._overdue(last, node, POLL_NS)
+
+    def _incarnation(self, node: str) -> tuple[str, int]:
+        """It may append on its way out what it had received when it was told to stop."""
+        return node, self.known.nodes.ended(node) - (node not in self.known.up)
 
     def _is_old(self, event: Frame | Close) -> bool:
         """What an older connection still brings, to a machine that was off the network when its slave died, reaches
@@ -93,7 +91,7 @@ class HaAppendsFrames(Law):
 
     def _overdue(self, event: Event, node: str, bound: int) -> None:
         """What came before a slave was told to stop may still be appended on the way out, or not."""
-        known, received = self.known, self.received.get(node)
+        known, received = self.known, self.received.get(self._incarnation(node))
         if not received or node not in known.up:
             return
         if node in known.logs.traced - known.logs.by_records and is_late(known, node, received[0].t, event.t, bound):

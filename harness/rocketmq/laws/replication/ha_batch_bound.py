@@ -4,10 +4,10 @@ Left out: heartbeats, which have no body. Source: HAConnection's write service, 
 one mapped file.
 """
 
-from pairproof.harness.law import CONVENTION
-from pairproof.harness.rocketmq.kinds.ha import Frame
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....judging.law import CONVENTION, only
+from ...kinds.ha import Frame
+from ...law import Law
+from ...places import MASTER
 
 
 class HaBatchBound(Law):
@@ -21,9 +21,10 @@ class HaBatchBound(Law):
         self.batch = 0
         self.file_size = 0
 
+    @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
         lo, hi = event.lo, event.hi
-        if event.side != "m" or lo == hi:
+        if lo == hi:
             return
         if not self.batch:
             self.batch = self.known.setting(MASTER, "haTransferBatchSize")

@@ -7,10 +7,12 @@ Left out: what arrives at the other end, which TCP answers for. Source: HAConnec
 nextTransferFromWhere.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.rocketmq.kinds.ha import Frame
-from pairproof.harness.rocketmq.kinds.log import Source
-from pairproof.harness.rocketmq.law import Law
+from ....history import Event
+from ....judging.law import only
+from ...kinds.ha import Frame
+from ...kinds.log import Source
+from ...law import Law
+from ...places import MASTER
 
 
 class HaContiguous(Law):
@@ -23,9 +25,8 @@ class HaContiguous(Law):
         self.following: dict[str | None, int | None] = {}
         self.pushed: Event | None = None
 
+    @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
-        if event.side != "m":
-            return
         expected = self.following.get(event.link)
         if expected is not None:
             self.judged += 1

@@ -9,13 +9,13 @@ Left out: that it counts as no slave, see ``ack-unavailable-honest``; and a slav
 which nobody can see (a diverged slave, see ``logs``). Source: HAConnection.ReadSocketService.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Ok
-from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Report
-from pairproof.harness.rocketmq.known.deadlines import is_instant
-from pairproof.harness.rocketmq.known.model import AHEAD
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....judging.law import only
+from ....kinds.client import Ok
+from ...kinds.ha import Diverged
+from ...known.deadlines import is_instant
+from ...law import Law
+from ...places import MASTER
 
 
 class HaDivergenceRefused(Law):
@@ -28,28 +28,16 @@ class HaDivergenceRefused(Law):
     timed = True
 
     def begin(self) -> None:
-        self.ahead: set[str | None] = set()
-        self.served: set[str | None] = set()
-        """Refused connections that got a frame all the same: the first one of each says it all."""
-        self.untold: dict[str | None, tuple[Report, int]] = {}
-        """First reports that were not told of yet, and how many incarnations of the master had ended then."""
-        self.left: dict[str | None, int] = {}
-        """When refused peers left that nobody was told of yet, ns."""
-        self.telling = "diverged" in self.known.observes
-
-    def on_report(self, event: Report) -> None:
-        if event.side != "m":
-            return
-        if self.known.is_first(event) and self.known.hears(event) is AHEAD:
-            self.judged += 1
-            self.ahead.add(event.link)
-            if self.telling:
-                self.untold[event.link] = event, self.known.nodes.ended(MASTER)
+        self.named: set[str | None] = set()
+        """Connections of which the master said so in time."""
 
     def on_diverged(self, event: Diverged) -> None:
         """The master says so; and it may say so of nobody else."""
-        if is_instant(self.known, MASTER, self.left.get(event.link, event.t), event.t):
-            self.untold.pop(event.link, None)
+        link = self.known.links.get(event.link or "")
+        closed = None if link is None else link.closed
+        in_time = closed is None or (self.known.instant_ns and is_instant(self.known, MASTER, closed, event.t))
+        if in_time:
+            self.named.add(event.link)
         start, offset = self.known.logs.starts.get(MASTER, 0), event.reported
         if event.master_end is not None and start <= offset <= event.master_end:
             self.violate(
@@ -58,40 +46,32 @@ class HaDivergenceRefused(Law):
                 since=None,
             )
 
-    def on_frame(self, event: Frame) -> None:
-        if self.ahead and event.side == "m" and event.link in self.ahead - self.served:
-            self.served.add(event.link)
-            self.violate(
-                event, f"{event.link}: [{event.lo}, {event.hi}) went to a slave that is ahead of the master", since=None
-            )
-
+    @only("send")
     def on_ok(self, event: Ok) -> None:
         known = self.known
-        if not self.ahead or event.f != "send" or event.status != "PUT_OK" or not event.waits:
+        if event.hi is None or event.hi > known.refused or event.status != "PUT_OK" or not event.waits:
             return
-        covered = event.hi is not None and event.hi <= known.refused
-        if known.needed and covered and not known.is_covered(event) and not known.rests_on_strangers(event):
+        is_ahead = any(link.ahead is not None for link in known.links.values())
+        if is_ahead and known.needed and not known.is_covered(event) and not known.rests_on_strangers(event):
             self.violate(
                 event, f"{event.message} was acknowledged; only a refused slave had reported {event.hi}", since=None
             )
 
-    def on_close(self, event: Close) -> None:
-        """A refused peer left, or was thrown out: by then, or in a real-time lab at once, the master has said why."""
-        if event.link in self.untold and event.side == "m":
-            self.left[event.link] = event.t
-            if not self.known.instant_ns:
-                self._owed(event.link, event)
-
     def end(self, last: Event) -> None:
-        for link in list(self.untold):
-            self._owed(link, last)
-
-    def _owed(self, link: str | None, now: Event) -> None:
-        report, ended = self.untold.pop(link, (None, 0))
-        if report is not None and ended == self.known.nodes.ended(MASTER):
-            self.violate(
-                report,
-                f"{link}: nobody was told that the slave's log, at {report.hi}, is ahead of the master's",
-                since=report.t,
-                until=now.t,
-            )
+        for label, link in self.known.links.items():
+            report, frame = link.ahead, link.began
+            if report is None:
+                continue
+            self.judged += 1
+            if frame is not None:
+                what = f"{label}: [{frame.lo}, {frame.hi}) went to a slave that is ahead of the master"
+                self.violate(frame, what, since=None)
+            # A refused peer left, or was thrown out, or is there still: by then the master has said why.
+            is_owed = link.closed is not None or (link.open and link.incarnation == self.known.logs.incarnation)
+            if "diverged" in self.known.observes and is_owed and label not in self.named:
+                self.violate(
+                    report,
+                    f"{label}: nobody was told that the slave's log, at {report.hi}, is ahead of the master's",
+                    since=report.t,
+                    until=last.t if link.closed is None else link.closed,
+                )

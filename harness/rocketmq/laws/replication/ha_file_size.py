@@ -8,12 +8,13 @@ Left out: pairs whose sizes are equal; that the slave says why; what a slave doe
 records, since it holds bytes of another history. Source: MappedFileQueue.rollNextFile; RocketMQ notices nothing.
 """
 
-from pairproof.harness.history import MS
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect
-from pairproof.harness.rocketmq.kinds.log import Audit
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import HA_LINKS, MASTER, SLAVES
-from pairproof.harness.rocketmq.settings import HOUSEKEEPING
+from ....history import MS
+from ....judging.law import only
+from ...kinds.ha import Close, Connect
+from ...kinds.log import Audit
+from ...law import Law
+from ...places import HA_LINKS, MASTER, SLAVES
+from ...settings import HOUSEKEEPING
 
 SETTING = "mappedFileSizeCommitLog"
 
@@ -31,6 +32,7 @@ class HaFileSize(Law):
         self.opened: dict[str | None, int] = {}
         """When connections of such slaves began, ns."""
 
+    @only(node=SLAVES)
     def on_connect(self, event: Connect) -> None:
         slave = event.node
         if event.side != "s" or not self._differs(slave):
@@ -46,9 +48,10 @@ class HaFileSize(Law):
                 since=None,
             )
 
+    @only(node=SLAVES)
     def on_close(self, event: Close) -> None:
         began, slave = self.opened.get(event.link), event.node
-        if event.side != "s" or event.f != "local" or began is None:
+        if event.f != "local" or began is None:
             return
         # Silence is another reason: a fault makes it, or a master that refuses the first report.
         if event.t - began >= self.known.setting(slave, HOUSEKEEPING) * MS:
@@ -56,6 +59,7 @@ class HaFileSize(Law):
         if self.known.trouble.is_undisturbed(began, slave, MASTER, HA_LINKS[SLAVES.index(slave)]):
             self.stopped.setdefault((slave, self.known.nodes.ended(slave)), event.link)
 
+    @only(node=SLAVES)
     def on_audit(self, event: Audit) -> None:
         node = event.node
         if not self._differs(node) or node in self.known.logs.diverged:
@@ -70,4 +74,4 @@ class HaFileSize(Law):
         return self.known.setting(MASTER, SETTING)
 
     def _differs(self, node: str) -> bool:
-        return node in SLAVES and self.known.setting(node, SETTING) != self.known.setting(MASTER, SETTING)
+        return self.known.setting(node, SETTING) != self.known.setting(MASTER, SETTING)

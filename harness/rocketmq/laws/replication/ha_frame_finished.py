@@ -8,31 +8,30 @@ not for :data:`STUCK_NS`.
 Left out: frames that left in one piece, see ``ha-contiguous``. Source: HAConnection.WriteSocketService, lastWriteOver.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.kinds.ha import Close, Frame, Partial
-from pairproof.harness.rocketmq.kinds.log import Source
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS, Event
+from ....judging.law import Heard, only
+from ... import places
+from ...kinds.ha import Close, Frame, Partial
+from ...kinds.log import Source
+from ...law import Law
+from ...places import MASTER
 
 STUCK_NS = 10_000 * MS
 """More than any link still needs when it is mended, less than the interval after which a silent peer is dropped."""
 
 
 class Writer:
-    """The master's end of a connection."""
+    """The master's end of a connection on which a frame left in pieces."""
 
-    __slots__ = ("following", "pieces", "since")
+    __slots__ = ("is_out", "pieces", "since")
 
     def __init__(self) -> None:
-        self.following: int | None = None
-        """Where the last frame ended."""
         self.pieces = 0
         """Bytes of an unfinished frame."""
         self.since = 0
         """When that got on last."""
+        self.is_out = False
+        """Whether its headers have named another offset than the one with which the stream goes on."""
 
 
 class HaFrameFinished(Law):
@@ -41,36 +40,33 @@ class HaFrameFinished(Law):
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"frame", "partial", "close"})
     timed = True
+    awaits = {"partial": Heard(frozenset({"out"}), frozenset({MASTER}))}
 
     def begin(self) -> None:
-        self.writers: dict[str | None, Writer] = {}
+        self.writers: dict[str, Writer] = {}
         self.finished: Event | None = None
         """A frame that left in pieces, until the store is read."""
 
-    @only("out")
+    @only("out", node=MASTER)
     def on_partial(self, event: Partial) -> None:
-        if event.side != "m":
-            return
-        writer = self.writers.setdefault(event.link, Writer())
         if (event.detail or "").startswith("broken"):
             self.judged += 1
             self.violate(event, f"{event.link}: the stream stops being frames ({event.detail})", since=None)
-        elif event.size and event.size != writer.pieces:
+            return
+        writer = self.writers.setdefault(event.link, Writer())
+        if event.size and event.size != writer.pieces:
             writer.pieces, writer.since = event.size, event.t
             self._follows(event, writer)
 
+    @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
-        if event.side != "m":
-            return
         writer = self.writers.get(event.link)
-        if writer is None:
-            writer = self.writers[event.link] = Writer()
-        elif writer.pieces:
-            self.judged += 1
-            writer.pieces = 0
-            self.finished = event
-            self._follows(event, writer)
-        writer.following = event.hi
+        if writer is not None:
+            if self._is_unfinished(event.link, writer):
+                self.judged += 1
+                self.finished = event
+                self._follows(event, writer)
+            del self.writers[event.link]
 
     def on_source(self, event: Source) -> None:
         frame, self.finished = self.finished, None
@@ -83,41 +79,37 @@ class HaFrameFinished(Law):
                 since=None,
             )
 
+    @only(node=MASTER)
     def on_close(self, event: Close) -> None:
-        if event.side == "m":
-            writer = self.writers.pop(event.link, None)
-            if writer is not None and writer.pieces:
-                self._stood_still(event, event.link, writer)
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        if event.node == MASTER:
-            self.writers.clear()
-            return
-        # Where its machine has lost power the connection stands, and nobody is there to take the rest.
-        for link, writer in self.writers.items():
-            known = self.known.links.get(link or "")
-            if known is not None and known.peer == event.node:
-                writer.pieces = 0
-
-    on_stop = on_crash
+        if (writer := self.writers.pop(event.link, None)) is not None:
+            self._stood_still(event, event.link, writer)
 
     def end(self, last: Event) -> None:
         for link, writer in self.writers.items():
-            if writer.pieces:
-                self._stood_still(last, link, writer)
+            self._stood_still(last, link, writer)
+
+    def _is_unfinished(self, label: str, writer: Writer) -> bool:
+        """Whether somebody is to send the rest, and somebody is there to take it: where a slave's machine has lost
+        power its connection stands."""
+        link = self.known.links.get(label)
+        if link is None or not link.open:
+            return link is None
+        return writer.pieces > 0 and self.known.nodes.ended_at.get(link.peer, -1) < writer.since
 
     def _follows(self, event: Frame | Partial, writer: Writer) -> None:
-        if event.lo is not None and writer.following is not None and event.lo != writer.following:
-            what = f"{event.link}: a header names {event.lo}, the stream goes on with {writer.following}"
+        link = self.known.links.get(event.link)
+        following = None if link is None or writer.is_out else link.sent
+        if event.lo is not None and following is not None and event.lo != following:
+            what = f"{event.link}: a header names {event.lo}, the stream goes on with {following}"
             self.violate(event, what, since=None)
-            writer.following = None
+            writer.is_out = True
 
-    def _stood_still(self, event: Event, link: str | None, writer: Writer) -> None:
-        since = event.t - STUCK_NS
-        known = self.known.links.get(link or "")
-        if writer.since > since or known is None or known.peer not in places.SLAVES:
+    def _stood_still(self, event: Event, label: str, writer: Writer) -> None:
+        since, link = event.t - STUCK_NS, self.known.links.get(label)
+        if writer.since > since or link is None or link.peer not in places.SLAVES:
             return
-        way = places.HA_LINKS[places.SLAVES.index(known.peer)]
-        if self.known.trouble.is_undisturbed(since, way, MASTER, known.peer):
+        way = places.HA_LINKS[places.SLAVES.index(link.peer)]
+        if self._is_unfinished(label, writer) and self.known.trouble.is_undisturbed(since, way, MASTER, link.peer):
             self.judged += 1
-            self.violate(event, f"{link}: {writer.pieces} bytes of a frame left, and the rest never did", since=since)
+            what = f"{label}: {writer.pieces} bytes of a frame left, and the rest never did"
+            self.violate(event, what, since=since)

@@ -11,15 +11,14 @@ tap whose peer reads slowly sees it late, and of those that a recorder read toge
 Source: HAConnection.WriteSocketService and HAService.HAClient, which look at lastWriteTimestamp.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import CONVENTION, only
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
-from pairproof.harness.rocketmq.kinds.log import Flush
-from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines, configured_ns
-from pairproof.harness.rocketmq.known.model import HOSTILE, VALID
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS, Event
+from ....judging.law import CONVENTION, only
+from ...kinds.ha import Close, Connect, Frame, Partial, Report
+from ...kinds.log import Flush
+from ...known.deadlines import Deadline, Deadlines, configured_ns
+from ...known.ha_links import HOSTILE, VALID
+from ...law import Law
+from ...places import MASTER
 
 End = tuple[str | None, str | None]
 """(connection, side)"""
@@ -64,9 +63,8 @@ class HaHeartbeat(Law):
             if event.offset:
                 self.next[event.link] = event.offset
 
+    @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
-        if event.side != "m":
-            return
         last, self.left[event.link] = self.left.get(event.link), event.t
         if (event.link, "m") not in self.beats:
             return
@@ -99,11 +97,6 @@ class HaHeartbeat(Law):
         else:
             self.reported.pop(event.link, None)
         self.beats.close(event, (event.link, event.side))
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        self.beats.close_all(event, event.node)
-
-    on_stop = on_crash
 
     def end(self, last: Event) -> None:
         self.beats.close_all(last)

@@ -10,14 +10,13 @@ Left out: closes right after bytes came, which answer those. A broker on its way
 (which in 4.9 looks at its own writes and so never notices a silent master).
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import CONVENTION
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Diverged, Frame, Partial, Report
-from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines, configured_ns, is_far_too_late
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS, Event
+from ....judging.law import CONVENTION
+from ...kinds.ha import Close, Connect, Diverged, Frame, Partial, Report
+from ...known.deadlines import Deadline, Deadlines, configured_ns, is_far_too_late
+from ...known.ha_links import HOSTILE
+from ...law import Law
+from ...places import MASTER
 
 LEAVING_NS = 10_000 * MS
 MANY = 8
@@ -85,17 +84,12 @@ class HaHousekeeping(Law):
             text = f"{event.link}: {due.node} dropped its peer after {silent} ms of silence, for no other reason"
             self.early.append((due.node, event, text, due.since))
 
-    def on_crash(self, event: Crash | Stop) -> None:
-        """All of a node's ends are gone; what it closed on its way out, it closed for that."""
-        self.early = [each for each in self.early if each[0] != event.node or event.t - each[1].t > LEAVING_NS]
-        self.silence.close_all(event, event.node)
-
-    on_stop = on_crash
-
     def end(self, last: Event) -> None:
         self.silence.close_all(last)
-        for _, event, text, heard in self.early:
-            self.violate(event, text, since=heard)
+        for node, event, text, heard in self.early:
+            # What a node closed on its way out, it closed for that.
+            if not self.known.nodes.ended_within(node, event.t, LEAVING_NS):
+                self.violate(event, text, since=heard)
 
     def _kept_too_long(self, event: Event, end: End, due: Deadline) -> None:
         silent, bound = (event.t - due.since) // MS, due.bound // MS

@@ -10,13 +10,12 @@ seen at once, a report later than one poll of the HA thread says that the slave 
 Left out: where an empty slave's first file starts. Source: HAService.HAClient.dispatchReadRequest.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Crash, Stop, Wipe
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Report
-from pairproof.harness.rocketmq.kinds.log import Append
-from pairproof.harness.rocketmq.known.deadlines import POLL_NS, is_late
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
+from ....history import Event
+from ....judging.law import only
+from ...kinds.ha import Close, Frame, Report
+from ...known.deadlines import POLL_NS, is_late
+from ...law import Law
+from ...places import SLAVES
 
 
 class HaMismatchCloses(Law):
@@ -30,34 +29,20 @@ class HaMismatchCloses(Law):
     timed = True
 
     def begin(self) -> None:
-        self.mismatched: dict[str | None, Frame] = {}
-        self.received: dict[str, int] = {}
-        """Per slave: the end that its log can have, by what it received."""
-        self.reported: dict[tuple[str, int], int] = {}
-        """Per slave and how many of its incarnations had ended: its last report."""
+        self.over: set[str] = set()
+        """Connections with such a frame of which nothing more is owed."""
 
-    def on_frame(self, event: Frame) -> None:
-        node = event.node
-        if event.side != "s" or node == HOSTILE:
-            return
-        end = self.known.streams.get(event.link)
-        if end is None or event.link in self.mismatched:
-            return
-        if event.lo == end or end == 0:
-            self.received[node] = event.hi
-        else:
-            self.judged += 1
-            self.mismatched[event.link] = event
-
+    @only(node=SLAVES)
     def on_report(self, event: Report) -> None:
         node = event.node
-        if event.side != "s" or node == HOSTILE:
-            return
         offset, end = event.offset, self.known.streams.get(event.link)
         if end is None:
             self._first_report(event, node, offset)
-        elif event.link in self.mismatched and (offset > end or self._is_late(self.mismatched[event.link], event.t)):
-            frame = self.mismatched.pop(event.link)
+            return
+        self._check_grown(event, event.link)
+        frame = self._owed(event.link)
+        if frame is not None and (offset > end or self._is_late(frame, event.t)):
+            self.over.add(event.link)
             # A report beyond the log's end is wrong at any time.
             since = None if offset > end else frame.t
             self.violate(
@@ -65,7 +50,13 @@ class HaMismatchCloses(Law):
                 f"{event.link}: the slave reports {offset} after a frame at {frame.lo}, where its log ended at {end}",
                 since=since,
             )
-        self.reported[node, self.known.nodes.ended(node)] = offset
+
+    def _owed(self, label: str) -> Frame | None:
+        """The frame for which a slave is to close this connection: its newest one, of its present incarnation."""
+        frame = None if label in self.over else self.known.mismatched.get(label)
+        if frame is None or self.known.slave_link.get(frame.node) != label:
+            return None
+        return frame if self.known.nodes.ended_at.get(frame.node, -1) < frame.t else None
 
     def _is_late(self, frame: Frame, t: int) -> bool:
         """Whether a slave should have closed by ``t``."""
@@ -78,12 +69,11 @@ class HaMismatchCloses(Law):
             if offset != own:
                 self.violate(event, f"{event.link}: the slave asks from {offset}, its log ends at {own}", since=None)
             return
-        most = self.received.get(node)
+        most = self.known.received.get(node)
         if most is None:
-            self.received[node] = offset
             return
         self.judged += 1
-        least = self.reported.get((node, self.known.nodes.ended(node)), 0)
+        least = self.known.reported.get(node, 0)
         if not least <= offset <= most:
             self.violate(
                 event,
@@ -91,43 +81,24 @@ class HaMismatchCloses(Law):
                 since=None,
             )
 
-    def on_append(self, event: Append) -> None:
-        """A slave's log grew: not by what did not fit."""
-        if not self.mismatched:
-            return
-        link = self.known.slave_link.get(event.node)
-        frame = self.mismatched.get(link)
-        end = self.known.streams.get(link or "")
-        if frame is not None and end is not None and event.node == frame.node and event.hi > end:
-            del self.mismatched[link]
+    def _check_grown(self, event: Event, link: str) -> None:
+        """A slave's log may have grown, but not by what did not fit."""
+        frame, end = self._owed(link), self.known.streams.get(link, 0)
+        if frame is not None and (self.known.logs.own_end(frame.node) or 0) > end:
+            self.over.add(link)
             what = f"{link}: the slave appended a frame at {frame.lo}, where its log ended at {end}"
             self.violate(event, what, since=None)
 
-    def on_connect(self, event: Connect) -> None:
-        """A slave has one connection at a time: a new one says that the old one is gone."""
-        if self.mismatched and event.side == "s":
-            self._forgive(event.node)
-
+    @only(node=SLAVES)
     def on_close(self, event: Close) -> None:
-        if self.mismatched and event.side == "s":
-            self.mismatched.pop(event.link, None)
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        """A dead slave owes nothing."""
-        self._forgive(event.node)
-
-    on_stop = on_crash
-
-    def on_wipe(self, event: Wipe) -> None:
-        """A new store: nothing is known of it."""
-        self.received.pop(event.node, None)
-
-    def _forgive(self, node: str | None) -> None:
-        for link in [link for link, frame in self.mismatched.items() if frame.node == node]:
-            del self.mismatched[link]
+        self._check_grown(event, event.link)
+        self.over.add(event.link)
 
     def end(self, last: Event) -> None:
-        for link, frame in self.mismatched.items():
-            if self._is_late(frame, last.t):
+        self.judged += len(self.known.mismatched)
+        for link in self.known.mismatched:
+            self._check_grown(last, link)
+            frame = self._owed(link)
+            if frame is not None and self._is_late(frame, last.t):
                 what = f"{link}: the slave kept the connection after a frame at {frame.lo} did not fit"
                 self.violate(frame, what, since=frame.t, until=last.t)

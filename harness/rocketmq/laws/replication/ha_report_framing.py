@@ -8,10 +8,10 @@ Left out: connections whose cells all left whole, see ``ha-report-monotone``. So
 reportSlaveMaxOffset, which tries three times and then closes.
 """
 
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.ha import Partial, Report
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
+from ....judging.law import Heard, only
+from ...kinds.ha import Partial, Report
+from ...law import Law
+from ...places import SLAVES
 
 
 class HaReportFraming(Law):
@@ -19,19 +19,21 @@ class HaReportFraming(Law):
     promise = "Reports are consecutive 8-byte cells: only its rest or a close follows a piece of one."
     source = "HAService.HAClient.reportSlaveMaxOffset"
     needs = frozenset({"report", "frame", "partial"})
+    awaits = {"partial": Heard(frozenset({"out"}), frozenset(SLAVES))}
 
     def begin(self) -> None:
         self.cut: set[str | None] = set()
         """Connections on which a cell has left in pieces."""
 
-    @only("out")
+    @only("out", node=SLAVES)
     def on_partial(self, event: Partial) -> None:
-        if event.side == "s" and event.size and event.node != HOSTILE:
+        if event.size:
             self.cut.add(event.link)
 
+    @only(node=SLAVES)
     def on_report(self, event: Report) -> None:
         """Eight bytes that should be a cell."""
-        if not self.cut or event.side != "s" or event.link not in self.cut:
+        if event.link not in self.cut:
             return
         self.judged += 1
         offset, (least, most) = event.offset, self._possible(event)

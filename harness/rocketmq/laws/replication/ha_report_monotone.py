@@ -7,9 +7,10 @@ Left out: what the first report of a connection should be, see ``ha-mismatch-clo
 currentReportedOffset.
 """
 
-from pairproof.harness.rocketmq.kinds.ha import Report
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
+from ....judging.law import only
+from ...kinds.ha import Report
+from ...law import Law
+from ...places import SLAVES
 
 
 class HaReportMonotone(Law):
@@ -21,10 +22,9 @@ class HaReportMonotone(Law):
     def begin(self) -> None:
         self.last: dict[str | None, int] = {}
 
+    @only(node=SLAVES)
     def on_report(self, event: Report) -> None:
         node = event.node
-        if event.side != "s" or node == HOSTILE:
-            return
         self.judged += 1
         offset, link = event.offset, event.link
         before = self.last.get(link, offset)

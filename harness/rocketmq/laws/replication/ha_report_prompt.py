@@ -7,13 +7,13 @@ Left out: what the reports say, see ``ha-report-monotone``. Source: HAService.HA
 reportSlaveMaxOffsetPlus after each dispatched frame.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import CONVENTION
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
-from pairproof.harness.rocketmq.known.deadlines import POLL_NS, Deadline, Deadlines, configured_ns
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
+from ....history import MS, Event
+from ....judging.law import CONVENTION, only
+from ...kinds.ha import Close, Connect, Frame, Partial, Report
+from ...known.deadlines import POLL_NS, Deadline, Deadlines, configured_ns
+from ...known.ha_links import HOSTILE
+from ...law import Law
+from ...places import SLAVES
 
 
 class HaReportPrompt(Law):
@@ -37,8 +37,9 @@ class HaReportPrompt(Law):
             self.reports.begin(event.link, event.t, bound, node=node)
             self.received[event.link] = []
 
+    @only(node=SLAVES)
     def on_frame(self, event: Frame) -> None:
-        if event.side != "s" or event.link not in self.reports:
+        if event.link not in self.reports:
             return
         end, hi = self.known.streams.get(event.link), event.hi
         if end is not None and (event.lo == end or end == 0) and hi > end:
@@ -46,9 +47,10 @@ class HaReportPrompt(Law):
             if event.link not in self.frames and not self.reports[event.link].is_held:
                 self._owe(event, event.t)
 
+    @only(node=SLAVES)
     def on_report(self, event: Report) -> None:
         link = event.link
-        if event.side != "s" or link not in self.reports:
+        if link not in self.reports:
             return
         self.judged += 1
         was_held = self.reports[link].is_held
@@ -63,21 +65,15 @@ class HaReportPrompt(Law):
         node = self.reports[event.link].node
         self.frames.begin(event.link, since, POLL_NS + self.known.healthy_ns, node=node)
 
+    @only("out", node=SLAVES)
     def on_partial(self, event: Partial) -> None:
-        if event.side == "s" and event.f == "out":
-            self.reports.hold(event, event.link)
-            self.frames.hold(event, event.link)
+        self.reports.hold(event, event.link)
+        self.frames.hold(event, event.link)
 
+    @only(node=SLAVES)
     def on_close(self, event: Close) -> None:
-        if event.side == "s":
-            self.reports.close(event, event.link)
-            self.frames.close(event, event.link)
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        self.reports.close_all(event, event.node)
-        self.frames.close_all(event, event.node)
-
-    on_stop = on_crash
+        self.reports.close(event, event.link)
+        self.frames.close(event, event.link)
 
     def end(self, last: Event) -> None:
         self.reports.close_all(last)

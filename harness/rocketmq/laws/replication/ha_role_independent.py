@@ -8,15 +8,15 @@ Left out: how soon, see ``ha-wakeup``; links that take no more. Source: the desi
 the only place where RocketMQ's replication looks at the role.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.ha import Close, Diverged, Frame, Partial, Report
-from pairproof.harness.rocketmq.kinds.log import Source
-from pairproof.harness.rocketmq.known.deadlines import POLL_NS, is_late
-from pairproof.harness.rocketmq.known.model import VALID
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....judging.law import only
+from ....kinds.node import Crash, Stop
+from ...kinds.ha import Close, Diverged, Frame, Partial, Report
+from ...kinds.log import Source
+from ...known.deadlines import POLL_NS, is_late
+from ...known.ha_links import VALID
+from ...law import Law
+from ...places import MASTER
 
 
 class Copy:
@@ -42,13 +42,13 @@ class HaRoleIndependent(Law):
         self.copies: dict[str | None, Copy] = {}
         self.pushed: Event | None = None
 
+    @only(node=MASTER)
     def on_report(self, event: Report) -> None:
-        if event.side == "m" and self.known.is_first(event) and self.known.hears(event) is VALID:
+        if self.known.is_first(event) and self.known.hears(event) is VALID:
             self.copies[event.link] = Copy(event.offset or None, event.t)
 
+    @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
-        if event.side != "m":
-            return
         self.pushed = event
         hi = event.hi
         if self.known.pushes_flushed and event.lo != hi and "flush" in self.known.observes:
@@ -74,20 +74,20 @@ class HaRoleIndependent(Law):
                 what = f"{pushed.link}: [{pushed.lo}, {pushed.hi}) was pushed with bytes of another log"
                 self.violate(event, what, since=None)
 
-    @only("out")
+    @only("out", node=MASTER)
     def on_partial(self, event: Partial) -> None:
-        if event.side == "m" and event.link in self.copies:
+        if event.link in self.copies:
             self.copies[event.link].blocked = True
 
     def on_diverged(self, event: Diverged) -> None:
         """A slave whose next bytes have expired is owed nothing more."""
         self.copies.pop(event.link, None)
 
+    @only(node=MASTER)
     def on_close(self, event: Close) -> None:
-        if event.side == "m":
-            copy = self.copies.pop(event.link, None)
-            if copy is not None:
-                self._complete(event, event.link, copy)
+        copy = self.copies.pop(event.link, None)
+        if copy is not None:
+            self._complete(event, event.link, copy)
 
     @only(node=MASTER)
     def on_crash(self, event: Crash | Stop) -> None:

@@ -3,8 +3,10 @@
 Left out: how long a silent peer is kept. Source: HAConnection's write service waits for slaveRequestOffset.
 """
 
-from pairproof.harness.rocketmq.kinds.ha import Connect, Frame, Report
-from pairproof.harness.rocketmq.law import Law
+from ....judging.law import only
+from ...kinds.ha import Connect, Frame, Report
+from ...law import Law
+from ...places import MASTER
 
 
 class HaSilentUntilAsked(Law):
@@ -21,11 +23,12 @@ class HaSilentUntilAsked(Law):
             self.judged += 1
             self.silent.add(event.link)
 
+    @only(node=MASTER)
     def on_report(self, event: Report) -> None:
-        if self.silent and event.side == "m":
-            self.silent.discard(event.link)
+        self.silent.discard(event.link)
 
+    @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
-        if self.silent and event.side == "m" and event.link in self.silent:
+        if event.link in self.silent:
             self.silent.discard(event.link)
             self.violate(event, f"{event.link}: the master pushed [{event.lo}, {event.hi}) before the first report")

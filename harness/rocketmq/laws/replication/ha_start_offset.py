@@ -9,10 +9,11 @@ Left out: that such a peer is no slave, see ``ack-unavailable-honest``. Source: 
 rule is the correction of its missing check.
 """
 
-from pairproof.harness.rocketmq.kinds.ha import Frame, Report
-from pairproof.harness.rocketmq.known.model import VALID
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....judging.law import only
+from ...kinds.ha import Frame, Report
+from ...known.ha_links import VALID
+from ...law import Law
+from ...places import MASTER
 
 
 class HaStartOffset(Law):
@@ -28,9 +29,8 @@ class HaStartOffset(Law):
         self.asked: dict[str | None, tuple[int, int, bool]] = {}
         """Connections without a frame yet: first report, how far the log could be pushed, and whether it is served."""
 
+    @only(node=MASTER)
     def on_report(self, event: Report) -> None:
-        if event.side != "m":
-            return
         if self.known.is_first(event) and event.link not in self.asked:
             offset = event.offset
             served = self.known.hears(event) is VALID
@@ -40,9 +40,8 @@ class HaStartOffset(Law):
             self.asked[event.link] = offset, end, served
             self.judged += not served
 
+    @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
-        if not self.asked or event.side != "m":
-            return
         asked = self.asked.pop(event.link, None)
         if asked is None:
             return

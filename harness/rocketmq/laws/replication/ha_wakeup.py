@@ -9,17 +9,17 @@ the send has no slave to wait for. Source: HAConnection.WriteSocketService, whic
 CommitLog.submitReplicaRequest, which wakes it.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Invoke
-from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import CONVENTION, only
-from pairproof.harness.rocketmq.kinds.ha import Close, Frame, Partial, Report
-from pairproof.harness.rocketmq.kinds.log import Append, Flush
-from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
-from pairproof.harness.rocketmq.known.model import VALID
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.acks.answering import ROUND_NS
-from pairproof.harness.rocketmq.places import MASTER
+from collections.abc import Iterator
+
+from ....history import MS, Event
+from ....judging.law import CONVENTION, only
+from ....kinds.client import Invoke
+from ...kinds.ha import Close, Frame, Partial
+from ...kinds.log import Append, Flush
+from ...known.deadlines import Deadline, Deadlines
+from ...law import Law
+from ...places import MASTER
+from ..acks.answering import ROUND_NS
 
 WAIT_NS = 100 * MS
 
@@ -36,17 +36,10 @@ class HaWakeup(Law):
     timed = True
 
     def begin(self) -> None:
-        self.ends: dict[str, int | None] = {}
-        """Per connection: where what has left ends; unknown until the first frame where a copy starts without a log."""
         self.blocked: set[str] = set()
         self.new = Deadlines[str](self.known, self._late)
         self.waiting: set[str | None] = set()
         """Sends that will wait for slaves and have not been appended yet."""
-
-    def on_report(self, event: Report) -> None:
-        if event.side == "m" and self.known.is_first(event) and self.known.hears(event) is VALID:
-            self.ends[event.link] = event.offset or None
-            self.blocked.discard(event.link)
 
     @only("send", node=MASTER)
     def on_invoke(self, event: Invoke) -> None:
@@ -59,9 +52,14 @@ class HaWakeup(Law):
         wait_ns = ROUND_NS if event.message in self.waiting and self._has_slave(event) else WAIT_NS
         self.waiting.discard(event.message)
         if not self.known.pushes_flushed:
-            for link, end in self.ends.items():
+            for label, end in self._ends():
                 if end == event.lo:
-                    self._woken(link, event, wait_ns)
+                    self._woken(label, event, wait_ns)
+
+    def _ends(self) -> Iterator[tuple[str, int]]:
+        """Connections to slaves, and where what has left on them ends."""
+        links = ((label, link) for label, link in self.known.links.items() if link.open and link.valid)
+        return ((label, link.following) for label, link in links if link.following is not None)
 
     def _has_slave(self, append: Append) -> bool:
         """Whether the master lets the send wait, instead of answering that there is no slave."""
@@ -74,43 +72,33 @@ class HaWakeup(Law):
         if not self.known.pushes_flushed:
             return
         before = self.known.logs.flushed.get(MASTER, 0)
-        for link, end in self.ends.items():
-            if end is not None and before <= end < event.upto:
-                self._woken(link, event, WAIT_NS)
+        for label, end in self._ends():
+            if before <= end < event.upto:
+                self._woken(label, event, WAIT_NS)
 
     def _woken(self, link: str, event: Event, wait_ns: int) -> None:
         if link not in self.new and link not in self.blocked:
             self.judged += 1
             self.new.begin(link, event.t, wait_ns + self.known.healthy_ns, node=MASTER)
 
+    @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
-        if event.side == "m" and event.link in self.ends:
-            if event.lo != event.hi:
-                self.new.close(event, event.link)
-            self.ends[event.link] = event.hi
-            self.blocked.discard(event.link)
+        if event.lo != event.hi:
+            self.new.close(event, event.link)
+        self.blocked.discard(event.link)
 
-    @only("out")
+    @only("out", node=MASTER)
     def on_partial(self, event: Partial) -> None:
-        if event.side == "m":
-            self.new.close(event, event.link)
-            self.blocked.add(event.link)
-
-    def on_close(self, event: Close) -> None:
-        if event.side == "m":
-            self.new.close(event, event.link)
-            self.ends.pop(event.link, None)
+        self.new.close(event, event.link)
+        self.blocked.add(event.link)
 
     @only(node=MASTER)
-    def on_crash(self, event: Crash | Stop) -> None:
-        self.end(event)
-        self.ends.clear()
-
-    on_stop = on_crash
+    def on_close(self, event: Close) -> None:
+        self.new.close(event, event.link)
 
     def end(self, last: Event) -> None:
         self.new.close_all(last)
 
     def _late(self, event: Event, link: str, due: Deadline) -> None:
-        what = f"{link}: what was new at {self.ends[link]} did not leave for {(event.t - due.since) // MS} ms"
-        self.violate(event, what, since=due.since)
+        at, late = self.known.links[link].following, (event.t - due.since) // MS
+        self.violate(event, f"{link}: what was new at {at} did not leave for {late} ms", since=due.since)

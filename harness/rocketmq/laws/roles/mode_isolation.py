@@ -18,18 +18,19 @@ wait for others (up to 4.9.2); and whether what was asked for was delivered, whi
 Source: the design: brokers of different names share nothing.
 """
 
-from pairproof.harness.content import waits_first
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.machine import Fault, Pause, Resume
-from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
-from pairproof.harness.rocketmq.contract import STORED
-from pairproof.harness.rocketmq.kinds.metadata import Register
-from pairproof.harness.rocketmq.known.calls import Begun
-from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER, SLAVES
-from pairproof.harness.rocketmq.settings import line, parse
+from ....history import MS, Event
+from ....judging.law import only
+from ....kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
+from ....kinds.machine import Fault, Pause, Resume
+from ....kinds.node import Config, Crash, Start, Stop, Wipe
+from ....texts.content import waits_first
+from ...contract import STORED
+from ...kinds.metadata import Register
+from ...known.calls import Begun
+from ...known.circumstances import EARLIER_INCARNATION
+from ...law import Law
+from ...places import MASTER, SLAVES
+from ...settings import line, parse
 
 SLACK_NS = 1_000 * MS
 ASKED_NS = 10_000 * MS
@@ -177,6 +178,7 @@ class ModeIsolation(Law):
 
     # Calls.
 
+    @only("send", "pull")
     def on_ok(self, event: Ok) -> None:
         if event.f == "send":
             self.on_fail(event)
@@ -184,6 +186,7 @@ class ModeIsolation(Law):
         elif event.f == "pull" and event.group is not None and event.queue_offset is not None:
             self._pull(event, event.queue_offset)
 
+    @only("send")
     def on_fail(self, event: Fail | Info | Ok) -> None:
         begun = self.known.calls.begun(event)
         if begun is not None:
@@ -195,7 +198,7 @@ class ModeIsolation(Law):
         """``status``: how it was answered; None if it was not."""
         asked, known = begun.call, self.known
         node = asked.node
-        if asked.f != "send" or node not in self.places or status in UNRELATED:
+        if node not in self.places or status in UNRELATED:
             return
         # One that begins while another name is lost.
         if begun.struck.isdisjoint(place for name in self.places if name != node for place in (name, f"client-{name}")):
@@ -309,7 +312,8 @@ class ModeIsolation(Law):
     def end(self, last: Event) -> None:
         for name in self.places:
             for begun in self.known.calls.open_at(name):
-                self._judge_send(begun, last, None)
+                if begun.call.f == "send":
+                    self._judge_send(begun, last, None)
         self._settle(last)
 
 

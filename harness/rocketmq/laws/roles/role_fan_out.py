@@ -16,19 +16,17 @@ answers a send.
 
 from typing import NamedTuple
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.machine import Fault, Pause
-from pairproof.harness.kinds.node import Config, Crash, Start, Stop
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.kinds.ha import Close, Connect, Frame, Partial, Report
-from pairproof.harness.rocketmq.kinds.log import Append, Flush
-from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
-from pairproof.harness.rocketmq.known.model import VALID
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import line
+from ....history import MS, Event
+from ....judging.law import EVERY, only
+from ....kinds.client import Fail, Info, Invoke, Ok
+from ....kinds.node import Config
+from ... import places
+from ...kinds.ha import Close, Frame, Partial
+from ...kinds.log import Append, Flush
+from ...known.deadlines import Deadline, Deadlines
+from ...law import Law
+from ...places import MASTER
+from ...settings import line
 
 WRITER_WAIT_NS = 100 * MS
 ROUND_NS = 10 * MS
@@ -49,16 +47,11 @@ class RoleFanOut(Law):
     promise = "A slow or dead slave holds up neither the other slaves nor the acknowledgements."
     source = "HAConnection.WriteSocketService; HAService.GroupTransferService"
     needs = frozenset({"config", "invoke", "ok", "append", "connect", "report", "frame", "fault"})
+    awaits = {"fault": EVERY, "pause": EVERY, "crash": EVERY, "stop": EVERY}
     timed = True
 
     def begin(self) -> None:
         self.slaves: list[str] = []
-        self.flushed = 0
-        """Up to where the master's log is known to be durable."""
-        self.stood: dict[str, int] = {}
-        """Slaves' open connections at the master's end, and since when, ns."""
-        self.sent: dict[str, int] = {}
-        """How far each of them has been sent the log."""
         self.owed = Deadlines[str](self.known, self._held_up)
         """Of healthy connections with something to carry."""
         self.promised: dict[str | None, Send] = {}
@@ -72,10 +65,8 @@ class RoleFanOut(Law):
 
     @only(node=MASTER)
     def on_append(self, event: Append) -> None:
-        if not self.applicable:
-            return
-        flushed_only = self._flushed_only()
-        before = self.flushed if flushed_only else self.known.logs.ends.get(MASTER, 0)
+        flushed_only = self.known.pushes_flushed
+        before = self._flushed() if flushed_only else self.known.logs.ends.get(MASTER, 0)
         ready = self._ready(before)
         # A delayed message is put once more when its time has come.
         waiting = [each.call.message for each in self.known.calls.open_at(MASTER) if _waits(each.call)]
@@ -87,35 +78,33 @@ class RoleFanOut(Law):
 
     @only(node=MASTER)
     def on_flush(self, event: Flush) -> None:
-        if not self.applicable:
-            return
-        before, self.flushed = self.flushed, event.upto
+        before = self._flushed()
         for message, send in self.promised.items():
-            if send.since is None and send.hi <= self.flushed:
+            if send.since is None and send.hi <= event.upto:
                 self.promised[message] = send._replace(since=event.t)
-        if self._flushed_only() and self.flushed > before:
+        if self.known.pushes_flushed and event.upto > before:
             self._owe(self._ready(before), event.t)
 
-    def _flushed_only(self) -> bool:
-        return self.known.config.get(MASTER, {}).get("haPushes") == "flushed"
+    def _flushed(self) -> int:
+        return self.known.logs.flushed.get(MASTER, 0)
 
     def _ready(self, end: int) -> list[str]:
         """Connections of healthy slaves that have been sent all up to ``end``, while another slave is in trouble."""
         return [
-            link
-            for link in self.stood
-            if self.sent.get(link) == end and self._is_healthy(link) and self._is_another_struck(self._peer(link))
+            label
+            for label, link in self.known.links.items()
+            if link.following == end and self._is_healthy(label) and self._is_another_struck(link.peer)
         ]
 
-    def _peer(self, link: str) -> str:
-        return self.known.links[link].peer
+    def _peer(self, label: str) -> str:
+        return self.known.links[label].peer
 
-    def _is_healthy(self, link: str) -> bool:
+    def _is_healthy(self, label: str) -> bool:
         """Whether nothing has happened to a connection's two ends and its way since it stood."""
-        since, slave = self.stood.get(link), self._peer(link)
-        if since is None:
+        link = self.known.links[label]
+        if not link.open or link.peer not in self.slaves:
             return False
-        return self.known.trouble.is_undisturbed(since, MASTER, slave, _ha_link(slave))
+        return self.known.trouble.is_undisturbed(link.since, MASTER, link.peer, _ha_link(link.peer))
 
     def _is_another_struck(self, slave: str) -> bool:
         return any(self.known.trouble.is_struck(each, _ha_link(each)) for each in self.slaves if each != slave)
@@ -126,25 +115,24 @@ class RoleFanOut(Law):
         for link in ready:
             if link in self.owed:
                 continue
-            slave, settled = self._peer(link), t - self.stood[link]
+            slave, settled = self._peer(link), t - self.known.links[link].since
             bound = WRITER_WAIT_NS + self.known.instant_ns
             self.owed.begin(link, t, bound, MASTER, slave, _ha_link(slave), settled=settled)
 
+    @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
-        if event.side == "m" and event.link in self.stood:
-            if event.lo != event.hi:
-                self.judged += self.owed.close(event, event.link)
-            self.sent[event.link] = event.hi
+        if event.lo != event.hi and self.owed.close(event, event.link):
+            self.judged += 1
 
-    @only("out")
+    @only("out", node=MASTER)
     def on_partial(self, event: Partial) -> None:
-        if event.side == "m":
-            self.judged += self.owed.close(event, event.link)
+        if self.owed.close(event, event.link):
+            self.judged += 1
 
     def _held_up(self, event: Event, link: str, due: Deadline) -> None:
         self.judged += 1
         slave, took = self._peer(link), (event.t - due.since) / MS
-        what = f"{link}: what lies behind {self.sent[link]} waited {took:.0f} ms for {slave}"
+        what = f"{link}: what lies behind {self.known.links[link].following} waited {took:.0f} ms for {slave}"
         self.violate(event, f"{what}, another slave is in trouble", since=due.since)
 
     # Sends that healthy slaves alone can answer.
@@ -177,44 +165,12 @@ class RoleFanOut(Law):
     on_info = on_ok
     on_fail = on_ok
 
-    # Connections come and go.
-
-    def on_connect(self, event: Connect) -> None:
-        if event.side == "m" and event.node in self.slaves:
-            self.stood[event.link] = event.t
-
-    def on_report(self, event: Report) -> None:
-        link = event.link
-        if event.side == "m" and link not in self.sent and event.offset and self.known.hears(event) is VALID:
-            self.sent[link] = event.offset
-
-    def on_close(self, event: Close) -> None:
-        self.owed.look(event)
-        if event.side == "m":
-            self._forget(event.link)
-
-    def _forget(self, link: str) -> None:
-        for each in (self.stood, self.sent, self.owed):
-            each.pop(link, None)
+    # What ends.
 
     @only(node=MASTER)
-    def on_start(self, event: Start) -> None:
-        self.flushed = event.hi or 0
-
-    def on_crash(self, event: Crash | Stop) -> None:
+    def on_close(self, event: Close) -> None:
         self.owed.look(event)
-        if event.node == MASTER:
-            for link in list(self.stood):
-                self._forget(link)
-            self.promised.clear()
-
-    on_stop = on_crash
-
-    def on_fault(self, event: Fault | Pause) -> None:
-        """Before something else happens to them, the healthy ones are looked at."""
-        self.owed.look(event)
-
-    on_pause = on_fault
+        self.owed.pop(event.link, None)
 
     def end(self, last: Event) -> None:
         self.owed.look(last)

@@ -12,15 +12,15 @@ answered then, see ``live-converges``. Source: the design: RocketMQ 4 promotes n
 
 import json
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Fail, Info, Ok, Route
-from pairproof.harness.kinds.machine import Fault
-from pairproof.harness.kinds.node import Config, Start
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.metadata import Table
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import parse
+from ....history import Event
+from ....judging.law import EVERY, Heard, only
+from ....kinds.client import Fail, Info, Ok, Route
+from ....kinds.machine import Fault
+from ....kinds.node import Config, Start
+from ...kinds.metadata import Table
+from ...law import Law
+from ...places import MASTER, NODES
+from ...settings import parse
 
 
 class RoleNoTakeover(Law):
@@ -28,6 +28,12 @@ class RoleNoTakeover(Law):
     promise = "While a master is down no node accepts writes for its broker name; writes resume when it is back."
     source = "DefaultMQProducerImpl: brokerAddrs[0] only; a slave's role changes by hand"
     needs = frozenset({"config", "start", "invoke", "ok"})
+    awaits = {
+        "crash": Heard(nodes=frozenset({MASTER})),
+        "stop": Heard(nodes=frozenset({MASTER})),
+        "route": EVERY,
+        "table": Heard(frozenset({"brokers"})),
+    }
 
     def begin(self) -> None:
         self.slaves: set[str] = set()
@@ -39,9 +45,10 @@ class RoleNoTakeover(Law):
             self.slaves.add(event.node)
         self.applicable = bool(self.slaves)
 
+    @only(node=MASTER)
     def on_start(self, event: Start) -> None:
         end = self.known.nodes.down.get(MASTER)
-        if event.node == MASTER and end is not None:
+        if end is not None:
             # What took it down may end a moment later; a second fault is something else. One that put another's store
             # in the place of its own has another node's name.
             active = [each for each in self.known.trouble.active.values() if each.node == MASTER]
@@ -54,9 +61,10 @@ class RoleNoTakeover(Law):
         if event.status == "on":
             self.back = False
 
+    @only("send", node=NODES)
     def on_ok(self, event: Ok | Fail | Info) -> None:
-        begun = self.known.calls.begun(event) if event.f == "send" else None
-        if begun is None or (event.node != MASTER and event.node not in self.slaves):
+        begun = self.known.calls.begun(event)
+        if begun is None:
             return
         if self.known.nodes.is_down_since(MASTER, begun.call):
             self.judged += 1

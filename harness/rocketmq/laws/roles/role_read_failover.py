@@ -21,16 +21,16 @@ delivery judge that. Not applicable without slaves or without a name server.
 Source: MQClientInstance (routes every 30 s), PullAPIWrapper, RouteInfoManager.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Assign, Consumer, Fail, Ok, Route
-from pairproof.harness.kinds.machine import Fault, Pause
-from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.metadata import Sync
-from pairproof.harness.rocketmq.known.metadata import ARRIVED
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER, NAMES, SLAVES
-from pairproof.harness.rocketmq.settings import creates_groups, parse, refuses_reads
+from ....history import MS, Event
+from ....judging.law import only
+from ....kinds.client import Assign, Consumer, Fail, Ok, Route
+from ....kinds.machine import Fault, Pause
+from ....kinds.node import Config, Crash, Start, Stop, Wipe
+from ...kinds.metadata import Sync
+from ...known.metadata import ARRIVED
+from ...law import Law
+from ...places import MASTER, NAMES, SLAVES
+from ...settings import creates_groups, parse, refuses_reads
 
 EXPIRY_NS = 130_000 * MS
 """120 s without a registration, and a scan every 10 s."""

@@ -10,18 +10,21 @@ the way, as 4.9 does (the next sync takes them away, see ``meta-converges``). So
 SLAVE: SERVICE_NOT_AVAILABLE), AdminBrokerProcessor.updateAndCreateTopic, validateSlave.
 """
 
-from pairproof.harness.kinds.client import Consumer, Fail, Invoke, Ok
-from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.log import Append, Record
-from pairproof.harness.rocketmq.kinds.metadata import Table
-from pairproof.harness.rocketmq.known.metadata import ADMIN, CHANGES, DELETES, GROUPS, TOPICS, Name, holds, topic_of
-from pairproof.harness.rocketmq.known.possible import NO_ANSWER
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.settings import parse, version
+from ....judging.law import Heard, only
+from ....kinds.client import Fail, Invoke, Ok
+from ....kinds.node import Config
+from ...kinds.log import Append, Record
+from ...kinds.metadata import Table
+from ...known.metadata import ADMIN, CHANGES, GROUPS, TOPICS, Name, holds, topic_of
+from ...known.possible import NO_ANSWER
+from ...law import Law
+from ...places import SLAVES
+from ...settings import parse, version
 
 REFUSES_ADMIN = (4, 9, 4)
 """The first version whose slaves do."""
+OWN = ("put", "filler")
+"""How a node's log grows by itself."""
 
 
 class RoleSlaveReadOnly(Law):
@@ -29,6 +32,10 @@ class RoleSlaveReadOnly(Law):
     promise = "A slave accepts no message, topic or group, and writes nothing into its log but its master's bytes."
     source = "DefaultMessageStore.checkStoreStatus; AdminBrokerProcessor.validateSlave (4.9.4)"
     needs = frozenset({"config", "invoke", "ok", "fail"})
+    awaits = {
+        "invoke": Heard(frozenset({"send", *CHANGES}), frozenset(SLAVES)),
+        "append": Heard(frozenset(OWN), frozenset(SLAVES)),
+    }
 
     def begin(self) -> None:
         self.slaves: dict[str, bool] = {}
@@ -37,8 +44,6 @@ class RoleSlaveReadOnly(Law):
         """Messages that were sent to a slave, and to which."""
         self.named: dict[Name, str] = {}
         """Topics and groups that somebody tried to create at a slave, and at which."""
-        self.used: set[Name] = set()
-        self.queues: set[str | None] = set()
 
     def on_config(self, event: Config) -> None:
         settings = parse(event.detail or "{}")
@@ -48,48 +53,33 @@ class RoleSlaveReadOnly(Law):
 
     # What it is asked.
 
+    @only("send", *ADMIN, node=SLAVES)
     def on_invoke(self, event: Invoke) -> None:
-        if event.f in DELETES:
-            return
         if event.f in ADMIN:
-            name = (ADMIN[event.f], event.message or "")
-            if event.node in self.slaves:
-                self.named.setdefault(name, event.node)
-            else:
-                self.used.add(name)
-            return
-        self.queues.add(event.queue)
-        if event.group is not None:
-            self.used.add((GROUPS, event.group))
-        if event.f == "send" and event.node in self.slaves and event.message is not None:
+            self.named.setdefault((ADMIN[event.f], event.message or ""), event.node)
+        elif event.message is not None:
             self.sent[event.message] = event.node
 
-    def on_consumer(self, event: Consumer) -> None:
-        self.used.add((GROUPS, event.group))
-
+    @only("send", *CHANGES, node=SLAVES)
     def on_ok(self, event: Ok) -> None:
-        refuses = self.slaves.get(event.node)
-        if refuses is None:
-            return
         if event.f == "send":
             self.judged += 1
             self.violate(event, f"{event.node}, a slave, took {event.message} and answered {event.status}")
-        elif event.f in CHANGES and refuses:
+        elif self.slaves[event.node]:
             self.judged += 1
             what = event.f if event.f in ADMIN else f"request to {event.f.replace('-', ' ')}"
             self.violate(event, f"{event.node}, a slave, took the {what} {event.message}")
 
+    @only("send", *CHANGES, node=SLAVES)
     def on_fail(self, event: Fail) -> None:
-        if event.node in self.slaves and (event.f == "send" or event.f in CHANGES) and event.status not in NO_ANSWER:
-            self.judged += 1
+        self.judged += event.status not in NO_ANSWER
 
     # What it has.
 
+    @only(*OWN, node=SLAVES)
     def on_append(self, event: Append) -> None:
-        if event.node in self.slaves and event.f != "replicate":
-            self.violate(
-                event, f"{event.node}, a slave, wrote [{event.lo}, {event.hi}) into its log by itself ({event.f})"
-            )
+        what = f"{event.node}, a slave, wrote [{event.lo}, {event.hi}) into its log by itself ({event.f})"
+        self.violate(event, what)
 
     def on_record(self, event: Record) -> None:
         slave = self.sent.pop(event.message, None) if self.sent and event.message is not None else None
@@ -100,7 +90,9 @@ class RoleSlaveReadOnly(Law):
     def on_table(self, event: Table) -> None:
         if not self.named or not self.slaves.get(event.node):
             return
-        used = self.used | {(TOPICS, topic_of(queue)) for queue in self.queues}
+        calls = self.known.calls
+        used = {(GROUPS, group) for group in calls.groups} | {(TOPICS, topic_of(queue)) for queue in calls.queues}
+        used |= {(ADMIN[f], name) for f, name in calls.made}
         for name in [name for name, slave in self.named.items() if name[0] == event.f and slave == event.node]:
             if name not in used and holds(event, name[1]):
                 del self.named[name]

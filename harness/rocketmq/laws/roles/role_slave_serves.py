@@ -16,17 +16,17 @@ PullMessageProcessor.processRequest and rejectRequest (5.x), DefaultMessageStore
 
 from typing import NamedTuple
 
-from pairproof.harness.kinds.client import Deliver, Fail, Invoke, Ok
-from pairproof.harness.kinds.node import Config, Start, Wipe
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.log import Expire
-from pairproof.harness.rocketmq.known.calls import Begun
-from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
-from pairproof.harness.rocketmq.known.consumed import subscribed
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.questions.asked import BUSY
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import is_on, parse, refuses_reads
+from ....judging.law import only
+from ....kinds.client import Deliver, Fail, Invoke, Ok
+from ....kinds.node import Config, Start, Wipe
+from ...kinds.log import Expire
+from ...known.calls import Begun
+from ...known.circumstances import EARLIER_INCARNATION
+from ...known.consumed import subscribed
+from ...law import Law
+from ...places import MASTER, SLAVES
+from ...settings import is_on, parse, refuses_reads
+from ..questions.asked import BUSY
 
 REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", BUSY, "REQUEST_CODE_NOT_SUPPORTED"})
 
@@ -95,9 +95,10 @@ class RoleSlaveServes(Law):
 
     def _asked(self, event: Ok | Fail) -> Begun[Invoke] | None:
         """How a pull began that a slave answers, if the master is down since then."""
-        begun = self.known.calls.begun(event) if event.f == "pull" and event.node in self.slaves else None
+        begun = self.known.calls.begun(event)
         return begun if begun is not None and self.known.nodes.is_down_since(MASTER, begun.call) else None
 
+    @only("pull", node=SLAVES)
     def on_ok(self, event: Ok) -> None:
         begun = self._asked(event)
         if begun is None:
@@ -123,6 +124,7 @@ class RoleSlaveServes(Law):
             return False
         return ok.lo <= offset < ok.hi
 
+    @only("pull", node=SLAVES)
     def on_fail(self, event: Fail) -> None:
         if self._asked(event) is None or event.status not in REFUSALS:
             return

@@ -22,12 +22,12 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Consumer, Fail, Info
-from pairproof.harness.kinds.machine import Lab, Mark
-from pairproof.harness.law import CONVENTION
-from pairproof.harness.rocketmq.kinds.groups import Ask
-from pairproof.harness.rocketmq.law import Law
+from ....history import MS, Event
+from ....judging.law import CONVENTION
+from ....kinds.client import Consumer, Fail, Info
+from ....kinds.machine import Lab, Mark
+from ...kinds.groups import Ask
+from ...law import Law
 
 BEAT_NS = 30_000 * MS
 ROUTE_NS = 30_000 * MS

@@ -19,15 +19,15 @@ Source: DefaultMQProducerImpl.sendDefaultImpl, TopicPublishInfo.selectOneMessage
 
 from __future__ import annotations
 
-from pairproof.harness.content import told
-from pairproof.harness.history import MS, UNREADABLE, Event
-from pairproof.harness.kinds.client import Fail, Info, Invoke, Ok, Try
-from pairproof.harness.law import CONVENTION, only
-from pairproof.harness.rocketmq.kinds.log import Audit, Record
-from pairproof.harness.rocketmq.known.calls import Begun
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.acks.ack_refused_is_absent import UNKNOWN_ERROR
-from pairproof.harness.rocketmq.places import MASTER, NAMES
+from ....history import MS, UNREADABLE, Event
+from ....judging.law import CONVENTION, only
+from ....kinds.client import Fail, Info, Invoke, Ok, Try
+from ....texts.content import told
+from ...kinds.log import Audit, Record
+from ...known.calls import Begun
+from ...law import Law
+from ...places import MASTER, NAMES
+from ..acks.ack_refused_is_absent import UNKNOWN_ERROR
 
 RETRIED = frozenset(
     {"TOPIC_NOT_EXIST", "SERVICE_NOT_AVAILABLE", "SYSTEM_ERROR", "NO_PERMISSION", "timeout", "disconnected", "refused"}

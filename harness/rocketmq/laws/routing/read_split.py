@@ -20,16 +20,16 @@ Source: DefaultMessageStore.getMessage, PullMessageProcessor.
 from collections.abc import Collection
 from typing import NamedTuple
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Deliver, Ok
-from pairproof.harness.kinds.node import Config, Start, Wipe
-from pairproof.harness.law import CONVENTION, only
-from pairproof.harness.rocketmq.kinds.log import Record
-from pairproof.harness.rocketmq.known.metadata import GROUPS
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.delivery.pulled import MOVED, NOT_FOUND, RETRY
-from pairproof.harness.rocketmq.places import SLAVES
-from pairproof.harness.rocketmq.settings import DEFAULTS, is_on, memory, parse, version
+from ....history import Event
+from ....judging.law import CONVENTION, only
+from ....kinds.client import Deliver, Ok
+from ....kinds.node import Config, Start, Wipe
+from ...kinds.log import Record
+from ...known.metadata import GROUPS
+from ...law import Law
+from ...places import SLAVES
+from ...settings import DEFAULTS, is_on, memory, parse, version
+from ..delivery.pulled import MOVED, NOT_FOUND, RETRY
 
 
 class Choice(NamedTuple):

@@ -18,12 +18,12 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 
-from pairproof.harness.kinds.client import Assign, Consumer, Invoke, Ok, Route
-from pairproof.harness.kinds.node import Config
-from pairproof.harness.law import CONVENTION, only
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER, NODES
-from pairproof.harness.rocketmq.settings import DEFAULTS, parse, version
+from ....judging.law import CONVENTION, only
+from ....kinds.client import Assign, Consumer, Invoke, Ok, Route
+from ....kinds.node import Config
+from ...law import Law
+from ...places import MASTER, NODES
+from ...settings import DEFAULTS, parse, version
 
 NEXT_ID_SINCE = (4, 8)
 

@@ -22,15 +22,15 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Route
-from pairproof.harness.kinds.node import Config, Crash, Stop
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.metadata import Table
-from pairproof.harness.rocketmq.known.deadlines import spent_ns
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER, NAMES, NODES
-from pairproof.harness.rocketmq.settings import Settings, parse
+from ....history import MS, Event
+from ....judging.law import only
+from ....kinds.client import Route
+from ....kinds.node import Config, Crash, Stop
+from ...kinds.metadata import Table
+from ...known.deadlines import spent_ns
+from ...law import Law
+from ...places import MASTER, NAMES, NODES
+from ...settings import Settings, parse
 
 EXPIRY_NS = 120_000 * MS
 SCAN_NS = 10_000 * MS

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from pairproof.harness.content import told
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Route
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.metadata import Table
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....judging.law import only
+from ....kinds.client import Route
+from ....texts.content import told
+from ...kinds.metadata import Table
+from ...law import Law
+from ...places import MASTER
 
 SINCE = (4, 9)
 """The first version whose name server we know to keep the promise."""

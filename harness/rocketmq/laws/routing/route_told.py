@@ -10,14 +10,14 @@ happened or not; topics that brokers make by themselves; what the registration s
 Source: AdminBrokerProcessor.updateAndCreateTopic, BrokerController.registerIncrementBrokerData.
 """
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Fail, Info, Ok
-from pairproof.harness.kinds.node import Crash, Stop, Wipe
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.metadata import Register
-from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER, NAMES
+from ....history import MS, Event
+from ....judging.law import only
+from ....kinds.client import Fail, Info, Ok
+from ....kinds.node import Crash, Stop, Wipe
+from ...kinds.metadata import Register
+from ...known.deadlines import Deadline, Deadlines
+from ...law import Law
+from ...places import MASTER, NAMES
 
 TOLD_NS = 1_000 * MS
 SETTLED_NS = 10_000 * MS

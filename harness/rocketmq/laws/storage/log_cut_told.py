@@ -10,11 +10,11 @@ in its output: judged in the simulation only. Source: the design (decision 29: r
 
 from __future__ import annotations
 
-from pairproof.harness.content import told
-from pairproof.harness.kinds.node import Abort
-from pairproof.harness.law import CONVENTION
-from pairproof.harness.rocketmq.kinds.log import Found, Left
-from pairproof.harness.rocketmq.law import Law
+from ....judging.law import CONVENTION
+from ....kinds.node import Abort
+from ....texts.content import told
+from ...kinds.log import Found, Left
+from ...law import Law
 
 
 class LogCutTold(Law):

@@ -13,12 +13,12 @@ Source: CommitLog.FlushRealTimeService, CommitLog.GroupCommitService.
 
 from collections import deque
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.node import Crash, Start, Stop
-from pairproof.harness.law import CONVENTION
-from pairproof.harness.rocketmq.kinds.log import Append, Cut, Flush
-from pairproof.harness.rocketmq.known.deadlines import POLL_NS, is_late
-from pairproof.harness.rocketmq.law import Law
+from ....history import MS, Event
+from ....judging.law import CONVENTION
+from ....kinds.node import Crash, Start, Stop
+from ...kinds.log import Append, Cut, Flush
+from ...known.deadlines import POLL_NS, is_late
+from ...law import Law
 
 THOROUGH, INTERVAL = "flushCommitLogThoroughInterval", "flushIntervalCommitLog"
 

@@ -9,15 +9,29 @@ end.
 Left out: messages in files that have expired, the transient store pool. Source: GroupCommitService.
 """
 
-from pairproof.harness.kinds.client import Deliver, Ok
-from pairproof.harness.kinds.node import Crash, Stop, Wipe
-from pairproof.harness.law import DURABILITY, only
-from pairproof.harness.rocketmq.contract import PUT_OK, STORED
-from pairproof.harness.rocketmq.kinds.log import Audit, Expire
-from pairproof.harness.rocketmq.known.nodes import MACHINE
-from pairproof.harness.rocketmq.known.stores import SURVIVED
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from typing import NamedTuple
+
+from ....judging.law import DURABILITY, only
+from ....kinds.client import Deliver, Ok
+from ...contract import PUT_OK, STORED
+from ...kinds.log import Audit
+from ...known.nodes import MACHINE
+from ...known.stores import SURVIVED
+from ...law import Law
+from ...places import MASTER
+
+
+class Stored(NamedTuple):
+    """A message on the master."""
+
+    durable: bool
+    """Whether it was promised to be on its disk."""
+    lo: int | None
+    """Where it lies, if anybody said so."""
+    happened: int
+    """How much had happened to stores before."""
+    ended: int
+    """How many incarnations of the master had ended before: any that has since put the message at stake."""
 
 
 class LogFlushedSurvives(Law):
@@ -29,12 +43,7 @@ class LogFlushedSurvives(Law):
     needs = frozenset({"invoke", "ok", "crash", "record", "audit"})
 
     def begin(self) -> None:
-        self.stored: dict[str | None, bool] = {}
-        """Messages on the master, and whether they were promised to be on its disk."""
-        self.at_stake: dict[str | None, str] = {}
-        """Those that have been through a crash, and its kind."""
-        self.where: dict[str | None, int] = {}
-        """Where messages lie on the master, if anybody said so."""
+        self.stored: dict[str, Stored] = {}
 
     @only("send")
     def on_ok(self, event: Ok) -> None:
@@ -48,56 +57,42 @@ class LogFlushedSurvives(Law):
 
     def _store(self, event: Deliver | Ok, durable: bool) -> None:
         message, calls = event.message, self.known.calls
-        happened = self.known.stores.of_master(calls.happened_before(event), event.lo)
+        is_old = calls.begun(event) is not None and not calls.is_current(event)
+        ended = self.known.nodes.ended(MASTER) - is_old
+        found = Stored(durable, event.lo, calls.happened_before(event), ended)
         # An answer may have been under way during the crash: what is not on disk may be gone already.
-        if message is None or not happened <= (SURVIVED | {MACHINE} if durable else SURVIVED):
+        if message is None or not self._is_promised(found):
             return
-        if event.lo is not None:
-            self.where[message] = event.lo
-        self.stored[message] = durable or self.stored.get(message, False)
-        if calls.begun(event) is not None and not calls.is_current(event):
-            self.at_stake[message] = "a crash"
+        before = self.stored.get(message)
+        if before is not None and self._is_promised(before):
+            lo = before.lo if event.lo is None else event.lo
+            found = before._replace(durable=durable or before.durable, lo=lo, ended=min(ended, before.ended))
+        self.stored[message] = found
 
-    @only(node=MASTER)
-    def on_crash(self, event: Crash) -> None:
-        if event.f == MACHINE:
-            self.stored = {message: True for message, durable in self.stored.items() if durable}
-        if event.status == "lied":
-            self._lose_all()
-        self.at_stake = dict.fromkeys(self.stored, f"a {event.f} crash")
-
-    @only(node=MASTER)
-    def on_stop(self, event: Stop) -> None:
-        """The master ended cleanly: that takes nothing."""
-        self.at_stake = dict.fromkeys(self.stored, "a clean stop")
-
-    @only(node=MASTER)
-    def on_wipe(self, event: Wipe) -> None:
-        self._lose_all()
-
-    @only(node=MASTER)
-    def on_expire(self, event: Expire) -> None:
-        """Gone with its file, wherever a log begins that is empty after the next crash."""
-        for message in [each for each in self.stored if self.where.get(each, 0) < event.new_start]:
-            del self.stored[message]
-            self.at_stake.pop(message, None)
-
-    def _lose_all(self) -> None:
-        self.stored, self.at_stake = {}, {}
+    def _is_promised(self, each: Stored) -> bool:
+        """Whether nothing has happened since that may take it; an expiry does, wherever a log begins that is empty
+        after the next crash."""
+        happened = self.known.stores.of_master(each.happened, each.lo)
+        return happened <= (SURVIVED | {MACHINE} if each.durable else SURVIVED)
 
     @only(node=MASTER)
     def on_audit(self, event: Audit) -> None:
         """The reader is done: whoever is missing is lost."""
-        if not self.at_stake or event.f == "compare":
-            return
         # A recovery audit lists the records of the node that restarted, and of no other.
-        if event.f != "final" and self.known.last_started != MASTER:
+        if event.f == "compare" or (event.f != "final" and self.known.last_started != MASTER):
             return
-        found = {each.message for each in self.known.audits.records(event)}
-        self.judged += len(self.at_stake)
-        for message, how in list(self.at_stake.items()):
+        self.stored = {message: each for message, each in self.stored.items() if self._is_promised(each)}
+        ended, found = self.known.nodes.ended(MASTER), {each.message for each in self.known.audits.records(event)}
+        at_stake = {message: each for message, each in self.stored.items() if each.ended < ended}
+        self.judged += len(at_stake)
+        for message, each in at_stake.items():
             if message not in found:
-                del self.stored[message], self.at_stake[message]
-                if event.lo and self.where.get(message, 0) < event.lo:
+                del self.stored[message]
+                if event.lo and (each.lo or 0) < event.lo:
                     continue
-                self.violate(event._replace(message=message), f"{message} was on the master and is gone after {how}")
+                how = f"{message} was on the master and is gone after {self._how(each)}"
+                self.violate(event._replace(message=message), how)
+
+    def _how(self, each: Stored) -> str:
+        crashes = [how for node, how in self.known.stores.since(each.happened, each.lo) if node == MASTER]
+        return f"a {crashes[-1]} crash" if crashes else "a clean stop"

@@ -18,14 +18,14 @@ nothing can find its first record again.
 Source: CommitLog.recoverNormally and recoverAbnormally.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.law import DURABILITY
-from pairproof.harness.rocketmq.contract import LIED
-from pairproof.harness.rocketmq.kinds.log import Append, Cut, Record
-from pairproof.harness.rocketmq.known.nodes import MACHINE, PROCESS, STOP
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....judging.law import DURABILITY
+from ....kinds.node import Start, Wipe
+from ...contract import LIED
+from ...kinds.log import Append, Cut, Record
+from ...known.nodes import MACHINE, PROCESS, STOP
+from ...law import Law
+from ...places import MASTER
 
 ENDS = {STOP: "clean stop", PROCESS: "process crash", MACHINE: "machine crash"}
 

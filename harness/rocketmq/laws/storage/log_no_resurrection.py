@@ -10,13 +10,12 @@ longer than its trace after a start, since a process may die between writing and
 recovery moves positions only, so that such bytes stay on its disk (MappedFileQueue.truncateDirtyFiles).
 """
 
-from pairproof.harness.kinds.client import Deliver
-from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.law import DURABILITY
-from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
-from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....judging.law import DURABILITY, EVERY
+from ....kinds.client import Deliver
+from ....kinds.node import Wipe
+from ...kinds.log import Append, Audit, Cut, Record
+from ...known.circumstances import EARLIER_INCARNATION
+from ...law import Law
 
 
 class LogNoResurrection(Law):
@@ -25,45 +24,31 @@ class LogNoResurrection(Law):
     promise = "A record that a recovery cut is readable on that node again only after it was sent or replicated again."
     source = "CommitLog.recoverAbnormally: what lies behind the cut is not log any more"
     needs = frozenset({"start", "append", "record"})
+    awaits = {"cut": EVERY}
 
     def begin(self) -> None:
-        self.puts: list[tuple[int, int, str]] = []
-        """Every record that the master ever wrote."""
         self.cut: dict[str, dict[tuple[int, str | None], int]] = {}
         """Per node: records that a recovery cut, by place and message, and where they ended."""
-        self.grown: dict[str, int] = {}
-        """How far such a node's log was written again, without a gap."""
+
+    def on_cut(self, event: Cut) -> None:
+        gone = (each for each in self.known.logs.puts if each.message and event.new_end < each.hi <= event.old_end)
+        self.cut.setdefault(event.node, {}).update(((each.lo, each.message), each.hi) for each in gone)
 
     def on_append(self, event: Append) -> None:
-        node, hi = event.node, event.hi
-        if node == MASTER and event.message is not None:
-            self.puts.append((event.lo, hi, event.message))
-        cut = self.cut.get(node)
+        cut = self.cut.get(event.node)
         # An empty slave's copy may begin anywhere.
-        if cut and self.grown[node] in (0, event.lo):
-            self.grown[node] = hi
-            self.cut[node] = {which: end for which, end in cut.items() if end > hi}
-
-    def on_start(self, event: Start) -> None:
-        node, end = event.node, event.hi
-        before = self.known.logs.ends.get(node, 0)
-        if node in self.grown and end is not None:
-            self.grown[node] = end
-        if end is not None and end < before and node not in self.known.stores.replaced:
-            cut = self.cut.setdefault(node, {})
-            self.grown[node] = end
-            cut.update({(lo, message): hi for lo, hi, message in self.puts if end < hi <= before})
+        if cut and self.known.logs.ends.get(event.node, 0) in (0, event.lo):
+            self.cut[event.node] = {which: end for which, end in cut.items() if end > event.hi}
 
     def on_wipe(self, event: Wipe) -> None:
         self.cut.pop(event.node, None)
 
     def on_deliver(self, event: Deliver) -> None:
-        if self.cut and not self.abstains(event, EARLIER_INCARNATION):
+        if self.cut.get(event.node) and not self.abstains(event, EARLIER_INCARNATION):
             self._look(event, "was delivered")
 
     def on_record(self, event: Record) -> None:
-        if self.cut:
-            self._look(event, "is in its log")
+        self._look(event, "is in its log")
 
     def _look(self, event: Deliver | Record, how: str) -> None:
         cut = self.cut.get(event.node or "")

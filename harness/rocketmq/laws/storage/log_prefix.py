@@ -8,11 +8,11 @@ Source: RocketMQ's HA design: a slave's commit log is
 a byte copy.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.law import DURABILITY
-from pairproof.harness.rocketmq.kinds.log import Chunk
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....judging.law import DURABILITY
+from ...kinds.log import Chunk
+from ...law import Law
+from ...places import MASTER
 
 
 class LogPrefix(Law):

@@ -8,12 +8,12 @@ record borders are lost, also once such a slave has become the master; the last 
 itself. Source: CommitLog's record check in recovery: magic, size, CRC; and that each record knows its own offset.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Wipe
-from pairproof.harness.law import DURABILITY, only
-from pairproof.harness.rocketmq.kinds.log import Audit
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....judging.law import DURABILITY, only
+from ....kinds.node import Wipe
+from ...kinds.log import Audit
+from ...law import Law
+from ...places import MASTER
 
 
 class LogRecordsWhole(Law):

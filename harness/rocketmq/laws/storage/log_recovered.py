@@ -21,12 +21,12 @@ Source: CommitLog.recoverNormally and recoverAbnormally, MappedFileQueue.truncat
 
 from __future__ import annotations
 
-from pairproof.harness.content import told
-from pairproof.harness.kinds.node import UNKNOWN, Abort, Start
-from pairproof.harness.law import DURABILITY, only
-from pairproof.harness.rocketmq.contract import LIED, WIPE
-from pairproof.harness.rocketmq.kinds.log import Audit, Found, Left
-from pairproof.harness.rocketmq.law import Law
+from ....judging.law import DURABILITY, EVERY, Heard, only
+from ....kinds.node import UNKNOWN, Abort, Start
+from ....texts.content import told
+from ...contract import LIED, WIPE
+from ...kinds.log import Audit, Found, Left
+from ...law import Law
 
 NAMES = {"orderly": "normal", "crash": "abnormal"}
 """What a start is called after each end of a life."""
@@ -41,6 +41,7 @@ class LogRecovered(Law):
     )
     source = "CommitLog.recoverNormally, CommitLog.recoverAbnormally, MappedFileQueue.truncateDirtyFiles"
     needs = frozenset({"start", "found"})
+    awaits = {"found": EVERY, "abort": Heard(frozenset({"refused"}))}
 
     def begin(self) -> None:
         self.found: dict[str, Found] = {}

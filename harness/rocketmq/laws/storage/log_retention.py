@@ -13,15 +13,11 @@ MappedFileQueue.deleteExpiredFileByTime.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from pairproof.harness.history import MS
-from pairproof.harness.kinds.machine import Clock, Fault, Lab
-from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.law import DURABILITY, only
-from pairproof.harness.rocketmq.kinds.log import Append, Cut, Expire
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS
+from ....judging.law import DURABILITY, EVERY, Heard, only
+from ....kinds.machine import Fault, Lab
+from ...kinds.log import Expire
+from ...law import Law
 
 HOUR_MS = 3_600_000
 FIRST_MS = 60_000
@@ -30,85 +26,50 @@ ON_DEMAND, DEMANDED_NS = "retention", 30_000 * MS
 """The fault that deletes files, and how long after it a deletion may still come of it, where time is real."""
 
 
-class Written(NamedTuple):
-    """What was written to a log at once: where it begins, and when, ms by the node's clock."""
-
-    lo: int
-    at_ms: int
-
-
 class LogRetention(Law):
     id = "log-retention"
     kind = DURABILITY
     promise = "No file of a log is deleted by itself that has a message younger than fileReservedTime."
     source = "CleanCommitLogService, MappedFileQueue.deleteExpiredFileByTime"
     needs = frozenset({"config", "append", "expire"})
+    awaits = {"expire": EVERY, "fault": Heard(frozenset({ON_DEMAND}))}
 
     def begin(self) -> None:
-        self.ahead: dict[str, int] = {}
-        """By node: how far its clock is ahead, ms."""
-        self.written: dict[str, list[Written]] = {}
-        """By node, in the order of time; bounded by the trial's appends."""
-        self.stored: dict[int, int] = {}
-        """By where a message begins: when the master stored it, ms by its clock."""
         self.demanded: dict[str, int] = {}
         """When files were last deleted on demand, ns."""
-
         self.looked: dict[str, int] = {}
-        """When a broker may have looked last, or a minute was over since its start, ns."""
+        """When a broker may have looked last, ns."""
         self.exact = True
 
     def on_lab(self, event: Lab) -> None:
         self.exact = not event.in_real_time
-
-    def on_start(self, event: Start) -> None:
-        self.looked[event.node] = event.t + FIRST_MS * MS
-
-    def on_clock(self, event: Clock) -> None:
-        self.ahead[event.node] = event.ahead_ms
 
     @only(ON_DEMAND)
     def on_fault(self, event: Fault) -> None:
         if event.node is not None:
             self.demanded[event.node] = event.t
 
-    def on_append(self, event: Append) -> None:
-        at_ms = self._wall_ms(event.node, event.t)
-        self.written.setdefault(event.node, []).append(Written(event.lo, at_ms))
-        if event.node == MASTER:
-            self.stored[event.lo] = at_ms
-
-    def on_cut(self, event: Cut) -> None:
-        self.written[event.node] = [each for each in self.written.get(event.node, ()) if each.lo < event.new_end]
-
-    def on_wipe(self, event: Wipe) -> None:
-        self.written.pop(event.node, None)
-
     def on_expire(self, event: Expire) -> None:
-        node, now = event.node, self._wall_ms(event.node, event.t)
-        found = self.written.get(node, [])
-        gone = [each for each in found if each.lo < event.new_start]
-        self.written[node] = [each for each in found if each.lo >= event.new_start]
+        node, known, now = event.node, self.known, self.known.wall_ms(event)
+        gone = [each for each in known.logs.held.get(node, ()) if each.lo < event.new_start]
         demanded = self.demanded.get(node)
         if not gone or (demanded is not None and event.t - demanded <= DEMANDED_NS):
             return
         self.judged += 1
         self._judge_time(event)
-        kept_ms = self.known.setting(node, "fileReservedTime") * HOUR_MS
+        kept_ms = known.setting(node, "fileReservedTime") * HOUR_MS
+        stored = {each.lo: known.wall_ms(each) for each in known.logs.puts if each.lo <= event.new_start}
         # A slave may go by the time at which its master stored a message.
-        age = min(now - min(each.at_ms, self.stored.get(each.lo, each.at_ms)) for each in gone)
+        age = min(max(now - known.wall_ms(each), now - stored.get(each.lo, now)) for each in gone)
         # Who knows no times of files goes by the message behind them, which was stored before if a clock was put back.
-        age = max(age, now - self.stored.get(event.new_start, now))
+        age = max(age, now - stored.get(event.new_start, now))
         if age < kept_ms:
             what = f"{node} deletes what lies before {event.new_start}, of which a part is {age} ms old"
             self.violate(event, f"{what}; fileReservedTime is {kept_ms} ms", since=None)
 
     def _judge_time(self, event: Expire) -> None:
-        due = self.looked.get(event.node, 0)
+        known, node = self.known, event.node
+        due = max(self.looked.get(node, 0), known.nodes.born(node) + FIRST_MS * MS)
         if self.exact and event.t < due:
-            self.violate(event, f"{event.node} looks for old files {(due - event.t) // MS} ms too early", since=None)
-        self.looked[event.node] = event.t + self.known.setting(event.node, "cleanResourceInterval") * MS
-
-    def _wall_ms(self, node: str, t: int) -> int:
-        """What the node's clock says, from when the history begins."""
-        return t // MS + self.ahead.get(node, 0)
+            self.violate(event, f"{node} looks for old files {(due - event.t) // MS} ms too early", since=None)
+        self.looked[node] = event.t + known.setting(node, "cleanResourceInterval") * MS

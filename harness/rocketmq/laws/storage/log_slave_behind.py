@@ -7,13 +7,13 @@ Left out: diverged slaves, and bytes still under way from an earlier life of the
 Source: HAService.HAClient.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.law import DURABILITY
-from pairproof.harness.rocketmq.kinds.ha import Report
-from pairproof.harness.rocketmq.kinds.log import Append, Audit
-from pairproof.harness.rocketmq.known.model import HOSTILE
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....judging.law import DURABILITY, only
+from ...kinds.ha import Report
+from ...kinds.log import Append, Audit
+from ...known.ha_links import HOSTILE
+from ...law import Law
+from ...places import MASTER
 
 
 class LogSlaveBehind(Law):
@@ -34,9 +34,8 @@ class LogSlaveBehind(Law):
             if end is not None:
                 self._judge(event, node, event.hi, end)
 
+    @only(node=MASTER)
     def on_report(self, event: Report) -> None:
-        if event.side != "m":
-            return
         link = self.known.links.get(event.link)
         peer = HOSTILE if link is None else link.peer
         end = self.known.logs.ends.get(MASTER)

@@ -9,14 +9,14 @@ Left out: what a diverged slave (see ``logs``) holds above the point up to which
 Source: the design of asynchronous replication: one log, copied in order.
 """
 
-from pairproof.harness.kinds.client import Ok
-from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.law import DURABILITY, only
-from pairproof.harness.rocketmq.contract import STORED
-from pairproof.harness.rocketmq.kinds.log import Append, Audit, Record
-from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....judging.law import DURABILITY, only
+from ....kinds.client import Ok
+from ....kinds.node import Start, Wipe
+from ...contract import STORED
+from ...kinds.log import Append, Audit, Record
+from ...known.circumstances import EARLIER_INCARNATION
+from ...law import Law
+from ...places import MASTER
 
 Place = tuple[int, int]
 

@@ -14,32 +14,24 @@ Source: FlushConsumeQueueService, StoreCheckpoint; DefaultMessageStore.shutdown;
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from pairproof.harness.content import told
-from pairproof.harness.history import MS
-from pairproof.harness.kinds.node import Start, Stop, Wipe
-from pairproof.harness.law import CONVENTION
-from pairproof.harness.rocketmq.contract import LIED
-from pairproof.harness.rocketmq.kinds.log import Checkpoint, Cut, Dispatch, Record
-from pairproof.harness.rocketmq.known.circumstances import DIVERGED
-from pairproof.harness.rocketmq.known.deadlines import POLL_NS, is_late
-from pairproof.harness.rocketmq.known.nodes import MACHINE
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.delivery.pull_is_filled import ENTRY
+from ....history import MS
+from ....judging.law import CONVENTION
+from ....kinds.node import Stop, Wipe
+from ....texts.content import told
+from ...contract import LIED
+from ...kinds.log import Checkpoint, Cut, Record
+from ...known.circumstances import DIVERGED
+from ...known.deadlines import POLL_NS, is_late
+from ...known.dispatched import Step
+from ...known.nodes import MACHINE
+from ...law import Law
+from ..delivery.pull_is_filled import ENTRY
 
 NO_QUEUE = ("prepared", "rollback")
 SELDOM_SINCE = (5, 5)
 """The first version that notes in thorough looks only: until then each put does, and each flush of the file tells."""
 STOPS = ("restart", "upgrade")
 """Faults that stop a node in an orderly way."""
-
-
-class Dispatched(NamedTuple):
-    """How far a node had dispatched its log, and since when."""
-
-    upto: int
-    since: int
 
 
 class QueueCheckpoint(Law):
@@ -54,23 +46,15 @@ class QueueCheckpoint(Law):
     timed = True
 
     def begin(self) -> None:
-        self.dispatched: dict[tuple[str, int], list[Dispatched]] = {}
-        """By node and how many of its incarnations had ended."""
-        self.stopped: dict[str, Dispatched] = {}
+        self.stopped: dict[str, Step] = {}
         """What its last clean stop must have noted."""
         self.foreign: set[str] = set()
         """Nodes whose checkpoint may be of another log than they have."""
 
-    def on_dispatch(self, event: Dispatch) -> None:
-        self.dispatched.setdefault(self._incarnation(event.node), []).append(Dispatched(event.upto, event.t))
-
     def on_stop(self, event: Stop) -> None:
-        found = self.dispatched.get(self._incarnation(event.node))
+        found = self.known.dispatched.present(event.node)
         if found and self._stops_alone(event.node) and not self._notes_seldom(event.node):
-            self.stopped[event.node] = Dispatched(found[-1].upto, event.t)
-
-    def _incarnation(self, node: str) -> tuple[str, int]:
-        return node, self.known.nodes.ended(node)
+            self.stopped[event.node] = Step(found[-1].upto, event.t)
 
     def _notes_seldom(self, node: str) -> bool:
         return self.known.is_a_black_box(node) and not self.known.is_older(node, SELDOM_SINCE)
@@ -79,9 +63,6 @@ class QueueCheckpoint(Law):
         """Whether nothing has hold of the node but what stops it."""
         trouble = self.known.trouble
         return all(each.f in STOPS for each in trouble.active.values() if node in trouble.touched(each))
-
-    def on_start(self, event: Start) -> None:
-        self.dispatched.pop(self._incarnation(event.node), None)
 
     def on_cut(self, event: Cut | Wipe) -> None:
         self.foreign.add(event.node)
@@ -110,10 +91,10 @@ class QueueCheckpoint(Law):
             what = f"queues are durable up to {event.queues_ms} ms, where one of {least} ms should be, too"
             self.violate(event, f"the checkpoint of {node} says that {what}", since=due.since)
 
-    def _due(self, event: Checkpoint, records: int) -> Dispatched | None:
+    def _due(self, event: Checkpoint, records: int) -> Step | None:
         """The last that the checkpoint must know of, in a log of so many records."""
         node, known = event.node, self.known
-        found = self.dispatched.get(self._incarnation(node), [])
+        found = known.dispatched.present(node)
         bound = self._bound_ns(node, records)
         late = [each for each in found if is_late(known, node, each.since, event.t, bound)]
         if late and known.trouble.is_quiet(node, late[-1].since):

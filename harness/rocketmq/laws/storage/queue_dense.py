@@ -18,14 +18,14 @@ before 4.3): a record's event does not tell them, and simulated clients send non
 Source: CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
 """
 
-from pairproof.harness.content import waits_first
-from pairproof.harness.kinds.client import Ok
-from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.law import DURABILITY, only
-from pairproof.harness.rocketmq.kinds.log import Audit, Expire, Record
-from pairproof.harness.rocketmq.known.circumstances import DIVERGED, EARLIER_INCARNATION, LONGER
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....judging.law import DURABILITY, only
+from ....kinds.client import Ok
+from ....kinds.node import Start, Wipe
+from ....texts.content import waits_first
+from ...kinds.log import Audit, Expire, Record
+from ...known.circumstances import DIVERGED, EARLIER_INCARNATION, LONGER
+from ...law import Law
+from ...places import MASTER
 
 Place = tuple[str | None, int | None]
 """Queue and queue offset."""

@@ -15,12 +15,12 @@ them again at 0 if it lost them; that queues are complete, see ``queue-whole-rec
 Source: ConsumeQueue, IndexService.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.node import Wipe
-from pairproof.harness.law import DURABILITY
-from pairproof.harness.rocketmq.kinds.log import Entries, Expire, Keys
-from pairproof.harness.rocketmq.known.circumstances import DIVERGED, LONGER, SPOILED
-from pairproof.harness.rocketmq.law import Law
+from ....history import Event
+from ....judging.law import DURABILITY
+from ....kinds.node import Wipe
+from ...kinds.log import Entries, Expire, Keys
+from ...known.circumstances import DIVERGED, LONGER, SPOILED
+from ...law import Law
 
 DELAYED = "SCHEDULE_TOPIC_XXXX/"
 """Queues whose entries hold delivery times, which a node derives from its own messageDelayLevel."""

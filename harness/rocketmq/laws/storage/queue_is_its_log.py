@@ -13,11 +13,11 @@ has spoiled; logs that begin before that of a slave which was promoted, and dive
 Source: ReputMessageService, ConsumeQueue, IndexService.load, CommitLog.recoverAbnormally.
 """
 
-from pairproof.harness.law import DURABILITY
-from pairproof.harness.rocketmq.contract import LIED, WIPE
-from pairproof.harness.rocketmq.kinds.log import Derived
-from pairproof.harness.rocketmq.known.circumstances import DIVERGED, LONGER
-from pairproof.harness.rocketmq.law import Law
+from ....judging.law import DURABILITY
+from ...contract import LIED, WIPE
+from ...kinds.log import Derived
+from ...known.circumstances import DIVERGED, LONGER
+from ...law import Law
 
 
 class QueueIsItsLog(Law):

@@ -21,14 +21,14 @@ from __future__ import annotations
 
 import json
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
-from pairproof.harness.kinds.machine import Lab, Mark
-from pairproof.harness.law import CONVENTION, only
-from pairproof.harness.rocketmq.kinds.groups import Ask, Lock
-from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import OTHER
+from ....history import MS, Event
+from ....judging.law import CONVENTION, EVERY, only
+from ....kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
+from ....kinds.machine import Lab, Mark
+from ...kinds.groups import Ask, Lock
+from ...known.deadlines import Deadline, Deadlines
+from ...law import Law
+from ...places import OTHER
 
 AGAIN_NS = 3_000 * MS
 REST_NS = 20 * MS
@@ -89,6 +89,7 @@ class QueuePaced(Law):
     source = "DefaultMQPushConsumerImpl.pullMessage, MQClientInstance, ConsumeMessageOrderlyService"
     needs = frozenset({"ask", "assign", "invoke", "ok"})
     deaf_to = frozenset()
+    awaits = {"consumer": EVERY, "assign": EVERY, "ask": EVERY, "lock": EVERY}
     timed = True
 
     def begin(self) -> None:
@@ -218,6 +219,7 @@ class QueuePaced(Law):
 
     # What ends.
 
+    @only("pull", "commit")
     def on_ok(self, event: Ok) -> None:
         held = self._ended(event)
         if held is None:
@@ -229,6 +231,7 @@ class QueuePaced(Law):
             held.pulls_next(event.t, event.t if further else max(event.t, held.pull_at + REST_NS))
             self._excuse(event.process)
 
+    @only("pull", "commit")
     def on_fail(self, event: Fail | Info) -> None:
         held = self._ended(event)
         if held is not None:
@@ -239,7 +242,7 @@ class QueuePaced(Law):
 
     def _ended(self, event: Ok | Fail | Info) -> Held | None:
         """The queue whose pull has ended, if its consumer holds it still. Notes the end of a commit besides."""
-        held = self.held.get(self._place(event)) if event.f in ("pull", "commit") else None
+        held = self.held.get(self._place(event))
         if held is None:
             return None
         if held.commits == event.op and event.f == "commit":

@@ -13,16 +13,15 @@ Source: DefaultMessageStore.ReputMessageService, getMessage and getMaxOffsetInQu
 
 from typing import NamedTuple
 
-from pairproof.harness.content import waits_first
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.client import Deliver, Ok
-from pairproof.harness.kinds.node import Crash, Start, Stop, Wipe
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.log import Dispatch
-from pairproof.harness.rocketmq.known.circumstances import DIVERGED, EARLIER_INCARNATION
-from pairproof.harness.rocketmq.known.deadlines import is_instant
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....judging.law import only
+from ....kinds.client import Deliver, Ok
+from ....kinds.node import Start, Wipe
+from ....texts.content import waits_first
+from ...known.circumstances import DIVERGED, EARLIER_INCARNATION
+from ...known.deadlines import is_instant
+from ...law import Law
+from ...places import MASTER
 
 Place = tuple[str | None, int]
 """Queue and queue offset."""
@@ -34,6 +33,9 @@ class Early(NamedTuple):
     seen: Event
     hi: int
     what: str
+    incarnation: int
+    steps: int
+    """How often the broker had said how far it was, and in which incarnation: how many had ended."""
 
 
 class QueueShowsDispatched(Law):
@@ -53,24 +55,16 @@ class QueueShowsDispatched(Law):
         if event.hi is not None:
             self.ends = {place: hi for place, hi in self.ends.items() if hi is None or hi <= event.hi}
 
-    def on_crash(self, event: Crash | Stop) -> None:
-        self._settle(event, 0)
-
-    on_stop = on_crash
-
     @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
         """Another store may have other messages at the same offsets."""
         self.ends = dict.fromkeys(self.ends)
 
-    def on_dispatch(self, event: Dispatch) -> None:
-        if self.early:
-            self._settle(event, event.upto)
-
     def on_deliver(self, event: Deliver) -> None:
         if event.hi is not None and self._is_current(event):
             self._check(event, event.hi, f"{event.node} delivered {event.message}")
 
+    @only("send", "pull")
     def on_ok(self, event: Ok) -> None:
         if event.f == "send":
             self._learn(event)
@@ -94,24 +88,23 @@ class QueueShowsDispatched(Law):
             self.ends[place] = None
 
     def _check(self, event: Deliver | Ok, hi: int, what: str) -> None:
-        reached = self.known.dispatched.shown(event.node)
+        node, dispatched = event.node, self.known.dispatched
+        reached = dispatched.shown(node)
         if reached is None or self.abstains(event, DIVERGED):
             return
         self.judged += 1
         if hi > reached:
-            self.early.append(
-                Early(event, hi, f"{what}, which ends at {hi} of its log; it had dispatched up to {reached}")
-            )
-
-    def _settle(self, event: Crash | Dispatch | Stop, reached: int) -> None:
-        """A broker says how far it has come, or is gone: what it showed a moment ago may stand."""
-        mine = [each for each in self.early if each.seen.node == event.node]
-        self.early = [each for each in self.early if each.seen.node != event.node]
-        for each in mine:
-            at_once = is_instant(self.known, event.node or "", each.seen.t, event.t)
-            if not at_once or 0 < reached < each.hi:
-                self.violate(each.seen, each.what, since=each.seen.t, until=event.t)
+            what = f"{what}, which ends at {hi} of its log; it had dispatched up to {reached}"
+            incarnation, steps = self.known.nodes.ended(node), len(dispatched.present(node))
+            self.early.append(Early(event, hi, what, incarnation, steps))
 
     def end(self, last: Event) -> None:
+        """A broker said next how far it had come, or was gone: what it showed a moment ago may stand."""
         for each in self.early:
-            self.violate(each.seen, each.what, since=each.seen.t, until=each.seen.t)
+            seen, node = each.seen, each.seen.node or ""
+            following = self.known.dispatched.steps.get((node, each.incarnation), [])[each.steps : each.steps + 1]
+            ended = self.known.nodes.end_of(node, each.incarnation)
+            until = following[0].since if following else ended
+            stands = until is not None and is_instant(self.known, node, seen.t, until)
+            if not stands or (following and following[0].upto < each.hi):
+                self.violate(seen, each.what, since=seen.t, until=seen.t if until is None else until)

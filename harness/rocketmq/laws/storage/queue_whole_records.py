@@ -19,16 +19,16 @@ Source: DefaultMessageStore.ReputMessageService.
 from bisect import bisect_right
 from typing import NamedTuple
 
-from pairproof.harness.history import MS, Event
-from pairproof.harness.kinds.machine import Fault
-from pairproof.harness.kinds.node import Config, Crash, Start, Stop, Wipe
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.log import Append, Audit, Dispatch, Entries, Expire, Record
-from pairproof.harness.rocketmq.known.circumstances import DIVERGED, SPOILED
-from pairproof.harness.rocketmq.known.deadlines import spent_ns
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
-from pairproof.harness.rocketmq.settings import line, parse
+from ....history import MS, Event
+from ....judging.law import only
+from ....kinds.machine import Fault
+from ....kinds.node import Config, Crash, Start, Stop, Wipe
+from ...kinds.log import Append, Audit, Dispatch, Entries, Expire, Record
+from ...known.circumstances import DIVERGED, SPOILED
+from ...known.deadlines import spent_ns
+from ...law import Law
+from ...places import MASTER
+from ...settings import line, parse
 
 WITHIN_NS = 1_000 * MS
 CATCH_UP_NS = 2_000 * MS

@@ -9,12 +9,12 @@ log, since it may be a mixture of two; whether the time is right.
 Source: the design: lookups by time and the checkpoint search a log as ordered.
 """
 
-from pairproof.harness.history import Event
-from pairproof.harness.kinds.machine import Clock
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.log import Append, Record
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import Event
+from ....judging.law import only
+from ....kinds.machine import Clock
+from ...kinds.log import Append, Record
+from ...law import Law
+from ...places import MASTER
 
 
 class StoreTimeOrdered(Law):

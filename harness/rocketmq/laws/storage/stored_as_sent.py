@@ -17,16 +17,16 @@ at all after a crash, see ``contract``. Source: SendMessageProcessor.asyncSendMe
 
 from typing import Any
 
-from pairproof.harness.content import told
-from pairproof.harness.kinds.client import SENDS, Invoke, Ok
-from pairproof.harness.kinds.node import Start, Wipe
-from pairproof.harness.law import DURABILITY, only
-from pairproof.harness.rocketmq import contract
-from pairproof.harness.rocketmq.kinds.log import Audit, Record
-from pairproof.harness.rocketmq.known.circumstances import EARLIER_INCARNATION
-from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.laws.delivery.sent_back import DEAD, RETRY
-from pairproof.harness.rocketmq.places import MASTER
+from ....judging.law import DURABILITY, only
+from ....kinds.client import SENDS, Invoke, Ok
+from ....kinds.node import Start, Wipe
+from ....texts.content import told
+from ... import contract
+from ...kinds.log import Audit, Record
+from ...known.circumstances import EARLIER_INCARNATION
+from ...law import Law
+from ...places import MASTER
+from ..delivery.sent_back import DEAD, RETRY
 
 DELAYED = "SCHEDULE_TOPIC_XXXX"
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC"

@@ -17,15 +17,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, NamedTuple
 
-from pairproof.harness.content import told
-from pairproof.harness.history import MS
-from pairproof.harness.kinds.machine import Clock, Mark
-from pairproof.harness.kinds.node import Crash, Stop
-from pairproof.harness.law import only
-from pairproof.harness.rocketmq.kinds.log import Audit, Record
-from pairproof.harness.rocketmq.laws.delivery.deliver_delayed import LATE_NS, WAITING
-from pairproof.harness.rocketmq.laws.delivery.sent_back import DEAD, RETRY, Asked, SentBack
-from pairproof.harness.rocketmq.places import MASTER
+from ....history import MS
+from ....judging.law import only
+from ....kinds.machine import Mark
+from ....texts.content import told
+from ...kinds.log import Audit, Record
+from ...places import MASTER
+from ..delivery.deliver_delayed import LATE_NS, WAITING
+from ..delivery.sent_back import DEAD, RETRY, Asked, SentBack
 
 
 class Key(NamedTuple):
@@ -59,7 +58,6 @@ class StoredSentBack(SentBack):
     def begin(self) -> None:
         super().begin()
         self.healed = 0
-        self.went_down = self.was_set = False
 
     @only(node=MASTER)
     def on_audit(self, event: Audit) -> None:
@@ -115,7 +113,7 @@ class StoredSentBack(SentBack):
         what = f"{key.message}, which waited for {key.group} for time {key.times},"
         if len(came) > len(waited) and not self.went_down:
             self._say(came[-1], key, f"{what} came back {len(came)} times; it waited {len(waited)} times")
-        if self.was_set or not waited:
+        if MASTER in self.known.clocks or not waited:
             return
         # Of several that waited, and went other ways, nobody knows which one is back.
         delay = min(self.delay_ns(int((each.queue or "").rpartition("/")[2]) + 1) // MS for each in waited)
@@ -139,13 +137,9 @@ class StoredSentBack(SentBack):
     def on_mark(self, event: Mark) -> None:
         self.healed = event.t
 
-    def on_crash(self, event: Crash | Stop) -> None:
-        self.went_down |= event.node == MASTER
-
-    on_stop = on_crash
-
-    def on_clock(self, event: Clock) -> None:
-        self.was_set |= event.node == MASTER
+    @property
+    def went_down(self) -> bool:
+        return self.known.nodes.ended(MASTER) > 0
 
 
 def _group(record: Record) -> tuple[str, bool]:

@@ -1,0 +1,1 @@
+"""Explores a target: searches in turn, counts, floors, findings and the summary."""

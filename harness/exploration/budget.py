@@ -1,0 +1,95 @@
+"""What the searches of an exploration may do: so many seconds, or so many trials, shared out among them.
+
+A budget in trials makes an exploration in a deterministic lab a function of its seed: the same trials under the same
+numbers on any machine. The corpus, and what shrinking executes, are not counted. What a search leaves over goes to
+those after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from math import ceil, inf
+from typing import NamedTuple
+
+from ..errors import UsageError
+from ..ports import Lab
+from .profiles import ALL, KNOWN_BUGS, REAL, REAL_TIME_LABS, Profile
+
+MANY = 1_000
+"""Trials that a lab does not play in a day's work where each takes seconds."""
+
+
+class Budget(NamedTuple):
+    """One of the three bounds is given, ``counts`` by origin; the other two are None."""
+
+    shares: Mapping[str, float]
+    seconds: float | None = None
+    trials: int | None = None
+    counts: Mapping[str, int] | None = None
+
+    @classmethod
+    def of(cls, profile: Profile, lab: Lab, seconds: float | None = None, trials: int | None = None) -> Budget:
+        """The profile's budget, unless a bound is given; UsageError for two bounds, or for one that no lab can meet."""
+        if seconds is not None and trials is not None:
+            raise UsageError("a time limit and a limit of trials exclude each other; give one of them")
+        if lab.deterministic and profile.name == KNOWN_BUGS:
+            raise UsageError(
+                f"profile {KNOWN_BUGS} is for {REAL_TIME_LABS}, not for {lab.name}; take another profile or lab"
+            )
+        if trials is not None or seconds is not None:
+            return cls(profile.shares, seconds, trials)
+        if profile.counts:
+            if not lab.deterministic and sum(profile.counts.values()) > MANY:
+                raise UsageError(
+                    f"profile {profile.name} counts thousands of trials, and {lab.name} needs seconds for each; give a "
+                    f"time limit or a limit of trials, or take profile {REAL}"
+                )
+            return cls(profile.shares, counts=profile.counts)
+        return cls(profile.shares, profile.seconds)
+
+    @property
+    def words(self) -> str:
+        """What ends the searches."""
+        return "the clock" if self.seconds is not None else "the number of trials"
+
+    def of_searches(self, origins: Collection[str]) -> Budget:
+        """The budget where these searches alone can run."""
+        left = {origin: share for origin, share in self.shares.items() if origin in origins}
+        return self._replace(shares=left)
+
+    def allowance(self, origin: str, spent: int, clock: Callable[[], float]) -> Allowance:
+        """What this search may do, when those before it have played ``spent`` trials. ``clock``: seconds since the
+        first search began."""
+        if self.counts is not None:
+            return Allowance(self.counts.get(origin, 0))
+        later = list(self.shares.values())[list(self.shares).index(origin) :]
+        share = self.shares[origin] / sum(later)
+        if self.trials is not None:
+            return Allowance(ceil(max(0, self.trials - spent) * share))
+        now = clock()
+        return Allowance(ALL, now + max(0.0, (self.seconds or 0.0) - now) * share, clock)
+
+
+class Allowance:
+    """What one search may do. A search that time bounds plays one trial at least."""
+
+    def __init__(self, trials: int, until: float = inf, clock: Callable[[], float] = lambda: 0.0) -> None:
+        self.trials = trials
+        self.until = until
+        self.begun = 0
+        self._clock = clock
+
+    def more(self) -> int:
+        """How many trials may begin, as far as can be known now."""
+        if self.begun and self._clock() >= self.until:
+            return 0
+        return self.trials - self.begun
+
+    def begin(self, trials: int = 1) -> int:
+        """How many of these trials may begin now; they are counted."""
+        may = min(trials, max(0, self.more()))
+        self.begun += may
+        return may
+
+    def end(self) -> None:
+        self.trials = min(self.trials, self.begun)

@@ -1,0 +1,86 @@
+"""The conformance kit as functions: what a third party calls from its own program or test suite.
+
+from . import conformance
+
+summary = conformance.run("reference", "sim", trials=500)
+assert not summary.findings
+
+TestPair = conformance.machine("reference", "sim").TestCase     # an ordinary Hypothesis state machine
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..judging import judge as judging
+from ..judging import own_laws
+from ..judging.law import Law
+from ..ports import Lab, Target
+from ..search.machine import machine as state_machine
+from ..trials import resolve
+from . import profiles
+from .explore import Explorer
+from .summary import Summary
+
+if TYPE_CHECKING:
+    from hypothesis.stateful import RuleBasedStateMachine
+
+
+def run(
+    target: str | Target,
+    lab: str | Lab = "sim",
+    *,
+    profile: str | None = None,
+    seconds: float | None = None,
+    trials: int | None = None,
+    first: bool = False,
+    seed: str = "conformance",
+    laws: Iterable[str | type[Law]] | None = None,
+) -> Summary:
+    """Explore ``target`` in ``lab`` and judge it; ``laws`` are ids or classes, by default all about its system, or any.
+
+    ``profile``: as of ``pairproof check``.
+
+    ``seconds`` or ``trials`` bounds the searches instead of the profile; neither bounds the corpus before them, nor (in
+    a deterministic lab) how long one violation takes to shrink. With ``trials`` the summary of a deterministic lab
+    depends on the seed alone; with ``first`` the run stops at the first violation.
+    UsageError for names that do not exist, LabError if the lab failed.
+    """
+    place = resolve.lab(lab) if isinstance(lab, str) else lab
+    found = resolve.target(target) if isinstance(target, str) else target
+    judged = _laws(found, laws)
+    with own_laws.added({each.id: each for each in judged}):
+        return Explorer(
+            place,
+            found,
+            profiles.profile(profile or profiles.default(place.deterministic)),
+            seed,
+            judged,
+            seconds=seconds,
+            trials=trials,
+            first=first,
+        ).run()
+
+
+def machine(
+    target: str | Target, lab: str | Lab = "sim", *, laws: Iterable[str | type[Law]] | None = None
+) -> type[RuleBasedStateMachine]:
+    """A state machine class that raises AssertionError with the law and the program when a law is violated.
+
+    It may be subclassed: a rule of yours calls ``self.act("send", {...})`` and the like. ``laws``: ids, or classes.
+    """
+    found = resolve.target(target) if isinstance(target, str) else target
+    return state_machine(
+        resolve.lab(lab) if isinstance(lab, str) else lab,
+        found,
+        _laws(found, laws),
+    )
+
+
+def _laws(target: Target, laws: Iterable[str | type[Law]] | None) -> tuple[type[Law], ...]:
+    if laws is None:
+        return judging.laws_for(target)
+    laws = tuple(laws)
+    own_laws.checked(laws)
+    return tuple(judging.laws([each])[0] if isinstance(each, str) else each for each in laws)

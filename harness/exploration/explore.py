@@ -1,0 +1,338 @@
+"""Explores a target in a lab: plays the fixed corpus and a profile's searches in turn, makes violations small.
+
+The caller decides what to do with trials and findings; nothing here prints or writes. The searches share one schedule
+type, so a violation is shrunk and replayed the same way wherever it came from.
+
+Labs that are not deterministic run in real time: schedules are paced, of the searches that enumerate moments only the
+sweep runs, every fault once, and then come the programs of known bugs. Shrinking, which takes many trials there, has a
+time of its own: as long as the exploration at most.
+
+Several processes may play trials at once; what these find is shrunk in this one. In a deterministic lab they are heard
+in the order of their slices, so a run bounded by trials is the same with any number of processes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from time import monotonic
+
+from ..errors import LabError, UsageError
+from ..judging import judge as judging
+from ..judging.abstentions import offered
+from ..judging.cause import violated
+from ..judging.verdict import CORPUS, Verdict
+from ..ports import Lab, Target
+from ..search import known_bugs, repeated
+from ..trials import resolve
+from ..trials.interpreter import Laws, run_trial
+from ..trials.schedule import Schedule
+from ..trials.trial import Finding, Trial
+from ..trials.workers import Workers
+from . import slices
+from .budget import Allowance, Budget
+from .counts import Counts, refuse
+from .finding import Small, findings_of, smallest
+from .keeps import Keeps
+from .profiles import ALL, Profile
+from .slices import (
+    MACHINE,
+    SWEEP,
+    Listed,
+    Slice,
+    enumerated,
+    played,
+    rare_collection,
+    seeded,
+)
+from .summary import DOING, Summary
+from .tally import Tally
+
+REFUSED = 100
+"""Schedules that are refused before the first is played, after which no other is tried."""
+MAX_FINDINGS_PER_LAW = 3
+"""Violations of one law that are shrunk in one run; the rest are counted in its verdicts."""
+
+
+class Explorer:
+    """One exploration. ``on_trial`` hears every trial, ``on_findings`` the laws that one shrunk program violates.
+
+    ``seconds`` or ``trials`` bounds the searches instead of the profile. ``first``: nothing begins after the first
+    violation, which is shrunk for one law. ``jobs``: how many processes play trials; where there are several, the lab
+    and the target must be registered. ``keeps``: of trials, by default their whole histories. ``bugs``: which programs
+    of known bugs a lab with real time plays, one of :data:`~pairproof.harness.search.known_bugs.WHICH`. ``on_failure``
+    hears why one of these processes ended there; the others go on. ``clock`` tells the seconds that are bounded and
+    reported.
+    """
+
+    def __init__(
+        self,
+        lab: Lab,
+        target: Target,
+        profile: Profile,
+        seed: str,
+        laws: Laws | None = None,
+        *,
+        seconds: float | None = None,
+        trials: int | None = None,
+        first: bool = False,
+        jobs: int = 1,
+        keeps: Keeps | None = None,
+        bugs: str = known_bugs.ALL,
+        clock: Callable[[], float] = monotonic,
+        on_trial: Callable[[Trial], None] = lambda trial: None,
+        on_findings: Callable[[list[Finding]], None] = lambda findings: None,
+        on_failure: Callable[[LabError], None] = lambda why: None,
+        progress: Callable[[int, int | None, str], None] = lambda done, total, doing: None,
+    ) -> None:
+        self.lab = lab
+        self.target = target
+        self.system = resolve.system_of(target)
+        listing = enumerated(self.system)
+        self._enumerating = listing if lab.deterministic else {SWEEP: listing[SWEEP]}
+        self._bugs = [] if lab.deterministic else known_bugs.programs(lab, target, seed, bugs)
+        of_bugs = {known_bugs.NAME} if self._bugs else set()
+        self.budget = Budget.of(profile, lab, seconds, trials).of_searches(
+            {*self._enumerating, *of_bugs, *seeded(self.system), MACHINE}
+        )
+        self.first = first
+        self.seed = seed
+        self.laws = judging.laws_for(target) if laws is None else laws
+        self.on_trial = on_trial
+        self.on_findings = on_findings
+        self.on_failure = on_failure
+        self.progress = progress
+        self.findings: list[Finding] = []
+        self.totals: dict[str, int] = {}
+        self._counts = Counts([law.id for law in self.laws], self.budget.shares, self._tally(profile))
+        self._keeps = (keeps or Keeps())._replace(kinds=self._counts.tally is not None)
+        about = (played, lab.name, target.name, resolve.brought(target))
+        self._workers: Workers[Slice, list[Trial]] | None = Workers(jobs, *about) if jobs > 1 else None
+        self._numbers = count()
+        self._allowance = Allowance(0)
+        """Of the search that begins trials."""
+        self._under_way = 0
+        """Trials that have begun and were not heard of."""
+        self._expected: dict[str, int | None] = {}
+        """How many trials a search will play, where that is known."""
+        self._corpus_s = self._shrinking_s = 0.0
+        # Where trials of each search are counted, all violations together have the time of one.
+        seconds = repeated.SHRINK_S if self.budget.counts is not None else self.budget.seconds
+        self._effort = repeated.Effort(seconds, self.budget.trials, clock)
+        self._shrunk: Counter[str] = Counter()
+        """By law, where a trial is dear: how often its violations were shrunk, whatever came of it."""
+        self._clock = clock
+        self._began = clock()
+
+    def _tally(self, profile: Profile) -> Tally | None:
+        if not profile.has_floors or self.budget.counts is None:
+            return None
+        needs = [law.needs for law in self.laws]
+        return Tally(self.system.floors.of(self.lab.observes(self.target), needs), len(needs))
+
+    def run(self) -> Summary:
+        """Play the corpus, then every search. KeyboardInterrupt passes through; :meth:`summary` still works.
+
+        UsageError if the lab or the target refuses all schedules.
+        """
+        self._began = self._clock()
+        with rare_collection(), self._working():
+            if self.lab.deterministic:
+                self._searched(self._slices([CORPUS]))
+                self._corpus_s = self.seconds_so_far()
+            self._searched(self._slices(list(self.budget.shares)))
+        self._check_played(least=1)
+        return self.summary()
+
+    @property
+    def _is_enough(self) -> bool:
+        return self.first and bool(self.findings)
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            if self._workers is not None:
+                self._workers.close()
+
+    def seconds_so_far(self) -> float:
+        """Since :meth:`run` began, wall clock, without what shrinking took where that is not counted."""
+        return self._clock() - self._began - self._shrinking_s
+
+    def _searching_s(self) -> float:
+        return self.seconds_so_far() - self._corpus_s
+
+    def _trial_s(self) -> float:
+        return self._jobs * self._searching_s() / max(1, self._counts.searched)
+
+    @property
+    def _jobs(self) -> int:
+        return 1 if self._workers is None else self._workers.left
+
+    def summary(self) -> Summary:
+        counts = self._counts
+        seen = {law: frozenset(each) for law, each in counts.seen.items()}
+        return Summary(
+            seen, counts.by_origin.total(), counts.events, dict(counts.by_origin), self.findings, self.totals,
+            self.seconds_so_far(), counts.coverage, self._shrinking_s, self.budget.words, dict(counts.exercised),
+            counts.tally, counts.again, dict(counts.faults), counts.replicated,
+            offered(counts.judged, ((law, note, amount) for (law, note), amount in counts.notes.items())),
+            self.budget.counts is not None and resolve.brought(self.target) is None, dict(counts.refused),
+        )  # fmt: skip
+
+    # Searches, each with its allowance.
+
+    def _allow(self, origin: str) -> Allowance:
+        if origin == CORPUS:
+            return Allowance(ALL)
+        spent = self._counts.searched + self._under_way
+        self._allowance = self.budget.allowance(origin, spent, self._searching_s)
+        return self._allowance
+
+    def _slices(self, origins: Sequence[str]) -> Iterator[Slice]:
+        """The trials of some searches, one search after the other, as far as each may go.
+
+        A free worker starts on the next search while others finish the last one.
+        """
+        for origin in origins:
+            if self._is_enough:
+                return
+            listed = self._listed(origin)
+            allowance = self._allow(origin)
+            if listed is not None and origin != CORPUS:
+                self.totals[origin] = len(listed)
+            ends = allowance.trials if listed is None else min(len(listed), allowance.trials)
+            self._expected[origin] = ends if ends < ALL else None
+            first, size = 0, slices.size(origin, self.lab, self._jobs)
+            while count := allowance.begin(min(size, ends - first)):
+                self._under_way += count
+                drawn = () if listed is None else tuple(listed[first : first + count])
+                yield Slice(origin, self.seed, first, count, self.laws, self._keeps, drawn)
+                first += count
+
+    def _listed(self, origin: str) -> Sequence[Listed] | None:
+        """What a search plays that ends, each with its source; None for one that never does."""
+        if origin == known_bugs.NAME:
+            return [(each.schedule, each.name) for each in self._bugs]
+        if origin == CORPUS:
+            return [(each, "") for each in self.system.corpus()]
+        listed = self._enumerating.get(origin)
+        return None if listed is None else [(each, "") for each in listed(self.lab, self.target, self.seed)]
+
+    def _searched(self, parts: Iterator[Slice]) -> None:
+        for trial in self._played(parts):
+            origin = trial.origin
+            if trial.refused:
+                refuse(self._counts.refused, trial.refused)
+                self._check_played(REFUSED)
+                continue
+            self._take(trial._replace(number=next(self._numbers)))
+            self.progress(self._counts.by_origin[origin], self._expected[origin], DOING[origin])
+            if self._is_enough:
+                # Others that are under way may take a minute, and nobody asks for them.
+                return
+
+    def _check_played(self, least: int) -> None:
+        refused = self._counts.refused
+        if refused.total() >= least and not self._counts.by_origin:
+            raise UsageError(f"no schedule could be played: {next(iter(refused))}")
+
+    def _played(self, parts: Iterator[Slice]) -> Iterator[Trial]:
+        workers = self._workers
+        if workers is None:
+            for each in parts:
+                yield from slices.play(self.lab, self.target, each)
+                self._under_way -= each.trials
+            return
+        in_order = self.lab.deterministic
+        for part, answer in workers.play_in_order(parts) if in_order else workers.play(parts):
+            if isinstance(answer, list):
+                yield from answer
+            elif isinstance(answer, LabError) and workers.left and not in_order:
+                self.on_failure(answer)
+            else:
+                raise answer
+            self._under_way -= part.trials
+
+    # Trials.
+
+    def _execute(self, schedule: Schedule) -> Trial:
+        number = next(self._numbers)
+        return run_trial(self.lab, self.target, schedule, number=number, origin="shrink", laws=self.laws)
+
+    def _take(self, trial: Trial) -> None:
+        self._note(trial)
+        if any(self._wants(each.law) for each in trial.judgements if each.verdict is Verdict.VIOLATED):
+            self._shrink_all(trial)
+
+    def _note(self, trial: Trial) -> None:
+        self._counts.count(trial)
+        self.on_trial(trial)
+
+    def _wants(self, law: str) -> bool:
+        if self._is_enough:
+            return False
+        known = sum(1 for each in self.findings if each.law == law)
+        return max(known, self._shrunk[law]) < MAX_FINDINGS_PER_LAW
+
+    def _shrink_all(self, trial: Trial) -> None:
+        # The law that broke first goes first: the smallest program for it mostly shows what follows from it, too.
+        told: set[str] = set()
+        for each in violated(trial):
+            if each.law not in told and self._wants(each.law):
+                told |= self._shrink(trial, each.law)
+        if self._is_enough:
+            self._allowance.end()
+
+    def _shrink(self, trial: Trial, law: str) -> set[str]:
+        """Make a program small by one law, and keep a finding for every law that it violates; which these are.
+
+        If shrinking is interrupted or fails, the finding keeps the program that was found.
+        """
+        try:
+            small = self._smaller(trial, law)
+        except BaseException:
+            self._keep(trial, law, Small(trial.schedule, self.lab.name, trial))
+            raise
+        return self._keep(trial, law, small)
+
+    def _keep(self, trial: Trial, law: str, small: Small) -> set[str]:
+        minimal, found = findings_of(self.lab, self.target, trial, law, small)
+        # That this law is wanted was known before it was shrunk for, which counts, too.
+        new = [each for each in found if (each.law == law or self._wants(each.law)) and not self._known(each)]
+        if minimal is not trial:
+            self._note(self._keeps.of(self.system, minimal, minimal.number))
+        self.findings += new
+        if new:
+            self.on_findings(new)
+        return {each.law for each in found}
+
+    def _known(self, new: Finding) -> bool:
+        return any(each.law == new.law and each.schedule.ops == new.schedule.ops for each in self.findings)
+
+    def _smaller(self, trial: Trial, law: str) -> Small:
+        lab, target, schedule = self.lab, self.target, trial.schedule
+        if lab.deterministic:
+            small = smallest(lab, target, schedule, law)
+            return Small(small, lab.name, self._execute(small))
+        if not self._effort.begin(self._trial_s()):
+            return Small(schedule, lab.name, trial)
+        self._shrunk[law] += 1
+        began = self._clock()
+        tried = count()
+
+        def more() -> bool:
+            self.progress(next(tried), None, f"shrinking: {law}")
+            return self._effort.more()
+
+        try:
+            found = repeated.small(lab, target, schedule, law, more, self.laws)
+        finally:
+            self._shrinking_s += self._clock() - began
+            self._effort.end()
+        if found.shown is None:
+            return Small(found.schedule, found.shrunk_in, trial)
+        return Small(found.schedule, found.shrunk_in, found.shown._replace(number=next(self._numbers)))

@@ -1,0 +1,55 @@
+"""From a violating trial to findings: what the smallest program that shows it violates."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..judging import judge as judging
+from ..judging.cause import cause, violated
+from ..ports import Lab, Target
+from ..search import shrink
+from ..trials import resolve
+from ..trials.interpreter import run_trial
+from ..trials.schedule import Schedule
+from ..trials.trial import Finding, Trial
+
+
+class Small(NamedTuple):
+    """A schedule that was made small, the lab in which it was, and a trial of it, or else the one that found it."""
+
+    schedule: Schedule
+    lab: str
+    trial: Trial
+
+
+def smallest(lab: Lab, target: Target, schedule: Schedule, law: str) -> Schedule:
+    """The smallest schedule that still violates the law, in a deterministic lab."""
+    laws = judging.laws([law])
+
+    def fails(each: Schedule) -> bool:
+        return bool(violated(run_trial(lab, target, each, origin="shrink", laws=laws)))
+
+    return shrink.shrink(resolve.system_of(target), schedule, fails, resolve.own_settings(target))
+
+
+def findings_of(lab: Lab, target: Target, trial: Trial, law: str, small: Small) -> tuple[Trial, list[Finding]]:
+    """A finding for every law that the small program violates, and the trial that shows it.
+
+    Where that is not what was to be shown (a lab that should be deterministic and is not), the trial that found it is
+    all there is.
+    """
+    broken = violated(small.trial)
+    if law not in {each.law for each in broken}:
+        small = Small(trial.schedule, lab.name, trial)
+        broken = [each for each in violated(trial) if each.law == law]
+    shown, why = small.trial, cause(small.trial)
+    # What a user brought is in every trial's settings, and so in every finding's: a replay needs no more than its file.
+    schedule = small.schedule._replace(settings=resolve.under(target, small.schedule.settings))
+    elsewhere = small.lab if small.lab != lab.name else ""
+    return shown, [
+        Finding(
+            each.law, each.violations[0].text, target.name, lab.name, trial.number, shown.number, schedule,
+            len(trial.schedule.ops), elsewhere, why, trial.origin, trial.source,
+        )
+        for each in broken
+    ]  # fmt: skip

@@ -1,0 +1,113 @@
+"""How much a run does: so many seconds shared out among the searches, or so many trials of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..errors import UsageError
+
+QUICK = "quick"
+CI = "ci"
+REAL = "real"
+"""The profile for labs that are not deterministic."""
+REAL_TIME_LABS = "the process and docker labs"
+"""What users know as the labs that are not deterministic."""
+KNOWN_BUGS = "known-bugs"
+"""The profile that plays every program of a known bug once."""
+PROOF = "proof"
+"""The profile of the job that proves the product's sentence on every commit."""
+ALL = 10**9
+"""Every schedule of an enumerated search."""
+
+
+class Profile(NamedTuple):
+    """``seconds`` bounds the searches, not the corpus before them nor the report; None where ``counts`` do."""
+
+    name: str
+    seconds: float | None
+    shares: Mapping[str, float]
+    """What each search gets of a bound in time or in trials, in the order in which they run; what one leaves over goes
+    to the later ones. Why these: docs/decisions/0016."""
+    keep_one_in: int
+    """Histories kept besides those of violating and unknown trials: one in so many."""
+    about: str
+    counts: Mapping[str, int] = {}
+    """Trials of each search, where the profile is bounded by them. Then the searches must give every law something to
+    judge (docs/decisions/0034), unless it has floors."""
+    has_floors: bool = False
+    """Whether the counted trials must have met the system's floors instead: docs/decisions/0037."""
+
+
+PROFILES: dict[str, Profile] = {
+    each.name: each
+    for each in (
+        Profile(
+            QUICK,
+            30,
+            {"sweep": 0.3, "cuts": 0.17, "whole": 0.15, "swarm": 0.25, "machine": 0.13},
+            400,
+            "a first verdict in seconds; every cut point, most of the sweep, samples of the three others",
+        ),
+        Profile(
+            CI,
+            None,
+            {"sweep": 0.45, "cuts": 0.12, "whole": 0.2, "swarm": 0.15, "machine": 0.08},
+            2_000,
+            "the whole sweep of single faults, every cut point, and fixed numbers of the three others",
+            {"sweep": ALL, "cuts": ALL, "whole": 1_600, "swarm": 2_500, "machine": 500},
+        ),
+        Profile(
+            "deep",
+            1_200,
+            {"sweep": 0.13, "cuts": 0.04, "whole": 0.25, "swarm": 0.43, "machine": 0.15},
+            20_000,
+            "all of the enumerated searches, then the three others for what is left of twenty minutes",
+        ),
+        Profile(
+            "broad",
+            1_200,
+            {"sweep": 0.13, "cuts": 0.04, "pairs": 0.8, "whole": 0.01, "swarm": 0.01, "machine": 0.01},
+            20_000,
+            "the most trials for the time: all of the enumerated searches, then mostly pairs of faults, which cost "
+            "less than half of a swarm trial",
+        ),
+        Profile(
+            REAL,
+            600,
+            {"sweep": 0.35, "known-bugs": 0.2, "swarm": 0.15, "whole": 0.15, "machine": 0.15},
+            10,
+            "for real-time labs: every single fault once, programs of known bugs, then the others for what time there "
+            "is; a law may have had nothing to judge",
+        ),
+        Profile(
+            KNOWN_BUGS,
+            3_600,
+            {"known-bugs": 1.0},
+            10,
+            "for real-time labs: programs of known bugs alone, each once, within the hour",
+        ),
+        Profile(
+            PROOF,
+            None,
+            {"machine": 1.0},
+            1,
+            "the Hypothesis state machine alone, a fixed number of trials in any lab, every history kept, with floors",
+            {"machine": 24},
+            has_floors=True,
+        ),
+    )
+}
+
+
+def default(deterministic: bool) -> str:
+    """The name of the profile for a lab that is deterministic, or is not."""
+    return QUICK if deterministic else REAL
+
+
+def profile(name: str) -> Profile:
+    """A profile by name; UsageError that lists the valid ones."""
+    found = PROFILES.get(name)
+    if found is None:
+        raise UsageError(f"unknown profile {name!r}; valid: {', '.join(PROFILES)}")
+    return found

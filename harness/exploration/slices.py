@@ -1,0 +1,118 @@
+"""Slices of an exploration: a few trials of one search, which any free worker can play, and what is kept of each.
+
+In a deterministic lab :func:`play` is pure: the slices of a run give the same trials in any number of processes, and
+however the trials are cut into slices; only the machine plays whole batches. The history of a trial stays where it was
+played, unless somebody wants it; what was counted in it comes along (:class:`~harness.trials.trial.Measured`).
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import NamedTuple
+
+from ..errors import UsageError
+from ..ports import Lab, Target
+from ..search import machine, pairs, swarm, sweep
+from ..search.paced import paced
+from ..system import Draw, Enumerate, System
+from ..trials import resolve
+from ..trials.abilities import Hosted
+from ..trials.again import is_spoilt, until_decided
+from ..trials.interpreter import Laws, run_trial
+from ..trials.schedule import Schedule
+from ..trials.trial import Trial, not_played
+from .keeps import Keeps
+
+SWEEP = "sweep"
+MACHINE = "machine"
+"""The search that draws while it executes."""
+SLICE = 8
+"""Trials of a slice: a tenth of a second, so that nobody waits long for the last one."""
+
+Listed = tuple[Schedule, str]
+"""What an enumerating search has listed, and of a program of a known bug which one it is."""
+
+
+class Slice(NamedTuple):
+    """Trials ``first`` to ``first + trials - 1`` of a search; in real-time labs of the machine, too."""
+
+    origin: str
+    seed: str
+    first: int
+    trials: int
+    laws: Laws
+    keeps: Keeps
+    listed: tuple[Listed, ...] = ()
+    """These trials, where a search has listed them; the others make theirs from seed and number."""
+
+
+def size(origin: str, lab: Lab, jobs: int) -> int:
+    """How many trials a slice of this search has. One that plays them itself looks at its bounds before each."""
+    if not lab.deterministic:
+        return 1
+    return machine.BATCH if origin == MACHINE else SLICE if jobs > 1 else 1
+
+
+def play(lab: Lab, target: Target, part: Slice) -> Iterator[Trial]:
+    """The trials of a slice, one after the other, as they are kept."""
+    system = resolve.system_of(target)
+    for number, trial in enumerate(_trials(lab, target, system, part), part.first):
+        yield trial if trial.refused else part.keeps.of(system, trial, f"{part.origin}/{number}")
+
+
+def played(lab: Lab, target: Target, part: Slice) -> list[Trial]:
+    """The same at once."""
+    with rare_collection():
+        return list(play(lab, target, part))
+
+
+def enumerated(system: System) -> Mapping[str, Enumerate]:
+    """The searches that end, by name."""
+    return {SWEEP: sweep.schedules, **system.enumerated}
+
+
+def seeded(system: System) -> Mapping[str, Draw]:
+    """The searches that never end, by name."""
+    return {"pairs": partial(pairs.schedule, system), "swarm": partial(swarm.schedule, system), **system.seeded}
+
+
+@contextmanager
+def rare_collection() -> Iterator[None]:
+    """Collect garbage rarely: a trial leaves some 2,000 objects in cycles, and to look through all that lives while it
+    goes on costs a tenth of the time. Takes 70 MB more.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(500_000, 20, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def _trials(lab: Lab, target: Target, system: System, part: Slice) -> Iterator[Trial]:
+    if part.origin == MACHINE and lab.deterministic:
+        yield from machine.batch(lab, target, part.laws, part.seed, part.first // machine.BATCH, part.trials)
+        return
+    for index in range(part.trials):
+        trial, again = until_decided(partial(_once, lab, target, system, part, index), is_spoilt)
+        yield trial._replace(again=again) if again else trial
+
+
+def _once(lab: Lab, target: Target, system: System, part: Slice, index: int) -> Trial:
+    number = part.first + index
+    if part.origin == MACHINE:
+        return machine.play(lab, target, part.laws, part.seed, number)
+    if part.listed:
+        schedule, source = part.listed[index]
+    else:
+        schedule, source = seeded(system)[part.origin](part.seed, number, Hosted(lab, target)), ""
+    schedule = resolve.scheduled(target, resolve.cut_down(schedule))
+    fitted = schedule if lab.deterministic else paced(Hosted(lab, target), schedule)
+    try:
+        return run_trial(lab, target, fitted, origin=part.origin, laws=part.laws)._replace(source=source)
+    except UsageError as why:
+        # Nobody asked for what a search drew, so it is no wrong usage.
+        return not_played(part.origin, fitted, why)

@@ -1,0 +1,159 @@
+"""What an exploration came to: verdicts, counts, findings, and how far each search came."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from .. import registry
+from ..judging import abstentions
+from ..judging import judge as judging
+from ..judging.abstentions import MOST_PERCENT, Offered
+from ..judging.verdict import CORPUS, NO_DEMANDS, Demands, Standing, Verdict, over_trials, standing
+from ..trials.trial import Finding
+from . import floors
+from .coverage_table import CoverageTable
+from .floors import Floor
+from .tally import Tally
+
+DOING = {
+    CORPUS: "fixed corpus",
+    "sweep": "single faults",
+    "known-bugs": "programs of known bugs",
+    "cuts": "cut points",
+    "whole": "cluster trials",
+    "pairs": "pairs of faults",
+    "swarm": "seeded swarm",
+    "machine": "Hypothesis state machine",
+}
+"""What to call a trial's origin."""
+
+
+class Summary(NamedTuple):
+    """What an exploration came to."""
+
+    seen: dict[str, frozenset[tuple[str, Verdict]]]
+    """By law: the origins of the trials that it judged, each with its verdicts."""
+    trials: int
+    events: int
+    by_origin: dict[str, int]
+    findings: list[Finding]
+    totals: dict[str, int]
+    """How many schedules each enumerated search has, executed or not, by origin; empty where it did not begin."""
+    seconds: float
+    """Without those of ``shrinking_s``."""
+    coverage: CoverageTable
+    shrinking_s: float = 0.0
+    """What shrinking took where it is not counted: where the lab is not deterministic."""
+    bound: str = "the clock"
+    """What ends the searches."""
+    exercised: Mapping[str, int] = MappingProxyType({})
+    """By law: trials that gave it something to judge."""
+    tally: Tally | None = None
+    """What the searches did, where the profile has floors."""
+    again: int = 0
+    """Trials that the machine spoilt, and that were played again."""
+    faults: Mapping[str, int] = MappingProxyType({})
+    """By name of each fault that began: how often it took effect."""
+    replicated: Counter[bool] = Counter()
+    """Trials with a slave, by whether a slave held a record of the workload."""
+    offered: Sequence[Offered] = ()
+    """What laws abstained from, and what those with several parts judged."""
+    must_judge: bool = False
+    """Whether a law that abstains from nearly all that it is offered is a floor that was missed."""
+    refused: Mapping[str, int] = MappingProxyType({})
+    """Drawn schedules that were not played, by the reason."""
+
+    def __repr__(self) -> str:
+        broken = f"{len(self.findings)} findings" if self.findings else "nothing is violated"
+        return f"<Summary: {self.trials:,} trials, {self.events:,} events, {broken}>"
+
+    @property
+    def floors(self) -> list[Floor]:
+        """What the run met of what it demands: replication always, and what the profile asks of its searches."""
+        of_profile = self.tally.rows() if self.tally is not None else []
+        silent = [
+            Floor(f"percent of what {each.law} was offered that it judged", 100 - each.percent, 100 - MOST_PERCENT)
+            for each in self.offered
+            if self.must_judge and each.percent > MOST_PERCENT
+        ]
+        return [*floors.replicated(self.replicated), *of_profile, *silent]
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """By law, over all trials."""
+        return {law: over_trials(each for _, each in seen) for law, seen in self.seen.items()}
+
+    def standings(self, demands: Demands = NO_DEMANDS) -> dict[str, Standing]:
+        """What all trials say of each law, measured by what the run demands."""
+        return {law: standing(law, seen, demands) for law, seen in self.seen.items()}
+
+    def rate(self) -> str:
+        """Trials a minute, in words, and what was not counted."""
+        trials = self.trials - (self.by_origin.get("shrink", 0) if self.shrinking_s else 0)
+        a_minute = f"{60 * trials / self.seconds:,.0f} trials a minute" if self.seconds else "no time"
+        shrinking = f"; shrinking took {self.shrinking_s:.0f} s, not counted" if self.shrinking_s else ""
+        return a_minute + shrinking + (f"; {played_again(self.again)}" if self.again else "")
+
+    def complete(self, origin: str) -> bool:
+        """Whether every schedule of an enumerated search was executed."""
+        return 0 < self.totals.get(origin, 0) <= self.by_origin.get(origin, 0)
+
+    def searches(self) -> list[dict[str, object]]:
+        """How far each enumerated search came: the fact ``searches`` of the run."""
+        return [
+            {
+                "origin": origin, "what": DOING[origin], "done": self.by_origin.get(origin, 0), "of": total,
+                "complete": self.complete(origin),
+            }
+            for origin, total in self.totals.items()
+        ]  # fmt: skip
+
+    def unjudged(self) -> list[str]:
+        """The promises that every user counts on and that no trial judged, each with what it takes to judge it."""
+        verdicts = self.verdicts if self.trials else {}
+        idle = [law for law in sorted(verdicts) if verdicts[law] in (Verdict.VACUOUS, Verdict.NOT_APPLICABLE)]
+        known = registry.names("laws")
+        return [
+            f"{law.id} was judged in no trial ({verdicts[law.id]}): it takes {law.applies_with}"
+            for law in judging.laws(each for each in idle if each in known)
+            if law.applies_with
+        ]
+
+    def abstentions(self) -> list[str]:
+        """Laws that abstained from nearly all that they were offered, and parts that no trial judged."""
+        return [*abstentions.lines(self.offered)]
+
+    def refusals(self) -> list[str]:
+        """How many schedules of the searches could not be played, and why: a line for each reason."""
+        return [
+            f"{count:,} schedule{'' if count == 1 else 's'} of the searches refused: {why}"
+            for why, count in sorted(self.refused.items(), key=lambda each: -each[1])
+        ]
+
+    def enumerated(self) -> list[str]:
+        """How far each enumerated search came, in words: ``cut points: 312 of 312``."""
+        return [f"{DOING[origin]}: {self._how_far(origin, total)}" for origin, total in self.totals.items()]
+
+    def _how_far(self, origin: str, total: int) -> str:
+        if not total:
+            return "none here"
+        short = "" if self.complete(origin) else f", cut short by {self.bound}"
+        return f"{self.by_origin.get(origin, 0):,} of {total:,}{short}"
+
+    def of_corpus(self) -> str:
+        """What the corpus contributed, in words; empty where it was not played."""
+        number = self.by_origin.get(CORPUS, 0)
+        if not number:
+            return ""
+        judged = sum((CORPUS, Verdict.HOLDS) in seen for seen in self.seen.values())
+        alone = sorted(law for law, each in self.standings().items() if each.corpus_only)
+        told = f"; judged by it only: {', '.join(alone)}" if alone else ""
+        return f"fixed corpus: {number} trials, {judged} laws were judged and held{told}"
+
+
+def played_again(number: int) -> str:
+    """How many trials were, in words."""
+    return f"{number:,} trial{'s were' if number != 1 else ' was'} played again, because the machine had stalled"

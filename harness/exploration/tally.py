@@ -1,0 +1,87 @@
+"""Counts what the trials of the searches did, and measures that by a profile's floors.
+
+Faults are counted three times over: how many were drawn, how many of these began, and how many took effect, as the lab
+counted it: where links are real proxies, the bytes and connections that their taps saw. So a fault that hit nothing is
+told apart from one that a search never drew.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..trials.trial import Measured, Trial
+from .coverage_table import CoverageTable
+from .floors import Floor, Floors
+
+
+class FaultCount(NamedTuple):
+    """What became of one kind of fault. ``effect``: what the lab counted, added up."""
+
+    drawn: int
+    began: int
+    took_effect: int
+    effect: Mapping[str, int]
+
+
+class Tally:
+    """Counts the trials of searches. ``laws``: by how many laws they are judged."""
+
+    def __init__(self, floors: Floors, laws: int) -> None:
+        self.floors = floors
+        self.operations: Counter[str] = Counter()
+        self._asked = laws
+        self._origins: Counter[str] = Counter()
+        self._events: Counter[str] = Counter()
+        self._drawn: Counter[str] = Counter()
+        self._began: Counter[str] = Counter()
+        self._took_effect: Counter[str] = Counter()
+        self._effects: dict[str, Counter[str]] = {}
+        self._judged: set[str] = set()
+        self._coverage = CoverageTable()
+
+    def count(self, trial: Trial, measured: Measured) -> None:
+        """Add one trial. ``measured``: its history, with its kinds of event."""
+        self._origins[trial.origin] += 1
+        for op in trial.schedule.ops:
+            self.operations[op.do] += 1
+            if op.do in ("fault", "arm"):
+                self._drawn[str(op.args["name"])] += 1
+        for fault in trial.faults:
+            self._began[fault.name] += 1
+            self._took_effect[fault.name] += fault.bit > 0
+            self._effects.setdefault(fault.name, Counter()).update(fault.effect)
+        for (kind, f), number in measured.kinds.items():
+            self._events[kind] += number
+            if f is not None:
+                self._events[f"{kind} {f}"] += number
+        self._judged |= {each.law for each in trial.judgements if each.judged}
+        self._coverage.merge(measured.coverage)
+
+    def faults(self) -> dict[str, FaultCount]:
+        """By name, every fault that was drawn."""
+        return {
+            name: FaultCount(
+                drawn, self._began[name], self._took_effect[name], dict(self._effects.get(name, Counter()))
+            )
+            for name, drawn in sorted(self._drawn.items())
+        }
+
+    def rows(self) -> list[Floor]:
+        floors = self.floors
+        rows = [Floor(f"trials of the {name}", self._origins[name], least) for name, least in floors.trials.items()]
+        rows += [
+            Floor(f"operations: {name}", self.operations[name], least) for name, least in floors.operations.items()
+        ]
+        rows += [Floor(f"events: {name}", self._events[name], least) for name, least in floors.events.items()]
+        for name, family in floors.faults.items():
+            took_effect = sum(self._took_effect[each] for each in family.names)
+            rows.append(Floor(f"faults that took effect: {name}", took_effect, family.least))
+        states: Counter[str] = Counter()
+        for (state, _, _), number in self._coverage.rows().items():
+            states[state] += number
+        rows += [Floor(f"events in state: {name}", states[name], least) for name, least in floors.states.items()]
+        if floors.laws:
+            rows.append(Floor("laws with something to judge", len(self._judged), min(floors.laws, self._asked)))
+        return rows

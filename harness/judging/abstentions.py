@@ -1,0 +1,70 @@
+"""How often laws judged what they were offered, and how often they abstained, by reason: an excuse that swallows
+everything must not look like a promise that holds.
+
+Laws count both in their notes (:meth:`~harness.judging.law.Law.abstain`,
+:meth:`~harness.judging.law.Law.judge_part`), which run folders keep for each trial.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from .. import registry
+from . import judge
+from .law import ABSTAINED, JUDGED
+
+MOST_PERCENT = 90
+"""A law that abstains from more of what it is offered is named."""
+
+
+class Offered(NamedTuple):
+    """What one law was offered."""
+
+    law: str
+    judged: int
+    abstained: Mapping[str, int]
+    """By reason."""
+    parts: Mapping[str, int]
+    """How often a law that judges several things judged each."""
+
+    @property
+    def percent(self) -> int:
+        """From how much of it the law abstained, rounded down."""
+        without = sum(self.abstained.values())
+        return 100 * without // (self.judged + without) if without else 0
+
+    @property
+    def reasons(self) -> str:
+        return ", ".join(f"{reason} {number:,}" for reason, number in sorted(self.abstained.items()))
+
+
+def offered(judged: Mapping[str, int], notes: Iterable[tuple[str, str, int]]) -> list[Offered]:
+    """What laws were offered that abstained, or that judge several things, by id. ``notes``: law, note and amount."""
+    abstained: dict[str, Counter[str]] = {}
+    parts: dict[str, Counter[str]] = {}
+    for law, note, amount in notes:
+        for prefix, found in ((ABSTAINED, abstained), (JUDGED, parts)):
+            if note.startswith(prefix):
+                found.setdefault(law, Counter())[note.removeprefix(prefix)] += amount
+    return [
+        Offered(law, judged.get(law, 0), abstained.get(law, {}), parts.get(law, {}))
+        for law in sorted({*abstained, *parts})
+    ]
+
+
+def is_abstention(note: str) -> bool:
+    """Whether a note is one of these, not one of the law's own."""
+    return note.startswith((ABSTAINED, JUDGED))
+
+
+def lines(found: Sequence[Offered]) -> Iterator[str]:
+    """The laws that abstained from nearly everything, and what laws with several parts never judged, in words."""
+    known = registry.names("laws")
+    parts = {law.id: law.parts for law in judge.laws(each.law for each in found if each.law in known)}
+    for each in found:
+        if each.percent > MOST_PERCENT:
+            yield f"{each.law} abstained from {each.percent} % of what it was offered: {each.reasons}"
+        if each.judged and (missing := [name for name in parts.get(each.law, ()) if not each.parts.get(name)]):
+            yield f"{each.law} judged no {', '.join(missing)}"

@@ -1,0 +1,297 @@
+"""Known deviations: what versions of a real system do although a law forbids it, as data files, one for each.
+
+A file (TOML, called as its ``id``) says which versions do it and why, in which class, where it was reported, which
+mutants model it, how a violation that comes of it is recognised, and a small program that shows it. Recognised is a
+violation by its law, its text, and circumstances: questions about the trial's history, which the system answers
+(``System.circumstances``). What is not recognised is a violation as ever: a new finding beside a known one is red.
+
+:func:`sorted_out` alone decides that, for ``check``, ``chaos run``, ``judge`` and the report. Files are found through
+the entry points ``pairproof.deviations``, each a package of them. A target is asked for ``releases``: by the role of a
+node what it runs. A law keeps :data:`~harness.judging.law.MAX_VIOLATIONS` of one trial; of those behind them nobody
+knows what they are, and they are taken for what the kept ones are.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple, cast
+
+from .. import registry
+from ..errors import UsageError
+from ..history import Event
+from ..ports import Target
+from ..trials import resolve
+from ..trials.schedule import Schedule
+from ..trials.schedule_json import from_json
+from . import versions
+from .law import CONVENTION, STALLS, Law, Violation
+from .trouble import STALLED
+from .verdict import Judgement, Verdict
+
+KEYS = {"about": str, "reason": str, "source": str, "system": str, "node": str, "versions": list, "shows": list}
+"""What a file must say, and of which type."""
+MORE = {"upstream": list, "models": list, "program": dict}
+SIGN = {"laws": list, "text": str, "circumstances": list}
+
+
+class Sign(NamedTuple):
+    """How a violation that comes of a deviation is recognised."""
+
+    laws: frozenset[str]
+    text: re.Pattern[str]
+    """Found somewhere in the violation's text."""
+    circumstances: tuple[str, ...]
+    """Names of what must all be true of the violation in its trial."""
+
+
+class Deviation(NamedTuple):
+    """One known deviation."""
+
+    id: str
+    about: str
+    """What is done wrong, in half a sentence."""
+    reason: str
+    source: str
+    """The class, and its line."""
+    system: str
+    node: str
+    """The role of the node that does it: ``master`` or ``slave``."""
+    versions: tuple[versions.Range, ...]
+    """It is known of every version in one of these."""
+    upstream: tuple[str, ...]
+    """Issues and pull requests."""
+    models: tuple[str, ...]
+    """Mutants of the reference that do the same."""
+    signs: tuple[Sign, ...]
+    program: Mapping[str, Any]
+    """A schedule as JSON that shows it; empty: none is known."""
+
+    @property
+    def laws(self) -> list[str]:
+        return sorted({law for each in self.signs for law in each.laws})
+
+    def is_of(self, system: str, releases: Mapping[str, str]) -> bool:
+        """Whether it is known of what runs, by role."""
+        running = releases.get(self.node, "")
+        return self.system == system and any(each.holds(running) for each in self.versions)
+
+    def shows(self, law: str, violation: Violation, events: Sequence[Event]) -> bool:
+        known = resolve.system(self.system).circumstances
+        return any(
+            law in sign.laws
+            and sign.text.search(violation.text) is not None
+            and all(known[each](events, violation) for each in sign.circumstances)
+            for sign in self.signs
+        )
+
+    def schedule(self) -> Schedule:
+        """Its program; UsageError if there is none."""
+        if not self.program:
+            raise UsageError(f"no program is stored that shows {self.id}")
+        return from_json(self.program)
+
+
+@cache
+def every() -> Mapping[str, Deviation]:
+    """All that are registered, by id; UsageError for a file that says something wrong."""
+    files = registry.files("deviations", ".toml").items()
+    return {name: from_text(file.read_text(encoding="utf-8"), name) for name, file in files}
+
+
+OWN_WAY = "own-way"
+
+
+@cache
+def own_way(system: str) -> Deviation:
+    """What a target does that does not say that it follows a system's conventions: it breaks laws of that kind."""
+    known = {name: cast("type[Law]", registry.find("laws", name)) for name in registry.names("laws")}
+    laws = frozenset(name for name, law in known.items() if law.system == system and law.kind == CONVENTION)
+    about = "it does in its own way what it does not claim to do as the system does: orders, wordings, limits, pace"
+    return Deviation(OWN_WAY, about, "", "", system, "", (), (), (), (Sign(laws, re.compile(""), ()),), {})
+
+
+def find(name: str) -> Deviation:
+    """One by its id."""
+    if name == OWN_WAY:
+        return own_way("")
+    if name not in every():
+        raise UsageError(f"unknown deviation {name!r}; valid: {', '.join(every()) or 'none'}")
+    return every()[name]
+
+
+def running(system: str, releases: Mapping[str, str]) -> tuple[Deviation, ...]:
+    """Those of what runs, by role."""
+    return tuple(each for each in every().values() if each.is_of(system, releases)) if releases else ()
+
+
+def of(target: Target) -> tuple[Deviation, ...]:
+    """Those of a target, also of the programs that can take its nodes' places."""
+    system = str(getattr(target, "system", ""))
+    runs = [getattr(target, name, {}) for name in ("releases", "replacements")]
+    listed = tuple(each for each in every().values() if any(each.is_of(system, found) for found in runs))
+    if getattr(target, "follows_conventions", False) or not own_way(system).laws:
+        return listed
+    return (*listed, own_way(system))
+
+
+@cache
+def of_named(target: str) -> tuple[Deviation, ...]:
+    """Those of the target with this name; none where it is not registered (any more)."""
+    try:
+        return of(resolve.target(target))
+    except UsageError:
+        return ()
+
+
+class Seen:
+    """Counts the known deviations that a run's trials show."""
+
+    def __init__(self) -> None:
+        self._laws: dict[str, Counter[str]] = {}
+        """By id, in how many trials each law showed it."""
+        self._searches: dict[str, Counter[str]] = {}
+        """By id, how many trials of each search."""
+        self._first: dict[str, int] = {}
+
+    def add(self, judgements: Iterable[Judgement], search: str = "", number: int = 0) -> None:
+        """The judgements on one trial, the search that it is of, and its number."""
+        shown = [(name, each.law) for each in judgements for name in each.deviations]
+        for name in {name for name, _ in shown}:
+            self._searches.setdefault(name, Counter())[search] += 1
+            self._first.setdefault(name, number)
+        for name, law in shown:
+            self._laws.setdefault(name, Counter())[law] += 1
+
+    def counted(self) -> list[list[Any]]:
+        """The counts as plain values, for :meth:`merge`."""
+        return [[name, dict(laws), dict(self._searches[name]), self._first[name]] for name, laws in self._laws.items()]
+
+    def merge(self, counted: Iterable[Sequence[Any]]) -> None:
+        """Add what was counted elsewhere, in later trials."""
+        for name, laws, searches, first in counted:
+            self._laws.setdefault(name, Counter()).update(laws)
+            self._searches.setdefault(name, Counter()).update(searches)
+            self._first.setdefault(name, first)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A JSON object for each: id, about, findings (laws, counted once a trial), trials, laws, upstream, searches
+        (trials by search), and the number of the first trial."""
+        return [
+            {
+                "id": name, "about": find(name).about, "findings": laws.total(), "laws": sorted(laws),
+                "trials": self._searches[name].total(), "upstream": list(find(name).upstream),
+                "searches": dict(self._searches[name]), "first": self._first[name],
+            }
+            for name, laws in sorted(self._laws.items())
+        ]  # fmt: skip
+
+
+def told(row: Mapping[str, Any]) -> str:
+    """A row of :class:`Seen` in words."""
+    found, trials = row["findings"], row["trials"]
+    upstream = f"; upstream: {', '.join(row['upstream'])}" if row["upstream"] else ""
+    searches = [f"{search} {number:,}" for search, number in row.get("searches", {}).items() if search]
+    by = f"; by {', '.join(searches)}, first in trial {row['first']}" if searches else ""
+    return (
+        f"known deviation: {row['id']}: {row['about']} ({found:,} finding{'' if found == 1 else 's'} in {trials:,} "
+        f"trial{'' if trials == 1 else 's'}: {', '.join(row['laws'])}{upstream}"
+        f"{by})"
+    )
+
+
+def sorted_out(judgements: list[Judgement], events: Sequence[Event], known: Iterable[Deviation]) -> list[Judgement]:
+    """The judgements on one trial, its known deviations apart.
+
+    A law of which every violation is recognised is judged as ``known-deviation``, or as unknown where it had doubts,
+    too. Of another one only the violations stay that are new. What a stall leaves open is no doubt where all of it
+    would be recognised: it is as if it had not been judged.
+    """
+    listed = tuple(known)
+    return [_sorted(_certain(each, events, listed), events, listed) if listed else each for each in judgements]
+
+
+def _recognised(law: str, violation: Violation, events: Sequence[Event], known: tuple[Deviation, ...]) -> str | None:
+    return next((each.id for each in known if each.shows(law, violation, events)), None)
+
+
+def _certain(judgement: Judgement, events: Sequence[Event], known: tuple[Deviation, ...]) -> Judgement:
+    doubted = judgement.doubted
+    if (
+        not (judgement.doubt or "").startswith(STALLED)
+        or not 0 < judgement.notes.get(STALLS, 0) <= len(doubted)
+        or not all(_recognised(judgement.law, each, events, known) for each in doubted)
+    ):
+        return judgement
+    judged = judgement.judged - len(doubted)
+    verdict = judgement.verdict
+    if verdict is Verdict.UNKNOWN:
+        verdict = Verdict.HOLDS if judged > 0 else Verdict.VACUOUS
+    return judgement._replace(verdict=verdict, judged=max(0, judged), doubt=None)
+
+
+def _sorted(judgement: Judgement, events: Sequence[Event], known: tuple[Deviation, ...]) -> Judgement:
+    if not judgement.violations:
+        return judgement
+    new, counts = [], Counter[str]()
+    for violation in judgement.violations:
+        found = _recognised(judgement.law, violation, events, known)
+        if found is None:
+            new.append(violation)
+        else:
+            counts[found] += 1
+    if new:
+        return judgement._replace(
+            broken=judgement.broken - counts.total(), violations=tuple(new), deviations=dict(counts)
+        )
+    verdict = Verdict.UNKNOWN if judgement.doubt else Verdict.DEVIATES
+    return judgement._replace(verdict=verdict, deviations=dict(counts))
+
+
+def from_text(text: str, name: str) -> Deviation:
+    """Read one file; UsageError, in one line that names it, for anything that is wrong."""
+    try:
+        read = tomllib.loads(text)
+        _check(read, KEYS, {**KEYS, **MORE}, "a deviation")
+        return Deviation(
+            name, read["about"], read["reason"], read["source"], read["system"], read["node"],
+            tuple(map(versions.parse, _texts(read, "versions"))), _texts(read, "upstream"), _texts(read, "models"),
+            tuple(_sign(each, read["system"]) for each in read["shows"]), read.get("program", {}),
+        )  # fmt: skip
+    except (tomllib.TOMLDecodeError, UsageError, re.error) as why:
+        raise UsageError(f"deviation {name}: {why}") from None
+
+
+def _sign(read: object, system: str) -> Sign:
+    if not isinstance(read, dict):
+        raise UsageError("shows is a list of tables, each [[shows]]")
+    _check(read, ("laws", "text"), SIGN, "shows")
+    for law in _texts(read, "laws"):
+        if law not in registry.names("laws"):
+            raise UsageError(f"unknown law {law!r}; pairproof laws lists them")
+    circumstances, known = _texts(read, "circumstances"), resolve.system(system).circumstances
+    for each in circumstances:
+        if each not in known:
+            raise UsageError(f"unknown circumstance {each!r}; valid: {', '.join(known) or 'none'}")
+    return Sign(frozenset(read["laws"]), re.compile(read["text"]), circumstances)
+
+
+def _check(read: Mapping[str, object], required: Iterable[str], valid: Mapping[str, type], what: str) -> None:
+    for key in required:
+        if not read.get(key):
+            raise UsageError(f"{what} needs {key}")
+    for key, value in read.items():
+        if key not in valid:
+            raise UsageError(f"{what} has no {key!r}; valid: {', '.join(valid)}")
+        if not isinstance(value, valid[key]):
+            raise UsageError(f"{key} must be of type {valid[key].__name__}, not {value!r}")
+
+
+def _texts(read: Mapping[str, object], key: str) -> tuple[str, ...]:
+    found = cast("list[object]", read.get(key, []))
+    if not all(isinstance(each, str) for each in found):
+        raise UsageError(f"{key} must be a list of texts, not {found!r}")
+    return tuple(map(str, found))

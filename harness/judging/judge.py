@@ -1,0 +1,290 @@
+"""The one judge: feeds a history to laws in ``seq`` order and says what each law makes of it.
+
+The same class serves a finished list, a live recorder and Arrow batches in Spark, so laws are written once. A law that
+raises is unknown from there on and hears no more; the others never notice. A history with an effect before its cause is
+refused (:mod:`harness.judging.precedence`).
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from types import MethodType
+from typing import NamedTuple
+
+from .. import registry
+from ..history import STOPPED, Event, kinds
+from ..kinds.machine import Mark
+from ..ports import Target
+from .known import Known
+from .law import EVERY, Circumstance, Heard, Law
+from .precedence import Precedence
+from .verdict import Judgement, Verdict
+
+Subject = tuple[str, str | None, str | None]
+"""An event's kind, node and f: they decide who receives it."""
+SETTINGS = frozenset({"config", "lab"})
+"""Kinds that every law receives, also before the first event that a law awaits."""
+MAX_SUBJECTS = 10_000
+"""For which handlers are kept: an honest trial has some hundreds."""
+
+
+class Guarded:
+    """A law's handler that receives an event unless the law abstains from it."""
+
+    __slots__ = ("__self__", "_handler", "_unless")
+
+    def __init__(self, handler: MethodType, unless: tuple[Circumstance, ...]) -> None:
+        self.__self__: Law = handler.__self__  # type: ignore[assignment]
+        self._handler, self._unless = handler, unless
+
+    def __call__(self, event: Event) -> None:
+        for each in self._unless:
+            if each.holds(self.__self__.known, event):
+                self.__self__.abstain(each.id)
+                return
+        self._handler(event)
+
+
+Handler = MethodType | Guarded
+"""A law's, a model's or the check's method for one kind of event."""
+
+
+class Plan(NamedTuple):
+    """Who hears what: the same for thousands of trials."""
+
+    seeing: tuple[type[Law], ...]
+    """Laws that can be judged."""
+    blind: tuple[type[Law], ...]
+    """Laws that cannot."""
+    models: tuple[type[Known], ...]
+    asks: tuple[int, ...]
+    """By law that can be judged: the index of its model."""
+    hearers: Mapping[str, tuple[tuple[int, str, Heard], ...]]
+    """By kind: indices into laws and models, one behind the other, the methods that handle it, and which of it."""
+
+
+def all_laws() -> tuple[type[Law], ...]:
+    """Every registered law, by id."""
+    return laws(registry.names("laws"))
+
+
+def laws_for(target: Target) -> tuple[type[Law], ...]:
+    """Every registered law about the target's system, or about any, by id."""
+    about = ("", str(getattr(target, "system", "")))
+    return tuple(law for law in all_laws() if law.system in about)
+
+
+def _law(name: str) -> type[Law]:
+    found = registry.find("laws", name)
+    assert isinstance(found, type) and issubclass(found, Law), f"law {name!r} is not a Law"
+    return found
+
+
+def laws(ids: Iterable[str]) -> tuple[type[Law], ...]:
+    """Laws by id; UsageError for an unknown one."""
+    return tuple(_law(each) for each in ids)
+
+
+@cache
+def _handled(of: type) -> tuple[tuple[str, str, Heard], ...]:
+    names = [name for name in dir(of) if name.startswith("on_")]
+    found = tuple((name[3:], name, getattr(getattr(of, name), "heard", EVERY)) for name in names)
+    for kind, _, _ in found:
+        # An error, with the remedy, for one that is not registered.
+        kinds()[kind]
+    return found
+
+
+@lru_cache(maxsize=64)
+def _plan(laws: tuple[type[Law], ...], observes: frozenset[str]) -> Plan:
+    seeing = tuple(law for law in laws if law.needs <= observes)
+    blind = tuple(law for law in laws if not law.needs <= observes)
+    models = _models(seeing)
+    asks = tuple(next(at for at, each in enumerate(models) if issubclass(each, law.known_type)) for law in seeing)
+    hearers: dict[str, list[tuple[int, str, Heard]]] = {}
+    # The model hears an event after the laws did: they judge it against what was before.
+    owners: tuple[type, ...] = (*seeing, *models)
+    for index, of in enumerate(owners):
+        for kind, name, heard in _handled(of):
+            hearers.setdefault(kind, []).append((index, name, heard))
+    return Plan(seeing, blind, models, asks, {kind: tuple(each) for kind, each in hearers.items()})
+
+
+def _models(laws: tuple[type[Law], ...]) -> tuple[type[Known], ...]:
+    """The models that these laws ask, without those that one of the others extends: it answers for them, too."""
+    asked = dict.fromkeys(law.known_type for law in laws)
+    return tuple(one for one in asked if not any(issubclass(each, one) for each in asked if each is not one))
+
+
+class Judge:
+    """Judges one trial. Feed it every event once, in order, then :meth:`finish`.
+
+    A law that is not about a node (``Law.deaf_to``) is told nothing of it; models hear everything.
+    """
+
+    def __init__(self, laws: Iterable[type[Law]], observes: frozenset[str] | None = None) -> None:
+        observes = frozenset(kinds()) if observes is None else observes
+        plan = _plan(tuple(laws), observes)
+        self._blind = plan.blind
+        self.models = [each(observes) for each in plan.models]
+        self._laws = [law(self.models[asked]) for law, asked in zip(plan.seeing, plan.asks, strict=True)]
+        self._owners: list[Law | Known] = [*self._laws, *self.models]
+        self._precedence = Precedence()
+        self._hearers = plan.hearers
+        self._gone: set[int] = set()
+        """Who hears no more, by id."""
+        self._waiting = {id(law): law for law in self._laws if law.awaits}
+        """Laws that still await their first event."""
+        self._crashed: set[Law] = set()
+        self._last: Event | None = None
+        self._handlers: dict[Subject, Sequence[Handler]] = {}
+        """Of the subjects that have occurred."""
+        self._has_started = False
+
+    def feed(self, event: Event) -> None:
+        subject = event[2], event[3], event[9]
+        self._tell(self._handlers.get(subject) or self._bind(subject), event)
+        self._last = event
+
+    def feed_all(self, events: Iterable[Event]) -> None:
+        """Judge many events: the same as :meth:`feed` for each, faster."""
+        get = self._handlers.get
+        event = self._last
+        for event in events:
+            subject = event[2], event[3], event[9]
+            handlers = get(subject)
+            if handlers is None:
+                handlers = self._bind(subject)
+            try:
+                for handler in handlers:
+                    handler(event)
+            except Exception as why:
+                self._tell(self._survive(handlers, handler, event, why), event)
+        self._last = event
+
+    def finish(self) -> list[Judgement]:
+        """The verdicts: laws that could be judged in the order given, then those that were not observable."""
+        found: list[Judgement] = []
+        # A trial that was stopped is judged so far: what a law still waits for will not come.
+        is_stopped = isinstance(self._last, Mark) and self._last.f == STOPPED
+        for law in self._laws:
+            is_judged = law not in self._crashed and id(law) not in self._waiting
+            if self._last is not None and is_judged and not is_stopped:
+                try:
+                    law.end(self._last)
+                except Exception as why:
+                    self._retire(law, f"law crashed: {_crashed(why)}, at the end")
+            found.append(_judgement(law))
+        found.extend(_nothing(law.id, Verdict.NOT_OBSERVABLE) for law in self._blind)
+        return found
+
+    def _bind(self, subject: Subject) -> Sequence[Handler]:
+        """The handlers of what has not occurred before."""
+        kind, node, f = subject
+        for law in list(self._waiting.values()):
+            if kind in law.awaits and law.awaits[kind].includes(f, node):
+                del self._waiting[id(law)]
+                self._handlers.clear()
+        found: list[Handler] = []
+        for index, name, heard in self._hearers.get(kind, ()):
+            owner = self._owners[index]
+            if id(owner) in self._gone or not heard.includes(f, node):
+                continue
+            if id(owner) in self._waiting and kind not in SETTINGS:
+                continue
+            if isinstance(owner, Law) and node in owner.deaf_to:
+                continue
+            handler = getattr(owner, name)
+            guards = heard.unless if isinstance(owner, Law) else ()
+            found.append(Guarded(handler, guards) if guards else handler)
+        if (check := self._precedence.handler(kind)) is not None:
+            found.insert(0, check)
+        if kind == "start" and not self._has_started:
+            # By the first start every node has been configured, and a law knows whether it applies.
+            found.append(MethodType(Judge._excuse, self))
+        elif len(self._handlers) < MAX_SUBJECTS:
+            self._handlers[subject] = found
+        return found
+
+    def _excuse(self, event: Event) -> None:
+        """Laws that do not apply to this trial hear no more: that is a fifth of the time."""
+        self._has_started = True
+        self._forget([law for law in self._laws if not law.applicable])
+
+    def _forget(self, owners: Sequence[object]) -> None:
+        self._gone |= {id(each) for each in owners}
+        self._handlers.clear()
+
+    def _tell(self, handlers: Sequence[Handler], event: Event) -> None:
+        # Each crash removes a law, so this ends.
+        while handlers:
+            try:
+                for handler in handlers:
+                    handler(event)
+                return
+            except Exception as why:
+                handlers = self._survive(handlers, handler, event, why)
+
+    def _survive(
+        self, handlers: Sequence[Handler], handler: Handler, event: Event, why: Exception
+    ) -> Sequence[Handler]:
+        """A handler raised: its law is unknown. The handlers that have not heard this event yet."""
+        owner = handler.__self__
+        if owner is self._precedence:
+            raise why
+        left = handlers[handlers.index(handler) + 1 :]
+        doubt = f"law crashed: {_crashed(why)}, at event {event.seq} ({event.kind})"
+        if isinstance(owner, Law):
+            self._retire(owner, doubt)
+            return left
+        # Laws come before models, so none of those that are left asks this one.
+        for law in self._laws:
+            if law.known is owner:
+                self._retire(law, doubt.replace("law", "model", 1))
+        self._forget([owner])
+        return left
+
+    def _retire(self, law: Law, doubt: str) -> None:
+        law.doubt = law.doubt or doubt
+        self._crashed.add(law)
+        self._forget([law])
+
+
+def _crashed(why: Exception) -> str:
+    """What a law raised, and in which line of which file."""
+    at = traceback.extract_tb(why.__traceback__)[-1]
+    return f"{type(why).__name__}: {why} ({Path(at.filename).name}:{at.lineno})"
+
+
+@cache
+def _nothing(law: str, verdict: Verdict) -> Judgement:
+    """Of a law that was given nothing to judge: the same in all trials."""
+    return Judgement(law, verdict, 0, 0)
+
+
+def _judgement(law: Law) -> Judgement:
+    if not (law.judged or law.broken or law.doubt or law.notes):
+        return _nothing(law.id, Verdict.VACUOUS if law.applicable else Verdict.NOT_APPLICABLE)
+    if law.violations:
+        verdict = Verdict.VIOLATED
+    elif law.doubt is not None:
+        verdict = Verdict.UNKNOWN
+    elif not law.applicable:
+        verdict = Verdict.NOT_APPLICABLE
+    elif law.judged:
+        verdict = Verdict.HOLDS
+    else:
+        verdict = Verdict.VACUOUS
+    return Judgement(
+        law.id, verdict, law.judged, law.broken, tuple(law.violations), law.doubt, law.notes, doubted=tuple(law.doubted)
+    )
+
+
+def judge(events: Iterable[Event], laws: Iterable[type[Law]], observes: frozenset[str]) -> list[Judgement]:
+    """Judge a whole trial. Events may be plain rows: laws get them as their kinds' classes."""
+    one, known = Judge(tuple(laws), observes), kinds()
+    one.feed_all(known[event.kind]._make(event) if type(event) is Event else event for event in events)
+    return one.finish()

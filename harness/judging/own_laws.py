@@ -1,0 +1,66 @@
+"""Laws that a user's own test brings as classes: what is wrong with one is said before it judges anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+
+from .. import registry
+from ..errors import UsageError, meant
+from ..history import kinds
+from .law import Law
+
+NEEDED = ("id", "promise", "source", "needs")
+"""What a law says of itself."""
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+"""It is part of file names."""
+
+
+def checked(laws: Iterable[object]) -> dict[str, type[Law]]:
+    """The classes among them, by id. UsageError for what is no law, or is a law that cannot judge."""
+    own: dict[str, type[Law]] = {}
+    for each in laws:
+        if isinstance(each, str):
+            continue
+        if not (isinstance(each, type) and issubclass(each, Law)):
+            raise UsageError(f"{each!r} is not a law; name one, or derive a class from pairproof.Law")
+        _check(each)
+        if own.setdefault(each.id, each) is not each:
+            raise UsageError(f"two laws are called {each.id!r}; give each an id")
+    return own
+
+
+def added(own: dict[str, type[Law]]) -> AbstractContextManager[None]:
+    """For the ``with`` block these are registered. UsageError for an id that another law has."""
+    known = registry.names("laws")
+    return registry.added(
+        "laws", {id_: law for id_, law in own.items() if id_ not in known or registry.find("laws", id_) is not law}
+    )
+
+
+def _check(law: type[Law]) -> None:
+    name = law.__name__
+    if missing := [each for each in NEEDED if not hasattr(law, each)]:
+        raise UsageError(f"the law {name} has no {' and no '.join(missing)}")
+    if not isinstance(law.id, str) or not ID.fullmatch(law.id):
+        raise UsageError(f"the law {name} is called {law.id!r}; an id has letters, digits, '.', '_' and '-' only")
+    if isinstance(law.needs, str) or not isinstance(law.needs, (set, frozenset)):
+        raise UsageError(f'needs of the law {name} is a set of kinds, such as frozenset({{"ok"}}), not {law.needs!r}')
+    known = kinds()
+    for kind in sorted(law.needs):
+        _check_kind(kind, f"the law {name} needs {kind!r}", known)
+    for handler in dir(law):
+        if handler.startswith("on_"):
+            _check_kind(handler[3:], f"the law {name} has a method {handler}", known)
+    try:
+        made = law(law.known_type(frozenset(known)))
+    except Exception as why:
+        raise UsageError(f"the law {name} cannot begin: {type(why).__name__}: {why}") from why
+    if not hasattr(made, "applicable"):
+        raise UsageError(f"the law {name} sets itself up in __init__; let it do that in begin()")
+
+
+def _check_kind(kind: str, what: str, known: Iterable[str]) -> None:
+    if kind not in known:
+        raise UsageError(f"{what}, which is not a kind of event{meant(kind, known)}")

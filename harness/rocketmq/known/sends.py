@@ -1,0 +1,169 @@
+"""Sends to the master that are under way: when it stored them, behind which others they wait, and since when their
+clients' connections are known to be good.
+
+Calls of one client share a connection, so an answer may queue behind as many as were under way with it. Bounded by the
+sends under way and the clients. Left out: sends to others, and messages of a batch but for its last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...kinds.client import Fail, Info, Invoke, Ok
+from ...texts.content import is_followed, told
+from ..kinds.log import Append
+from ..places import MASTER
+from .possible import NO_ANSWER
+
+if TYPE_CHECKING:
+    from .model import Known
+
+REQUEST_BYTES = 4_096
+"""Of one request, with which a lab counts what a call spends on the way; a larger one spends as much as several."""
+TURNS = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
+"""Answers to sends that have waited for a slave, each in its turn where there are turns."""
+NO_TURN = "SLAVE_NOT_AVAILABLE"
+"""The one answer that shows that a stored send never waited for a slave."""
+NEVER = -1
+
+
+def requests(call: Invoke) -> int:
+    """How many requests of the usual size spend as much on the way as this call."""
+    return 1 + int(told(call.detail).get("size", 0)) // REQUEST_BYTES
+
+
+class Client:
+    """One client's connection to the master."""
+
+    __slots__ = ("burst", "in_flight", "known_good_ns")
+
+    def __init__(self) -> None:
+        self.in_flight = 0
+        self.burst = 0
+        """Calls since it last had none in flight, a large one counted as several."""
+        self.known_good_ns: int | None = None
+        """When its last answer before this burst came, or its connection was begun."""
+
+
+class Send:
+    """A send in flight."""
+
+    __slots__ = (
+        "answered_ns", "appended_ns", "before", "client", "hi", "incarnation", "invoked_ns", "lo", "message", "op",
+        "passed_by", "waits",
+    )  # fmt: skip
+
+    def __init__(self, op: int, message: str | None, invoked_ns: int, waits: bool, client: Client, ended: int) -> None:
+        self.op, self.message, self.client = op, message, client
+        self.incarnation = ended
+        """The master's: how many had ended when the call began."""
+        self.waits = waits
+        self.invoked_ns = invoked_ns
+        self.appended_ns: int | None = None
+        self.lo: int | None = None
+        self.hi: int | None = None
+        self.before: Send | None = None
+        """The waiting send that the master had stored last when it stored this one."""
+        self.answered_ns: int | None = None
+        """When its turn was over; None if that is not known: it was not answered, or in a way that does not tell."""
+        self.passed_by = False
+        """It was answered without a turn in the queue of those that wait."""
+
+    def turn_ns(self) -> int | None:
+        """When every waiting send that was stored before this one had been answered; None if that is not known."""
+        before = self.before
+        while before is not None and before.passed_by:
+            before = before.before
+        if self.appended_ns is None or before is None:
+            return self.appended_ns
+        return None if before.answered_ns is None else max(self.appended_ns, before.answered_ns)
+
+
+NOBODYS = Send(0, None, 0, True, Client(), 0)
+"""A message that the master stored for somebody who is not seen."""
+
+
+class Sends:
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self._clients: dict[int | None, Client] = {}
+        self._open: dict[str | None, Send] = {}
+        self._newest: tuple[int, Send | None] = 0, None
+        """The waiting send that the master stored last, and in which incarnation."""
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
+    # What laws ask.
+
+    def ended_by(self, event: Fail | Info | Ok) -> Send | None:
+        """The send that this event ends; None if the incarnation that was asked has ended, or is being stopped."""
+        send = self._open.get(event.message)
+        if send is None or send.op != event.op or not self._known.calls.is_current(event):
+            return None
+        if send.appended_ns is None and event.hi is not None:
+            send.lo, send.hi = event.lo, event.hi
+        return send
+
+    def owed(self) -> Iterator[Send]:
+        """Those to the master's present incarnation."""
+        ended = self._known.nodes.ended(MASTER)
+        return (each for each in self._open.values() if each.incarnation == ended)
+
+    # What the judge reports.
+
+    def invoked(self, event: Invoke) -> None:
+        if event.node != MASTER:
+            return
+        client = self._clients.setdefault(event.process, Client())
+        is_up = self._known.nodes.is_up(MASTER)
+        if not client.in_flight:
+            client.burst = 0
+        if client.known_good_ns is None:
+            # A connection that was begun to a dead master stands some time after the next one's birth.
+            client.known_good_ns = event.t if is_up else NEVER
+        client.in_flight += 1
+        client.burst += requests(event)
+        if event.f == "send" and is_up and not is_followed(event):
+            ended = self._known.nodes.ended(MASTER)
+            self._open[event.message] = Send(event.op, event.message, event.t, bool(event.waits), client, ended)
+
+    def appended(self, event: Append) -> None:
+        """The master's log grew."""
+        send = self._open.get(event.message) if event.message is not None else None
+        incarnation, newest = self._newest
+        ended = self._known.nodes.ended(MASTER)
+        if incarnation != ended:
+            newest = None
+        if send is None or send.incarnation != ended:
+            # Of what others had it store nobody knows whether it waits.
+            newest = NOBODYS if event.f == "put" else newest
+        elif send.appended_ns is None:
+            # A delayed message is put once more when its time has come.
+            send.appended_ns, send.lo, send.hi = event.t, event.lo, event.hi
+            if send.waits:
+                send.before = newest.before if newest is not None and newest.passed_by else newest
+                newest = send
+        self._newest = ended, newest
+
+    def ended(self, event: Fail | Info | Ok) -> None:
+        if event.node != MASTER:
+            return
+        send = self.ended_by(event)
+        if send is not None:
+            send.passed_by = event.status == NO_TURN
+            if event.status in TURNS:
+                send.answered_ns = event.t
+            if not send.passed_by:
+                # Or each would keep all before it.
+                send.before = None
+        if event.f == "send":
+            self._open.pop(event.message, None)
+        client = self._clients.get(event.process)
+        if client is not None:
+            client.in_flight -= 1
+            if event.kind == "info" or event.status in NO_ANSWER:
+                client.known_good_ns = None
+            elif not client.in_flight:
+                client.known_good_ns = event.t

@@ -1,0 +1,92 @@
+"""The frames that most faults share; any other fault is a class with the same four names (:class:`ports.Fault`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from ..ports import Effect
+from ..ports.links import CanShapeLink
+from .schedule import Args
+
+
+@dataclass(frozen=True)
+class HeldFault:
+    """One method of an ability begins it, given the fault's arguments in their order, and returns a handle; another
+    ends it, given that handle, and returns what it did."""
+
+    name: str
+    needs: type
+    arguments: Mapping[str, tuple[Any, ...]]
+    begin: Callable[..., Any]
+    end: Callable[..., Effect]
+
+    def start(self, session: Any, args: Args) -> Any:
+        return _call(session, self.begin, *(args[name] for name in self.arguments))
+
+    def stop(self, session: Any, handle: Any) -> Effect:
+        effect: Effect = _call(session, self.end, handle)
+        return effect
+
+
+@dataclass(frozen=True)
+class MomentaryFault:
+    """It is over at once: one method of an ability, given the fault's arguments in their order, does it and returns
+    what it did."""
+
+    name: str
+    needs: type
+    arguments: Mapping[str, tuple[Any, ...]]
+    do: Callable[..., Effect]
+    special: Mapping[str, type] = field(default_factory=dict)
+    """Values of its arguments that need a further ability, and which."""
+
+    def without(self, values: Collection[str]) -> Self:
+        """The fault as one draws it that cannot take these."""
+        left = {name: tuple(each for each in listed if each not in values) for name, listed in self.arguments.items()}
+        return replace(self, arguments=left)
+
+    def start(self, session: Any, args: Args) -> Any:
+        return _call(session, self.do, *(args[name] for name in self.arguments))
+
+    def stop(self, session: Any, handle: Any) -> Effect:
+        return dict(handle)
+
+
+@dataclass(frozen=True)
+class DownFault(MomentaryFault):
+    """A node goes down, in the way of one method of an ability that also has ``restart``; it starts again at the end.
+
+    The first argument is the node."""
+
+    def start(self, session: Any, args: Args) -> Any:
+        return args["node"], super().start(session, args)
+
+    def stop(self, session: Any, handle: Any) -> Effect:
+        node, effect = handle
+        session.restart(node)
+        return dict(effect)
+
+
+@dataclass(frozen=True)
+class ToxicFault:
+    """A toxic on one ``direction`` of a ``link``, the first two of its arguments."""
+
+    name: str
+    arguments: Mapping[str, tuple[Any, ...]]
+    toxic: str
+    attributes: Callable[[Args], Mapping[str, int]]
+    """The toxic's attributes, given the fault's arguments; UsageError for what the toxic cannot be."""
+    needs: type = CanShapeLink
+
+    def start(self, session: CanShapeLink, args: Args) -> Any:
+        return session.add_toxic(str(args["link"]), str(args["direction"]), self.toxic, self.attributes(args))
+
+    def stop(self, session: CanShapeLink, handle: Any) -> Effect:
+        return session.remove_toxic(handle)
+
+
+def _call(session: Any, method: Callable[..., Any], *given: object) -> Any:
+    # The ability's method is named as such for mypy and editors; whose body runs is the session's.
+    return getattr(session, method.__name__)(*given)

@@ -1,0 +1,296 @@
+"""The one interpreter of schedules: executes a schedule in any lab, ends every fault, lets the pair converge, judges.
+
+What a lab has no ability for, or cannot do on this machine (:class:`pairproof.harness.errors.Unable`), is skipped and
+the reason kept; a fault that was skipped is never counted as passed. Laws see one that the lab could not begin end at
+once, so that whatever was done in vain excuses what it disturbed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from reprlib import repr as short
+from typing import Any, NamedTuple
+
+from ..errors import LabError, PairproofError, Unable, UsageError
+from ..judging import deviations
+from ..judging import judge as judging
+from ..judging.deviations import Deviation
+from ..judging.law import Law
+from ..judging.verdict import Judgement, Verdict
+from ..ports import AnyText, Effect, Fault, HasConfigurations, HasLogs, Lab, Session, Target
+from ..ports.timing import CanArm
+from . import resolve
+from .abilities import part
+from .schedule import Args, Op, Schedule
+from .trial import FaultOutcome, Trial
+
+MAX_ACTIVE_FAULTS = 64
+MAX_ARGUMENT = 2**31
+"""The largest number that a fault is asked for."""
+MAX_TEXT_CHARS = 255
+"""Of a text that a fault does not list: longer names of images there are not."""
+Laws = tuple[type[Law], ...]
+
+
+class Active(NamedTuple):
+    """A fault that is going on."""
+
+    op: int
+    fault: Fault
+    args: Args
+    began_ns: int
+    able: object
+    """The part of the session that has what it needs."""
+    handle: Any
+
+
+class Interpreter:
+    """Executes operations in one session. Use :func:`run_trial` for whole schedules."""
+
+    def __init__(self, session: Session, faults: Mapping[str, Fault]) -> None:
+        self.session = session
+        self.able: Any = session
+        self.faults = faults
+        self.active: list[Active] = []
+        self.outcomes: list[FaultOutcome] = []
+        self.skipped: list[str] = []
+        self.next_fault = 0
+        self._operations = resolve.operations()
+
+    def do(self, op: Op) -> None:
+        """Execute one operation. One that this lab or this machine cannot do is skipped."""
+        self.session.recorder.operations += 1
+        operation = self._operations[op.do]
+        if operation.carries_fault:
+            # Whether it begins depends on the fault, which is checked first.
+            operation.do(self, op.args)
+            return
+        able = self.session if operation.needs is None else self._part(operation.needs, op.do)
+        if able is not None:
+            self.able = able
+            try:
+                operation.do(self, op.args)
+            except Unable as why:
+                self._skip(f"{op.do}: {why}")
+
+    def begin(self, args: Args) -> None:
+        """Begin the fault ``args["name"]`` with the other arguments over the fault's defaults.
+
+        UsageError for a fault that is not known, or an argument that it does not have or cannot take.
+        """
+        fault = self._fault(str(args["name"]))
+        check_arguments(fault, args)
+        if len(self.active) >= MAX_ACTIVE_FAULTS or (able := self._part(fault.needs, fault.name)) is None:
+            return
+        completed = {key: args.get(key, values[0]) for key, values in fault.arguments.items()}
+        op = self.next_fault
+        self.next_fault += 1
+        session = self.session
+        began = session.now()
+        session.recorder.add(
+            began, "fault", completed.get("node"), None, completed.get("link"), None, None, op, fault.name, "on",
+            detail=json.dumps(completed),
+        )  # fmt: skip
+        try:
+            handle = fault.start(able, completed)
+        except Unable as why:
+            self._skip(f"{fault.name}: {why}")
+            self._record_end(op, fault, completed, 0, {"unable": str(why)})
+            return
+        except PairproofError:
+            raise
+        except Exception as why:
+            raise _broken(fault, why) from why
+        self.active.append(Active(op, fault, completed, began, able, handle))
+
+    def end_oldest(self, name: str) -> None:
+        """End the oldest active fault of that name; nothing if none is active, UsageError if there is no such fault."""
+        self._fault(name)
+        for each in self.active:
+            if each.fault.name == name:
+                self.active.remove(each)
+                self._end(each)
+                return
+
+    def heal(self) -> None:
+        """Forget triggers and end every fault, oldest first."""
+        if (able := part(self.session, CanArm)) is not None:
+            able.disarm()
+        while self.active:
+            self._end(self.active.pop(0))
+        self.session.recorder.add(self.session.now(), "mark", f="heal")
+
+    def _end(self, each: Active) -> None:
+        try:
+            effect: Effect = each.fault.stop(each.able, each.handle)
+        except PairproofError:
+            raise
+        except Exception as why:
+            raise _broken(each.fault, why) from why
+        bit = sum(1 for amount in effect.values() if amount)
+        ended = self._record_end(each.op, each.fault, each.args, bit, effect)
+        self.outcomes.append(FaultOutcome(each.op, each.fault.name, each.args, each.began_ns, ended, bit, dict(effect)))
+
+    def _record_end(self, op: int, fault: Fault, args: Args, bit: int, did: Mapping[str, object]) -> int:
+        """Record that a fault is over, or that it never began; when."""
+        ended = self.session.now()
+        self.session.recorder.add(
+            ended, "fault", args.get("node"), None, args.get("link"), None, None, op, fault.name, "off", value=bit,
+            detail=json.dumps(dict(sorted(did.items()))),
+        )  # fmt: skip
+        return ended
+
+    def arm(self, args: Args) -> None:
+        """Begin a fault when a node passes a point; what it will begin with is checked now."""
+        armed = self._armed(args)
+        if (able := self._part(CanArm, "arm")) is not None:
+            try:
+                able.arm(args["node"], args["point"], args["nth"], lambda: self.begin(armed))
+            except Unable as why:
+                self._skip(f"arm: {why}")
+
+    def _armed(self, args: Args) -> Args:
+        """What the armed fault will begin with; checked now, since its trigger may never come."""
+        fault = self._fault(str(args["name"]))
+        left = {key: value for key, value in args.items() if key not in ("point", "nth")}
+        if "node" not in fault.arguments:
+            left.pop("node")
+        check_arguments(fault, left)
+        return left
+
+    def _fault(self, name: str) -> Fault:
+        found = self.faults.get(name)
+        if found is None:
+            raise UsageError(f"unknown fault {short(name)}; valid: {', '.join(self.faults)}")
+        return found
+
+    def _part(self, ability: type, what: str) -> Any:
+        """The part of the session that has the ability; None, and the reason kept, if there is none."""
+        found = part(self.session, ability)
+        if found is None:
+            self._skip(f"{what}: this lab has no {ability.__name__}; pairproof labs says which one has")
+        return found
+
+    def _skip(self, reason: str) -> None:
+        if reason not in self.skipped:
+            self.skipped.append(reason)
+
+
+def _broken(fault: Fault, why: Exception) -> LabError:
+    """A fault's own code raised. An armed one begins within a node's step, and the node is not to blame."""
+    return LabError(f"fault {fault.name} failed: {type(why).__name__}: {' '.join(str(why).split())}")
+
+
+def check_arguments(fault: Fault, args: Args) -> None:
+    """UsageError, with what is valid, for an argument that the fault does not have or whose value it cannot take.
+
+    A text must be among the values that the fault lists, unless one of them stands for any text; a number must be from
+    0 to :data:`MAX_ARGUMENT`; ``name`` is the fault's own. Costs about a microsecond, since every trial of every search
+    pays for it.
+    """
+    listed = fault.arguments
+    for key, value in args.items():
+        if key == "name":
+            continue
+        values = listed.get(key)
+        if values is None:
+            raise UsageError(f"fault {fault.name!r} has no argument {short(key)}; valid: {', '.join(listed) or 'none'}")
+        if value in values and type(value) is type(values[0]):
+            # What searches draw: nearly always.
+            continue
+        if not _can_be(value, values):
+            numbers = any(type(each) is int for each in values)
+            valid = f"0 to {MAX_ARGUMENT}" if numbers else ", ".join(map(str, values))
+            valid += f", or another text of at most {MAX_TEXT_CHARS} characters" if _takes_any_text(values) else ""
+            raise UsageError(f"fault {fault.name!r}: {key} cannot be {short(value)}; valid: {valid}")
+
+
+def _takes_any_text(values: Iterable[object]) -> bool:
+    return any(isinstance(each, AnyText) for each in values)
+
+
+def _can_be(value: object, values: Iterable[object]) -> bool:
+    if isinstance(value, str) and _takes_any_text(values):
+        return 0 < len(value) <= MAX_TEXT_CHARS
+    # By type and value: True is 1 to Python, but no number of milliseconds.
+    alike = [each for each in values if type(each) is type(value)]
+    if type(value) is int:
+        return bool(alike) and 0 <= value <= MAX_ARGUMENT
+    return value in alike
+
+
+def run_trial(
+    lab: Lab,
+    target: Target,
+    schedule: Schedule,
+    *,
+    number: int = 0,
+    origin: str = "replay",
+    laws: Iterable[type[Law]] | None = None,
+    known: Iterable[Deviation] | None = None,
+) -> Trial:
+    """Execute a schedule from warm-up to the final audit and judge it by ``laws`` (all, unless told otherwise).
+
+    ``known``: the deviations that are sorted out; the target's, unless told otherwise.
+    LabError if the lab fails; its ``trial`` is what there was until then.
+    """
+    schedule = schedule._replace(settings=resolve.under(target, schedule.settings))
+    session = lab.open(target, target.settings(schedule.settings), schedule.seed)
+    failed: LabError | None = None
+    try:
+        interpreter = Interpreter(session, resolve.faults())
+        session.warm_up()
+        for op in schedule.ops:
+            interpreter.do(op)
+        return conclude(lab, target, interpreter, schedule, number, origin, laws, known)
+    except LabError as why:
+        failed = why
+        raise
+    finally:
+        session.close()
+        if failed is not None:
+            # Only now its history is in order.
+            failed.trial = broken_off(session, schedule, number, origin)
+
+
+def broken_off(session: Session, schedule: Schedule, number: int, origin: str) -> Trial:
+    """What there is of a trial whose lab failed; its session must be closed. Nothing of it is judged."""
+    return Trial(number, origin, schedule, session.recorder.events, [], logs=_logs(session))
+
+
+def _doubted(judgement: Judgement, why: str) -> Judgement:
+    return judgement._replace(verdict=Verdict.UNKNOWN, doubt=judgement.doubt or why)
+
+
+def conclude(
+    lab: Lab,
+    target: Target,
+    interpreter: Interpreter,
+    schedule: Schedule,
+    number: int,
+    origin: str,
+    laws: Iterable[type[Law]] | None,
+    known: Iterable[Deviation] | None = None,
+) -> Trial:
+    """Heal, converge, judge: how every trial ends, however its operations came about."""
+    session = interpreter.session
+    interpreter.heal()
+    session.settle()
+    # Closing the session may record more: what is kept must be what was judged.
+    events = list(session.recorder.events)
+    chosen = judging.laws_for(target) if laws is None else tuple(laws)
+    judgements = judging.judge(events, chosen, lab.observes(target))
+    judgements = deviations.sorted_out(judgements, events, deviations.of(target) if known is None else known)
+    if session.recorder.dropped:
+        why = f"the history was cut short: {session.recorder.dropped} events more than one trial keeps"
+        judgements = [each if each.verdict is Verdict.VIOLATED else _doubted(each, why) for each in judgements]
+    outcomes, skipped = tuple(interpreter.outcomes), tuple(interpreter.skipped)
+    told = part(session, HasConfigurations)
+    configurations = {} if told is None else told.configurations()
+    return Trial(number, origin, schedule, events, judgements, outcomes, skipped, _logs(session), configurations)
+
+
+def _logs(session: Session) -> Mapping[str, str]:
+    able = part(session, HasLogs)
+    return {} if able is None else able.logs()

@@ -1,0 +1,48 @@
+"""A limit in real time for what this process does."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from time import monotonic
+from types import FrameType
+
+from ..errors import UsageError
+
+
+class OutOfTime(KeyboardInterrupt):
+    """The limit is over. A KeyboardInterrupt, since on those a lab ends in an orderly way, and no node hides them."""
+
+
+@contextlib.contextmanager
+def limited(seconds: float | None) -> Iterator[None]:
+    """OutOfTime in the block after so many seconds; None: no limit. UsageError outside the main thread.
+
+    Somebody else's alarm (pytest-timeout's, say) goes on afterwards; one that comes sooner is left alone.
+    """
+    if seconds is None:
+        yield
+        return
+
+    def over(number: int, frame: FrameType | None) -> None:
+        raise OutOfTime
+
+    try:
+        before = signal.signal(signal.SIGALRM, over)
+    except ValueError:
+        raise UsageError("limit_s works in the main thread; leave it out in another one") from None
+    began, (left, every) = monotonic(), signal.setitimer(signal.ITIMER_REAL, seconds)
+    if 0 < left < seconds:
+        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, left, every)
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if left:
+            # At once, if it is overdue; 0 would end it.
+            signal.setitimer(signal.ITIMER_REAL, max(left - (monotonic() - began), 0.001), every)

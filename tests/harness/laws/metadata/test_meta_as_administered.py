@@ -1,0 +1,127 @@
+"""Tests of ``meta-as-administered``."""
+
+from __future__ import annotations
+
+import json
+
+from histories import Story, assert_broken, assert_holds, assert_vacuous
+
+from pairproof.harness.rocketmq.laws.metadata.meta_as_administered import MetaAsAdministered
+
+LAW = MetaAsAdministered
+FOUR = {"readQueueNums": 4, "writeQueueNums": 4}
+ONE = {"readQueueNums": 1, "writeQueueNums": 1}
+
+
+class A(Story):
+    """A builder for what administrators do."""
+
+    def asks(self, f: str, name: str, detail: dict[str, int], node: str = "master") -> int:
+        op = 1_000 + self.ops
+        self.ops += 1
+        self.add("invoke", node=node, process=7, op=op, f=f, message=name, detail=json.dumps(detail))
+        return op
+
+    def ends(self, op: int, f: str, name: str, phase: str = "ok", node: str = "master") -> A:
+        status = {"ok": "SUCCESS", "fail": "SYSTEM_ERROR", "info": "timeout"}[phase]
+        self.add(phase, node=node, process=7, op=op, f=f, status=status, message=name)
+        return self
+
+    def change(self, f: str, name: str, phase: str = "ok", saves: bool = True, **detail: int) -> A:
+        """A whole call; a master that changes a topic saves it."""
+        op = self.asks(f, name, detail)
+        if saves:
+            self.persist("topics" if f.endswith("topic") else "groups", "master")
+        return self.ends(op, f, name, phase)
+
+    def make(self, name: str = "X", queues: int = 4) -> A:
+        return self.change("topic", name, queues=queues)
+
+    def delete(self, name: str = "X", saves: bool = True) -> A:
+        return self.change("delete-topic", name, saves=saves)
+
+    def read(self, f: str = "topics", **content: object) -> A:
+        self.table(f, content, "master", (1, 1))
+        return self
+
+
+def world() -> A:
+    history = A()
+    history.config("master", namesrvAddr="names", rocketmqVersion="4.9.7")
+    history.config("slave", namesrvAddr="names", rocketmqVersion="4.9.7")
+    history.start("master").start("slave")
+    return history
+
+
+def test_what_an_administrator_made_is_there_as_it_was_asked_for() -> None:
+    assert_holds(LAW, world().make().read(X=FOUR, T={}))
+    assert_broken(LAW, world().make().read(T={}), "have X as absent; administrators left it 4/4")
+    assert_broken(LAW, world().make().read(X=ONE), "have X as 1/1")
+    assert_holds(LAW, world().make().make(queues=1).read(X=ONE))
+    assert_broken(LAW, world().make().delete().make(queues=1).read(X=FOUR), "administrators left it 1/1")
+
+
+def test_what_one_deleted_is_gone() -> None:
+    assert_holds(LAW, world().make().delete().read(T={}))
+    assert_broken(LAW, world().make().delete().read(X=FOUR), "have X as 4/4; administrators left it absent")
+    assert_broken(LAW, world().make().delete(saves=False).read(X=FOUR), "administrators left it absent")
+
+
+def test_groups_are_judged_by_the_brokers_that_they_read_from() -> None:
+    def group() -> A:
+        return world().change("group", "GA", brokerId=1, whichBrokerWhenConsumeSlowly=0)
+
+    right, wrong = ({"brokerId": 1, "whichBrokerWhenConsumeSlowly": each} for each in (0, 1))
+    assert_holds(LAW, group().read("groups", GA=right))
+    assert_broken(LAW, group().read("groups", GA=wrong), "have GA as 1/1")
+    assert_broken(LAW, group().change("delete-group", "GA", progress=0).read("groups", GA=right), "left it absent")
+
+
+def test_another_name_that_is_made_or_deleted_leaves_it_alone() -> None:
+    assert_broken(LAW, world().make().make("Y").read(Y=FOUR), "have X as absent")
+    assert_broken(LAW, world().make().make("Y").delete("Y").read(T={}), "have X as absent")
+    assert_holds(LAW, world().make().make("Y").delete("Y").read(X=FOUR))
+    # Nobody knows whether Y was there to be deleted: somebody else may have deleted X.
+    assert_holds(LAW, world().make().delete("Y").read(T={}))
+
+
+def test_somebody_whom_nobody_watches_may_have_changed_it() -> None:
+    assert_vacuous(LAW, world().make().persist("topics", "master").read(T={}))
+    assert_vacuous(LAW, world().make("Y").read("groups"))
+    used = world().make().client("pull", queue="X/0", group="G")
+    assert_vacuous(LAW, used.read(T={}))  # type: ignore[attr-defined]
+
+
+def test_calls_that_are_under_way_or_lost_leave_it_open() -> None:
+    history = world().make()
+    op = history.asks("delete-topic", "X", {})
+    assert_vacuous(LAW, history.read(X=FOUR).ends(op, "delete-topic", "X", "info").read(T={}))
+    failed = world().make().change("delete-topic", "X", "fail", saves=False)
+    assert_holds(LAW, failed.read(X=FOUR).read(T={}))
+    two = world().make()
+    first, second = two.asks("topic", "X", {"queues": 1}), two.asks("delete-topic", "X", {})
+    two.persist("topics", "master").persist("topics", "master")
+    two.ends(first, "topic", "X").ends(second, "delete-topic", "X")
+    assert_holds(LAW, two.read(X=ONE).read(T={}))
+    assert_broken(LAW, two.read(X=FOUR), "administrators left it 1/1 or absent")
+
+
+def test_an_answer_that_comes_after_its_store_is_gone_says_nothing_about_the_new_one() -> None:
+    for gone in ("wipe", "crash"):
+        history = world()
+        op = history.asks("topic", "X", {"queues": 4})
+        history.persist("topics", "master")
+        history.add(gone, node="master", f="image" if gone == "wipe" else "machine")
+        assert_vacuous(LAW, history.ends(op, "topic", "X").read(T={}))
+
+
+def test_a_restart_brings_nothing_back_and_a_machine_that_crashes_may() -> None:
+    deleted = world().make().delete()
+    assert_broken(LAW, deleted.killed("master").read(X=FOUR), "left it absent")  # type: ignore[attr-defined]
+    machine = world().make().delete().killed("master", "machine")
+    assert_vacuous(LAW, machine.read(X=FOUR))  # type: ignore[attr-defined]
+    full = world().make()
+    full.fault("disk_full", "master")
+    full.delete(saves=False).fault("disk_full", "master", "off")
+    full.killed("master")
+    assert_vacuous(LAW, full.read(X=FOUR))

@@ -1,0 +1,103 @@
+"""Tests of ``progress-live-consumer``."""
+
+import pytest
+from histories import SIZE, Story, assert_broken, assert_holds, assert_vacuous
+from histories.consumers import BOTH, SLAVE_ONLY, grouped
+from histories.tags import pulled, subscribing
+
+from pairproof.harness.rocketmq.laws.progress.progress_live_consumer import ProgressLiveConsumer
+
+
+def lived(*more: str, down: bool = True) -> Story:
+    """A consumer that has m0 of many goes on while the master goes down."""
+    history = grouped("m0", *more).learn(BOTH).pull(0, "m0").commit(1)
+    return history.crash("master") if down else history
+
+
+def test_who_lives_through_it_receives_one_after_the_other() -> None:
+    history = lived("m1", "m2").learn(SLAVE_ONLY).pull(1, "m1", node="slave").start("master").pull(2, "m2")
+    assert assert_holds(ProgressLiveConsumer, history).judged == 2
+
+
+def test_it_neither_skips_nor_repeats() -> None:
+    skipped = lived("m1", "m2").pull(1, "m2", node="slave", then=3)
+    assert_broken(ProgressLiveConsumer, skipped, "lived through the master's loss, and skipped from 1 to 2 in T/0")
+    again = lived("m1").pull(1, "m1", node="slave").start("master").pull(0, "m0").pull(1, "m1")
+    assert_broken(ProgressLiveConsumer, again, "and went back from 2 to 0 in T/0")
+
+
+def test_only_an_assignment_that_goes_on_is_judged() -> None:
+    assert_vacuous(ProgressLiveConsumer, lived(down=False).pull(0, "m0"))
+    anew = lived().assign(1, status="off").start("master").take(0).pull(0, "m0")
+    assert_vacuous(ProgressLiveConsumer, anew)
+    assert_vacuous(ProgressLiveConsumer, lived().go(status="lost").come(2).take(0, "slave", 2).pull(0, "m0", process=2))
+
+
+def test_a_master_that_lost_messages_lets_nobody_live_through_it() -> None:
+    assert_vacuous(ProgressLiveConsumer, lived("m1", "m2", down=False).cut(1).pull(1, "m2"))
+    expired = lived("m1", "m2").add("expire", node="slave", lo=SIZE).pull(1, "m2", node="slave")
+    assert_vacuous(ProgressLiveConsumer, expired)
+
+
+def back(heard_ms: float) -> Story:
+    """The consumer went on with the slave; the master is back, and the consumer has known it for so long."""
+    history = lived("m1").learn(SLAVE_ONLY).pull(1, "m1", node="slave").commit(2, "slave").after(60_000)
+    return history.start("master").learn(BOTH).after(heard_ms)
+
+
+def test_the_master_hears_how_far_it_got() -> None:
+    assert_holds(ProgressLiveConsumer, back(16_000).commit(2).progress(2))
+    assert_holds(ProgressLiveConsumer, back(16_000).commit(2).query(2))
+    assert assert_holds(ProgressLiveConsumer, back(14_000).progress(1)).judged == 1
+    for seen in (back(16_000).progress(1), back(16_000).query(1)):
+        assert_broken(ProgressLiveConsumer, seen, "G stood at 2 of T/0 15000 ms ago; the master, back since")
+
+
+def test_who_held_the_queue_too_may_have_told_less() -> None:
+    def shared(rest_ms: float, left: str) -> Story:
+        history = back(16_000).commit(2).come(2).take(2, process=2).commit(1, process=2)
+        history = history.assign(1, status="off", process=2) if left == "off" else history.go(2, status=left)
+        return history.after(rest_ms).progress(1)
+
+    for left in ("off", "lost"):
+        assert_holds(ProgressLiveConsumer, shared(14_900, left))
+        assert_broken(ProgressLiveConsumer, shared(15_100, left), "G stood at 2 of T/0")
+
+
+def test_what_came_since_need_not_have_been_heard() -> None:
+    fresh = back(0).store("m2").after(10_000).pull(2, "m2").commit(2).after(10_000)
+    assert_holds(ProgressLiveConsumer, fresh.progress(2))
+    assert_broken(ProgressLiveConsumer, fresh.after(10_000).progress(2), "G stood at 3")
+
+
+@pytest.mark.parametrize("what", ["link", "link over", "pause", "route", "shared", "left", "slave"])
+def test_what_keeps_it_from_telling_excuses_it(what: str) -> None:
+    history = back(10_000)
+    node = "slave" if what == "slave" else "master"
+    if what.startswith("link"):
+        history.fault("stall", "client-master").after(10)
+    if what == "link over":
+        history.fault("stall", "client-master", status="off")
+    if what == "pause":
+        history.pause("master", 5_000)
+    if what == "route":
+        history.learn(SLAVE_ONLY)
+    if what == "shared":
+        history.come(2).take(1, process=2)
+    if what == "left":
+        history.go(status="lost")
+    assert assert_holds(ProgressLiveConsumer, history.after(10_000).progress(1, node)).judged == 1
+
+
+def lived_by_tag() -> Story:
+    """It has m0 when the master goes down, and goes on at a slave."""
+    return pulled(subscribing().learn(BOTH), "m0", to=1).crash("master").learn(SLAVE_ONLY)
+
+
+def test_who_lives_through_the_master_s_loss_passes_what_it_does_not_want_and_does_not_go_back() -> None:
+    on = lived_by_tag()
+    assert isinstance(on, Story)
+    assert assert_holds(ProgressLiveConsumer, on.pull(1, "m3", node="slave", then=4)).judged == 1
+    back = on.start("master")
+    assert isinstance(back, Story)
+    assert_broken(ProgressLiveConsumer, back.pull(0, "m0", then=4), "went back from 4 to 0")

@@ -1,0 +1,90 @@
+"""Tests of ``ha-address-source``."""
+
+import pytest
+from histories import H, Story, Verdict, assert_broken, assert_holds, blind
+from histories.calls import call
+
+from pairproof.harness.rocketmq.laws.replication.ha_address_source import HaAddressSource
+
+
+def addressed(slave: dict[str, object], **master: object) -> Story:
+    return Story().config("master", **master).config("slave", **slave).start("master").start("slave")
+
+
+SET: dict[str, object] = {"haMasterAddress": "ha"}
+NAMES: dict[str, object] = {"namesrvAddr": "names"}
+
+
+def test_a_slave_connects_where_it_was_told_to() -> None:
+    assert_holds(HaAddressSource, addressed(SET).after(11_000).connect())
+    assert_holds(HaAddressSource, addressed(NAMES).register().after(11_000).connect())
+    assert_broken(HaAddressSource, addressed(SET).after(11_001).connect(), "for 11001 ms, and has not connected")
+    assert_broken(HaAddressSource, addressed(SET).after(11_001).mark("end"), "has not connected")
+    late = addressed(NAMES).after(50_000).register().after(11_001)
+    assert_broken(HaAddressSource, late.mark("end"), "for 11001 ms")
+    assert_broken(HaAddressSource, addressed(NAMES).register().after(11_001).register().crash("master"), "for 11001 ms")
+
+
+def test_nobody_connects_before_he_was_told_where() -> None:
+    assert_holds(HaAddressSource, addressed({}).after(60_000).mark("end"))
+    assert_broken(HaAddressSource, addressed({}).connect(), "opened an HA connection, and nobody had told it where")
+    assert_broken(HaAddressSource, addressed(NAMES).register(master=None).connect(), "nobody had told it where")
+    assert_broken(HaAddressSource, addressed(NAMES).register(status="failed").connect(), "nobody had told it where")
+    again = addressed(NAMES).register().connect().crash("slave").start("slave").connect()
+    assert_broken(HaAddressSource, again, "nobody had told it where")
+    # The address may be kept when the name server no longer knows it.
+    assert_holds(HaAddressSource, addressed(NAMES).register().connect().register(master=None).connect())
+    assert_holds(HaAddressSource, addressed({}).connect("hostile"))
+
+
+def test_where_registrations_are_not_seen_nobody_knows_what_a_slave_was_told() -> None:
+    assert blind(HaAddressSource, addressed(NAMES).connect(), "register") is Verdict.HOLDS
+
+
+@pytest.mark.parametrize("place", ["ha", "slave", "master"])
+def test_who_is_in_trouble_may_need_longer(place: str) -> None:
+    assert_holds(HaAddressSource, addressed(SET).fault("latency", place).after(60_000).connect())
+    before = addressed(NAMES).fault("latency", place).register().after(60_000)
+    assert_holds(HaAddressSource, before.connect())
+    elsewhere = addressed(SET).fault("latency", "client-master").after(60_000)
+    assert_broken(HaAddressSource, elsewhere.connect(), "has not connected")
+
+
+def test_nobody_connects_to_a_master_that_is_down() -> None:
+    assert_holds(HaAddressSource, addressed(SET).crash("master").after(60_000).mark("end"))
+    first = H().config("master").config("slave", **SET).start("slave").after(60_000).start("master").after(11_000)
+    assert_broken(HaAddressSource, first.after(1).mark("end"), "has had its master's HA address for 11001 ms")
+    timely = H().config("master").config("slave", **SET).start("slave").after(60_000).start("master").after(11_000)
+    assert_holds(HaAddressSource, timely.connect())
+    assert_holds(HaAddressSource, addressed(NAMES).register().register(master=None).after(60_000).mark("end"))
+    paused = addressed(SET).add("pause", node="slave").after(60_000)
+    assert_holds(HaAddressSource, paused.mark("end"))
+
+
+def test_a_name_server_answers_with_the_slave_s_own_master() -> None:
+    assert_holds(HaAddressSource, addressed(NAMES).register().connect())
+    assert_broken(
+        HaAddressSource, addressed(NAMES).register(master="slave"), "told slave that slave is its master", times=2
+    )
+    other = Story().config("master", brokerName="a").config("slave", brokerName="a", **NAMES)
+    other.config("other", brokerName="b")
+    for node in ("master", "slave", "other"):
+        other.end[node] = 0
+        other.start(node)
+    assert_broken(HaAddressSource, other.register(master="other"), "told slave that other is its master", times=2)
+    # A text that is no node's name says nothing.
+    assert_holds(HaAddressSource, addressed(SET).register(master="10.0.0.1:10912").connect())
+
+
+def test_without_an_address_a_slave_serves() -> None:
+    assert_holds(HaAddressSource, call(addressed({}), "pull", "slave", status="PUT_OK"))
+    assert_holds(HaAddressSource, call(addressed({}), "pull", "slave", "fail", "TOPIC_NOT_EXIST"))
+    for status in ("SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY"):
+        assert_broken(
+            HaAddressSource, call(addressed({}), "pull", "slave", "fail", status), f"does not serve: {status}"
+        )
+        assert_holds(HaAddressSource, call(addressed(SET).connect(), "pull", "slave", "fail", status))
+    five: dict[str, object] = {"rocketmqVersion": "5.5.0"}
+    assert_holds(HaAddressSource, call(addressed(five), "pull", "slave", "fail", "SYSTEM_BUSY"))
+    on = call(addressed({**five, "slaveReadEnable": 1}), "pull", "slave", "fail", "SYSTEM_BUSY")
+    assert_broken(HaAddressSource, on, "does not serve")

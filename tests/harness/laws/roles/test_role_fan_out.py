@@ -1,0 +1,140 @@
+"""Tests of ``role-fan-out``."""
+
+import pytest
+from histories import (
+    H,
+    assert_broken,
+    assert_holds,
+    assert_not_applicable,
+    assert_unbroken,
+    assert_vacuous,
+    pair,
+    trio,
+)
+
+from pairproof.harness.rocketmq.laws.roles.role_fan_out import RoleFanOut
+
+
+def fan_out(**settings: object) -> H:
+    """Both slaves hold m0; then slave2's link is stalled."""
+    three = trio(**settings).put("m0").flush("master")
+    for link, peer in (("ha:1", "slave"), ("ha:2", "slave2")):
+        three.frame(0, 100, peer=peer, link=link).append(peer, 0, 100).report(100, peer=peer, link=link)
+    return three.ok("m0").fault("stall", "ha2")
+
+
+def reach(history: H, lo: int = 100) -> H:
+    history.frame(lo, lo + 100, link="ha:1").append("slave", lo, lo + 100)
+    return history.report(lo + 100, link="ha:1")
+
+
+def test_new_data_leaves_for_a_healthy_slave_in_time() -> None:
+    assert_holds(RoleFanOut, reach(fan_out().put("m1").after(100)))
+    assert_broken(
+        RoleFanOut, reach(fan_out().put("m1").after(101)), "ha:1: what lies behind 100 waited 101 ms for slave"
+    )
+    assert_broken(RoleFanOut, fan_out().put("m1").after(101).mark("end"), "waited 101 ms")
+    assert_vacuous(RoleFanOut, fan_out().put("m1").after(100).mark("end"))
+
+
+def test_where_time_is_real_a_writer_may_need_a_moment_besides() -> None:
+    def waited(ms: float) -> H:
+        return reach(fan_out().real(300).put("m1").after(ms))
+
+    assert_holds(RoleFanOut, waited(400))
+    assert_broken(RoleFanOut, waited(401), "waited 401 ms")
+
+
+def test_a_part_of_a_frame_has_left_too() -> None:
+    part = fan_out().put("m1").after(50).add("partial", node="master", link="ha:1", side="m", f="out", value=12)
+    assert_holds(RoleFanOut, reach(part.after(100)))
+
+
+def test_a_heartbeat_is_no_data() -> None:
+    assert_broken(
+        RoleFanOut, fan_out().put("m1").after(50).frame(100, 100, link="ha:1").after(51).mark("end"), "waited"
+    )
+
+
+@pytest.mark.parametrize("place", ["ha", "slave", "master"])
+def test_nobody_is_owed_who_is_in_trouble_itself(place: str) -> None:
+    assert_vacuous(RoleFanOut, fan_out().fault("latency", place).put("m1").after(200).mark("end"))
+    assert_vacuous(RoleFanOut, fan_out().put("m1").fault("latency", place).after(200).mark("end"))
+    over = fan_out().fault("latency", place).fault("latency", place, "off")
+    assert_vacuous(RoleFanOut, over.put("m1").after(200).mark("end"))
+
+
+def test_before_something_else_happens_what_is_overdue_is_told() -> None:
+    assert_broken(RoleFanOut, fan_out().put("m1").after(101).fault("latency", "ha"), "waited")
+    assert_broken(RoleFanOut, fan_out().put("m1").after(101).close(link="ha:1"), "waited")
+
+
+def test_while_nobody_is_in_trouble_other_laws_judge() -> None:
+    assert_vacuous(RoleFanOut, fan_out().fault("stall", "ha2", "off").put("m1").after(200).mark("end"))
+
+
+def test_a_dead_slave_is_in_trouble_too() -> None:
+    dead = fan_out().fault("stall", "ha2", "off").crash("slave2").put("m1")
+    assert_broken(RoleFanOut, dead.after(101).mark("end"), "waited")
+
+
+def test_a_slave_that_lacked_something_before_is_not_owed_more() -> None:
+    behind = fan_out().fault("stall", "ha2", "off").put("m1").fault("stall", "ha2").put("m2")
+    assert_vacuous(RoleFanOut, behind.after(200).mark("end"))
+
+
+def test_where_flushed_bytes_are_pushed_the_time_counts_from_the_flush() -> None:
+    def flushed(ms: float) -> H:
+        return reach(fan_out(haPushes="flushed").put("m1").after(1_000).flush("master").after(ms))
+
+    assert_holds(RoleFanOut, flushed(100))
+    assert_broken(RoleFanOut, flushed(101), "waited 101 ms")
+
+
+def answered(ms: float, **settings: object) -> H:
+    return reach(fan_out(**settings).put("m1").after(1)).after(ms - 1).ok("m1")
+
+
+def test_a_send_is_answered_by_the_healthy_slave_alone() -> None:
+    assert_holds(RoleFanOut, answered(110))
+    assert_broken(RoleFanOut, answered(111), "m1 waited 111 ms, while ha:1 could have answered it")
+    gone = reach(fan_out().put("m1").after(1)).after(9_999).over("m1", "info", "timeout")
+    assert_broken(RoleFanOut, gone, "m1 waited 10000 ms")
+
+
+def test_a_lab_s_way_counts_twice() -> None:
+    slow = H().add("lab", f="sim", value=5_000_000)
+    slow.recorder.events += [each._replace(seq=each.seq + 1) for each in answered(120).events]
+    assert_holds(RoleFanOut, slow)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"brokerRole": "ASYNC_MASTER"},
+        {"rocketmqVersion": "5.5.0"},
+        {"rocketmqVersion": "5.5.0", "inSyncReplicas": 3},
+        {"flushDiskType": "SYNC_FLUSH"},
+    ],
+    ids=["waits-for-nobody", "5.x-waits-for-nobody", "waits-for-both", "never-flushed"],
+)
+def test_a_send_that_one_slave_cannot_answer_may_wait(settings: dict[str, object]) -> None:
+    assert_unbroken(RoleFanOut, answered(5_000, **settings))
+
+
+def test_under_sync_flush_the_time_counts_from_the_flush() -> None:
+    def flushed(ms: float) -> H:
+        history = reach(fan_out(flushDiskType="SYNC_FLUSH").put("m1")).after(1_000).flush("master")
+        return history.after(ms).ok("m1")
+
+    assert_holds(RoleFanOut, flushed(110))
+    assert_broken(RoleFanOut, flushed(111), "m1 waited 111 ms")
+
+
+def test_a_client_in_trouble_may_wait() -> None:
+    slow = reach(fan_out().fault("latency", "client-master").put("m1").after(1)).after(200).ok("m1")
+    assert_unbroken(RoleFanOut, slow)
+
+
+def test_fan_out_does_not_apply_to_a_pair() -> None:
+    assert_not_applicable(RoleFanOut, pair().sent("m0"))

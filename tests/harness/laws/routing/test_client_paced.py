@@ -1,0 +1,135 @@
+"""Tests of ``client-paced``."""
+
+from histories import G, Story, Verdict, assert_broken, assert_holds, judged
+from histories.consumers import joined
+from histories.story import ROUTE, ROUTE_TO_SLAVE
+
+from pairproof.harness.rocketmq.laws.routing.client_paced import ClientPaced
+from pairproof.harness.rocketmq.laws.storage.queue_paced import QueuePaced
+
+
+def test_clients_beside_a_broker_of_any_kind_say_nothing_of_it() -> None:
+    late = joined().after(60_000).mark("end").events
+    for law in (ClientPaced, QueuePaced):
+        assert judged(law, Story().real(1).events + late).verdict is Verdict.NOT_APPLICABLE
+    assert judged(ClientPaced, late).verdict is Verdict.VIOLATED
+
+
+def test_a_client_that_asks_in_time() -> None:
+    assert_holds(ClientPaced, joined())
+    assert_holds(ClientPaced, joined().members(ms=999).beat(ms=9_999).route())
+
+
+def test_heartbeats_that_are_late_or_left_out() -> None:
+    rested = joined().members(ms=999)
+    assert_broken(ClientPaced, rested.beat(ms=10_000), "c1 sends heartbeats 1 ms later than it should")
+    assert_broken(ClientPaced, joined().members(ms=999).after(26_000).mark("end"), "owes a route of T since", 2)
+    assert_broken(
+        ClientPaced, joined().members(ms=999).beat("master", ms=9_999).after(1).mark("end"), "no heartbeat to slave"
+    )
+    assert_holds(ClientPaced, joined().members(ms=999).after(24_000).go())
+
+
+def test_heartbeats_that_are_too_early() -> None:
+    assert_broken(ClientPaced, joined().beat(), "sends a heartbeat 19001 ms after the last one")
+    assert_holds(ClientPaced, joined().members("c2", ms=999).beat(ms=0))
+    other = {**ROUTE, "broker-b": {"0": "other"}}
+    assert_holds(ClientPaced, joined().members(ms=999).after(9_998).route(other).beat("master", "slave", "other"))
+
+
+def test_a_broker_that_the_route_names_anew_hears_at_once() -> None:
+    first = Story()
+    first.config("master").config("slave").start("master").start("slave").come()
+    first.route(ROUTE_TO_SLAVE).beat("slave").members().after(3_000)
+    late = first.route().after(10).beat()
+    assert_broken(ClientPaced, late, "c1 sends heartbeats 10 ms later than it should")
+
+
+def test_members_are_asked_for_when_the_group_has_changed() -> None:
+    assert_holds(ClientPaced, joined().told().members(ms=999))
+    assert_broken(ClientPaced, joined().after(-9_000).told().members(ms=1_001), "asks who is in its group 1 ms later")
+    assert_broken(ClientPaced, joined().members().members(ms=998), "asks who is in its group 999 ms after it last did")
+    assert_broken(ClientPaced, joined().members(ms=1_000), "asks who is in its group 1 ms later")
+    assert_holds(ClientPaced, joined("broadcasting").told().after(9_000))
+
+
+def test_who_heard_of_a_change_before_its_first_heartbeats_were_answered_wakes_up_a_second_later() -> None:
+    def coming(changes: bool, ms: float) -> Story:
+        history = Story()
+        history.config("master").config("slave").start("master").start("slave").come()
+        history.route().asked("beat", "slave").asked("beat", "master").ended(ms=0)
+        if changes:
+            history.told()
+        # The slave's answer comes 600 ms later.
+        columns = {"process": 1, "group": G, "node": "slave", "f": "beat", "op": 1, "message": "c1"}
+        history.after(600).add("ask", status="answered", **columns)
+        return history.members(ms=ms)
+
+    assert_holds(ClientPaced, coming(changes=True, ms=400))
+    assert_broken(ClientPaced, coming(changes=True, ms=401), "asks who is in its group 1 ms later than it should")
+    assert_broken(ClientPaced, coming(changes=False, ms=400), "asks who is in its group 400 ms later than it should")
+
+
+def test_members_are_asked_for_again_when_that_failed() -> None:
+    assert_holds(ClientPaced, joined().members(status="SYSTEM_ERROR").members(ms=3_000))
+    late = joined().members(status="timeout", ms=0)
+    assert_broken(ClientPaced, late, "c1 has timeout for a members at master after 1 ms")
+    late = joined().members(status="SYSTEM_ERROR").members(ms=3_001)
+    assert_broken(ClientPaced, late, "asks who is in its group 1 ms later")
+
+
+def test_calls_that_never_end() -> None:
+    slow = joined().asked("members", "master").ended(ms=3_001)
+    assert_broken(ClientPaced, slow, "c1 has answered for a members at master after 3001 ms")
+
+
+def test_routes_are_asked_for_every_30_s() -> None:
+    assert_broken(ClientPaced, joined().members(ms=999).beat(ms=9_999).after(1).route(), "asks where T is 1 ms later")
+    early = joined().members(ms=999).beat(ms=9_999).route().after(2_000).route()
+    assert_broken(ClientPaced, early, "asks where T is 2001 ms after it last did, and nothing had happened")
+    assert_holds(ClientPaced, joined().call(1, "pull", "master", "fail").route())
+    twice = joined().call(1, "pull", "master", "fail").route().call(1, "pull", "master", "fail").route()
+    assert_broken(ClientPaced, twice, "asks where T is 3 ms after it last did")
+
+
+def test_a_client_asks_again_where_a_broker_name_has_gone() -> None:
+    def again(route: object) -> Story:
+        late = joined().members(ms=999).beat(ms=9_999).route(route)
+        return late.after(700).route(ROUTE)
+
+    assert_broken(ClientPaced, again(ROUTE), "asks where T is 701 ms after it last did")
+    assert_holds(ClientPaced, again({}))
+
+
+def test_which_question_was_the_regular_one_is_unclear_while_masters_are_missing() -> None:
+    def again(route: object, *rests_ms: float) -> Story:
+        history = joined().members(ms=999).beat(ms=9_999).route(route).after(100).route(ROUTE)
+        for each in rests_ms:
+            history = history.after(each).call(1, "pull", "master", "fail").route(ROUTE)
+        return history
+
+    assert_holds(ClientPaced, again(ROUTE_TO_SLAVE, 700, 700))
+    assert_broken(ClientPaced, again(ROUTE, 700), "after it last did", times=2)
+    # A question without a reason was the regular one.
+    regular = again(ROUTE_TO_SLAVE, 700).after(3_000).route(ROUTE)
+    assert_holds(ClientPaced, regular)
+    assert_broken(ClientPaced, regular.after(700).call(1, "pull", "master", "fail").route(ROUTE), "after it last did")
+
+
+def test_the_next_name_server_is_asked_at_once() -> None:
+    def lost() -> Story:
+        return joined().members(ms=999).beat(ms=9_999).route(status="refused", node="nobody")
+
+    assert_holds(ClientPaced, lost().route())
+    assert_broken(ClientPaced, lost().route(node="nobody"), "asks where T is 1 ms after it last did")
+    assert_broken(ClientPaced, lost().after(9).route(), "asks where T is 10 ms after it last did")
+
+
+def test_who_has_no_route_asks_after_3_s() -> None:
+    def lost(ms: float) -> Story:
+        history = Story()
+        history.config("master").start("master").come()
+        return history.route(status="none").after(ms).route()
+
+    assert_holds(ClientPaced, lost(3_000).beat().members())
+    assert_broken(ClientPaced, lost(3_001).beat().members(), "asks where T is 1 ms later")

@@ -1,0 +1,215 @@
+"""``producer-tries``: which tries a producer makes, what it says of them, and how often a message may be stored."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from histories import SIZE, H, assert_broken, assert_holds, assert_vacuous, bare
+
+from pairproof.harness.rocketmq.laws.routing.producer_tries import ProducerTries
+from pairproof.harness.texts.content import content
+
+
+class Producing(H):
+    """Of one producer, whose sends are numbered as they begin; ``m0`` is the first one."""
+
+    def produce(self, op: int = 0, how: str = "turn", tries: int = 3, within: int = 3_000) -> Producing:
+        said = content(b"x", "", 0, how=how, producer=0, tries=tries, within=within)
+        self.add("invoke", node="master", process=9, op=op, f="produce", message=f"m{op}", queue="t/-1", detail=said)
+        return self
+
+    def begins(self, op: int = 0, queue: int = 0, node: str = "master", names: int = 1) -> Producing:
+        known = json.dumps({"names": names, "queues": 2 * names})
+        return self._try(op, "began", None, queue, node, known)
+
+    def ends(
+        self, phase: str, status: str, op: int = 0, queue: int = 0, node: str = "master", remark: str = ""
+    ) -> Producing:
+        return self._try(op, phase, status, queue, node, remark or None)
+
+    def _try(self, op: int, f: str, status: str | None, queue: int, node: str, detail: str | None) -> Producing:
+        self.add(
+            "try", node=node, process=9, op=op, f=f, status=status, message=f"m{op}", queue=f"t/{queue}", detail=detail
+        )
+        return self
+
+    def tried(
+        self, phase: str, status: str, op: int = 0, queue: int = 0, node: str = "master", names: int = 1
+    ) -> Producing:
+        return self.begins(op, queue, node, names).ends(phase, status, op, queue, node)
+
+    def over_with(self, phase: str, status: str, op: int = 0, queue: int = 0, node: str = "master") -> Producing:
+        self.add(phase, node=node, process=9, op=op, f="produce", status=status, message=f"m{op}", queue=f"t/{queue}")
+        return self
+
+    def holds(self, *places: int, queue: str = "t/0") -> Producing:
+        for lo in places:
+            self.add("record", node="master", op=7, message="m0", queue=queue, lo=lo, hi=lo + SIZE)
+        self.add("audit", node="master", op=7, f="final", lo=0, hi=9 * SIZE, value=9 * SIZE)
+        return self
+
+
+def story() -> Producing:
+    return Producing()
+
+
+def stored() -> Producing:
+    return story().produce().tried("ok", "PUT_OK").over_with("ok", "PUT_OK")
+
+
+def test_a_send_that_is_stored_at_once_is_one_try() -> None:
+    assert assert_holds(ProducerTries, stored().holds(0)).judged == 3
+    late = story().produce().tried("ok", "FLUSH_SLAVE_TIMEOUT").over_with("ok", "FLUSH_SLAVE_TIMEOUT")
+    assert_holds(ProducerTries, late)
+
+
+def test_what_failed_is_tried_elsewhere_and_may_be_stored_once_a_try() -> None:
+    begun = (
+        story().produce().tried("info", "disconnected", names=2).tried("fail", "SYSTEM_ERROR", node="other", names=2)
+    )
+    again = begun.tried("ok", "PUT_OK", queue=1, names=2).over_with("ok", "PUT_OK", queue=1)
+    assert_holds(ProducerTries, again.holds(0, SIZE))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (story().produce().begins().begins(queue=1), "m0 is tried twice at a time"),
+        (story().produce().tried("ok", "SLAVE_NOT_AVAILABLE").begins(queue=1), "m0 was stored (SLAVE"),
+        (story().produce(tries=1).tried("fail", "refused").begins(queue=1), "m0 is tried more often than 1 times"),
+        (story().produce().tried("fail", "MESSAGE_ILLEGAL").begins(queue=1), "m0 was refused (MESS"),
+        (
+            story().produce().tried("fail", "refused", names=2).begins(queue=1, names=2),
+            "m0 failed at master (refused), and is tried there again; other brokers",
+        ),
+        (stored().produce(1).begins(1), "m1 goes to t/0, as the message before it did; 2 queues are there"),
+    ],
+)  # fmt: skip
+def test_a_try_that_should_not_be_is_noticed(wrong: Producing, says: str) -> None:
+    assert_broken(ProducerTries, wrong, says)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (story().produce().tried("fail", "refused").over_with("fail", "refused"), "m0 was given up after 1 tries"),
+        (
+            story().produce().tried("info", "disconnected").tried("fail", "refused").tried("fail", "refused")
+            .over_with("fail", "refused"),
+            "m0 is said to have failed (refused); it may be stored",
+        ),
+        (
+            story().produce(tries=1).begins().ends("fail", "SYSTEM_ERROR", remark="UNKNOWN_ERROR x")
+            .over_with("fail", "SYSTEM_ERROR"),
+            "m0 is said to have failed (SYSTEM_ERROR); it may be stored",
+        ),
+        (
+            story().produce(tries=1).tried("fail", "refused").over_with("info", "refused"),
+            "m0 is said to be open (refused); no try is",
+        ),
+        (story().produce().begins().over_with("ok", "PUT_OK"), "m0 was told PUT_OK; no try was answered so"),
+        (
+            story().produce().tried("ok", "FLUSH_SLAVE_TIMEOUT").over_with("ok", "PUT_OK"),
+            "m0 was told PUT_OK, t/0 of master; its last try says FLUSH_SLAVE_TIMEOUT",
+        ),
+        (story().produce().tried("ok", "PUT_OK").over_with("ok", "PUT_OK", queue=1), "m0 was told PUT_OK, t/1"),
+    ],
+)  # fmt: skip
+def test_a_producer_that_tells_its_application_something_else_is_noticed(wrong: Producing, says: str) -> None:
+    assert_broken(ProducerTries, wrong, says)
+
+
+def test_a_send_that_takes_longer_than_its_user_allows_is_noticed() -> None:
+    slow = story().produce().begins()
+    slow.after(9_001)
+    assert_broken(
+        ProducerTries, slow.ends("ok", "PUT_OK").over_with("ok", "PUT_OK"), "m0 took 9001 ms; its limit is 3000"
+    )
+
+
+def test_a_message_that_is_stored_more_often_than_it_was_tried_is_noticed() -> None:
+    assert_broken(ProducerTries, stored().holds(0, SIZE), "m0 lies at 2 places")
+    assert_holds(ProducerTries, stored().holds(0).holds(SIZE, queue="%RETRY%g/0"))
+
+
+def test_after_a_failure_any_queue_may_be_the_next_one() -> None:
+    failed = (
+        stored()
+        .produce(1)
+        .tried("fail", "refused", 1, 1)
+        .tried("fail", "timeout", 1, 0)
+        .over_with("fail", "timeout", 1)
+    )
+    assert_holds(ProducerTries, failed.produce(2).tried("ok", "PUT_OK", 2).over_with("ok", "PUT_OK", 2))
+    known = stored().produce(1).tried("ok", "PUT_OK", 1, names=2).over_with("ok", "PUT_OK", 1)
+    assert_holds(ProducerTries, known)
+
+
+def test_a_send_with_its_queue_or_without_an_answer_is_given_up_at_once() -> None:
+    for how in ("queue", "order"):
+        pinned = story().produce(how=how, tries=1).tried("info", "disconnected").over_with("info", "disconnected")
+        assert_holds(ProducerTries, pinned)
+    unasked = story().produce(how="one-way", tries=1).tried("info", "one-way").over_with("info", "one-way")
+    assert_holds(ProducerTries, unasked)
+
+
+def test_sends_without_tries_of_their_own_are_others_business() -> None:
+    assert_vacuous(ProducerTries, bare().sent("m0").audit(records={"master": ["m0"]}))
+    no_route = story().produce().over_with("fail", "no route")
+    assert_holds(ProducerTries, no_route)
+
+
+def registered() -> Producing:
+    history = story()
+    history.add("register", node="master", status="ok")
+    return history
+
+
+def untried(history: H, status: str = "no route") -> H:
+    """A send that fails before it was tried."""
+    return history.produce().over_with("fail", status)
+
+
+LINK = "names-client"
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        registered().crash("master"),
+        registered().crash("names"),
+        registered().crash("master", "machine").add("register", node="master", status="ok"),
+        registered().wipe("master").add("register", node="master", status="ok"),
+        registered().fault("down", LINK),
+        registered().fault("down", LINK).fault("down", LINK, "off"),
+        registered().pause("names", 9_000),
+    ],
+)
+def test_there_may_be_no_route_to_a_master_that_was_lost_or_that_nobody_could_ask_for(history: H) -> None:
+    assert_holds(ProducerTries, untried(history))
+
+
+def test_a_send_that_fails_for_no_reason_before_it_was_tried_is_noticed() -> None:
+    broken = "m0 failed before it was tried: "
+    assert_broken(ProducerTries, untried(registered(), "too many sends or topics"), broken + "too many sends")
+    assert_broken(ProducerTries, untried(registered()), broken + "no route; the master is registered, and nothing was")
+    healed = registered().fault("down", LINK).fault("down", LINK, "off").after(80_001)
+    assert_broken(ProducerTries, untried(healed), broken)
+    back = (
+        registered()
+        .crash("names")
+        .after(1)
+        .add("start", node="names", f="normal")
+        .add("register", node="master", status="ok")
+    )
+    assert_broken(ProducerTries, untried(back.after(80_001)), broken)
+
+
+def test_a_send_whose_time_is_over_too_soon_is_noticed() -> None:
+    assert_broken(ProducerTries, untried(registered(), "timeout"), "m0 timed out after 0 ms; its limit is 3000 ms")
+    early, late = story().produce(), story().produce()
+    early.after(2_999)
+    late.after(3_000)
+    assert_broken(ProducerTries, early.over_with("fail", "timeout"), "m0 timed out after 2999 ms")
+    assert_holds(ProducerTries, late.over_with("fail", "timeout"))

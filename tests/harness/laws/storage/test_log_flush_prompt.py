@@ -1,0 +1,71 @@
+"""Tests of ``log-flush-prompt``."""
+
+from histories import H, assert_broken, assert_holds, assert_vacuous
+
+from pairproof.harness.rocketmq.laws.storage.log_flush_prompt import LogFlushPrompt
+
+
+def written(**settings: object) -> H:
+    """A master that has written 100 bytes, and had time to start; files are of 1,000 bytes."""
+    return H().config("master", mappedFileSizeCommitLog=1_000, **settings).start("master").put("m0")
+
+
+def test_what_is_written_is_durable_after_the_thorough_interval_at_the_latest() -> None:
+    assert_holds(LogFlushPrompt, written().after(11_500).flush("master"))
+    assert_broken(
+        LogFlushPrompt, written().after(11_501).flush("master"), "up to 100 for 11501 ms; that is due within 11"
+    )
+    assert_broken(LogFlushPrompt, written().after(11_501).mark("end"), "master has not flushed its log up to 100")
+    assert_broken(LogFlushPrompt, written().after(11_501).crash("master"), "master has not flushed its log up to 100")
+
+
+def test_a_flush_of_a_part_leaves_the_rest_waiting() -> None:
+    def rest() -> H:
+        return written().after(1).put("m1").after(6_000).flush("master", 100).after(5_500)
+
+    assert_holds(LogFlushPrompt, rest().flush("master", 200))
+    assert_broken(LogFlushPrompt, rest().after(1).flush("master", 200), "up to 200 for 11501 ms")
+
+
+def test_with_synchronous_flushes_it_is_durable_at_once() -> None:
+    assert_holds(LogFlushPrompt, written(flushDiskType="SYNC_FLUSH").after(1_000).flush("master"))
+    assert_broken(LogFlushPrompt, written(flushDiskType="SYNC_FLUSH").after(1_001).flush("master"), "within 1000 ms")
+
+
+def test_each_file_before_it_takes_another_look() -> None:
+    def far() -> H:
+        story = written(flushCommitLogThoroughInterval=0)
+        for number in range(1, 21):
+            story.put(f"m{number}")
+        return story.flush("master", 1_000)
+
+    assert_holds(LogFlushPrompt, far().after(2_000).flush("master"))
+    assert_broken(LogFlushPrompt, far().after(2_001).flush("master"), "within 2000 ms")
+
+
+def test_a_node_that_was_paused_or_whose_disk_had_trouble_is_not_late() -> None:
+    paused = written().pause("master", 5_000).after(11_000).flush("master")
+    assert_holds(LogFlushPrompt, paused)
+    assert_holds(LogFlushPrompt, written().fault("stall_disk", "master").after(20_000).flush("master"))
+    again = written().crash("master").restart("master", 100).after(20_000)
+    assert_vacuous(LogFlushPrompt, again.mark("end"))
+
+
+def test_what_waits_behind_a_flush_that_a_fault_held_up_waits_from_then_on() -> None:
+    def behind(ms: int) -> H:
+        slow = written(flushDiskType="SYNC_FLUSH").fault("slow_disk", "master").fault("slow_disk", "master", "off")
+        slow.after(1).put("m1").after(1_500).flush("master", 100)
+        return slow.after(ms).flush("master", 200)
+
+    assert_holds(LogFlushPrompt, behind(1_000))
+    assert_broken(LogFlushPrompt, behind(1_001), "up to 200 for 1001 ms")
+
+
+def test_where_time_is_real_a_disk_may_be_slow() -> None:
+    def real(ms: int) -> H:
+        story = H().add("lab", f="process", value=0, detail='{"instantNs": 1000000}')
+        story.recorder.events += written(flushDiskType="SYNC_FLUSH").after(ms).flush("master").events
+        return story
+
+    assert_holds(LogFlushPrompt, real(6_000))
+    assert_broken(LogFlushPrompt, real(6_001), "within 6000 ms")
