@@ -209,7 +209,6 @@ class Known(Links):
     on_route = on_assign
 
     def on_consumer(self, event: Consumer) -> None:
-        self.calls.groups.add(event.group)
         self.consumption.hear(event)
         self.tables.comes(event)
 
