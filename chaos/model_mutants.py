@@ -18,6 +18,7 @@ from ..harness.judging.trouble import Trouble
 from ..harness.rocketmq.contract import WIPE
 from ..harness.rocketmq.known.calls import Calls
 from ..harness.rocketmq.known.consumption import Consumption
+from ..harness.rocketmq.known.copies import Copies
 from ..harness.rocketmq.known.coverage import Coverage
 from ..harness.rocketmq.known.dispatched import Dispatched
 from ..harness.rocketmq.known.logs import Logs
@@ -26,6 +27,7 @@ from ..harness.rocketmq.known.nodes import Nodes
 from ..harness.rocketmq.known.registers import Register
 from ..harness.rocketmq.known.spoiled import Spoiled
 from ..harness.rocketmq.known.stores import Stores
+from ..harness.rocketmq.known.tables import Tables
 from ..harness.rocketmq.places import NODES
 
 
@@ -93,6 +95,9 @@ FACTS = (
     ModelMutant("every store was lost", Stores, "since", _always(ALL_LOST), "drops_messages"),
     ModelMutant("a table may say anything", Register, "possible_since", _always(None), "keeps_the_larger"),
     ModelMutant("every commit went to the master", Consumption, "was_committed", _always(True), "tells_its_offsets"),
+    ModelMutant("nobody administers a master", Tables, "administered", _always(()), "makes_as_before"),
+    ModelMutant("a sync brings nothing for sure", Copies, "brought", _always({}), "ignores_backup"),
+    ModelMutant("a master may lack everything", Copies, "is_sure", _always(False), "fills_later"),
     ModelMutant("nothing is dispatched", Dispatched, "shown", _always(None), "counts_what_waits"),
     ModelMutant("no master is down", Nodes, "is_down_since", _always(False), "takes_over"),
     ModelMutant("no node has dispatched all", Dispatched, "has_all", _always(False), "forgets_keys"),

@@ -64,9 +64,6 @@ class Calls:
         self._open: dict[int, Begun[Invoke]] = {}
         self._questions: dict[tuple[str, int | None, int | None], Begun[Any]] = {}
         self._first: dict[int | None, int] = {}
-        self.queues: set[str | None] = set()
-        self.groups: set[str | None] = set()
-        """What clients have named."""
         self.made: set[tuple[str, str | None]] = set()
         """Topics and groups that an administrator has asked a master for."""
         self._is_followed = False
@@ -122,8 +119,6 @@ class Calls:
 
     def invoked(self, event: Invoke) -> None:
         self._first.setdefault(event.process, event.t)
-        self.queues.add(event.queue)
-        self.groups.add(event.group)
         if event.f in MAKES and event.node not in SLAVES:
             self.made.add((event.f, event.message))
         follows = event.f == "send" and self._is_followed

@@ -25,6 +25,7 @@ from ..kinds.metadata import Persist, Sync
 from ..places import MASTER, SLAVES
 from ..settings import is_on
 from .consumed import Answer, Assignment, Consumed, Consumer, Route, subscribed
+from .metadata import GROUPS, OFFSETS
 from .registers import NONE, Observation, Register, offsets_of
 from .stores import promotes
 
@@ -69,11 +70,6 @@ class Consumption:
         self.expired = False
         """Whether any log's oldest files are gone."""
         self._replaced = False
-        self._persisted: dict[str, int] = {}
-        self._synced: dict[str, int] = {}
-        """When a slave last asked for the master's offsets, ns."""
-        self._overwritten: set[str] = set()
-        """Slaves whose offsets a sync may have replaced, nobody knows when."""
         self._queries: dict[int | None, int] = {}
         self._pulls: dict[int | None, int] = {}
         self._answers: dict[tuple[int | None, str], Answer] = {}
@@ -117,7 +113,7 @@ class Consumption:
     def shows(self, event: Event, group: str, queue: str) -> int | None:
         """What such an event says of one of them; None if nothing."""
         if event.kind != "ok":
-            return offsets_of(event.detail or "{}").get((group, queue), NONE) if event.f == "offsets" else None
+            return offsets_of(event.detail or "{}").get((group, queue), NONE) if event.f == OFFSETS else None
         if (event.group, event.queue) != (group, queue):
             return None
         return NONE if event.queue_offset is None else event.queue_offset
@@ -142,7 +138,7 @@ class Consumption:
             possible = register.possible_since(self._queries.get(event.op, event.t))
             seen = NONE if event.queue_offset is None else event.queue_offset
             return [Observation(group, queue, seen, register, possible)]
-        if event.f != "offsets":
+        if event.f != OFFSETS:
             return []
         since = self.known.trouble.punctual(event.t - self.known.healthy_ns, event.t)
         table = offsets_of(event.detail or "{}")
@@ -212,7 +208,7 @@ class Consumption:
         register, since = self._register(node, group, queue), event.t - ARRIVED_NS
         if self.known.trouble.is_calm(since, event.t, node, f"client-{node}"):
             register.give_up(since)
-        register.begin(event)
+        register.begin(event.op, offset, event.t)
 
     def _end(self, event: Ok | Fail | Info) -> None:
         if event.node not in PAIR:
@@ -220,7 +216,7 @@ class Consumption:
         if event.f == "commit":
             register = self.registers.get((event.node, event.group or "", event.queue or ""))
             if register is not None:
-                register.end(event)
+                register.end(event, event.t)
         elif event.f == "query":
             if event.kind == "ok":
                 (seen,) = self.observations(event)
@@ -273,8 +269,7 @@ class Consumption:
         found = self.registers.get(key)
         if found is None:
             # A slave's metadata sync overwrites what was committed to it.
-            is_hidden = node in self._overwritten or (node in SLAVES and "sync" not in self.known.observes)
-            found = self.registers[key] = Register(is_hidden)
+            found = self.registers[key] = Register(self.known.tables.is_hidden(node, OFFSETS))
         return found
 
     def _route(self, event: client.Route) -> None:
@@ -289,17 +284,15 @@ class Consumption:
     def _sync(self, event: Sync) -> None:
         slave = event.node or ""
         self.touched[slave] = event.t
-        if event.f != "offsets":
+        if event.f != OFFSETS:
             return
-        if event.status == "asked":
-            self._synced[slave] = event.t
-        elif event.status == "answered":
+        if event.status == "answered":
             # Nobody sees when the slave has taken that over.
-            self._overwritten.add(slave)
             for (node, _, _), register in self.registers.items():
                 register.is_hidden |= node == slave
         elif event.status == "applied":
-            since = self._synced.pop(slave, 0)
+            asked = self.known.tables.asked(slave, OFFSETS)
+            since = 0 if asked is None else asked.t
             for node, group, queue in list(self.registers):
                 if node in (MASTER, slave):
                     found = self._register(MASTER, group, queue).possible_since(since)
@@ -307,14 +300,11 @@ class Consumption:
 
     def _persist(self, event: Persist) -> None:
         node = event.node or ""
-        if event.f == "offsets":
-            # What is written is older than the file, which is all that is seen of a black box.
-            late_ns = self.known.instant_ns if self.known.is_a_black_box(node) else 0
-            self._persisted[node] = event.t - late_ns
+        if event.f == OFFSETS:
             for (where, _, _), register in self.registers.items():
                 if where == node:
                     register.save()
-        elif event.f == "groups" and event.node == MASTER:
+        elif event.f == GROUPS and event.node == MASTER:
             # An administrator may have deleted a group with its progress, whoever that is.
             for (node, _, _), register in self.registers.items():
                 if node == MASTER:
@@ -322,7 +312,6 @@ class Consumption:
 
     def _start(self, event: Start) -> None:
         node = event.node or ""
-        self._persisted.pop(node, None)
         if node == MASTER:
             before, end = self.known.logs.ends.get(MASTER, 0), event.hi or 0
             if self._replaced:
@@ -358,7 +347,9 @@ class Consumption:
     def _written_since(self, node: str, t: int) -> int:
         """A moment such that a broker that goes down at ``t`` has written its table at it or later, ns."""
         trouble, born = self.known.trouble, self.known.nodes.born(node)
-        since = max(born, self._persisted.get(node, 0))
+        # What is written is older than the file, which is all that is seen of a black box.
+        late_ns = self.known.instant_ns if self.known.is_a_black_box(node) else 0
+        since = max([born, *(each.t - late_ns for each in self.known.tables.saved(node, OFFSETS)[-1:])])
         # What took the broker down is a fault itself; until that one began all must have been well.
         well = min([t, *(each.t for each in trouble.active.values() if each.node == node)])
         period = int(self.known.config.get(node, {}).get("flushConsumerOffsetInterval", PERSIST_MS)) * MS

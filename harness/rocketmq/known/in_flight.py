@@ -14,7 +14,7 @@ from ...kinds.client import Fail, Info, Invoke, Ok
 from ...texts.content import is_followed, told
 from ..kinds.log import Append
 from ..places import MASTER
-from .registers import NO_ANSWER
+from .possible import NO_ANSWER
 
 if TYPE_CHECKING:
     from .model import Known

@@ -17,14 +17,14 @@ from ...kinds.machine import Fault, Pause
 from ...kinds.node import Config, Crash, Start, Stop, Wipe
 from ..kinds.groups import Ask, Back, Lock
 from ..kinds.log import Append, Audit, Cut, Dispatch, Entries, Expire, Flush, Record
-from ..kinds.metadata import Persist, Register, Sync
+from ..kinds.metadata import Persist, Register, Sync, Table
 from ..kinds.transactions import Decide
 from ..places import MASTER, links_of
 from ..settings import DEFAULTS, Settings, parse, promised_slaves, version
 from .audits import Audits, Listing
 from .calls import Calls
-from .choices import Choices
 from .consumption import Consumption
+from .copies import Copies
 from .deadlines import Deadlines
 from .derived_under import DerivedUnder
 from .dispatched import Dispatched
@@ -36,6 +36,7 @@ from .nodes import Nodes
 from .sent import Sent
 from .spoiled import Spoiled
 from .stores import Stores
+from .tables import Tables
 
 
 class Known(Links):
@@ -51,7 +52,8 @@ class Known(Links):
         self.sent = Sent(self.calls)
         self.naming = Naming(self.nodes, self.trouble)
         self.consumption = Consumption(self)
-        self.derived_under, self.choices = DerivedUnder(), Choices()
+        self.derived_under = DerivedUnder()
+        self.tables, self.copies = Tables(self), Copies(self)
         self.sync_master = self.sync_flush = False
         self.needed = 0
         """How many slaves must hold a waiting send that is answered with PUT_OK."""
@@ -121,6 +123,7 @@ class Known(Links):
     def on_config(self, event: Config) -> None:
         node = event.node
         self.config[node] = found = parse(event.detail or "{}")
+        self.copies.configured(node, found)
         if node == MASTER:
             self.needed = promised_slaves(found)
             self.sync_master = found.get("brokerRole") == "SYNC_MASTER"
@@ -136,6 +139,7 @@ class Known(Links):
         node = event.node
         self.nodes.start(event)
         self.naming.started(node)
+        self.copies.started(node)
         is_image = self.stores.replaced.get(node) == "image"
         self.stores.started(event, self.logs.ends.get(node, 0))
         self.consumption.hear(event)
@@ -168,8 +172,9 @@ class Known(Links):
         node = event.node
         self.logs.ended(event, self.nodes.is_up(node))
         self.naming.ended(event)
-        self.choices.ended(event)
         self.nodes.end(event)
+        self.tables.ended(event)
+        self.copies.ended(node)
         self.stores.ended(event)
         self.consumption.hear(event)
         self.spoiled.crashed(event)
@@ -184,7 +189,7 @@ class Known(Links):
 
     def on_wipe(self, event: Wipe) -> None:
         self.stores.wiped(event)
-        self.choices.lose(event)
+        self.tables.wiped(event)
         self.consumption.hear(event)
         self.derived_under.wiped(event)
         self.spoiled.wiped(event)
@@ -196,41 +201,48 @@ class Known(Links):
     def on_register(self, event: Register) -> None:
         self.naming.register(event)
 
-    def on_assign(self, event: Assign | Consumer | Route) -> None:
+    def on_assign(self, event: Assign | Route) -> None:
         self.consumption.hear(event)
 
     on_route = on_assign
 
     def on_consumer(self, event: Consumer) -> None:
-        self.calls.groups.add(event.group)
         self.consumption.hear(event)
+        self.tables.comes(event)
 
     def on_sync(self, event: Sync) -> None:
         self.consumption.hear(event)
-        self.choices.sync(event)
+        self.copies.synced(event)
+        self.tables.synced(event)
 
     def on_persist(self, event: Persist) -> None:
         self.consumption.hear(event)
-        self.choices.save(event)
+        self.tables.persisted(event)
+
+    def on_table(self, event: Table) -> None:
+        self.copies.read(event)
 
     def on_invoke(self, event: Invoke) -> None:
         self.calls.invoked(event)
+        self.tables.begins(event)
         self.in_flight.invoked(event)
         self.sent.invoked(event)
-        self.choices.change(event)
         self._consume(event)
 
-    def on_ok(self, event: Fail | Info | Ok) -> None:
+    def on_fail(self, event: Fail | Info | Ok) -> None:
         self._consume(event)
         self.in_flight.ended(event)
+        self.tables.ends(event)
         self.calls.ended(event)
-        self.choices.change(event)
-        if isinstance(event, Ok):
-            self.sent.answer(event)
-        if self._blind and event.kind == "ok" and event.f == "send":
-            self.dispatched.grown[event.node] = event.t
 
-    on_fail = on_info = on_ok
+    on_info = on_fail
+
+    def on_ok(self, event: Ok) -> None:
+        self.copies.answered(event)
+        self.on_fail(event)
+        self.sent.answer(event)
+        if self._blind and event.f == "send":
+            self.dispatched.grown[event.node] = event.t
 
     def on_deliver(self, event: Deliver) -> None:
         self.calls.delivered(event)

@@ -18,7 +18,7 @@ from ....kinds.client import Fail, Info, Ok
 from ....kinds.node import Crash
 from ...known.deadlines import spent_ns
 from ...known.in_flight import Send
-from ...known.registers import NO_ANSWER
+from ...known.possible import NO_ANSWER
 from ...law import Law
 from ...places import MASTER
 

@@ -13,11 +13,12 @@ after its own restart, see ``meta-durable``; a group that a pull does not name. 
 the table before it fills it (fixed in 5.x).
 """
 
-from ....kinds.client import Fail, Info, Invoke, Ok
-from ....kinds.node import Crash, Start, Stop
-from ...kinds.metadata import Persist, Sync, Table
-from ...known.metadata import GROUPS, MISSING, TOPICS, CopiesLaw, Name, holds, topic_of
-from ...places import MASTER
+from ....judging.law import only
+from ....kinds.client import Fail, Ok
+from ...kinds.metadata import Table
+from ...known.metadata import GROUPS, MISSING, TOPICS, Name, holds, topic_of
+from ...places import SLAVES
+from .syncing import CopiesLaw
 
 
 class MetaAtomicView(CopiesLaw):
@@ -26,62 +27,34 @@ class MetaAtomicView(CopiesLaw):
     source = "SlaveSynchronize.syncTopicConfig: clear, then putAll"
     needs = frozenset({"config", "start", "invoke", "ok", "fail", "sync", "persist"})
 
-    def begin(self) -> None:
-        super().begin()
-        self.asked: dict[int | None, tuple[Name, ...]] = {}
-        """Pulls from slaves under way, and what the slave has of what they need."""
-
-    def on_invoke(self, event: Invoke) -> None:
-        self.copies.began(event)
-        if event.f == "pull" and event.node in self.slaves:
-            needs = ((TOPICS, topic_of(event.queue)), (GROUPS, event.group or ""))
-            self.asked[event.op] = tuple(name for name in needs if self.copies.has(event.node, name))
-
+    @only("pull", node=SLAVES)
     def on_ok(self, event: Ok) -> None:
-        if event.node not in self.slaves:
-            self.see(self.copies.answered(event))
-        elif self.asked.pop(event.op, ()):
+        if self._needed(event):
             self.judged += 1
 
+    @only("pull", node=SLAVES)
     def on_fail(self, event: Fail) -> None:
-        needs = self.asked.pop(event.op, ())
-        if not needs:
-            return
-        self.judged += 1
-        table = MISSING.get(event.status)
+        needs = self._needed(event)
+        if needs:
+            self.judged += 1
         for name in needs:
-            if name[0] == table and self.copies.has(event.node, name):
+            if name[0] == MISSING.get(event.status):
                 self.suspect(event, name, f"{event.node} answered {event.status}, and had synced {name[1]}")
 
-    def on_info(self, event: Info) -> None:
-        self.asked.pop(event.op, None)
+    def _needed(self, event: Fail | Ok) -> list[Name]:
+        """What a pull needs, and its slave has had all the time."""
+        begun = self.known.calls.begun(event)
+        if begun is None:
+            return []
+        call = begun.call
+        needs = ((TOPICS, topic_of(call.queue)), (GROUPS, call.group or ""))
+        return [name for name in self.known.copies.held(event.node, call.seq) if name in needs]
 
-    def on_sync(self, event: Sync) -> None:
-        if event.node in self.slaves:
-            self.copies.synced(event)
-
+    @only(TOPICS, GROUPS, node=SLAVES)
     def on_table(self, event: Table) -> None:
-        if event.node == MASTER and event.f in (TOPICS, GROUPS):
-            self.see(self.copies.read(event))
-        if event.node not in self.slaves or event.f not in (TOPICS, GROUPS):
-            return
-        names = [name for table, name in self.copies.slaves.get(event.node, ()) if table == event.f]
-        if not names:
-            return
-        self.judged += 1
-        for name in sorted(names):
-            if not holds(event, name):
-                self.suspect(event, (event.f, name), f"{event.node}'s {event.f} lack {name}, which it had synced")
-
-    def on_start(self, event: Start) -> None:
-        self.copies.up(event.node)
-        self.copies.slaves.pop(event.node, None)
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        self.down(event.node)
-
-    def on_persist(self, event: Persist) -> None:
-        """The master may have deleted something."""
-        self.copies.saved(event)
-
-    on_stop = on_crash
+        names = sorted(name for name in self.known.copies.held(event.node, event.seq) if name[0] == event.f)
+        if names:
+            self.judged += 1
+        for name in names:
+            if not holds(event, name[1]):
+                self.suspect(event, name, f"{event.node}'s {event.f} lack {name[1]}, which it had synced")

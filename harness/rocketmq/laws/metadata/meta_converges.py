@@ -31,7 +31,6 @@ from ....kinds.node import Start
 from ...kinds.log import Append, Audit
 from ...kinds.metadata import Persist, Register, Sync, Table
 from ...known.metadata import (
-    CALL_NS,
     CHANGES,
     DELAYS,
     GROUPS,
@@ -39,15 +38,13 @@ from ...known.metadata import (
     SLACK_NS,
     STEPS,
     TOPICS,
-    MetadataLaw,
     Name,
     entries,
-    schedule,
     told,
-    topic_of,
 )
 from ...places import MASTER
 from ...settings import Settings
+from .syncing import CALL_NS, MetadataLaw, schedule
 
 HEARTBEAT_NS = 30_000 * MS
 """How often a client tells brokers of its groups."""
@@ -94,15 +91,14 @@ class MetaConverges(MetadataLaw):
         """By slave and table: since it last got it."""
         self.knew_master: dict[str, int] = {}
         self.readings: dict[Name, Reading] = {}
-        self.named: set[str | None] = set()
-        """Topics and groups that clients or the master ever had: all others a slave has of its own."""
+        self.named: set[str] = set()
+        """Topics that the master ever had."""
         self.uses: set[tuple[str | None, str | None, str | None]] = set()
-        self.progress: dict[tuple[str | None, str | None, str | None], int | None] = {}
+        self.progress: dict[tuple[str | None, str | None, str | None], Invoke] = {}
+        """By node, queue and group: the last commit of another value."""
         self.trimmed = False
         """Whether the master's log has lost its beginning: a delayed message may have gone with it. Its level passes it
         over when it is due, which nobody sees."""
-        self.moving: set[int | None] = set()
-        """Commits of another value, and administrators' calls, that are under way."""
 
     # What disturbs.
 
@@ -123,18 +119,13 @@ class MetaConverges(MetadataLaw):
     # What changes a table.
 
     def on_invoke(self, event: Invoke) -> None:
-        self.named.update((topic_of(event.queue), event.group, event.message if event.f in CHANGES else None))
         if event.f == "commit":
-            place = (event.node, event.queue, event.group)
             # What it has of its master a commit at a slave replaces, also the same one again.
-            of_master = (MASTER, event.queue, event.group)
-            if {self.progress.get(place, -1), self.progress.get(of_master, -1)} != {event.queue_offset}:
-                self.progress[place] = event.queue_offset
+            before = [self.progress.get((node, event.queue, event.group)) for node in (event.node, MASTER)]
+            if any(each is None or each.queue_offset != event.queue_offset for each in before):
+                self.progress[event.node, event.queue, event.group] = event
                 self.changed[OFFSETS] = event.t
-                self.moving.add(event.op)
-        elif event.f in CHANGES:
-            self.moving.add(event.op)
-        else:
+        elif event.f not in CHANGES:
             use = (event.node, event.queue, event.group)
             if use not in self.uses:
                 self.uses.add(use)
@@ -143,16 +134,19 @@ class MetaConverges(MetadataLaw):
     def on_ok(self, event: Ok | Fail | Info) -> None:
         if event.f == "send":
             self.changed[DELAYS] = event.t
-        elif event.op in self.moving:
-            self.moving.discard(event.op)
-            self.changed[CHANGES.get(event.f, OFFSETS)] = event.t
+        elif event.f in CHANGES:
+            self.changed[CHANGES[event.f]] = event.t
+        elif event.f == "commit":
+            begun, last = self.known.calls.begun(event), self.progress.get((event.node, event.queue, event.group))
+            if begun is not None and last is not None and begun.call.seq <= last.seq:
+                # It may have come last.
+                self.changed[OFFSETS] = event.t
 
     on_fail = on_ok
     on_info = on_ok
 
     def on_consumer(self, event: Consumer) -> None:
         """Its heartbeat creates its group, and the topic of its retries."""
-        self.named.add(event.group)
         self._renamed(event.t)
 
     def _renamed(self, t: int) -> None:
@@ -242,7 +236,8 @@ class MetaConverges(MetadataLaw):
 
     def _own(self, table: Table) -> set[str]:
         """Topics of a slave that no client and no master ever had: those of the system itself."""
-        return {name for name in entries(table) if name.rpartition("%")[2] not in self.named and name not in self.named}
+        named = self.named | self.known.tables.names()
+        return {name for name in entries(table) if name.rpartition("%")[2] not in named and name not in named}
 
     def _due_since(self, slave: str, settings: Settings, table: str, copy: Reading) -> int | None:
         """Since when a slave has had the time to be like its master, ns; None if it need not be."""

@@ -15,11 +15,15 @@ may have lost by going down, once it is back. Sources: ConfigManager.persist and
 SlaveSynchronize.
 """
 
-from ....history import MS, Event
-from ....judging.law import DURABILITY
-from ....kinds.client import Fail, Info, Invoke, Ok
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ....history import MS
+from ....judging.law import DURABILITY, EVERY, Heard, only
+from ....kinds.client import Fail, Invoke, Ok
 from ....kinds.node import Crash, Start, Stop, Wipe
 from ...kinds.metadata import Persist, Sync, Table
+from ...known.copies import Sighting
 from ...known.metadata import (
     DONE,
     GROUPS,
@@ -27,16 +31,24 @@ from ...known.metadata import (
     OFFSETS,
     STEPS,
     TOPICS,
-    Agreement,
-    CopiesLaw,
     Name,
     entries,
     holds,
 )
-from ...places import MASTER
+from ...places import MASTER, SLAVES
+from .syncing import Agreed, CopiesLaw
 
 FLUSHED_NS = 1_000 * MS
 """By then a save has reached the disk."""
+
+
+class Kept(NamedTuple):
+    """What a slave's disk holds."""
+
+    sighting: Sighting
+    """Of the master's, from which it has it."""
+    since: int
+    """At the latest, ns."""
 
 
 class MetaDurable(CopiesLaw):
@@ -46,28 +58,25 @@ class MetaDurable(CopiesLaw):
     source = "ConfigManager.persist, ConfigManager.load: X, or its backup X.bak"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
+    awaits = {
+        "sync": EVERY, "table": Heard(nodes=frozenset(SLAVES)),
+        "invoke": Heard(frozenset({"commit"}), frozenset(SLAVES)),
+    }  # fmt: skip
 
     def begin(self) -> None:
         super().begin()
-        self.kept: dict[str, dict[Name, int]] = {}
-        """Per slave: what its disk holds, and since when at the latest, ns."""
-        self.owed: dict[str, set[Name]] = {}
+        self.kept: dict[str, dict[Name, Kept]] = {}
+        """By slave."""
+        self.owed: dict[str, dict[Name, Kept]] = {}
         """Of that, what has not been synced again since its restart."""
-        self.saves: dict[Name, list[int]] = {}
-        """When a slave saved a table last, and the time before, ns."""
         self.read: dict[Name, Table] = {}
         """By slave and table: what a restart must not change."""
         self.before: dict[Name, Table] = {}
         """The same, of the life before."""
-        self.open: set[Name] = set()
-        """Steps of syncs that are under way."""
         self.committed: set[str] = set()
         """Slaves that were told a group's progress in their present life: it is saved some time, or never."""
-        self.asked: dict[int | None, tuple[Name, ...]] = {}
-        self.agreements: dict[Name, Agreement] = {}
-        """By slave and table, for those that have versions."""
-        self.unproven: set[Name] = set()
-        """Tables that agreed before their slave's restart, and have not been synced since."""
+        self.agreements: dict[Name, Agreed] = {}
+        """By slave and table, for those that have versions: the last one."""
 
     # What slaves hold.
 
@@ -75,71 +84,43 @@ class MetaDurable(CopiesLaw):
         node, table = event.node, event.f
         if node not in self.slaves:
             return
-        found = self.copies.synced(event)
         if table in (TOPICS, GROUPS):
             self._agree((node, table), event)
-        if event.status == "asked":
-            self.open.add((node, table))
-            return
         if event.status in ("applied", "answered"):
             self._changed(node, table)
-        if event.status == "answered":
-            # It may be about to take that over.
-            return
-        self.open.discard((node, table))
         if event.status in DONE:
-            if node in self.owed:
-                self.owed[node] = {name for name in self.owed[node] if name[0] != table}
+            owed, kept = self.owed.get(node, {}), self.kept.setdefault(node, {})
+            self.owed[node] = {name: each for name, each in owed.items() if name[0] != table}
             if self._is_sound(node):
-                kept = self.kept.setdefault(node, {})
-                for name in found:
-                    kept.setdefault(name, event.t)
+                for name, sighting in self.known.copies.brought(event).items():
+                    if name not in kept or kept[name].sighting.is_broken:
+                        kept[name] = Kept(sighting, event.t)
 
     def _agree(self, place: Name, event: Sync) -> None:
-        agreement = self.agreements.setdefault(place, Agreement())
-        if event.status == "asked":
-            agreement.ask(event.t)
+        agreed = self.agreed(event)
+        if agreed is None:
             return
-        if event.status in DONE and place in self.unproven:
-            self.unproven.discard(place)
-            if (
-                agreement.is_unchanged(event, self.known.instant_ns)
-                and self._is_sound(place[0])
-                and self._is_master_sound(agreement)
-            ):
+        before, is_sound = self.agreements.pop(place, None), self._is_sound(place[0])
+        if before is not None and before.done.t < self.known.nodes.born(place[0]) and is_sound:
+            # Whatever the master has changed since is sure to have been saved, and seen.
+            is_seen = self.known.trouble.is_quiet(MASTER, before.asked.t)
+            if is_seen and self.is_unchanged(before, event):
                 self.judged += 1
                 if event.status == "applied":
-                    self.violate(
-                        event,
-                        f"{place[0]} has other {place[1]} after its restart than those that it had synced",
-                        since=agreement.agreed[0] if agreement.agreed is not None else None,
-                    )
-        agreement.end(event)
-        if not self._is_sound(place[0]):
-            agreement.agreed = None
-
-    def _is_master_sound(self, agreement: Agreement) -> bool:
-        """Whether whatever the master has changed since both agreed is sure to have been saved, and seen."""
-        return agreement.agreed is not None and self.known.trouble.is_quiet(MASTER, agreement.agreed[0])
+                    what = f"{place[0]} has other {place[1]} after its restart than those that it had synced"
+                    self.violate(event, what, since=before.asked.t)
+        if is_sound:
+            self.agreements[place] = agreed
 
     def _is_sound(self, node: str) -> bool:
         """Whether nothing has touched this slave in its present life; what ended with its start was before."""
         return self.known.trouble.is_quiet(node, self.known.nodes.born(node) + 1)
 
+    @only(node=SLAVES)
     def on_persist(self, event: Persist) -> None:
         node, table = event.node, event.f
-        if node == MASTER:
-            self.copies.saved(event)
-            for place, agreement in self.agreements.items():
-                if place[1] == table:
-                    agreement.change()
-        elif (node, table) in self.agreements:
-            self.agreements[node, table].saved(event)
-        if node in self.slaves:
-            last = self.saves.setdefault((node, table), [])
-            last[:] = [*last[-1:], event.t]
-            if table != OFFSETS or (node, table) in self.open:
-                self._changed(node, table)
+        if table != OFFSETS or self.known.tables.asked(node, table) is not None:
+            self._changed(node, table)
 
     def _changed(self, node: str, table: str) -> None:
         self.read.pop((node, table), None)
@@ -150,7 +131,6 @@ class MetaDurable(CopiesLaw):
     def on_crash(self, event: Crash | Stop) -> None:
         """A broker is gone, and what was not on its disk with it."""
         node = event.node
-        self.down(node)
         if node == MASTER:
             self.agreements.clear()
         if node not in self.slaves:
@@ -158,29 +138,27 @@ class MetaDurable(CopiesLaw):
         machine = event.f == "machine" and event.kind == "crash"
         for place in [place for place in self.read if place[0] == node]:
             read = self.read.pop(place)
-            if not machine and place not in self.open:
+            if not machine and self.known.tables.asked(*place) is None:
                 self.before[place] = read
         if machine:
             kept = self.kept.get(node, {})
             self.kept[node] = {} if event.status == "lied" else {
-                name: t for name, t in kept.items() if self._is_flushed(node, name[0], t, event.t)
+                name: each for name, each in kept.items() if self._is_flushed(node, name[0], each.since, event.t)
             }  # fmt: skip
             self.before = {place: read for place, read in self.before.items() if place[0] != node}
-        self.open = {place for place in self.open if place[0] != node}
         for place in [place for place in self.agreements if place[0] == node]:
-            agreement = self.agreements[place]
-            lost = machine and not self._is_flushed(node, place[1], max(self.saves.get(place, [0])), event.t)
-            cut = agreement.asked is not None and agreement.saves
-            if lost or cut or event.status == "lied" or agreement.agreed is None:
+            saves, asked = self.known.tables.saved(*place), self.known.tables.asked(*place)
+            is_lost = machine and not self._is_flushed(*place, saves[-1].t if saves else 0, event.t)
+            is_cut = asked is not None and saves and saves[-1].seq > asked.seq
+            if is_lost or is_cut or event.status == "lied":
                 del self.agreements[place]
-            agreement.asked = None
 
     on_stop = on_crash
 
     def _is_flushed(self, node: str, table: str, since: int, now: int) -> bool:
         late = now - FLUSHED_NS
-        saves = self.saves.get((node, table), [])
-        known = since <= late and (len(saves) < 2 or saves[-2] <= late) and self._is_sound_at(node, now)
+        saves = self.known.tables.saved(node, table)
+        known = since <= late and (len(saves) < 2 or saves[-2].t <= late) and self._is_sound_at(node, now)
         return known and self.known.trouble.stall(late, now) is None
 
     def _is_sound_at(self, node: str, now: int) -> bool:
@@ -191,11 +169,8 @@ class MetaDurable(CopiesLaw):
 
     def on_start(self, event: Start) -> None:
         node = event.node
-        self.copies.up(node)
         if node in self.slaves:
-            self.copies.slaves.pop(node, None)
-            self.owed[node] = set(self.kept.get(node, ()))
-            self.unproven.update(place for place in self.agreements if place[0] == node)
+            self.owed[node] = dict(self.kept.get(node, {}))
             self.committed.discard(node)
         elif node == MASTER:
             # A sync may bring to a slave what the master has lost.
@@ -211,18 +186,17 @@ class MetaDurable(CopiesLaw):
 
     # What they answer.
 
+    @only(node=SLAVES)
     def on_table(self, event: Table) -> None:
         node, table = event.node, event.f
-        if node == MASTER and table in (TOPICS, GROUPS):
-            self.see(self.copies.read(event))
         if node not in self.slaves:
             return
-        names = sorted(name for of, name in self.owed.get(node, ()) if of == table)
+        names = sorted(name for name in self._owed(node) if name[0] == table)
         if names:
             self.judged += 1
         for name in names:
-            if not holds(event, name):
-                self.suspect(event, (table, name), f"{node}'s {table} lack {name} after its restart")
+            if not holds(event, name[1]):
+                self.suspect(event, name, f"{node}'s {table} lack {name[1]} after its restart")
         before = self.before.pop((node, table), None)
         if before is not None:
             self._compare(before, event)
@@ -244,54 +218,42 @@ class MetaDurable(CopiesLaw):
             what = f"{after.node}'s {after.f} have lost or changed {', '.join(lost)} by its restart"
             self.violate(after, what, since=None)
 
+    @only("commit", node=SLAVES)
     def on_invoke(self, event: Invoke) -> None:
-        self.copies.began(event)
-        node = event.node
-        if node not in self.slaves:
-            return
-        if event.f == "commit":
-            self.committed.add(node)
-            self._changed(node, OFFSETS)
-        elif self.owed.get(node):
-            topic, _, queue = (event.queue or "").rpartition("/")
-            needs: tuple[Name, ...] = ()
-            if event.f == "pull":
-                needs = ((TOPICS, topic), (GROUPS, event.group or ""))
-            elif event.f == "query":
-                needs = ((OFFSETS, f"{topic}@{event.group}/{queue}"),)
-            self.asked[event.op] = tuple(name for name in needs if name in self.owed[node])
+        self.committed.add(event.node)
+        self._changed(event.node, OFFSETS)
 
+    @only("pull", "query", node=SLAVES)
     def on_ok(self, event: Ok) -> None:
-        needs = self.asked.pop(event.op, ())
+        needs = self._needed(event)
         if needs:
             self.judged += 1
-        if event.node not in self.slaves:
-            self.see(self.copies.answered(event))
-        elif needs and event.f == "query" and event.queue_offset is None:
-            self._violate_answer(event, needs[0])
+            if event.f == "query" and event.queue_offset is None:
+                self._suspect_answer(event, needs[0])
 
+    @only("pull", "query", node=SLAVES)
     def on_fail(self, event: Fail) -> None:
-        needs = self.asked.pop(event.op, ())
+        needs = self._needed(event)
         if needs:
             self.judged += 1
         for name in needs:
             if name[0] == MISSING.get(event.status):
-                self._violate_answer(event, name)
+                self._suspect_answer(event, name)
 
-    def _violate_answer(self, event: Fail | Ok, name: Name) -> None:
-        if name in self.owed.get(event.node or "", ()):
-            what = f"{event.node} answered {event.status} after its restart, and had synced {name[1]}"
-            self.suspect(event, name, what)
+    def _owed(self, node: str) -> Iterator[Name]:
+        return (name for name, kept in self.owed.get(node, {}).items() if not kept.sighting.is_broken)
 
-    def accuse(self, event: Event, text: str) -> None:
-        """A loss is one whatever stalled."""
-        self.violate(event, text, since=None)
+    def _needed(self, event: Fail | Ok) -> list[Name]:
+        """What is owed of what a call needs, if it is of the slave's present life."""
+        begun = self.known.calls.begun(event)
+        if begun is None or not self.owed.get(event.node) or not self.known.calls.is_current(event):
+            return []
+        call = begun.call
+        topic, _, queue = (call.queue or "").rpartition("/")
+        needs: tuple[Name, ...] = ((OFFSETS, f"{topic}@{call.group}/{queue}"),)
+        if event.f == "pull":
+            needs = ((TOPICS, topic), (GROUPS, call.group or ""))
+        return [name for name in self._owed(event.node) if name in needs]
 
-    def forget(self, name: Name) -> None:
-        for each in self.kept.values():
-            each.pop(name, None)
-        for names in self.owed.values():
-            names.discard(name)
-
-    def on_info(self, event: Info) -> None:
-        self.asked.pop(event.op, None)
+    def _suspect_answer(self, event: Fail | Ok, name: Name) -> None:
+        self.suspect(event, name, f"{event.node} answered {event.status} after its restart, and had synced {name[1]}")

@@ -11,22 +11,11 @@ brings its own tables. Source: SlaveSynchronize: a slave only asks.
 """
 
 from ....judging.law import only
-from ....kinds.client import Consumer, Invoke
-from ....kinds.node import Wipe
-from ... import places
+from ....kinds.client import Invoke
 from ...kinds.metadata import Table
-from ...known.metadata import (
-    ADMIN,
-    GROUPS,
-    OFFSETS,
-    TOPICS,
-    MetadataLaw,
-    Name,
-    holds,
-    topic_of,
-)
-from ...known.stores import promotes
-from ...places import MASTER
+from ...known.metadata import ADMIN, GROUPS, OFFSETS, TOPICS, Name, holds
+from ...places import MASTER, SLAVES
+from .syncing import MetadataLaw
 
 
 class MetaOneWay(MetadataLaw):
@@ -39,32 +28,16 @@ class MetaOneWay(MetadataLaw):
         super().begin()
         self.progress: dict[tuple[str, str, int], str] = {}
         """Group, queue and offset of commits at a slave, and at which."""
-        self.named: dict[Name, str] = {}
-        """Topics and groups that somebody tried to create at a slave, and at which."""
-        self.used: set[Name] = set()
-        """Topics and groups that somebody used, or created at the master."""
+        self.named: dict[Name, Invoke] = {}
+        """Topics and groups that somebody tried to create at a slave."""
 
+    @only("commit", *ADMIN, node=SLAVES)
     def on_invoke(self, event: Invoke) -> None:
-        if event.group is not None:
-            self.used.add((GROUPS, event.group))
         if event.f == "commit":
-            if event.node in places.SLAVES:
-                place = event.group or "", event.queue or "", event.queue_offset or 0
-                self.progress.setdefault(place, event.node)
-        elif event.f not in ADMIN:
-            self.used.add((TOPICS, topic_of(event.queue)))
-        elif event.node in self.slaves:
-            self.named.setdefault((ADMIN[event.f], event.message or ""), event.node)
+            place = event.group or "", event.queue or "", event.queue_offset or 0
+            self.progress.setdefault(place, event.node)
         else:
-            self.used.add((ADMIN[event.f], event.message or ""))
-
-    def on_consumer(self, event: Consumer) -> None:
-        self.used.add((GROUPS, event.group))
-
-    def on_wipe(self, event: Wipe) -> None:
-        if promotes(event):
-            self.used.update(self.named)
-            self.named.clear()
+            self.named.setdefault((ADMIN[event.f], event.message or ""), event)
 
     @only(node=MASTER)
     def on_table(self, event: Table) -> None:
@@ -83,8 +56,11 @@ class MetaOneWay(MetadataLaw):
                 self.violate(event, f"the master has {group} at {offset} of {queue}, committed at {slave} only")
 
     def _judge_names(self, event: Table) -> None:
-        for (table, name), slave in self.named.items():
-            if table == event.f and (table, name) not in self.used:
-                self.judged += 1
-                if holds(event, name):
-                    self.violate(event, f"the master has {name} among its {table}, created at {slave} only")
+        tables, promotion = self.known.tables, self.known.stores.promotion
+        for name, call in self.named.items():
+            is_brought = promotion is not None and call.seq < promotion.seq
+            if name[0] != event.f or is_brought or name in tables.used or tables.is_made(MASTER, name):
+                continue
+            self.judged += 1
+            if holds(event, name[1]):
+                self.violate(event, f"the master has {name[1]} among its {name[0]}, created at {call.node} only")

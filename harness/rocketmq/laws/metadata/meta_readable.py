@@ -6,7 +6,7 @@ Excused are stores that are not the node's own work: a lying disk lost a part of
 Left out: tables of nodes that are down; what a table says. Source: ConfigManager.load, RemotingSerializable.
 """
 
-from ....kinds.node import Crash, Wipe
+from ...contract import LIED, WIPE
 from ...kinds.metadata import Garbled, Table
 from ...law import Law
 
@@ -18,20 +18,10 @@ class MetaReadable(Law):
     needs = frozenset({"table", "garbled"})
     deaf_to = frozenset()
 
-    def begin(self) -> None:
-        self.spoiled: set[str] = set()
-
-    def on_crash(self, event: Crash) -> None:
-        if event.status == "lied":
-            self.spoiled.add(event.node)
-
-    def on_wipe(self, event: Wipe) -> None:
-        (self.spoiled.discard if event.f == "empty" else self.spoiled.add)(event.node)
-
     def on_table(self, event: Table) -> None:
         self.judged += 1
 
     def on_garbled(self, event: Garbled) -> None:
-        if event.node not in self.spoiled:
+        if not self.known.stores.suffered(event.node) & {LIED, WIPE}:
             self.judged += 1
             self.violate(event, f"the {event.f} of {event.node} cannot be read: {event.detail}")

@@ -23,16 +23,8 @@ from ....judging.law import CONVENTION
 from ....kinds.node import UNKNOWN, Crash, Start, Stop
 from ...kinds.metadata import Register, Sync
 from ...known.deadlines import is_late, spent_ns
-from ...known.metadata import (
-    CALL_NS,
-    SLACK_NS,
-    STEPS,
-    TOPICS,
-    MetadataLaw,
-    Schedule,
-    schedule,
-    told,
-)
+from ...known.metadata import SLACK_NS, STEPS, TOPICS, told
+from .syncing import CALL_NS, MetadataLaw, Schedule, schedule
 
 
 class Life:

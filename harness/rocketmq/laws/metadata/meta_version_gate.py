@@ -18,29 +18,34 @@ full disk, took. Sources: SlaveSynchronize.syncTopicConfig and syncSubscriptionG
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ....history import MS, Event
-from ....kinds.client import Consumer, Invoke
+from ....judging.law import EVERY
 from ....kinds.node import Crash, Start, Stop, Wipe
 from ...kinds.metadata import Persist, Sync
 from ...known.consumption import PERSIST_MS
 from ...known.deadlines import is_instant
-from ...known.metadata import ADMIN, DONE, GROUPS, TOPICS, Agreement, MetadataLaw, topic_of
+from ...known.metadata import GROUPS, TOPICS
 from ...places import MASTER
+from .syncing import Agreed, MetadataLaw
 
 
-class Copy(Agreement):
+class Copy:
     """A slave's copy of one table, in the slave's present life."""
 
-    __slots__ = ("applied", "late", "ordered", "same")
+    __slots__ = ("agreed", "applied", "caught_up", "late", "ordered", "same")
 
     def __init__(self) -> None:
-        super().__init__()
+        self.agreed: Agreed | None = None
         self.ordered: int | None = None
         """When the master saved a version that the copy lacks, ns."""
         self.applied: Event | None = None
         """A step whose result is still to be saved."""
         self.late = False
         """Whether what was applied could not be saved then: it is some time."""
+        self.caught_up = -1
+        """The event with which it was."""
         self.same: Event | None = None
         """The last step that ended as same."""
 
@@ -61,14 +66,13 @@ class MetaVersionGate(MetadataLaw):
     source = "SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig: dataVersion.equals"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
+    awaits = {"sync": EVERY}
 
     def begin(self) -> None:
         super().begin()
         self.copies: dict[tuple[str, str], Copy] = {}
         self.answers: dict[str, Answered] = {}
         """By slave: the answer that it may still be taking over."""
-        self.names: set[str] = set()
-        """Topics and groups that clients use."""
 
     # Steps.
 
@@ -79,44 +83,42 @@ class MetaVersionGate(MetadataLaw):
         if node not in self.slaves or event.f not in (TOPICS, GROUPS):
             return
         copy = self.copies.setdefault((node, event.f), Copy())
-        if event.status == "asked":
-            copy.ask(event.t)
-            return
         if event.status == "answered":
             self.answers[node] = Answered(event)
             self.judged += 1
-        if copy.asked is not None and event.status in DONE:
+        agreed = self.agreed(event)
+        if agreed is not None:
+            saves = self.known.tables.saved(node, event.f, max(agreed.asked.seq, copy.caught_up))
             if event.status == "applied":
-                self._judge_applied(copy, event)
+                self._judge_applied(copy, event, saves)
             else:
-                self._judge_same(copy, copy.asked, event)
-            copy.ordered = None
-        copy.end(event)
+                self._judge_same(copy, agreed.asked, event, saves)
+            copy.agreed, copy.ordered = agreed, None
 
-    def _judge_applied(self, copy: Copy, event: Sync) -> None:
+    def _judge_applied(self, copy: Copy, event: Sync, saves: Sequence[Persist]) -> None:
         self.judged += 1
-        if not any(is_instant(self.known, event.node or "", each.t, event.t) for each in copy.saves):
+        if not any(is_instant(self.known, event.node, each.t, event.t) for each in saves):
             copy.applied = event
-        if copy.agreed is None or not copy.is_unchanged(event, self.known.instant_ns):
+        if copy.agreed is None or not self.is_unchanged(copy.agreed, event):
             return
-        if all(self.known.trouble.is_quiet(each, copy.agreed[0]) for each in (MASTER, event.node or "")):
+        if all(self.known.trouble.is_quiet(each, copy.agreed.asked.t) for each in (MASTER, event.node)):
             self.violate(
                 event,
                 f"{event.node} took over the master's {event.f}, though neither has changed since they agreed",
-                since=copy.agreed[0],
+                since=copy.agreed.asked.t,
             )
 
-    def _judge_same(self, copy: Copy, asked: int, event: Sync) -> None:
+    def _judge_same(self, copy: Copy, asked: Sync, event: Sync, saves: Sequence[Persist]) -> None:
         self.judged += 1
         copy.same = event
-        agreed = copy.agreed[0] if copy.agreed is not None else asked
-        if copy.ordered is not None and copy.ordered <= asked and self.known.trouble.is_quiet(MASTER, agreed):
+        agreed = copy.agreed.asked.t if copy.agreed is not None else asked.t
+        if copy.ordered is not None and copy.ordered <= asked.t and self.known.trouble.is_quiet(MASTER, agreed):
             self.violate(
                 event,
                 f"{event.node} took its {event.f} for the master's, though those were changed since they agreed",
                 since=agreed,
             )
-        if copy.saves and copy.saves[-1].seq == event.seq - 1 and copy.saves[-1].t == event.t:
+        if saves and (saves[-1].seq, saves[-1].t) == (event.seq - 1, event.t):
             self._violate_save(event)
 
     def _violate_save(self, event: Persist | Sync) -> None:
@@ -138,37 +140,29 @@ class MetaVersionGate(MetadataLaw):
             return
         if copy.late:
             # It saves all that was applied since, too.
-            copy.late, copy.applied = False, None
+            copy.late, copy.applied, copy.caught_up = False, None, event.seq
             return
-        if copy.asked is None and copy.applied is not None:
-            copy.applied = None
+        if self.known.tables.asked(node, table) is not None:
             return
         same = copy.same
-        if copy.asked is None and same is not None and (same.seq, same.t) == (event.seq - 1, event.t):
+        if copy.applied is not None:
+            copy.applied = None
+        elif same is not None and (same.seq, same.t) == (event.seq - 1, event.t):
             self._violate_save(event)
-        copy.saved(event)
 
     def _judge_save(self, answered: Answered, event: Persist) -> None:
         answered.saves += 1
+        names = len(self.known.tables.names())
         # A group makes a topic for its retries, too.
-        if answered.saves == 2 + 2 * len(self.names):
+        if answered.saves == 2 + 2 * names:
             what = f"{event.node} saved its {event.f} {answered.saves} times after one answer"
-            self.violate(event, f"{what}; clients may have made it create {len(self.names)} names", since=None)
-
-    def on_invoke(self, event: Invoke) -> None:
-        created = event.message if event.f in ADMIN else None
-        self.names.update(each for each in (event.group, topic_of(event.queue), created) if each)
-
-    def on_consumer(self, event: Consumer) -> None:
-        self.names.add(event.group)
+            self.violate(event, f"{what}; clients may have made it create {names} names", since=None)
 
     def _order(self, table: str, t: int) -> None:
         late_ns = int(self.known.config.get(MASTER, {}).get("flushConsumerOffsetInterval", PERSIST_MS)) * MS
-        new = self.known.trouble.is_quiet(MASTER, t - late_ns)
-        for (_, each), copy in self.copies.items():
-            if each == table:
-                copy.change()
-                if new and copy.ordered is None and copy.agreed is not None and copy.agreed[1] < t:
+        if self.known.trouble.is_quiet(MASTER, t - late_ns):
+            for (_, each), copy in self.copies.items():
+                if each == table and copy.ordered is None and copy.agreed is not None and copy.agreed.done.t < t:
                     copy.ordered = t
 
     def _judge_unsaved(self, node: str, event: Event) -> None:

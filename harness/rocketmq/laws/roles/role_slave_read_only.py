@@ -15,8 +15,8 @@ from ....kinds.client import Fail, Invoke, Ok
 from ....kinds.node import Config
 from ...kinds.log import Append, Record
 from ...kinds.metadata import Table
-from ...known.metadata import ADMIN, CHANGES, GROUPS, TOPICS, Name, holds, topic_of
-from ...known.registers import NO_ANSWER
+from ...known.metadata import ADMIN, CHANGES, GROUPS, TOPICS, Name, holds
+from ...known.possible import NO_ANSWER
 from ...law import Law
 from ...places import SLAVES
 from ...settings import parse, version
@@ -90,9 +90,7 @@ class RoleSlaveReadOnly(Law):
     def on_table(self, event: Table) -> None:
         if not self.named or not self.slaves.get(event.node):
             return
-        calls = self.known.calls
-        used = {(GROUPS, group) for group in calls.groups} | {(TOPICS, topic_of(queue)) for queue in calls.queues}
-        used |= {(ADMIN[f], name) for f, name in calls.made}
+        used = self.known.tables.used | {(ADMIN[f], name or "") for f, name in self.known.calls.made}
         for name in [name for name, slave in self.named.items() if name[0] == event.f and slave == event.node]:
             if name not in used and holds(event, name[1]):
                 del self.named[name]

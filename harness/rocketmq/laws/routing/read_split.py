@@ -25,10 +25,18 @@ from ....judging.law import CONVENTION, EVERY, Heard, only
 from ....kinds.client import Deliver, Ok
 from ....kinds.node import Config, Start, Wipe
 from ...kinds.log import Record
+from ...known.metadata import GROUPS
 from ...law import Law
 from ...places import SLAVES
 from ...settings import DEFAULTS, is_on, memory, parse, version
 from ..delivery.pulled import MOVED, NOT_FOUND, RETRY
+
+
+class Choice(NamedTuple):
+    """Broker ids that a group wants."""
+
+    usual: int = 0
+    slow: int = 1
 
 
 class Pull(NamedTuple):
@@ -82,13 +90,12 @@ class ReadSplit(Law):
 
     @only("pull")
     def on_ok(self, event: Ok) -> None:
-        begun = self.known.calls.begun(event)
         if event.broker is None or event.queue_offset is None:
             return
         self.judged += 1
         if event.node not in self.splits and event.broker == 0:
             return
-        choices = self.known.choices.possible(event.node, event.group, -1 if begun is None else begun.call.seq)
+        choices = self._choices(event)
         usual = {each.usual for each in choices}
         if event.node not in self.splits:
             echoes = event.node in SLAVES and event.status == RETRY
@@ -104,6 +111,12 @@ class ReadSplit(Law):
         # Where both sets name it, or nobody knows what was looked at, the lag does not matter.
         if event.status != RETRY and (event.broker in usual) != (event.broker in slow):
             self._keep(event, event.broker in slow)
+
+    def _choices(self, event: Ok) -> set[Choice]:
+        """All that the group's settings may have been at the broker while the call was under way."""
+        begun = self.known.calls.begun(event)
+        name = (GROUPS, event.group or "")
+        return {Choice(*each) for each in self.known.tables.possible(event.node, name, begun.call.seq if begun else 0)}
 
     def _check(self, event: Ok, allowed: Collection[int], why: str) -> None:
         if event.broker not in allowed:

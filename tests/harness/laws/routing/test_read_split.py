@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -39,19 +40,18 @@ class Reads(H):
         self.add("record", node=node, op=1, queue="t/0", queue_offset=offset, lo=lo, hi=lo + 100)
         return self
 
-    def group(self, phase: str = "ok", node: str = "master", **choice: int) -> Reads:
+    def group(self, phase: str = "ok", node: str = "master", status: str = "", **choice: int) -> Reads:
         """An administrator changes g, as far as ``phase``."""
         self.ops += 1
         columns = {"node": node, "process": 9, "op": self.ops, "f": "group", "message": "g"}
         self.add("invoke", detail=json.dumps(choice), **columns)
         if phase != "invoke":
-            self.add(phase, **columns)
+            self.add(phase, **columns, status=status)
         return self
 
-    def sync(self) -> Reads:
-        self.add("sync", node="slave", f="groups", status="asked").add(
-            "sync", node="slave", f="groups", status="applied"
-        )
+    def sync(self, upto: str = "applied") -> Reads:
+        for status in dict.fromkeys(("asked", upto)):
+            self.add("sync", node="slave", f="groups", status=status)
         return self
 
 
@@ -176,16 +176,19 @@ def test_a_group_s_own_choice_counts() -> None:
 def test_a_choice_that_may_have_arrived_may_count(phase: str) -> None:
     assert_holds(ReadSplit, reads(**ON).group(phase, brokerId=2).pulled(2).message(0, 9 * MB))
     assert_holds(ReadSplit, reads(**ON).group(phase, brokerId=2).pulled(0).message(0, 9 * MB))
-    assert_broken(ReadSplit, reads(**ON).group("fail", brokerId=2).pulled(2), "its group wants 0, or 1")
+    assert_holds(ReadSplit, reads(**ON).group("fail", brokerId=2).pulled(2).message(0, 9 * MB))
+    refused = reads(**ON).group("fail", status="refused", brokerId=2).pulled(2)
+    assert_broken(ReadSplit, refused, "its group wants 0, or 1")
 
 
 def test_a_slave_holds_what_it_has_synced() -> None:
     def asked(history: Reads, broker: int) -> Reads:
         return history.pulled(broker, node="slave").message(0, 9 * MB)
 
-    for broker in (0, 2):
-        assert_holds(ReadSplit, asked(reads(**ON).sync().group(brokerId=2), broker))
-        assert_holds(ReadSplit, asked(reads(**ON).group(brokerId=2), broker))
+    assert_broken(ReadSplit, asked(reads(**ON).sync().group(brokerId=2), 2), "its group wants 0, or 1")
+    assert_broken(ReadSplit, asked(reads(**ON).group(brokerId=2), 2), "its group wants 0, or 1")
+    for broker, upto in itertools.product((0, 2), ("asked", "answered")):
+        assert_holds(ReadSplit, asked(reads(**ON).sync().group(brokerId=2).sync(upto), broker))
     assert_holds(ReadSplit, asked(reads(**ON).group(brokerId=2).sync(), 2))
     assert_broken(ReadSplit, asked(reads(**ON).group(brokerId=2).sync(), 0), "its group wants 2, or 1")
     lost = reads(**ON).group(brokerId=2).sync().crash("slave", "machine").start("slave")
@@ -219,9 +222,12 @@ def test_a_master_that_lost_its_disk_s_tail_may_know_less(how: str) -> None:
 @pytest.mark.parametrize("how", ["crash", "stop"])
 def test_what_a_broker_could_not_save_goes_with_its_process(how: str) -> None:
     def ended(node: str, saved: bool) -> Reads:
-        history = reads(**ON).group(brokerId=2).sync()
-        if saved:
-            history.add("persist", node=node, f="groups")
+        history = reads(**ON)
+        for state in ("on", "off"):
+            if not saved:
+                history.fault("disk_full", node, state)
+            if state == "on":
+                history.group(brokerId=2).sync()
         (history.crash if how == "crash" else history.stop)(node)
         return history.start(node, 10 * MB)  # type: ignore[return-value]
 

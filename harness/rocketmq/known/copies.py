@@ -1,0 +1,154 @@
+"""What the master's tables are sure to hold, and which slave has synced it since.
+
+A name is known from a call that the master answered, or a reading of its table. It may be deleted by somebody whom
+nobody watches; a master saves its table at each change, so until the next save it is there for sure, and if it is seen
+again after one save only, it was there all the time: to delete it and to create it anew takes two.
+
+What the master holds is unknown from when it goes down, what slaves hold from when it is back, for a sync may bring the
+loss to them. Bounded by the topics, groups and queues of one trial. Left out: trials without slaves that sync.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...kinds.client import Ok
+from ..kinds.metadata import Sync, Table
+from ..places import MASTER
+from ..settings import Settings
+from .metadata import DONE, GROUPS, OFFSETS, SLACK_NS, TOPICS, Name, holds, topic_of
+
+if TYPE_CHECKING:
+    from .model import Known
+
+
+class Sighting:
+    """A name that the master's tables have held without a break."""
+
+    __slots__ = ("is_broken", "last", "seen", "since", "there")
+
+    def __init__(self, since: int) -> None:
+        self.since = since
+        """From when on, ns."""
+        self.seen = since
+        """When it was seen last, ns."""
+        self.last = -1
+        """The event with which it was."""
+        self.there = -1
+        """An event after which it was there for sure."""
+        self.is_broken = False
+        """Whether the master may have been without it, and slaves with it."""
+
+
+class Copies:
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self.master: dict[Name, Sighting] = {}
+        self._slaves: dict[str, dict[Name, int]] = {}
+        """By slave that syncs: what it is sure to hold, and the event since which it is."""
+        self._left: set[Name] = set()
+        """What a master that is down was sure to hold."""
+
+    # What laws ask.
+
+    def is_sure(self, name: Name) -> bool:
+        """Whether the master holds it now, or did when it went down: nothing was deleted since it was seen."""
+        if name in self._left:
+            return True
+        known = self.master.get(name)
+        return known is not None and not self._saves(name, known.there) and self._is_quiet(known)
+
+    def held(self, node: str, before: int) -> list[Name]:
+        """What this slave is sure to hold, and was before this event already."""
+        return [name for name, since in self._slaves.get(node, {}).items() if since < before]
+
+    def brought(self, step: Sync) -> dict[Name, Sighting]:
+        """What a slave is sure to hold when it has done this step of its sync."""
+        asked = self._known.tables.asked(step.node, step.f)
+        if asked is None or step.status not in DONE:
+            return {}
+        found = {name: known for name, known in self.master.items() if name[0] == step.f and known.since <= asked.t}
+        if step.f == OFFSETS:
+            # Where the machine stalled, a commit for whose answer nobody waits may have come later than that.
+            stall = self._known.trouble.stall
+            found = {name: known for name, known in found.items() if stall(known.since - SLACK_NS, asked.t) is None}
+        return found
+
+    def _is_quiet(self, known: Sighting) -> bool:
+        """Whether each change was saved: a full disk hides some."""
+        return self._known.trouble.is_quiet(MASTER, known.seen)
+
+    def _saves(self, name: Name, since: int) -> int:
+        """How many saves may have taken this name away: a group's progress goes with the group, or with the topic."""
+        tables = (TOPICS, GROUPS) if name[0] == OFFSETS else (name[0],)
+        return sum(len(self._known.tables.saved(MASTER, table, since)) for table in tables)
+
+    # What the judge reports.
+
+    def configured(self, node: str, settings: Settings) -> None:
+        if settings.get("brokerRole") == "SLAVE" and settings.get("namesrvAddr"):
+            self._slaves[node] = {}
+
+    def read(self, table: Table) -> None:
+        if table.node == MASTER and table.f in (TOPICS, GROUPS):
+            for name in [name for name in self.master if name[0] == table.f]:
+                if holds(table, name[1]):
+                    self._see(name, table.t, table.seq, table.seq)
+                else:
+                    self._lose(name)
+
+    def answered(self, ok: Ok) -> None:
+        """A call went well. An answer that was under way when the master went down says nothing of its next life."""
+        begun = self._known.calls.begun(ok) if self._slaves and ok.node == MASTER else None
+        if begun is None or not self._known.calls.is_current(ok):
+            return
+        since, seq = ok.t, begun.call.seq
+        if ok.f in ("send", "pull"):
+            self._see((TOPICS, topic_of(ok.queue)), since, seq, ok.seq)
+            if ok.group is not None:
+                self._see((GROUPS, ok.group), since, seq, ok.seq)
+        elif ok.f == "topic":
+            self._see((TOPICS, ok.message or ""), since, seq, ok.seq)
+        elif ok.f == "group":
+            self._see((GROUPS, ok.message or ""), since, seq, ok.seq)
+        elif ok.f == "commit" and self._arrived(begun.call.t):
+            # Nobody may have waited for the master's word.
+            topic, _, queue = (ok.queue or "").rpartition("/")
+            self._see((OFFSETS, f"{topic}@{ok.group}/{queue}"), since + SLACK_NS, seq, ok.seq)
+
+    def _see(self, name: Name, t: int, since: int, now: int) -> None:
+        """A name was there at some time between two events."""
+        known = self.master.get(name)
+        if known is not None and (self._saves(name, known.there) > 1 or not self._is_quiet(known)):
+            self._lose(name)
+            known = None
+        if known is None:
+            known = self.master[name] = Sighting(t)
+        known.seen, known.last, known.there = t, now, max(since, known.there)
+
+    def _lose(self, name: Name) -> None:
+        self.master.pop(name).is_broken = True
+        for held in self._slaves.values():
+            held.pop(name, None)
+
+    def _arrived(self, began: int) -> bool:
+        trouble = self._known.trouble
+        return all(trouble.is_quiet(place, began) for place in (MASTER, f"client-{MASTER}"))
+
+    def synced(self, step: Sync) -> None:
+        held = self._slaves.get(step.node)
+        if held is not None:
+            for name in self.brought(step):
+                held.setdefault(name, step.seq)
+
+    def ended(self, node: str) -> None:
+        if node == MASTER:
+            self._left = {name for name in self.master if self.is_sure(name)}
+            self.master.clear()
+
+    def started(self, node: str) -> None:
+        if node == MASTER:
+            self._left = set()
+        for slave, held in self._slaves.items():
+            if node in (MASTER, slave):
+                held.clear()
