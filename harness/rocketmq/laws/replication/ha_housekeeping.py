@@ -51,20 +51,20 @@ class HaHousekeeping(Law):
 
     def on_report(self, event: Report) -> None:
         if event.side == "m":
-            self.silence.renew(event, (event.link, "m"))
+            self.judged += self.silence.renew(event, (event.link, "m"))
         else:
             self.blocked.discard((event.link, "s"))
 
     def on_frame(self, event: Frame) -> None:
         if event.side == "s":
-            self.silence.renew(event, (event.link, "s"))
+            self.judged += self.silence.renew(event, (event.link, "s"))
         else:
             self.blocked.discard((event.link, "m"))
 
     def on_partial(self, event: Partial) -> None:
         end = event.link, event.side
         if event.f == "in":
-            self.silence.renew(event, end)
+            self.judged += self.silence.renew(event, end)
         else:
             self.blocked.add(end)
 
