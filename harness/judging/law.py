@@ -48,22 +48,28 @@ class Heard(NamedTuple):
     f: frozenset[str] = frozenset()
     nodes: frozenset[str | None] = frozenset()
     unless: tuple[Circumstance, ...] = ()
+    but: frozenset[str | None] = frozenset()
+    """Nodes that it is not about."""
 
     def includes(self, f: str | None, node: str | None) -> bool:
-        return (not self.f or f in self.f) and (not self.nodes or node in self.nodes)
+        return (not self.f or f in self.f) and (not self.nodes or node in self.nodes) and node not in self.but
 
 
 EVERY = Heard()
 
 
 def only(
-    *f: str, node: str | Collection[str | None] = (), unless: tuple[Circumstance, ...] = ()
+    *f: str,
+    node: str | Collection[str | None] = (),
+    but: Collection[str | None] = (),
+    unless: tuple[Circumstance, ...] = (),
 ) -> Callable[[Handler], Handler]:
     """A handler that is about some events of its kind: those with one of these ``f``, at one of these nodes.
 
+    ``but``: nodes that it is not about, for where nodes have names that nobody foresees, as slaves in a capture.
     ``unless``: circumstances under which the law abstains from an event that is left.
     """
-    heard = Heard(frozenset(f), frozenset((node,) if isinstance(node, str) else node), unless)
+    heard = Heard(frozenset(f), frozenset((node,) if isinstance(node, str) else node), unless, frozenset(but))
 
     def marked(handler: Handler) -> Handler:
         handler.__dict__["heard"] = heard

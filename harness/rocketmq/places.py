@@ -26,6 +26,10 @@ NAMES = "names"
 OTHER = "other"
 PROCESSES = (*NODES, NAMES, OTHER)
 """All that can be killed, stopped and paused."""
+HOSTILE = "hostile"
+"""A stranger at a port."""
+NO_SLAVES = (None, MASTER, NAMES, OTHER, HOSTILE)
+"""Who is no slave. In a capture slaves have any names."""
 META_LINKS = ("meta", "meta2", "meta3")
 FAST_LINKS = ("meta-fast", "meta-fast2", "meta-fast3")
 NAMES_CLIENT = "names-client"

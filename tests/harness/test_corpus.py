@@ -80,10 +80,10 @@ def test_a_bug_that_leaves_laws_nothing_to_judge_is_seen_in_no_time(
 
 
 def test_laws_of_third_parties_are_not_demanded_of_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own, laws = registry.own, {"ha-housekeeping"}
+    own, laws = registry.own, {"live-progress"}
     monkeypatch.setattr(registry, "own", lambda group: frozenset(laws) if group == "laws" else own(group))
     monkeypatch.setattr("pairproof.harness.rocketmq.corpus.corpus", lambda: (Schedule({}, "quiet", ()),))
-    command = ["check", "--trials", "4", "--seed", "s", "--runs", str(tmp_path), "--law", "ha-housekeeping"]
+    command = ["check", "--trials", "4", "--seed", "s", "--runs", str(tmp_path), "--law", "live-progress"]
     assert main(command) == 3
     laws.clear()
     assert main(command) == 0

@@ -11,11 +11,11 @@ from pairproof.harness.history import Event, kinds
 from pairproof.harness.judging import judge as judging
 from pairproof.harness.judging import law as neutral
 from pairproof.harness.judging.judge import Judge
-from pairproof.harness.judging.law import MAX_VIOLATIONS, Heard
+from pairproof.harness.judging.law import MAX_VIOLATIONS, Heard, only
 from pairproof.harness.judging.verdict import Judgement, Verdict
 from pairproof.harness.rocketmq.known.model import Known
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER
+from pairproof.harness.rocketmq.places import MASTER, NO_SLAVES
 from pairproof.harness.rocketmq.testing import H, pair
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
@@ -86,6 +86,16 @@ class Awaiting(Counting):
         self.notes["ended"] = 1
 
 
+class OfSlaves(Counting):
+    """Counts the starts of slaves, whatever their names are."""
+
+    id = "of-slaves"
+
+    @only(but=NO_SLAVES)
+    def on_start(self, event: Event) -> None:
+        self.judged += 1
+
+
 def marks(*names: str) -> H:
     history = H()
     for name in names:
@@ -126,6 +136,13 @@ def test_a_law_receives_settings_only_before_the_first_event_that_it_awaits(live
     assert verdicts((Awaiting,), unwoken, live)[0].judged == 0
     assert "ended" not in verdicts((Awaiting,), unwoken, live)[0].notes
     assert verdicts((Awaiting,), pair().mark("warm").stop("slave").mark("warm"), live)[0].judged == 1
+
+
+def test_slaves_of_any_names_are_slaves() -> None:
+    story = pair()
+    for name in ("late-slave", "hostile", "names", "other", "master"):
+        story.add("start", node=name)
+    assert verdicts((OfSlaves,), story, live=False)[0].judged == 2
 
 
 def test_the_model_goes_on_after_a_law_crashed() -> None:

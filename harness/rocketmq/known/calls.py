@@ -20,7 +20,7 @@ from ...kinds.client import Call, Deliver, Invoke, Try
 from ...texts.content import is_followed
 from ..kinds.groups import Ask, Back, Lock
 from ..kinds.transactions import Decide
-from ..places import SLAVES
+from ..places import NO_SLAVES
 
 if TYPE_CHECKING:
     from .model import Known
@@ -119,7 +119,7 @@ class Calls:
 
     def invoked(self, event: Invoke) -> None:
         self._first.setdefault(event.process, event.t)
-        if event.f in MAKES and event.node not in SLAVES:
+        if event.f in MAKES and event.node in NO_SLAVES:
             self.made.add((event.f, event.message))
         follows = event.f == "send" and self._is_followed
         self._open[event.op] = self._begin(event, follows)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...history import Event
 from ...judging import known
 from ..kinds.ha import Close, Connect, Frame, Report
-from ..places import MASTER
+from ..places import HOSTILE, MASTER
 from .coverage import Coverage
 from .ha_link import Link
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .dispatched import Dispatched
     from .logs import Logs
 
-HOSTILE = "hostile"
 
 VALID = "valid"
 AHEAD = "ahead"

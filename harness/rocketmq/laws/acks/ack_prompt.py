@@ -12,10 +12,10 @@ Source: HAService.GroupTransferService, notifyTransferSome.
 from ....judging.law import CONVENTION, only
 from ....kinds.node import Config, Start
 from ...kinds.ha import Close, Connect, Frame, Report
-from ...known.ha_links import HOSTILE, VALID
+from ...known.ha_links import VALID
 from ...known.in_flight import Send
 from ...known.logs import first_at
-from ...places import MASTER
+from ...places import HOSTILE, MASTER
 from ...settings import line, parse, promised_slaves
 from .answering import AnswerTimes, Owed
 

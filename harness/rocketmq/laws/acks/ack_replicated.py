@@ -18,9 +18,8 @@ they were on their way. Source: HAService.GroupTransferService
 from ....judging.law import DURABILITY, only
 from ....kinds.client import SENDS, Ok
 from ....kinds.node import Config
-from ...known.ha_links import HOSTILE
 from ...law import Law
-from ...places import MASTER
+from ...places import HOSTILE, MASTER
 from ...settings import parse, promised_slaves
 
 

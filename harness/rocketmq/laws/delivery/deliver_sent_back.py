@@ -16,7 +16,7 @@ from ....kinds.client import Deliver, Ok
 from ....kinds.machine import Mark
 from ...kinds.groups import Back
 from ...known.sent import Request
-from ...places import MASTER, SLAVES
+from ...places import MASTER, NO_SLAVES
 from .sent_back import RETRY, SentBack
 
 COMES_NS = 60_000 * MS
@@ -47,7 +47,7 @@ class DeliverSentBack(SentBack):
         """Whether the master's clock was set."""
         return MASTER in self.known.clocks
 
-    @only("pull", node=SLAVES)
+    @only("pull", but=NO_SLAVES)
     def on_ok(self, event: Ok) -> None:
         if event.status == MOVED and (event.queue or "").startswith(RETRY):
             self.moved[event.group] = event.t

@@ -30,9 +30,8 @@ from ....kinds.machine import Lab, Mark
 from ...contract import STORED
 from ...kinds.ha import Diverged
 from ...kinds.log import Append, Audit
-from ...known.ha_links import HOSTILE
 from ...law import Law
-from ...places import MASTER
+from ...places import HOSTILE, MASTER
 from ...settings import Settings, can_replicate, creates_topics
 
 POLL_MS = 1_000

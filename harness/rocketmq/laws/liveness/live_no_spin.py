@@ -14,8 +14,8 @@ from collections import deque
 from ....kinds.machine import Fault
 from ... import places
 from ...kinds.ha import Connect
-from ...known.ha_links import HOSTILE
 from ...law import Law
+from ...places import HOSTILE
 
 SECOND_NS = 1_000_000_000
 MOST = 3

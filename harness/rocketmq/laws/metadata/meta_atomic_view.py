@@ -17,7 +17,7 @@ from ....judging.law import only
 from ....kinds.client import Fail, Ok
 from ...kinds.metadata import Table
 from ...known.metadata import GROUPS, MISSING, TOPICS, Name, holds, topic_of
-from ...places import SLAVES
+from ...places import NO_SLAVES
 from .syncing import CopiesLaw
 
 
@@ -27,12 +27,12 @@ class MetaAtomicView(CopiesLaw):
     source = "SlaveSynchronize.syncTopicConfig: clear, then putAll"
     needs = frozenset({"config", "start", "invoke", "ok", "fail", "sync", "persist"})
 
-    @only("pull", node=SLAVES)
+    @only("pull", but=NO_SLAVES)
     def on_ok(self, event: Ok) -> None:
         if self._needed(event):
             self.judged += 1
 
-    @only("pull", node=SLAVES)
+    @only("pull", but=NO_SLAVES)
     def on_fail(self, event: Fail) -> None:
         needs = self._needed(event)
         if needs:
@@ -50,7 +50,7 @@ class MetaAtomicView(CopiesLaw):
         needs = ((TOPICS, topic_of(call.queue)), (GROUPS, call.group or ""))
         return [name for name in self.known.copies.held(event.node, call.seq) if name in needs]
 
-    @only(TOPICS, GROUPS, node=SLAVES)
+    @only(TOPICS, GROUPS, but=NO_SLAVES)
     def on_table(self, event: Table) -> None:
         names = sorted(name for name in self.known.copies.held(event.node, event.seq) if name[0] == event.f)
         if names:

@@ -35,7 +35,7 @@ from ...known.metadata import (
     entries,
     holds,
 )
-from ...places import MASTER, SLAVES
+from ...places import MASTER, NO_SLAVES
 from .syncing import Agreed, CopiesLaw
 
 FLUSHED_NS = 1_000 * MS
@@ -59,8 +59,8 @@ class MetaDurable(CopiesLaw):
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
     awaits = {
-        "sync": EVERY, "table": Heard(nodes=frozenset(SLAVES)),
-        "invoke": Heard(frozenset({"commit"}), frozenset(SLAVES)),
+        "sync": EVERY, "table": Heard(but=frozenset(NO_SLAVES)),
+        "invoke": Heard(frozenset({"commit"}), but=frozenset(NO_SLAVES)),
     }  # fmt: skip
 
     def begin(self) -> None:
@@ -116,7 +116,7 @@ class MetaDurable(CopiesLaw):
         """Whether nothing has touched this slave in its present life; what ended with its start was before."""
         return self.known.trouble.is_quiet(node, self.known.nodes.born(node) + 1)
 
-    @only(node=SLAVES)
+    @only(but=NO_SLAVES)
     def on_persist(self, event: Persist) -> None:
         node, table = event.node, event.f
         if table != OFFSETS or self.known.tables.asked(node, table) is not None:
@@ -186,7 +186,7 @@ class MetaDurable(CopiesLaw):
 
     # What they answer.
 
-    @only(node=SLAVES)
+    @only(but=NO_SLAVES)
     def on_table(self, event: Table) -> None:
         node, table = event.node, event.f
         if node not in self.slaves:
@@ -218,12 +218,12 @@ class MetaDurable(CopiesLaw):
             what = f"{after.node}'s {after.f} have lost or changed {', '.join(lost)} by its restart"
             self.violate(after, what, since=None)
 
-    @only("commit", node=SLAVES)
+    @only("commit", but=NO_SLAVES)
     def on_invoke(self, event: Invoke) -> None:
         self.committed.add(event.node)
         self._changed(event.node, OFFSETS)
 
-    @only("pull", "query", node=SLAVES)
+    @only("pull", "query", but=NO_SLAVES)
     def on_ok(self, event: Ok) -> None:
         needs = self._needed(event)
         if needs:
@@ -231,7 +231,7 @@ class MetaDurable(CopiesLaw):
             if event.f == "query" and event.queue_offset is None:
                 self._suspect_answer(event, needs[0])
 
-    @only("pull", "query", node=SLAVES)
+    @only("pull", "query", but=NO_SLAVES)
     def on_fail(self, event: Fail) -> None:
         needs = self._needed(event)
         if needs:

@@ -22,10 +22,9 @@ from ...kinds.ha import Connect
 from ...kinds.metadata import Register
 from ...known.circumstances import EARLIER_INCARNATION
 from ...known.deadlines import Deadline, Deadlines
-from ...known.ha_links import HOSTILE
 from ...known.metadata import told
 from ...law import Law
-from ...places import MASTER
+from ...places import HOSTILE, MASTER
 from ...settings import Settings, parse, refuses_reads
 
 CONNECT_NS = (5_000 + 5_000 + 1_000) * MS

@@ -20,9 +20,8 @@ from ....kinds.machine import Fault
 from ....kinds.node import Start
 from ...kinds.ha import Close, Connect, Report
 from ...known.deadlines import Deadline, Deadlines
-from ...known.ha_links import HOSTILE
 from ...law import Law
-from ...places import HA_LINKS, MASTER, SLAVES
+from ...places import HA_LINKS, HOSTILE, MASTER, SLAVES
 from ...settings import can_replicate
 from ..liveness.live_newcomers import is_crowd
 

@@ -16,7 +16,7 @@ from ...kinds.ha import Close, Connect, Frame
 from ...kinds.log import Append
 from ...known.deadlines import POLL_NS, is_late
 from ...law import Law
-from ...places import MASTER, SLAVES
+from ...places import MASTER, NO_SLAVES
 
 
 class HaAppendsFrames(Law):
@@ -39,7 +39,7 @@ class HaAppendsFrames(Law):
             self.received[self._incarnation(event.node)] = deque()
             self.closed.discard(event.node)
 
-    @only(node=SLAVES)
+    @only(but=NO_SLAVES)
     def on_frame(self, event: Frame) -> None:
         if event.lo == event.hi or self._is_old(event):
             return
@@ -68,7 +68,7 @@ class HaAppendsFrames(Law):
                 since=None,
             )
 
-    @only(node=SLAVES)
+    @only(but=NO_SLAVES)
     def on_close(self, event: Close) -> None:
         """A slave's end is gone: what came just before may have been the reason."""
         if not self._is_old(event):

@@ -16,9 +16,9 @@ from ....judging.law import CONVENTION, only
 from ...kinds.ha import Close, Connect, Frame, Partial, Report
 from ...kinds.log import Flush
 from ...known.deadlines import Deadline, Deadlines, configured_ns
-from ...known.ha_links import HOSTILE, VALID
+from ...known.ha_links import VALID
 from ...law import Law
-from ...places import MASTER
+from ...places import HOSTILE, MASTER
 
 End = tuple[str | None, str | None]
 """(connection, side)"""

@@ -14,9 +14,8 @@ from ....history import MS, Event
 from ....judging.law import CONVENTION
 from ...kinds.ha import Close, Connect, Diverged, Frame, Partial, Report
 from ...known.deadlines import Deadline, Deadlines, configured_ns, is_far_too_late
-from ...known.ha_links import HOSTILE
 from ...law import Law
-from ...places import MASTER
+from ...places import HOSTILE, MASTER
 
 LEAVING_NS = 10_000 * MS
 MANY = 8

@@ -15,7 +15,7 @@ from ....judging.law import only
 from ...kinds.ha import Close, Frame, Report
 from ...known.deadlines import POLL_NS, is_late
 from ...law import Law
-from ...places import SLAVES
+from ...places import NO_SLAVES
 
 
 class HaMismatchCloses(Law):
@@ -32,7 +32,7 @@ class HaMismatchCloses(Law):
         self.over: set[str] = set()
         """Connections with such a frame of which nothing more is owed."""
 
-    @only(node=SLAVES)
+    @only(but=NO_SLAVES)
     def on_report(self, event: Report) -> None:
         node = event.node
         offset, end = event.offset, self.known.streams.get(event.link)
@@ -89,7 +89,7 @@ class HaMismatchCloses(Law):
             what = f"{link}: the slave appended a frame at {frame.lo}, where its log ended at {end}"
             self.violate(event, what, since=None)
 
-    @only(node=SLAVES)
+    @only(but=NO_SLAVES)
     def on_close(self, event: Close) -> None:
         self._check_grown(event, event.link)
         self.over.add(event.link)

@@ -11,7 +11,7 @@ reportSlaveMaxOffset, which tries three times and then closes.
 from ....judging.law import Heard, only
 from ...kinds.ha import Partial, Report
 from ...law import Law
-from ...places import SLAVES
+from ...places import NO_SLAVES
 
 
 class HaReportFraming(Law):
@@ -19,18 +19,18 @@ class HaReportFraming(Law):
     promise = "Reports are consecutive 8-byte cells: only its rest or a close follows a piece of one."
     source = "HAService.HAClient.reportSlaveMaxOffset"
     needs = frozenset({"report", "frame", "partial"})
-    awaits = {"partial": Heard(frozenset({"out"}), frozenset(SLAVES))}
+    awaits = {"partial": Heard(frozenset({"out"}), but=frozenset(NO_SLAVES))}
 
     def begin(self) -> None:
         self.cut: set[str | None] = set()
         """Connections on which a cell has left in pieces."""
 
-    @only("out", node=SLAVES)
+    @only("out", but=NO_SLAVES)
     def on_partial(self, event: Partial) -> None:
         if event.size:
             self.cut.add(event.link)
 
-    @only(node=SLAVES)
+    @only(but=NO_SLAVES)
     def on_report(self, event: Report) -> None:
         """Eight bytes that should be a cell."""
         if event.link not in self.cut:

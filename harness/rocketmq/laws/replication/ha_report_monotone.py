@@ -10,7 +10,7 @@ currentReportedOffset.
 from ....judging.law import only
 from ...kinds.ha import Report
 from ...law import Law
-from ...places import SLAVES
+from ...places import NO_SLAVES
 
 
 class HaReportMonotone(Law):
@@ -22,7 +22,7 @@ class HaReportMonotone(Law):
     def begin(self) -> None:
         self.last: dict[str | None, int] = {}
 
-    @only(node=SLAVES)
+    @only(but=NO_SLAVES)
     def on_report(self, event: Report) -> None:
         node = event.node
         self.judged += 1

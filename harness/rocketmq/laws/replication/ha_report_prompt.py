@@ -11,9 +11,8 @@ from ....history import MS, Event
 from ....judging.law import CONVENTION, only
 from ...kinds.ha import Close, Connect, Frame, Partial, Report
 from ...known.deadlines import POLL_NS, Deadline, Deadlines, configured_ns
-from ...known.ha_links import HOSTILE
 from ...law import Law
-from ...places import SLAVES
+from ...places import HOSTILE, NO_SLAVES
 
 
 class HaReportPrompt(Law):
@@ -37,7 +36,7 @@ class HaReportPrompt(Law):
             self.reports.begin(event.link, event.t, bound, node=node)
             self.received[event.link] = []
 
-    @only(node=SLAVES)
+    @only(but=NO_SLAVES)
     def on_frame(self, event: Frame) -> None:
         if event.link not in self.reports:
             return
@@ -47,7 +46,7 @@ class HaReportPrompt(Law):
             if event.link not in self.frames and not self.reports[event.link].is_held:
                 self._owe(event, event.t)
 
-    @only(node=SLAVES)
+    @only(but=NO_SLAVES)
     def on_report(self, event: Report) -> None:
         link = event.link
         if link not in self.reports:
@@ -65,12 +64,12 @@ class HaReportPrompt(Law):
         node = self.reports[event.link].node
         self.frames.begin(event.link, since, POLL_NS + self.known.healthy_ns, node=node)
 
-    @only("out", node=SLAVES)
+    @only("out", but=NO_SLAVES)
     def on_partial(self, event: Partial) -> None:
         self.reports.hold(event, event.link)
         self.frames.hold(event, event.link)
 
-    @only(node=SLAVES)
+    @only(but=NO_SLAVES)
     def on_close(self, event: Close) -> None:
         self.reports.close(event, event.link)
         self.frames.close(event, event.link)

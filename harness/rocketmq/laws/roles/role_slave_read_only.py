@@ -18,7 +18,7 @@ from ...kinds.metadata import Table
 from ...known.metadata import ADMIN, CHANGES, GROUPS, TOPICS, Name, holds
 from ...known.possible import NO_ANSWER
 from ...law import Law
-from ...places import SLAVES
+from ...places import NO_SLAVES
 from ...settings import parse, version
 
 REFUSES_ADMIN = (4, 9, 4)
@@ -33,8 +33,8 @@ class RoleSlaveReadOnly(Law):
     source = "DefaultMessageStore.checkStoreStatus; AdminBrokerProcessor.validateSlave (4.9.4)"
     needs = frozenset({"config", "invoke", "ok", "fail"})
     awaits = {
-        "invoke": Heard(frozenset({"send", *CHANGES}), frozenset(SLAVES)),
-        "append": Heard(frozenset(OWN), frozenset(SLAVES)),
+        "invoke": Heard(frozenset({"send", *CHANGES}), but=frozenset(NO_SLAVES)),
+        "append": Heard(frozenset(OWN), but=frozenset(NO_SLAVES)),
     }
 
     def begin(self) -> None:
@@ -53,30 +53,30 @@ class RoleSlaveReadOnly(Law):
 
     # What it is asked.
 
-    @only("send", *ADMIN, node=SLAVES)
+    @only("send", *ADMIN, but=NO_SLAVES)
     def on_invoke(self, event: Invoke) -> None:
         if event.f in ADMIN:
             self.named.setdefault((ADMIN[event.f], event.message or ""), event.node)
         elif event.message is not None:
             self.sent[event.message] = event.node
 
-    @only("send", *CHANGES, node=SLAVES)
+    @only("send", *CHANGES, but=NO_SLAVES)
     def on_ok(self, event: Ok) -> None:
         if event.f == "send":
             self.judged += 1
             self.violate(event, f"{event.node}, a slave, took {event.message} and answered {event.status}")
-        elif self.slaves[event.node]:
+        elif self.slaves.get(event.node):
             self.judged += 1
             what = event.f if event.f in ADMIN else f"request to {event.f.replace('-', ' ')}"
             self.violate(event, f"{event.node}, a slave, took the {what} {event.message}")
 
-    @only("send", *CHANGES, node=SLAVES)
+    @only("send", *CHANGES, but=NO_SLAVES)
     def on_fail(self, event: Fail) -> None:
         self.judged += event.status not in NO_ANSWER
 
     # What it has.
 
-    @only(*OWN, node=SLAVES)
+    @only(*OWN, but=NO_SLAVES)
     def on_append(self, event: Append) -> None:
         what = f"{event.node}, a slave, wrote [{event.lo}, {event.hi}) into its log by itself ({event.f})"
         self.violate(event, what)

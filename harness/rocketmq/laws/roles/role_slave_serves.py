@@ -24,7 +24,7 @@ from ...known.calls import Begun
 from ...known.circumstances import EARLIER_INCARNATION
 from ...known.consumed import subscribed
 from ...law import Law
-from ...places import MASTER, SLAVES
+from ...places import MASTER, NO_SLAVES
 from ...settings import is_on, parse, refuses_reads
 from ..questions.asked import BUSY
 
@@ -95,10 +95,10 @@ class RoleSlaveServes(Law):
 
     def _asked(self, event: Ok | Fail) -> Begun[Invoke] | None:
         """How a pull began that a slave answers, if the master is down since then."""
-        begun = self.known.calls.begun(event)
+        begun = self.known.calls.begun(event) if event.node in self.slaves else None
         return begun if begun is not None and self.known.nodes.is_down_since(MASTER, begun.call) else None
 
-    @only("pull", node=SLAVES)
+    @only("pull", but=NO_SLAVES)
     def on_ok(self, event: Ok) -> None:
         begun = self._asked(event)
         if begun is None:
@@ -124,7 +124,7 @@ class RoleSlaveServes(Law):
             return False
         return ok.lo <= offset < ok.hi
 
-    @only("pull", node=SLAVES)
+    @only("pull", but=NO_SLAVES)
     def on_fail(self, event: Fail) -> None:
         if self._asked(event) is None or event.status not in REFUSALS:
             return

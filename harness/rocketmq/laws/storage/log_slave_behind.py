@@ -11,9 +11,8 @@ from ....history import Event
 from ....judging.law import DURABILITY, only
 from ...kinds.ha import Report
 from ...kinds.log import Append, Audit
-from ...known.ha_links import HOSTILE
 from ...law import Law
-from ...places import MASTER
+from ...places import HOSTILE, MASTER
 
 
 class LogSlaveBehind(Law):
