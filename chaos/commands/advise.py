@@ -49,7 +49,7 @@ def command(master_conf: Path | None, slave_conf: Path | None, target_name: str,
     Nothing is played, so it takes a second and needs no lab, JDK or jars. A side without a file has RocketMQ's
     defaults. Each cell names its source: measured (decision 43, on 4.9.7), contract (docs/contract.md), or model.
 
-    Exit codes: 0, or 2 for a file that is no broker's, or not what its owner means.
+    Exit codes: 0; 2 for a file that RocketMQ would not read as a broker's, or not as its owner means it.
     """
     files = options.files(master_conf, slave_conf)
     if not files:
