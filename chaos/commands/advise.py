@@ -89,6 +89,9 @@ def advised(files: Mapping[str, Path], target_name: str) -> Advised:
     if "slave" not in files:
         said["slave"] = {"brokerRole": "SLAVE", "brokerId": "1", "namesrvAddr": "assumed"}
         lines.append("no --slave-conf: a slave with RocketMQ's defaults is assumed")
+    for version in dict.fromkeys(versions.values()):
+        if (known_as := catalogue.nearest(version)) != version:
+            lines.append(f"which keys RocketMQ {version} has is taken from {known_as}")
     if not released and own == VERSION:
         lines.append(f"neither --target nor a file names a release: this is for {VERSION}; --target rocketmq@5.5.0")
     pair = outlook.Pair(*({**said[side], "rocketmqVersion": versions[side]} for side in said))
@@ -117,7 +120,8 @@ def _as_json(found: Advised) -> dict[str, object]:
 def _show(found: Advised) -> None:
     for line in found.words:
         output.echo(line)
-    _listed("Change first:", [f"{number}. {each}" for number, each in enumerate(found.changes, 1)])
+    changes = [f"{number}. {each}" for number, each in enumerate(found.changes, 1)]
+    _listed("Change first:", changes or ["nothing: no setting is known here that would avoid more"])
     alike: dict[tuple[object, ...], list[str]] = {}
     for fault, *rest in found.rows:
         alike.setdefault(tuple(rest), []).append(fault)

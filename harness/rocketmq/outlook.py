@@ -197,21 +197,15 @@ def _unavailable(pair: Pair, fault: str, of: str) -> Cell:
     if fault == READ_ONLY and of == MASTER:
         return Cell("sends, until it is restarted on a disk that it can write", MODEL)
     if fault == PROMOTION:
-        return Cell("all sends, until somebody promotes the slave", _source(pair, fault, of))
+        return Cell("all sends, until somebody promotes the slave", MODEL)
     if of in (SLAVE, LINK):
         says = f"none; sends are answered {_without_slave(pair)[0]}" if pair.copies else "none"
-        return Cell(says, _source(pair, fault, of))
+        return Cell(says, MEASURED_AT if _measured(pair, fault, of) else MODEL)
     if of == BOTH or refuses_reads(pair.slave):
         return Cell("sends and reads, until the master is back", MODEL)
     # The name server sees a connection end at once, silence after 120 s; clients ask it every 30 s.
     soon = "30 s" if fault in (KILL, WIPED) else "3 min"
-    return Cell(
-        f"sends, until the master is back; reads, up to {soon}: then the slave serves", _source(pair, fault, of)
-    )
-
-
-def _source(pair: Pair, fault: str, of: str) -> str:
-    return MEASURED_AT if _measured(pair, fault, of) else MODEL
+    return Cell(f"sends, until the master is back; reads, up to {soon}: then the slave serves", MODEL)
 
 
 def _without_slave(pair: Pair) -> tuple[str, str]:
