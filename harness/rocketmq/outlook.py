@@ -148,16 +148,20 @@ def may_lose(pair: Pair, fault: str, of: str) -> bool:
     return must(pair.role, copies + 1, pair.flush, True, PUT_OK, what) == MAY_VANISH
 
 
+def _is_measured(pair: Pair) -> bool:
+    return {str(each["rocketmqVersion"]) for each in pair} == {MEASURED_VERSION}
+
+
 def _measured(pair: Pair, fault: str, of: str) -> tuple[int, int, int] | None:
-    is_that = {str(each["rocketmqVersion"]) for each in pair} == {MEASURED_VERSION}
-    if not is_that or pair.has_pool or (fault, of) not in MEASURED:
+    if not _is_measured(pair) or pair.has_pool or (fault, of) not in MEASURED:
         return None
     return MEASURED[fault, of][MODES.index((pair.role, pair.flush))]
 
 
 def _lost(pair: Pair, fault: str, of: str, known: Collection[str]) -> Cell:
     if (fault, of) == (READ_ONLY, MASTER) and FAILED_FLUSH in known and not pair.copies:
-        return Cell(f"what it answers PUT_OK after the disk failed ({FAILED_FLUSH})", MEASURED_AT)
+        source = MEASURED_AT if _is_measured(pair) else MODEL
+        return Cell(f"what it answers PUT_OK after the disk failed ({FAILED_FLUSH})", source)
     says = "none"
     if may_lose(pair, fault, of):
         says = f"what is not on the master's disk ({pair.unflushed}){'' if of == BOTH else ' and not on the slave'}"

@@ -140,6 +140,8 @@ def test_an_upgrade_is_recommended_where_a_failed_flush_is_acknowledged(tmp_path
     rows = {(each.fault, each.of): each for each in asked(tmp_path, "flushDiskType=SYNC_FLUSH\n").rows}
     assert rows[outlook.READ_ONLY, MASTER].lost == ("what it answers PUT_OK after the disk failed "
                                                     "(failed-flush-acknowledged)", "measured")  # fmt: skip
+    others = asked(tmp_path, "flushDiskType=SYNC_FLUSH\n", target="rocketmq@5.3.3").rows
+    assert not {cell.source for row in others for cell in row[2:]} - {"contract", "model"}
 
 
 def test_a_disk_that_failed_takes_more_under_async_flush_than_the_last_flush_interval(tmp_path: Path) -> None:
