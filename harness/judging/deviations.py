@@ -34,7 +34,9 @@ from .verdict import Judgement, Verdict
 
 KEYS = {"about": str, "reason": str, "source": str, "system": str, "node": str, "versions": list, "shows": list}
 """What a file must say, and of which type."""
-MORE = {"upstream": list, "models": list, "program": dict}
+MORE = {"upstream": list, "models": list, "program": dict, "means": str, "only_with": dict}
+DIFFERS = "not the same on both"
+"""In ``only_with``, of a setting: master and slave must have different values."""
 SIGN = {"laws": list, "text": str, "circumstances": list}
 
 
@@ -69,6 +71,10 @@ class Deviation(NamedTuple):
     signs: tuple[Sign, ...]
     program: Mapping[str, Any]
     """A schedule as JSON that shows it; empty: none is known."""
+    means: str = ""
+    """One sentence in an operator's words."""
+    only_with: Mapping[str, str] = {}
+    """Settings of its node, none of them a default, without which it does not occur."""
 
     @property
     def laws(self) -> list[str]:
@@ -260,6 +266,7 @@ def from_text(text: str, name: str) -> Deviation:
             name, read["about"], read["reason"], read["source"], read["system"], read["node"],
             tuple(map(versions.parse, _texts(read, "versions"))), _texts(read, "upstream"), _texts(read, "models"),
             tuple(_sign(each, read["system"]) for each in read["shows"]), read.get("program", {}),
+            read.get("means", ""), _settings(read.get("only_with", {})),
         )  # fmt: skip
     except (tomllib.TOMLDecodeError, UsageError, re.error) as why:
         raise UsageError(f"deviation {name}: {why}") from None
@@ -288,6 +295,12 @@ def _check(read: Mapping[str, object], required: Iterable[str], valid: Mapping[s
             raise UsageError(f"{what} has no {key!r}; valid: {', '.join(valid)}")
         if not isinstance(value, valid[key]):
             raise UsageError(f"{key} must be of type {valid[key].__name__}, not {value!r}")
+
+
+def _settings(read: Mapping[str, object]) -> Mapping[str, str]:
+    if not all(isinstance(each, str) for each in read.values()):
+        raise UsageError(f"only_with has texts for values, not {read!r}")
+    return cast("Mapping[str, str]", read)
 
 
 def _texts(read: Mapping[str, object], key: str) -> tuple[str, ...]:

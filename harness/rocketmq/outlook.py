@@ -1,0 +1,221 @@
+"""What a pair of broker files promises, and what each fault can take from it: computed, nothing is played.
+
+The column *can be lost* asks the durability contract (:mod:`.contract`) for a send that waited and was answered PUT_OK.
+:data:`MEASURED` adds what RocketMQ 4.9.7 lost in decision 43. The other columns are the model: what the reference does,
+and what the guides and decision 43 say of routes and answers. Each cell names its source.
+
+Left out: controller mode and DLedger, which the reader of files refuses; sends that do not wait; several faults at once
+but for both brokers at once. A transient store pool, which the contract leaves out, makes a kill a power loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from .contract import MAY_VANISH, PROMOTED, PUT_OK, WIPE, fault_class, must
+from .places import MASTER, SLAVES
+from .settings import DEFAULTS, HOUSEKEEPING, Settings, is_on, line, promised_slaves, refuses_reads
+
+SLAVE, BOTH, LINK = SLAVES[0], "both", "link"
+CONTRACT, MODEL, MEASURED_AT = "contract", "model", "measured"
+KILL, POWER, WIPED, PROMOTION = "kill", "power loss", "disk lost or wiped", "promotion"
+FULL, READ_ONLY, PARTITION = "full disk", "read-only disk", "partition"
+POOL = "transientStorePoolEnable"
+FAILED_FLUSH = "failed-flush-acknowledged"
+AHEAD = ("first-report-believed", "reports-unchecked")
+"""Known deviations that make a slave count that is ahead of its master."""
+MEASURED_VERSION = "4.9.7"
+MODES = [(role, flush) for role in ("ASYNC_MASTER", "SYNC_MASTER") for flush in ("ASYNC_FLUSH", "SYNC_FLUSH")]
+MEASURED: Mapping[tuple[str, str], tuple[tuple[int, int, int], ...]] = {
+    (KILL, MASTER): ((84, 0, 0), (83, 0, 0), (64, 0, 0), (64, 0, 0)),
+    (POWER, MASTER): ((84, 9, 0), (84, 0, 0), (64, 0, 0), (64, 0, 0)),
+    (WIPED, MASTER): ((84, 20, 43), (84, 21, 42), (64, 0, 43), (64, 0, 43)),
+    (WIPED, SLAVE): ((84, 0, 0), (84, 0, 0), (64, 0, 0), (64, 0, 0)),
+    (PROMOTION, SLAVE): ((83, 20, 0), (84, 21, 0), (64, 0, 0), (64, 0, 0)),
+}
+"""By fault and broker, for each of :data:`MODES`: PUT_OK, lost, on the slave only. Source: 4.9.7's figures in
+decision 43; its slave lacked 20 messages when the fault came."""
+
+
+class Cell(NamedTuple):
+    """What a row says in one column."""
+
+    says: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.says} [{self.source}]"
+
+
+class Row(NamedTuple):
+    """One fault."""
+
+    fault: str
+    of: str
+    lost: Cell
+    """Messages that were answered PUT_OK and that no broker has in the end."""
+    single: Cell
+    """Messages that one broker alone has."""
+    unavailable: Cell
+
+
+class Pair(NamedTuple):
+    """Two brokers' settings as their files say them, with ``rocketmqVersion``."""
+
+    master: Settings
+    slave: Settings
+
+    @property
+    def role(self) -> str:
+        return str(self.master.get("brokerRole", "ASYNC_MASTER"))
+
+    @property
+    def flush(self) -> str:
+        return str(self.master.get("flushDiskType", "ASYNC_FLUSH"))
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether PUT_OK means the master's disk."""
+        return self.flush == "SYNC_FLUSH"
+
+    @property
+    def copies(self) -> int:
+        """How many slaves hold what is answered PUT_OK."""
+        return promised_slaves(self.master)
+
+    @property
+    def has_pool(self) -> bool:
+        return not self.is_durable and is_on(self.master, POOL)
+
+    def number(self, key: str) -> int:
+        return int(self.master.get(key, DEFAULTS[key]))
+
+    @property
+    def unflushed(self) -> str:
+        return f"up to {self.number('flushCommitLogThoroughInterval') / 1000:g} s of sends"
+
+
+def words(pair: Pair) -> list[str]:
+    """The deployment, and what PUT_OK promises, in words."""
+    releases = dict.fromkeys(str(each["rocketmqVersion"]) for each in pair)
+    disk = "on the master's disk" if pair.is_durable else f"in the master's memory, not on its disk ({pair.unflushed})"
+    if pair.has_pool:
+        disk = f"in the master process's own memory ({POOL}), which a kill takes"
+    copied = f"yes, in the memory of {pair.copies}" if pair.copies else "no; it follows, and only if one is connected"
+    said = [
+        f"RocketMQ {' and '.join(releases)}: {pair.role}, {pair.flush}; its slave "
+        f"{pair.slave.get('flushDiskType', 'ASYNC_FLUSH')}; "
+        f"slaves waited for: {pair.copies}; reads from the slave while the master is away: "
+        f"{'no' if refuses_reads(pair.slave) else 'yes'}",
+        f"PUT_OK means: {disk}; on a slave too: {copied}",
+    ]
+    if pair.role == "SYNC_MASTER" and not pair.copies:
+        said.append("SYNC_MASTER waits for nobody while inSyncReplicas is 1, its default since 5.0; without controller "
+                    "mode allAckInSyncStateSet and minInSyncReplicas change nothing")  # fmt: skip
+    if pair.copies:
+        said.append(f"without a slave a send is answered {''.join(_without_slave(pair))}: stored on the master only, "
+                    "and Java's client raises nothing, so look at SendResult.getSendStatus()")  # fmt: skip
+    if pair.copies > 1:
+        said.append(f"inSyncReplicas={pair.copies + 1} needs {pair.copies} slaves; with fewer every send ends as "
+                    "FLUSH_SLAVE_TIMEOUT")  # fmt: skip
+    return said
+
+
+def table(pair: Pair, known: Collection[str]) -> Iterator[Row]:
+    """A row for each fault. ``known``: ids of the deviations that apply to this pair."""
+    for fault, of in _faults():
+        lost, single = _lost(pair, fault, of, known), _single(pair, fault, of, known)
+        yield Row(fault, of, lost, single, _unavailable(pair, fault, of))
+
+
+def _faults() -> Iterator[tuple[str, str]]:
+    yield from ((fault, of) for fault in (KILL, POWER, WIPED) for of in (MASTER, SLAVE, BOTH))
+    yield from ((fault, of) for fault in (FULL, READ_ONLY) for of in (MASTER, SLAVE))
+    yield from ((PARTITION, LINK), (PARTITION, MASTER), (PROMOTION, SLAVE))
+
+
+def may_lose(pair: Pair, fault: str, of: str) -> bool:
+    """Whether the contract lets a fault take a message that was answered PUT_OK."""
+    # A disk that turned read-only ends with a reboot (decision 25).
+    how = {KILL: "machine" if pair.has_pool else "process", POWER: "machine", WIPED: WIPE, READ_ONLY: "machine"}
+    nodes = {BOTH: (MASTER, SLAVE), LINK: ()}.get(of, (of,))
+    happened = [(node, how[fault]) for node in nodes if fault in how]
+    if fault == PROMOTION:
+        happened = [(MASTER, PROMOTED + SLAVE)]
+    copies = pair.copies
+    what = fault_class(happened, copies=copies, everyone=copies == max(1, copies))
+    return must(pair.role, copies + 1, pair.flush, True, PUT_OK, what) == MAY_VANISH
+
+
+def _is_measured(pair: Pair) -> bool:
+    return {str(each["rocketmqVersion"]) for each in pair} == {MEASURED_VERSION}
+
+
+def _measured(pair: Pair, fault: str, of: str) -> tuple[int, int, int] | None:
+    if not _is_measured(pair) or pair.has_pool or (fault, of) not in MEASURED:
+        return None
+    return MEASURED[fault, of][MODES.index((pair.role, pair.flush))]
+
+
+def _lost(pair: Pair, fault: str, of: str, known: Collection[str]) -> Cell:
+    if (fault, of) == (READ_ONLY, MASTER) and FAILED_FLUSH in known and not pair.copies:
+        source = MEASURED_AT if _is_measured(pair) else MODEL
+        return Cell(f"what it answers PUT_OK after the disk failed ({FAILED_FLUSH})", source)
+    says = "none"
+    if may_lose(pair, fault, of):
+        says = f"what is not on the master's disk ({pair.unflushed}){'' if of == BOTH else ' and not on the slave'}"
+        if fault == KILL:
+            says = "what is still in the master's pool" + ("" if of == BOTH else " and not on the slave")
+        elif fault == READ_ONLY:
+            says = f"what it answers PUT_OK after the disk failed, or {pair.unflushed} before, and is not on the slave"
+        elif fault in (WIPED, PROMOTION):
+            says = "all of the pair's" if of == BOTH else "what the slave lacks: its lag"
+    found = _measured(pair, fault, of)
+    return Cell(f"{says}; 4.9.7 lost {found[1]} of {found[0]}", MEASURED_AT) if found else Cell(says, CONTRACT)
+
+
+def _single(pair: Pair, fault: str, of: str, known: Collection[str]) -> Cell:
+    if of in (SLAVE, LINK) and fault != PROMOTION:
+        older = "; a new slave gets none older than the master's last log file" if fault == WIPED else ""
+        return Cell(f"what is sent meanwhile: on the master only{older}", MODEL)
+    if fault == PROMOTION:
+        return Cell("all, until the new master has a slave", MODEL)
+    lag = "none" if pair.copies else "the slave's lag: on the master only"
+    ahead = next((each for each in AHEAD if each in known), "")
+    later = f"; later ones may be PUT_OK on the master only ({ahead})" if ahead and pair.copies else ""
+    if fault == WIPED:
+        copied = f"what was copied: on the slave only; promote it, an empty master gets nothing back{later}"
+        lag = "none" if of == BOTH else copied
+    elif fault == POWER and not pair.is_durable and of == MASTER:
+        lag = f"what the master lost and was copied: on the slave only{later}"
+    elif fault == READ_ONLY and pair.copies and (FAILED_FLUSH in known or not pair.is_durable):
+        lag = "what it answers PUT_OK after the disk failed: on the slave only, once it restarts"
+    found = _measured(pair, fault, of)
+    return Cell(f"{lag}; 4.9.7: {found[2]} of {found[0]}", MEASURED_AT) if found else Cell(lag, MODEL)
+
+
+def _unavailable(pair: Pair, fault: str, of: str) -> Cell:
+    if fault == FULL and of == MASTER:
+        return Cell("sends, while the disk is more than 90 % full", MODEL)
+    if fault == READ_ONLY and of == MASTER:
+        return Cell("sends, until it is restarted on a disk that it can write", MODEL)
+    if fault == PROMOTION:
+        return Cell("all sends, until somebody promotes the slave", MODEL)
+    if of in (SLAVE, LINK):
+        says = f"none; sends are answered {_without_slave(pair)[0]}" if pair.copies else "none"
+        return Cell(says, MEASURED_AT if _measured(pair, fault, of) else MODEL)
+    if of == BOTH or refuses_reads(pair.slave):
+        return Cell("sends and reads, until the master is back", MODEL)
+    # The name server sees a connection end at once, silence after 120 s; clients ask it every 30 s.
+    soon = "30 s" if fault in (KILL, WIPED) else "3 min"
+    return Cell(f"sends, until the master is back; reads, up to {soon}: then the slave serves", MODEL)
+
+
+def _without_slave(pair: Pair) -> tuple[str, str]:
+    """How sends are answered while no slave takes them, and what else they may be answered."""
+    own = line(pair.master)
+    late = f"FLUSH_SLAVE_TIMEOUT after {pair.number(own.wait) / 1000:g} s"
+    if own.counts_replicas:
+        return late, ""
+    return "SLAVE_NOT_AVAILABLE", f" ({late} until the silent link ends, {pair.number(HOUSEKEEPING) / 1000:g} s)"
