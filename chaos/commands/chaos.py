@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ...harness.commands import options, output
+from ...harness.commands.helping import Group, completes, example
 from ...harness.errors import EXIT_INTERRUPTED, EXIT_VIOLATED, UsageError
 from ...harness.runs import atomic
 
@@ -22,6 +23,14 @@ MAX_PROGRAM = 200
 MAX_SAID = 10
 """Reasons that are printed of one scenario."""
 
+
+def _named() -> Iterable[str]:
+    from ..scenarios import library
+
+    return library.names()
+
+
+_scenarios = completes(names=_named, files=True)
 _repeat = click.option(
     "--repeat",
     type=click.IntRange(1, 1_000),
@@ -39,7 +48,7 @@ _all = click.option(
 )
 
 
-@click.group("chaos")
+@click.group("chaos", cls=Group, epilog=example("chaos run master-kill-under-load --lab process"))
 def command() -> None:
     """Play scenarios: load, faults and expectations on a timeline, in the simulation or in real labs.
 
@@ -50,7 +59,7 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@command.command("list", epilog=example("chaos list"))
 @output.json_option
 def list_(json_to: str | None) -> None:
     """List the scenarios that come with pairproof, and those of plug-ins."""
@@ -76,8 +85,8 @@ def list_(json_to: str | None) -> None:
     output.table("", ("scenario", "about", "deployment", "cases", "s"), rows)
 
 
-@command.command("show")
-@click.argument("name")
+@command.command("show", epilog=example("chaos show master-kill-under-load"))
+@click.argument("name", shell_complete=_scenarios)
 @click.option("--case", "number", type=click.IntRange(1), default=1, show_default=True, help="Which case's program.")
 def show(name: str, number: int) -> None:
     """Show a scenario: what it is about, its timeline, what it expects, and the program that it becomes."""
@@ -128,8 +137,8 @@ def _of_expect(expect: Any) -> list[str]:
     return lines if expect.bites else [*lines, "faults need not take effect"]
 
 
-@command.command("run")
-@click.argument("names", nargs=-1)
+@command.command("run", epilog=example("chaos run master-kill-under-load --lab process"))
+@click.argument("names", nargs=-1, shell_complete=_scenarios)
 @_all
 @options.lab
 @options.target
@@ -175,8 +184,8 @@ def run(
     sys.exit(code)
 
 
-@command.command("parity")
-@click.argument("names", nargs=-1)
+@command.command("parity", epilog=example("chaos parity master-kill-under-load --labs sim,process"))
+@click.argument("names", nargs=-1, shell_complete=_scenarios)
 @_all
 @click.option("--labs", default=LABS, show_default=True, help="The labs to compare, separated by commas.")
 @options.target
