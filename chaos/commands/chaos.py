@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from ...harness.commands import options, output
 from ...harness.commands.helping import Group, completes, example
 from ...harness.errors import EXIT_INTERRUPTED, EXIT_VIOLATED, UsageError
 from ...harness.runs import atomic
+from ..scenarios import library
 
 LABS = "sim,process"
 MAX_PROGRAM = 200
@@ -23,26 +24,13 @@ MAX_PROGRAM = 200
 MAX_SAID = 10
 """Reasons that are printed of one scenario."""
 
-
-def _named() -> Iterable[str]:
-    from ..scenarios import library
-
-    return library.names()
-
-
-_scenarios = completes(names=_named, files=True)
+_scenarios = completes(names=library.names, files=True)
 _repeat = click.option(
     "--repeat",
     type=click.IntRange(1, 1_000),
-    default=None,
     help="How many times to play each case; default: as the scenario's file says.",
 )
-_cases = click.option(
-    "--cases",
-    type=click.IntRange(1),
-    default=None,
-    help="Play at most this many cases of each scenario, evenly.",
-)
+_cases = click.option("--cases", type=click.IntRange(1), help="Play at most this many cases of each scenario, evenly.")
 _all = click.option(
     "--all", "everything", is_flag=True, help="All shipped scenarios that the lab has the abilities for."
 )
@@ -63,7 +51,7 @@ def command() -> None:
 @output.json_option
 def list_(json_to: str | None) -> None:
     """List the scenarios that come with pairproof, and those of plug-ins."""
-    from ..scenarios import library, page
+    from ..scenarios import page
 
     found = [library.shipped(name) for name in library.names()]
     if json_to is not None:
@@ -90,7 +78,7 @@ def list_(json_to: str | None) -> None:
 @click.option("--case", "number", type=click.IntRange(1), default=1, show_default=True, help="Which case's program.")
 def show(name: str, number: int) -> None:
     """Show a scenario: what it is about, its timeline, what it expects, and the program that it becomes."""
-    from ..scenarios import library, page, picture, timeline
+    from ..scenarios import page, picture, timeline
 
     scenario = library.find(name)
     if number > len(scenario.cases):
@@ -171,6 +159,7 @@ def run(
     chosen = _chosen(names, everything, target_name)
     left_out = _lacking(chosen, lab_name) if everything else {}
     _check_some(chosen, left_out, lab_name)
+    output.say_plugins()
     recording, code = _play(chosen, plan, jobs, runs_folder, left_out)
     if json_to is not None:
         output.write_json(_answer(recording, plan), json_to)
@@ -280,7 +269,6 @@ def _compared(rows: Sequence[Any], labs: Sequence[str]) -> list[dict[str, object
 
 def _chosen(names: tuple[str, ...], everything: bool, target: str) -> list[Any]:
     from ...harness.trials import resolve
-    from ..scenarios import library
 
     if bool(names) == everything:
         raise UsageError("name scenarios (pairproof chaos list shows them) or files, or give --all")

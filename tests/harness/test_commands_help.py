@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -170,3 +171,49 @@ def test_a_shell_completes_values(words: tuple[str, ...], offered: list[str]) ->
 
 def test_what_no_scenario_begins_with_is_completed_as_a_file() -> None:
     assert completed("chaos", "run", "my/") == [("file", "my/")]
+
+
+def plugged(folder: Path, monkeypatch: pytest.MonkeyPatch, group: str) -> None:
+    """Have a distribution register something in a group."""
+    made = folder / "acme-1.0.dist-info"
+    made.mkdir()
+    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (made / "entry_points.txt").write_text(f"[pairproof.{group}]\nacme = acme:X\n")
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setenv(registry.PLUGINS, "acme")
+    registry._group.cache_clear()
+    registry.own.cache_clear()
+
+
+@pytest.fixture
+def forgets() -> Iterator[None]:
+    yield
+    registry._group.cache_clear()
+    registry.own.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("line", "answers"),
+    [
+        (["check", "--trials", "1", "--law", "log-prefix", "--seed", "x"], "sim: "),
+        (["chaos", "run", "ha-master-address-absent", "--cases", "1"], "scenarios hold"),
+    ],
+)
+def test_plug_ins_that_take_part_in_a_run_are_named(
+    line: list[str], answers: str, capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forgets: None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = [*line, "--runs", str(tmp_path / "runs")]
+    for group, named in ((None, 0), ("targets", 1)):
+        if group:
+            plugged(tmp_path, monkeypatch, group)
+        main(asked)
+        said = capsys.readouterr().out
+        assert said.count("with plug-ins: acme 1.0\n") == said.count("with plug-ins") == named and answers in said
+
+
+def test_a_plug_in_that_takes_no_part_is_not_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forgets: None
+) -> None:
+    plugged(tmp_path, monkeypatch, "tools")
+    assert registry.plugins("laws", "faults") == [] and registry.plugins("laws", "tools") == ["acme 1.0"]
