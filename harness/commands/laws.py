@@ -104,6 +104,8 @@ def _example(law: type[Law], bug: KnownBug) -> dict[str, Any] | None:
 
 
 def _explain(law: type[Law], told: dict[str, Any]) -> None:
+    from rich.padding import Padding
+
     from ..history import kinds
     from ..trials import resolve
 
@@ -113,7 +115,7 @@ def _explain(law: type[Law], told: dict[str, Any]) -> None:
         if lines:
             out.print(f"\n{title}", style="bold")
         for line in lines:
-            out.print(f"  {line}", soft_wrap=not out.is_terminal)
+            out.print(Padding(line, (0, 0, 0, 2)) if out.is_terminal else f"  {line}", soft_wrap=not out.is_terminal)
 
     out.print(f"{law.id} ({told['group']}; {told['kind']})", style="bold")
     out.print(law.promise)
