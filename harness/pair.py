@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from reprlib import repr as short
 from typing import Any
@@ -214,21 +214,7 @@ class Pair:
 
     def _broken(self, finding: Finding, trial: Trial, laws: Sequence[str]) -> Broken:
         """``laws``: all that the program violates."""
-        path = self.folder / case_name(finding.target, finding.lab, finding.law, finding.schedule.to_json())
-        told = [*story(finding, trial, self.laws)]
-        if others := [each for each in laws if each != finding.law]:
-            told.append(f"the same program violates: {', '.join(others)}")
-        try:
-            atomic.put_json(self.folder, path.name, finding_json(finding, path))
-        except PairproofError as why:
-            reason = str(why).partition("; ")[0]
-            return Broken("\n".join([*told, f"it could not be kept: {reason}"]), finding, path)
-        if finding.law in self.own:
-            told.append("run the test again to replay it: only this test knows the law")
-        else:
-            told.append(f"replay: {replay_line(path, finding.target)}")
-            told.append(f"keep it as a case: {invocation.line('cases add', path)}")
-        return Broken("\n".join(told), finding, path)
+        return broken(finding, trial, self.laws, self.folder, laws, self.own)
 
 
 @contextlib.contextmanager
@@ -257,7 +243,43 @@ def using(
         yield Pair(target, lab, laws, settings, seed, folder, limit_s)
 
 
-def story(finding: Finding, trial: Trial, laws: Iterable[type[Law]]) -> Iterator[str]:
+def broken(
+    finding: Finding, trial: Trial | None, laws: Iterable[type[Law]], folder: Path, also: Iterable[str],
+    own: Collection[str],
+) -> Broken:  # fmt: skip
+    """The error that tells a finding, which is kept in ``folder``.
+
+    ``trial``: of its program, judged by ``laws``. ``also``: all laws that the program violates. ``own``: ids of those
+    that only the caller knows.
+    """
+    path = folder / case_name(finding.target, finding.lab, finding.law, finding.schedule.to_json())
+    told = [*story(finding, trial, laws)]
+    if others := [each for each in also if each != finding.law]:
+        told.append(f"the same program violates: {', '.join(others)}")
+    try:
+        atomic.put_json(folder, path.name, finding_json(finding, path))
+    except PairproofError as why:
+        reason = str(why).partition("; ")[0]
+        return Broken("\n".join([*told, f"it could not be kept: {reason}"]), finding, path)
+    if only_here := "law" if finding.law in own else _unregistered(finding):
+        told.append(f"run the test again to replay it: only this test knows the {only_here}")
+    else:
+        told.append(f"replay: {replay_line(path, finding.target)}")
+        told.append(f"keep it as a case: {invocation.line('cases add', path)}")
+    return Broken("\n".join(told), finding, path)
+
+
+def _unregistered(finding: Finding) -> str:
+    """Which of its target and its lab no command line can name; empty where it can name both."""
+    for what, find, name in (("target", resolve.target, finding.target), ("lab", resolve.lab, finding.lab)):
+        try:
+            find(name)
+        except UsageError:
+            return what
+    return ""
+
+
+def story(finding: Finding, trial: Trial | None, laws: Iterable[type[Law]]) -> Iterator[str]:
     """What happened, in lines."""
     promise = next((law.promise for law in laws if law.id == finding.law), "")
     yield f"{finding.law} is violated: {finding.text}"
@@ -271,6 +293,8 @@ def story(finding: Finding, trial: Trial, laws: Iterable[type[Law]]) -> Iterator
         yield f"  {number:3d}  {line}"
     if not finding.schedule.ops:
         yield "       (nothing: bringing the pair up shows it)"
+    if trial is None:
+        return
     judged = next((each for each in violated(trial) if each.law == finding.law), None)
     if judged is not None and trial.events:
         yield "what led up to it:"

@@ -80,6 +80,12 @@ def own(group: str) -> frozenset[str]:
     return frozenset(name for name, each in _group(group).items() if each.dist and each.dist.name == DISTRIBUTION)
 
 
+def plugins(*groups: str) -> list[str]:
+    """Distributions of third parties that registered something in one of these groups, each with its version."""
+    found = [each.dist for group in groups for each in _group(group).values()]
+    return sorted({f"{each.name} {each.version}" for each in found if each and each.name != DISTRIBUTION})
+
+
 @cache
 def find(group: str, name: str) -> object:
     """The object registered as ``name``; a :class:`UsageError` that lists the valid names otherwise."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...harness.commands import output
+from ...harness.commands.helping import example
 from ...harness.errors import LabError, UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +26,11 @@ MOST = "1G"
 MAX_PORT = 65_535
 
 
-@click.command("capture")
+EXAMPLE = """capture --listen 127.0.0.1:20912 --to 127.0.0.1:10912 \\
+    --master-conf master.conf --slave-conf slave.conf --output capture"""
+
+
+@click.command("capture", epilog=example(EXAMPLE))
 @click.option("--listen", required=True, metavar="HOST:PORT", help="Where the slave is to connect: the tap.")
 @click.option("--to", required=True, metavar="HOST:PORT", help="The master's HA port (listenPort + 1 by default).")
 @click.option(

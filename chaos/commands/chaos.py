@@ -13,8 +13,10 @@ from typing import Any
 import click
 
 from ...harness.commands import options, output
+from ...harness.commands.helping import Group, completes, example
 from ...harness.errors import EXIT_INTERRUPTED, EXIT_VIOLATED, UsageError
 from ...harness.runs import atomic
+from ..scenarios import library
 
 LABS = "sim,process"
 MAX_PROGRAM = 200
@@ -22,24 +24,19 @@ MAX_PROGRAM = 200
 MAX_SAID = 10
 """Reasons that are printed of one scenario."""
 
+_scenarios = completes(names=library.names, files=True)
 _repeat = click.option(
     "--repeat",
     type=click.IntRange(1, 1_000),
-    default=None,
     help="How many times to play each case; default: as the scenario's file says.",
 )
-_cases = click.option(
-    "--cases",
-    type=click.IntRange(1),
-    default=None,
-    help="Play at most this many cases of each scenario, evenly.",
-)
+_cases = click.option("--cases", type=click.IntRange(1), help="Play at most this many cases of each scenario, evenly.")
 _all = click.option(
     "--all", "everything", is_flag=True, help="All shipped scenarios that the lab has the abilities for."
 )
 
 
-@click.group("chaos")
+@click.group("chaos", cls=Group, epilog=example("chaos run master-kill-under-load --lab process"))
 def command() -> None:
     """Play scenarios: load, faults and expectations on a timeline, in the simulation or in real labs.
 
@@ -50,11 +47,11 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@command.command("list", epilog=example("chaos list"))
 @output.json_option
 def list_(json_to: str | None) -> None:
     """List the scenarios that come with pairproof, and those of plug-ins."""
-    from ..scenarios import library, page
+    from ..scenarios import page
 
     found = [library.shipped(name) for name in library.names()]
     if json_to is not None:
@@ -76,12 +73,12 @@ def list_(json_to: str | None) -> None:
     output.table("", ("scenario", "about", "deployment", "cases", "s"), rows)
 
 
-@command.command("show")
-@click.argument("name")
+@command.command("show", epilog=example("chaos show master-kill-under-load"))
+@click.argument("name", shell_complete=_scenarios)
 @click.option("--case", "number", type=click.IntRange(1), default=1, show_default=True, help="Which case's program.")
 def show(name: str, number: int) -> None:
     """Show a scenario: what it is about, its timeline, what it expects, and the program that it becomes."""
-    from ..scenarios import library, page, picture, timeline
+    from ..scenarios import page, picture, timeline
 
     scenario = library.find(name)
     if number > len(scenario.cases):
@@ -128,8 +125,8 @@ def _of_expect(expect: Any) -> list[str]:
     return lines if expect.bites else [*lines, "faults need not take effect"]
 
 
-@command.command("run")
-@click.argument("names", nargs=-1)
+@command.command("run", epilog=example("chaos run master-kill-under-load --lab process"))
+@click.argument("names", nargs=-1, shell_complete=_scenarios)
 @_all
 @options.lab
 @options.target
@@ -162,6 +159,7 @@ def run(
     chosen = _chosen(names, everything, target_name)
     left_out = _lacking(chosen, lab_name) if everything else {}
     _check_some(chosen, left_out, lab_name)
+    output.say_plugins()
     recording, code = _play(chosen, plan, jobs, runs_folder, left_out)
     if json_to is not None:
         output.write_json(_answer(recording, plan), json_to)
@@ -175,8 +173,8 @@ def run(
     sys.exit(code)
 
 
-@command.command("parity")
-@click.argument("names", nargs=-1)
+@command.command("parity", epilog=example("chaos parity master-kill-under-load --labs sim,process"))
+@click.argument("names", nargs=-1, shell_complete=_scenarios)
 @_all
 @click.option("--labs", default=LABS, show_default=True, help="The labs to compare, separated by commas.")
 @options.target
@@ -271,7 +269,6 @@ def _compared(rows: Sequence[Any], labs: Sequence[str]) -> list[dict[str, object
 
 def _chosen(names: tuple[str, ...], everything: bool, target: str) -> list[Any]:
     from ...harness.trials import resolve
-    from ..scenarios import library
 
     if bool(names) == everything:
         raise UsageError("name scenarios (pairproof chaos list shows them) or files, or give --all")

@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from ...harness.commands import output
+from ...harness.commands.helping import example
 from ...harness.errors import EXIT_HOLDS, EXIT_VIOLATED
 
 MAX_ROWS = 200
@@ -22,7 +23,7 @@ MAX_ROWS = 200
 Line = dict[str, object]
 
 
-@click.command("inspect")
+@click.command("inspect", epilog=example("inspect /var/lib/rocketmq/store"))
 @click.argument("store", type=click.Path(path_type=Path))
 @output.json_option
 def command(store: Path, json_to: str | None) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...harness.commands import options, output
+from ...harness.commands.helping import example
 from ...harness.errors import UsageError, joined
 
 if TYPE_CHECKING:
@@ -18,11 +19,11 @@ MAX_LINES = 20
 NOTHING = "it holds no history to judge; record a run with pairproof check --keep all"
 
 
-@click.command("judge")
+@click.command("judge", epilog=example("judge --ha-capture capture/"))
 @click.argument("runs", nargs=-1)
 @click.option("--ha-capture", "capture", type=click.Path(path_type=Path), help="Judge a folder of captured HA streams.")
 @options.configuration_files
-@click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
+@options.law
 @output.json_option
 def command(
     runs: tuple[str, ...], capture: Path | None, master_conf: Path | None, slave_conf: Path | None,

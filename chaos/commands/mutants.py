@@ -21,6 +21,7 @@ from typing import NamedTuple
 import click
 
 from ...harness.commands import options, output
+from ...harness.commands.helping import completes, example
 from ...harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
 from ...harness.exploration.profiles import PROOF, REAL_TIME_LABS, profile
 from ...harness.judging import judge as judging
@@ -129,8 +130,8 @@ def control(lab: Lab, seed: str, trials: int) -> list[str]:
     return sorted(alarms)
 
 
-@click.command("mutants")
-@click.argument("names", nargs=-1)
+@click.command("mutants", epilog=example("mutants goes_back"))
+@click.argument("names", nargs=-1, shell_complete=completes(names=lambda: catalogue()))
 @click.option("--seed", default="mutants", show_default=True, help="Random seed of every schedule.")
 @click.option("--trials", type=click.IntRange(1), help=f"Trials for each mutant. [default: {DEFAULTS}]")
 @click.option("--model", "of_model", is_flag=True, help="Mutate what laws take for known instead.")

@@ -18,6 +18,7 @@ from pairproof import __version__
 
 from ...harness.commands import output
 from ...harness.commands.file import Typed
+from ...harness.commands.helping import complete_targets
 from ...harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
 from ...harness.ports import Lab
 from ...harness.trials import resolve
@@ -68,7 +69,11 @@ def options(command: Decorated) -> Decorated:
             "--out", type=click.Path(file_okay=False, path_type=Path), help="Keep results here; go on with them."
         ),
         click.option("--sample", type=click.IntRange(1), help=f"Generic mutants to play. [default: {SAMPLE}]"),
-        click.option("--target", help=f"The target whose code is changed. [default: {REFERENCE}]"),
+        click.option(
+            "--target",
+            shell_complete=complete_targets,
+            help=f"The target whose code is changed. [default: {REFERENCE}]",
+        ),
         click.option(
             "--package", "packages", cls=Typed, multiple=True, help="Python package of the target's code; repeatable."
         ),

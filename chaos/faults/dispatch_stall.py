@@ -1,4 +1,4 @@
-"""A broker's queues and index lag behind its log until the fault ends; see CanStallDispatch."""
+"""A broker's queues and index lag behind its log until the fault ends."""
 
 from ...harness.rocketmq import places
 from ...harness.rocketmq.ports import CanStallDispatch

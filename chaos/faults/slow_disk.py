@@ -1,4 +1,4 @@
-"""Each flush of a broker takes longer, as on a busy disk (20 ms) or a failing one (1.5 s); see CanSlowDisk."""
+"""Each flush of a broker takes longer, as on a busy disk (20 ms) or a failing one (1.5 s)."""
 
 from ...harness.ports.disks import CanSlowDisk
 from ...harness.rocketmq import places

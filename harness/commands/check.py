@@ -18,18 +18,20 @@ from ..trials import resolve
 from ..trials.schedule_json import check_text
 from . import options, output, suite
 from .exploration import Bounds, Request
+from .helping import completes, example
 
 MAX_PATH_CHARS = 4_096
 MAX_TRIALS = 100_000_000
 
 
-@click.command("check")
+@click.command("check", epilog=example("check --target rocketmq@4.9.7 --lab process --report"))
 @options.target
 @options.lab
 @options.configuration
 @click.option(
     "--profile",
     "profile_name",
+    shell_complete=completes(names=lambda: PROFILES),
     default=None,
     help=f"One of {', '.join(PROFILES)}. [default: {default(True)}; {default(False)} in {REAL_TIME_LABS}]",
 )
@@ -49,7 +51,7 @@ MAX_TRIALS = 100_000_000
 )
 @click.option("--first", is_flag=True, help="Stop at the first violation, and shrink it.")
 @options.seed
-@click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
+@options.law
 @options.jobs("Trials", default="all cores in the simulation, three for each core in labs with real time")
 @click.option(
     "--keep",
@@ -85,6 +87,7 @@ def command(
     4 the lab failed. With --report the report is made in every case but 2.
     """
     request = _request(**asked)
+    output.say_plugins()
     if junit is not None:
         output.writable(junit, "--junit")
     if cases is not None:

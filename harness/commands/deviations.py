@@ -22,6 +22,7 @@ from ..trials import resolve
 from ..trials.again import until_decided
 from ..trials.trial import Trial
 from . import options
+from .helping import Group, complete_targets, completes, example
 from .output import json_option, say, table, write_json
 
 MAX_REPLAYS = 100
@@ -29,8 +30,14 @@ THERE, GONE, UNKNOWN = "still there", "gone", "unknown"
 CODES = {THERE: EXIT_HOLDS, GONE: EXIT_VIOLATED, UNKNOWN: EXIT_UNKNOWN}
 
 
-@click.group("deviations", invoke_without_command=True)
-@click.option("--target", "target_name", default=None, help="Only those that are known of this target.")
+@click.group("deviations", cls=Group, epilog=example("deviations --target rocketmq@4.9.7"), invoke_without_command=True)
+@click.option(
+    "--target",
+    "target_name",
+    default=None,
+    shell_complete=complete_targets,
+    help="Only those that are known of this target.",
+)
 @json_option
 @click.pass_context
 def command(ctx: click.Context, target_name: str | None, json_to: str | None) -> None:
@@ -69,8 +76,10 @@ def _as_json(known: Deviation) -> dict[str, object]:
     }  # fmt: skip
 
 
-@command.command("check")
-@click.argument("name", metavar="ID")
+@command.command(
+    "check", epilog=example("deviations check first-report-believed --target rocketmq@4.9.7 --lab process")
+)
+@click.argument("name", metavar="ID", shell_complete=completes(names=deviations.every))
 @options.target
 @options.lab
 @click.option(

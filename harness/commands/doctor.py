@@ -19,6 +19,7 @@ from .. import registry
 from ..errors import EXIT_HOLDS, EXIT_UNKNOWN, PairproofError
 from ..texts import extras
 from . import labs as listing
+from .helping import completes, example
 from .options import RUNS, free_memory
 from .output import json_option, progress, say, table, write_json
 
@@ -39,8 +40,14 @@ class Check(NamedTuple):
     """What was found, or what to do."""
 
 
-@click.command("doctor")
-@click.option("--lab", "lab_names", multiple=True, help="Look at this lab only; may be given more than once.")
+@click.command("doctor", epilog=example("doctor --lab process"))
+@click.option(
+    "--lab",
+    "lab_names",
+    multiple=True,
+    shell_complete=completes("labs"),
+    help="Look at this lab only; may be given more than once.",
+)
 @json_option
 def command(lab_names: tuple[str, ...], json_to: str | None) -> int:
     """Say which labs, targets and tools are ready here, and what makes ready what is not.

@@ -1,6 +1,7 @@
-"""``pairproof labs``: list the labs with what each can do and observe, the targets, the faults and the tools.
+"""``pairproof labs``: list the labs, the targets with the labs that run them, the faults and the tools.
 
-What labs can do is asked without starting one (:mod:`harness.trials.abilities`).
+What labs can do is asked without starting one (:mod:`harness.trials.abilities`). People read it in words; the names of
+abilities and the kinds of event that labs record are in the JSON only.
 ``install`` makes ready what labs need from elsewhere (entry points ``pairproof.tools``, each a :class:`Tool`), and
 ``clean`` removes what labs whose harness was killed may have left behind.
 """
@@ -16,7 +17,11 @@ from .. import ports, registry
 from ..errors import LabError, UsageError
 from ..texts import extras
 from ..trials.abilities import abilities
+from .helping import Group, completes, example, sentence
 from .output import json_option, say, table, write_json
+
+MAX_VALUES = 6
+"""Values of a fault's argument that the table shows; the JSON has all."""
 
 
 class Tool(typing.Protocol):
@@ -42,11 +47,14 @@ class CanClean(typing.Protocol):
         """Remove what no running harness uses any more; a line for each thing removed."""
 
 
-@click.group("labs", invoke_without_command=True)
+@click.group("labs", cls=Group, epilog=example("labs"), invoke_without_command=True)
 @json_option
 @click.pass_context
 def command(ctx: click.Context, json_to: str | None) -> None:
-    """List labs with their abilities, targets, and faults with their arguments."""
+    """List labs, targets with the labs that run them, faults with their arguments, and tools.
+
+    --json names the abilities and the kinds of event of each lab, too.
+    """
     if ctx.invoked_subcommand is not None:
         if json_to is not None:
             raise UsageError(f"--json goes with the list only, not with {ctx.invoked_subcommand}; leave it out")
@@ -55,30 +63,34 @@ def command(ctx: click.Context, json_to: str | None) -> None:
     if json_to is not None:
         write_json(found, json_to)
         return
+    seen = {lab["id"]: judgeable(lab) for lab in found["labs"]}
     table(
         "Labs",
-        ("lab", "can", "faults it cannot inject"),
-        [(x["id"], x.get("lacks") or _words(x["can"]), _words(x["cannot_inject"])) for x in found["labs"]],
+        ("lab", "what it is", "faults that it cannot inject"),
+        [(x["id"], x.get("lacks") or _about("labs", x["id"]), _words(x["cannot_inject"])) for x in found["labs"]],
     )
-    seen = [(x["id"], target, _words(kinds)) for x in found["labs"] for target, kinds in x["observes"].items()]
-    table("What is observed", ("lab", "target", "kinds of event"), seen)
+    table(
+        "Targets",
+        ("target", "labs that run it, each with the laws that can be judged there"),
+        [(x["id"], _where(x["id"], seen)) for x in found["targets"]],
+    )
     table(
         "Faults",
-        ("fault", "needs", "arguments (the first value is the default)"),
-        [_fault_row(x) for x in found["faults"]],
+        ("fault", "what happens", "labs that can inject it", "arguments (the first value is the default)"),
+        [_fault_row(x, found["labs"]) for x in found["faults"]],
     )
     tools = [(x["id"], x["about"], x["path"] or x["missing"]) for x in found["tools"]]
     table("Tools", ("tool", "what it is", "where"), tools)
 
 
-@command.command("install")
-@click.argument("name")
+@command.command("install", epilog=example("labs install rocketmq@5.3.1"))
+@click.argument("name", shell_complete=completes("tools"))
 def install(name: str) -> None:
     """Make ready a program that labs need; pairproof labs lists them."""
     say(f"{name}: {tool(name).install()}")
 
 
-@command.command("clean")
+@command.command("clean", epilog=example("labs clean"))
 def clean() -> None:
     """Remove what a killed pairproof left behind: processes, containers, mounts, folders."""
     from ..trials import resolve
@@ -164,9 +176,36 @@ def _missing(faults: ports.Faults, can: list[str] | None) -> list[str] | None:
     return None if can is None else [name for name, each in faults.items() if each.needs.__name__ not in can]
 
 
-def _fault_row(fault: dict[str, typing.Any]) -> tuple[str, str, str]:
-    arguments = "; ".join(f"{name}: {', '.join(map(str, values))}" for name, values in fault["arguments"].items())
-    return fault["id"], fault["needs"], arguments
+def judgeable(lab: dict[str, typing.Any]) -> dict[str, str]:
+    """By target that a lab runs: how many of its laws the lab can judge, as ``118 of 119``."""
+    from ..judging import judge
+    from ..trials import resolve
+
+    found = {}
+    for target, kinds in lab["observes"].items():
+        laws = judge.laws_for(resolve.target(target))
+        found[target] = f"{sum(law.needs <= set(kinds) for law in laws)} of {len(laws)}"
+    return found
+
+
+def _where(target: str, seen: dict[str, dict[str, str]]) -> str:
+    return ", ".join(f"{lab} ({laws[target]})" for lab, laws in seen.items() if target in laws) or "none here"
+
+
+def _fault_row(fault: dict[str, typing.Any], labs: list[dict[str, typing.Any]]) -> tuple[str, ...]:
+    arguments = "; ".join(f"{name}: {_values(values)}" for name, values in fault["arguments"].items())
+    able = [lab["id"] for lab in labs if fault["id"] not in (lab["cannot_inject"] or ())]
+    where = "all" if len(able) == len(labs) else ", ".join(able) or "none"
+    return fault["id"], _about("faults", fault["id"]), where, arguments
+
+
+def _values(values: list[object]) -> str:
+    more = f" and {len(values) - MAX_VALUES} more" if len(values) > MAX_VALUES else ""
+    return ", ".join(map(str, values[:MAX_VALUES])) + more
+
+
+def _about(group: str, name: str) -> str:
+    return sentence(registry.described(group, name))
 
 
 def _words(names: list[str] | None) -> str:

@@ -1,36 +1,136 @@
-"""``pairproof laws``: list the laws: what each promises, where the promise comes from, and what it must see.
+"""``pairproof laws``: list the laws, or explain some: what each promises, needs and leaves out, and what violates it.
 
-Laws are whatever is registered as ``pairproof.laws``; nothing is judged here.
+Laws are whatever is registered as ``pairproof.laws``. What a law leaves out stands in its module's docstring, behind
+"Left out:" or "Abstains". Its example is what it says of a known bug: the bug's stored program is played in the
+simulation, and judged by this law alone.
 """
 
 from __future__ import annotations
 
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from .output import json_option, table, write_json
+from ..texts import invocation
+from .helping import completes, example, sentence
+from .output import console, json_option, table, write_json
+
+if TYPE_CHECKING:
+    from ..judging.law import Law
+    from ..system import KnownBug
+
+LEFT_OUT = re.compile(r"(?:^|(?<=\. ))(?:Left out: |(?=Abstains ))(.*?)(?= Source: |$)", re.DOTALL)
+MARKS = re.compile(r"``|:\w+:`~?([^`]*)`")
+SOURCE = re.compile(r"(?:^|\s+)Source: .*", re.DOTALL)
 
 
-@click.command("laws")
+@click.command("laws", epilog=example("laws ha-appends-frames"))
+@click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=completes("laws"))
 @json_option
-def command(json_to: str | None) -> None:
-    """List the laws by what they are about: id, kind (durability, protocol, or a convention of the system's), promise,
-    source, and the kinds of event without which a law cannot be observed.
+def command(ids: tuple[str, ...], json_to: str | None) -> None:
+    """List the laws by what they are about, or explain the laws ID.
+
+    A law's kind is durability, protocol, or a convention of the system. An explanation says what the law promises,
+    where that comes from, which kinds of event it needs, what it leaves out, which known bugs and deviations violate
+    it, and what to look at after a violation.
     """
     from ..judging import judge
-    from ..judging.law_groups import group_of, grouped
+    from ..judging.law_groups import grouped
 
-    found = [
-        {
-            "id": law.id, "group": group_of(law.id), "promise": law.promise, "source": law.source,
-            "needs": sorted(law.needs), "kind": law.kind,
-        }
-        for law in judge.all_laws()
-    ]  # fmt: skip
+    laws = judge.laws(ids) if ids else judge.all_laws()
     if json_to is not None:
-        write_json(found, json_to)
+        write_json([facts(law) | (explained(law) if ids else {}) for law in laws], json_to)
         return
-    rows = {
-        law.id: (law.id, law.kind, law.promise, law.source, " ".join(sorted(law.needs))) for law in judge.all_laws()
-    }
+    if ids:
+        for law in laws:
+            _explain(law, facts(law) | explained(law))
+        return
+    rows = {law.id: (law.id, law.kind, law.promise) for law in laws}
     for title, members in grouped(rows):
-        table(title, ("law", "kind", "promise", "source", "needs"), [rows[law] for law in members])
+        table(title, ("law", "kind", "promise"), [rows[law] for law in members])
+    console().print(f"explain one: {invocation.program()} laws ID")
+
+
+def facts(law: type[Law]) -> dict[str, Any]:
+    """What the list says of a law."""
+    from ..judging.law_groups import group_of
+
+    return {
+        "id": law.id, "group": group_of(law.id), "promise": law.promise, "source": law.source,
+        "needs": sorted(law.needs), "kind": law.kind,
+    }  # fmt: skip
+
+
+def explained(law: type[Law]) -> dict[str, Any]:
+    """``about`` (paragraphs), ``left_out``, ``bugs`` (names), ``deviations`` (by id, what is done), ``example``."""
+    from ..judging import deviations
+    from ..trials import resolve
+
+    about, left_out = docstring(sys.modules[law.__module__].__doc__ or "")
+    bugs = [each for each in resolve.system(law.system).known_bugs() if each.law == law.id]
+    return {
+        "about": about,
+        "left_out": left_out,
+        "bugs": [each.name for each in bugs],
+        "deviations": {each.id: each.about for each in deviations.every().values() if law.id in each.laws},
+        "example": _example(law, bugs[0]) if bugs else None,
+    }
+
+
+def docstring(text: str) -> tuple[list[str], str]:
+    """A law's module docstring as paragraphs, without what it leaves out and its source; and what it leaves out."""
+    plain = MARKS.sub(r"\1", text.partition("``: ")[2] or text)
+    paragraphs = [" ".join(each.split()) for each in re.split(r"\n\s*\n|\n(?=- )", plain)]
+    left_out = [hit[1].strip() for each in paragraphs for hit in LEFT_OUT.finditer(each)]
+    rest = [SOURCE.sub("", LEFT_OUT.sub("", each)).strip() for each in paragraphs]
+    return [each[0].upper() + each[1:] for each in rest if each], " ".join(left_out)
+
+
+def _example(law: type[Law], bug: KnownBug) -> dict[str, Any] | None:
+    """What the law says of a known bug, and the program that shows it; None if it shows nothing there."""
+    from ..errors import PairproofError
+    from ..trials import resolve
+    from ..trials.interpreter import run_trial
+
+    try:
+        target = resolve.target(f"reference+{bug.name}")
+        (judged,) = run_trial(resolve.lab("sim"), target, bug.schedule, laws=(law,)).judgements
+    except PairproofError:
+        return None
+    texts = [each.text for each in judged.violations]
+    return {"bug": bug.name, "violation": texts[0], "program": bug.schedule.program()} if texts else None
+
+
+def _explain(law: type[Law], told: dict[str, Any]) -> None:
+    from rich.padding import Padding
+
+    from ..history import kinds
+    from ..trials import resolve
+
+    out, program = console(), invocation.program()
+
+    def part(title: str, *lines: str) -> None:
+        if lines:
+            out.print(f"\n{title}", style="bold")
+        for line in lines:
+            out.print(Padding(line, (0, 0, 0, 2)) if out.is_terminal else f"  {line}", soft_wrap=not out.is_terminal)
+
+    out.print(f"{law.id} ({told['group']}; {told['kind']})", style="bold")
+    out.print(law.promise)
+    part("How it judges", *told["about"])
+    part("Leaves out", *filter(None, [told["left_out"]]))
+    part("Needs these events", *(f"{each}: {sentence(kinds()[each].__doc__)}" for each in told["needs"]))
+    part("Source", law.source)
+    if shown := told["example"]:
+        numbered = (f"{number:3d}  {line}" for number, line in enumerate(shown["program"], 1))
+        part(f"Example: the known bug {shown['bug']}", shown["violation"], *numbered)
+    part("Known bugs", *(f"{each}: {program} mutants {each}" for each in told["bugs"]))
+    known = (f"{name}: {about}" for name, about in told["deviations"].items())
+    part(f"Known deviations ({program} deviations check ID plays one)", *known)
+    steps = [f"replay the finding: {program} replay FINDING.json"]
+    if resolve.system(law.system).has_autopsy:
+        steps.append(f"follow one message of it: {program} autopsy FINDING.json")
+    part("After a violation", *steps)
+    out.print()

@@ -11,22 +11,20 @@ None for 0.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import errno
-import importlib.util
 import io
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from pairproof import __version__
 
@@ -42,7 +40,7 @@ from ..errors import (
 )
 from ..texts import extras
 from ..texts.plain import plain
-from . import file
+from . import file, helping
 
 EXIT_BROKEN_PIPE = 141
 DEBUG = "--debug"
@@ -86,20 +84,15 @@ class Commands(click.Group):
             raise BrokenPipeError from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary(name)) for name in registry.names("commands")])
+        for title, names in helping.grouped(registry.names("commands")):
+            with formatter.section(title):
+                formatter.write_dl([(name, helping.summary(name)) for name in names])
 
-
-def summary(command: str) -> str:
-    """What a command does, in the words of its module's first sentence; empty where that cannot be read."""
-    module = next((each.module for each in entry_points(group="pairproof.commands") if each.name == command), "")
-    with contextlib.suppress(Exception):
-        spec = importlib.util.find_spec(module)
-        source = spec.loader.get_source(module)  # type: ignore[union-attr]
-        first = " ".join((ast.get_docstring(ast.parse(source)) or "").split("\n\n")[0].split())
-        told = first.partition("``: ")[2] or first
-        return told.partition(". ")[0].rstrip(".")
-    return ""
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Click would import every command, to complete a name."""
+        names = [each for each in registry.names("commands") if each.startswith(incomplete)]
+        found = [CompletionItem(each, help=helping.summary(each)) for each in names]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 def _version(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
@@ -122,6 +115,8 @@ def pairproof() -> None:
     """Property-based conformance and chaos tests for RocketMQ-style master/slave replication.
 
     Begin with: pairproof check --report
+
+    Each command has its own --help, with an example.
 
     Exit codes: 0 every law holds; 1 a law is violated; 2 wrong usage; 3 unknown, or nothing was judged where the
     profile demands it; 4 the lab failed; 130 interrupted.

@@ -16,6 +16,7 @@ from ..runs.places import Place
 from ..trials import resolve
 from ..trials.schedule_json import check_text
 from ..trials.workers import MAX_JOBS
+from .helping import complete_targets, completes
 from .output import say
 
 RUNS = Path("runs")
@@ -36,9 +37,24 @@ target = click.option(
     "target_name",
     default="reference",
     show_default=True,
+    shell_complete=complete_targets,
     help="What to test; base+mutant for a bug, family@version (rocketmq@4.9.8) for a release.",
 )
-lab = click.option("--lab", "lab_name", default="sim", show_default=True, help="The lab to play in.")
+lab = click.option(
+    "--lab",
+    "lab_name",
+    default="sim",
+    show_default=True,
+    shell_complete=completes("labs"),
+    help="The lab to play in.",
+)
+law = click.option(
+    "--law",
+    "law_ids",
+    multiple=True,
+    shell_complete=completes("laws"),
+    help="Judge by this law only; may be given more than once.",
+)
 seed = click.option("--seed", default=None, help="Random seed (default: derived from the clock and printed).")
 ENGINES = ("spark", "local")
 """What counts for a report."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
 import click
 
+from .. import registry
 from ..errors import UsageError
 from ..exploration import evidence
 from ..judging.verdict import CORPUS, conclusion
@@ -198,6 +199,12 @@ def _stacked(to: Console, title: str, rows: Iterable[Sequence[object]]) -> None:
 def say(line: str, style: str = "") -> None:
     """Print one line for people, never broken into several."""
     console().print(line, style=style or None, soft_wrap=True)
+
+
+def say_plugins() -> None:
+    """Print which plug-ins take part in a run: their laws judge it, and its searches draw their faults."""
+    if found := registry.plugins("laws", "faults", "labs", "targets"):
+        say(f"with plug-ins: {', '.join(found)}")
 
 
 def colour(verdict: str, amber: bool) -> str:

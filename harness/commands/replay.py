@@ -18,6 +18,7 @@ from ..errors import LabError, UsageError
 from ..exploration.profiles import REAL_TIME_LABS
 from ..runs.places import Place
 from ..trials import resolve
+from .helping import complete_targets, completes, example
 from .output import console, json_option, say, write_json
 
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ MAX_EVENT_LINES = 5_000
 MAX_REPEATS = 100
 
 
-@click.command("replay")
+@click.command("replay", epilog=example("replay runs/RUN/findings/FINDING.json --target reference"))
 @click.argument("named", nargs=-1, required=True, type=Place(), metavar="FINDING.json...")
-@click.option("--target", help="Run it against this target instead of the finding's.")
-@click.option("--lab", help="Run it in this lab instead of the finding's.")
+@click.option("--target", shell_complete=complete_targets, help="Run it against this target instead of the finding's.")
+@click.option("--lab", shell_complete=completes("labs"), help="Run it in this lab instead of the finding's.")
 @click.option(
     "--repeat",
     type=click.IntRange(1, MAX_REPEATS),

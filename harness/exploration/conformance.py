@@ -2,8 +2,7 @@
 
 from . import conformance
 
-summary = conformance.run("reference", "sim", trials=500)
-assert not summary.findings
+conformance.run("reference", "sim", trials=500).assert_holds()
 
 TestPair = conformance.machine("reference", "sim").TestCase     # an ordinary Hypothesis state machine
 """
@@ -19,6 +18,7 @@ from ..judging.law import Law
 from ..ports import Lab, Target
 from ..search.machine import machine as state_machine
 from ..trials import resolve
+from ..trials.interpreter import run_trial
 from . import profiles
 from .explore import Explorer
 from .summary import Summary
@@ -45,13 +45,15 @@ def run(
     ``seconds`` or ``trials`` bounds the searches instead of the profile; neither bounds the corpus before them, nor (in
     a deterministic lab) how long one violation takes to shrink. With ``trials`` the summary of a deterministic lab
     depends on the seed alone; with ``first`` the run stops at the first violation.
+    The summary's :meth:`~.summary.Summary.assert_holds` fails a test with the story of what was violated.
     UsageError for names that do not exist, LabError if the lab failed.
     """
     place = resolve.lab(lab) if isinstance(lab, str) else lab
     found = resolve.target(target) if isinstance(target, str) else target
-    judged = _laws(found, laws)
+    asked = None if laws is None else tuple(laws)
+    judged = _laws(found, asked)
     with own_laws.added({each.id: each for each in judged}):
-        return Explorer(
+        summary = Explorer(
             place,
             found,
             profiles.profile(profile or profiles.default(place.deterministic)),
@@ -61,6 +63,11 @@ def run(
             trials=trials,
             first=first,
         ).run()
+        shown = None
+        if summary.findings and place.deterministic:
+            shown = run_trial(place, found, summary.findings[0].schedule, laws=judged)
+    named = () if asked is None else tuple(each.id for each in judged)
+    return summary._replace(laws=judged, named=named, shown=shown)
 
 
 def machine(

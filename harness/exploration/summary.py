@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -11,8 +12,9 @@ from .. import registry
 from ..judging import abstentions
 from ..judging import judge as judging
 from ..judging.abstentions import MOST_PERCENT, Offered
+from ..judging.law import Law
 from ..judging.verdict import CORPUS, NO_DEMANDS, Demands, Standing, Verdict, over_trials, standing
-from ..trials.trial import Finding
+from ..trials.trial import Finding, Trial
 from . import floors
 from .coverage_table import CoverageTable
 from .floors import Floor
@@ -29,6 +31,9 @@ DOING = {
     "machine": "Hypothesis state machine",
 }
 """What to call a trial's origin."""
+
+FOLDER = Path(".pairproof")
+"""Where tests keep their findings."""
 
 
 class Summary(NamedTuple):
@@ -65,10 +70,33 @@ class Summary(NamedTuple):
     """Whether a law that abstains from nearly all that it is offered is a floor that was missed."""
     refused: Mapping[str, int] = MappingProxyType({})
     """Drawn schedules that were not played, by the reason."""
+    laws: Sequence[type[Law]] = ()
+    """What judged, for :meth:`assert_holds`."""
+    named: Sequence[str] = ()
+    """Those of them that were asked for."""
+    shown: Trial | None = None
+    """The trial of the first finding's program, for its events, where playing it once more takes no real time."""
 
     def __repr__(self) -> str:
         broken = f"{len(self.findings)} findings" if self.findings else "nothing is violated"
         return f"<Summary: {self.trials:,} trials, {self.events:,} events, {broken}>"
+
+    def assert_holds(self, folder: Path = FOLDER) -> None:
+        """AssertionError with the whole story of the first finding, as the fixture ``pair`` raises it.
+
+        Also where nothing was replicated, or where a law that was asked for by ``laws=`` judged nothing. ``folder``:
+        where the finding is kept, so that it can be replayed.
+        """
+        from ..pair import SETTLED, Unsettled, broken
+
+        for first in self.findings:
+            also = [each.law for each in self.findings if each.shrunk_trial == first.shrunk_trial]
+            own = {each.id for each in self.laws} - set(registry.names("laws"))
+            raise broken(first, self.shown, self.laws, folder, also, own)
+        verdicts = self.verdicts
+        open_ = [f"{law} is {verdicts[law]}" for law in self.named if verdicts[law] not in SETTLED]
+        if lacks := [*floors.missed(self.floors), *open_]:
+            raise Unsettled(f"nothing is violated, but after {self.trials:,} trials {'; '.join(lacks)}")
 
     @property
     def floors(self) -> list[Floor]:

@@ -13,7 +13,7 @@ import click
 from .process import run
 
 
-@click.command("broker")
+@click.command("broker", epilog="\b\nExample:\n  pairproof broker -c conf/broker-a.properties")
 @click.option("-c", "config", required=True, type=click.Path(path_type=Path), help="The broker's properties file.")
 @click.option(
     "--connect-anywhere",

@@ -11,7 +11,7 @@ import click
 from .process import run
 
 
-@click.command("namesrv")
+@click.command("namesrv", epilog="\b\nExample:\n  pairproof namesrv -c conf/namesrv.properties")
 @click.option("-c", "config", required=True, type=click.Path(path_type=Path), help="The name server's properties file.")
 @click.pass_context
 def command(context: click.Context, config: Path) -> None:

@@ -14,6 +14,7 @@ from ...harness.commands import options, output
 from ...harness.commands.check import MAX_TRIALS, make_report
 from ...harness.commands.exploration import Bounds, Request, say_first
 from ...harness.commands.file import Typed
+from ...harness.commands.helping import completes, example
 from ...harness.errors import (
     EXIT_INTERRUPTED,
     EXIT_LAB,
@@ -42,12 +43,13 @@ DEFAULT = "deep"
 """The profile whose shares and sample a campaign has."""
 
 
-@click.command("campaign")
+@click.command("campaign", epilog=example("campaign --trials 10000 --engine local"))
 @options.target
 @options.lab
 @click.option(
     "--profile",
     "profile_name",
+    shell_complete=completes(names=lambda: PROFILES),
     default=DEFAULT,
     show_default=True,
     help=f"Whose shares the searches have, and whose sample of histories is kept: {', '.join(PROFILES)}.",
@@ -56,7 +58,7 @@ DEFAULT = "deep"
     "--trials", type=click.IntRange(1, MAX_TRIALS), default=100_000, show_default=True, help="Of the searches."
 )
 @options.seed
-@click.option("--law", "law_ids", multiple=True, help="Judge by this law only; may be given more than once.")
+@options.law
 @click.option(
     "--engine",
     type=click.Choice(options.ENGINES),

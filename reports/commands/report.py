@@ -10,6 +10,7 @@ import click
 
 from ...harness.commands import output
 from ...harness.commands.file import Typed
+from ...harness.commands.helping import example
 from ...harness.commands.options import ENGINES, RUNS
 from ...harness.errors import UsageError
 from ...harness.runs.places import is_remote
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 STEPS = 5
 
 
-@click.command("report")
+@click.command("report", epilog=example("report latest"))
 @click.argument("run_folders", nargs=-1, metavar="[RUN_FOLDER]...")
 @click.option(
     "--out",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...harness.commands import output
+from ...harness.commands.helping import example
 from ...harness.commands.options import RUNS
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ ORDER = ("violated", "unknown", "known-deviation", "vacuous", "holds")
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command("show")
+@click.command("show", epilog=example("show latest --junit junit.xml"))
 @click.argument("run_folders", nargs=-1, metavar="[RUN_FOLDER]...")
 @click.option("--junit", type=FILE, metavar="FILE", help="Write JUnit XML, for a build server.")
 @click.option("--markdown", type=FILE, metavar="FILE", help="Write a summary in Markdown.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from pairproof.harness.commands import labs
 from pairproof.harness.commands.main import main
 from pairproof.harness.commands.replay import event_line
 from pairproof.harness.history import Event, kinds
-from pairproof.harness.judging import law_groups
+from pairproof.harness.judging import judge, law_groups
 from pairproof.harness.rocketmq import swarm
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.trials import resolve
@@ -64,7 +65,19 @@ def test_labs_say_what_they_can_and_observe(capsys: Any) -> None:
 
 def test_labs_are_printed_for_people_too(capsys: Any) -> None:
     assert main(["labs"]) == 0
-    assert "power_loss" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "power_loss A broker's machine loses power: " in said and "and 14 more" in said
+    assert re.search(r" reference (\w+ \(\d+ of \d+\), )*sim \(\d+ of \d+\) ", said)
+    # Names of abilities are for programs, as kinds of event are.
+    assert not re.search(r"\bCan[A-Z]", said) and " ok, " not in said
+
+
+def test_a_lab_judges_the_laws_of_which_it_records_what_they_need() -> None:
+    laws = [each for each in judge.all_laws() if each.system in ("", "rocketmq")]
+    everything = sorted(set().union(*(law.needs for law in laws)))
+    of = labs.judgeable({"observes": {"reference": everything, "rocketmq-4.9.7": []}})
+    assert of["reference"].split()[0] == of["reference"].split()[2]
+    assert of["rocketmq-4.9.7"].startswith("0 of ")
 
 
 class Frail:

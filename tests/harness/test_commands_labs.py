@@ -76,13 +76,14 @@ def others(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
         "tools": {"hammer": Hammer(), "saw": Saw()},
         "labs": {"tidy": Tidy(), "untidy": Untidy()},
     }
-    names, find = registry.names, registry.find
+    names, find, described = registry.names, registry.find, registry.described
 
     def find_here(group: str, name: str) -> object:
         return groups.get(group, {}).get(name) or find(group, name)
 
     monkeypatch.setattr(registry, "names", lambda group: sorted(groups[group]) if group in groups else names(group))
     monkeypatch.setattr(registry, "find", find_here)
+    monkeypatch.setattr(registry, "described", lambda group, name: "" if group in groups else described(group, name))
     return groups
 
 

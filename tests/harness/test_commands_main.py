@@ -15,6 +15,7 @@ import click
 import pytest
 
 from pairproof.harness import registry
+from pairproof.harness.commands import helping
 from pairproof.harness.commands import main as shell
 from pairproof.harness.errors import CorruptRun, LabError, PairproofError, UsageError
 
@@ -132,7 +133,7 @@ def test_wrong_usage_is_told_in_one_line(capfd: Any, line: list[str], said: str)
 
 def test_without_a_command_the_help_is_shown(capfd: Any) -> None:
     assert shell.main([]) == 2
-    assert "Commands:" in capfd.readouterr().err
+    assert "Plug-ins:" in capfd.readouterr().err
 
 
 def test_version_is_printed(capfd: Any) -> None:
@@ -168,7 +169,7 @@ def test_help_lists_every_command_in_words_and_imports_no_heavy_library() -> Non
         [sys.executable, "-c", HELP.format(heavy=HEAVY)], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stderr.strip() == ""
-    listed = done.stdout.partition("Commands:")[2]
+    listed = done.stdout.partition("Try:")[2]
     # One that cannot be described would be listed with its name only.
     for name in ("check", "laws", "labs", "replay"):
         line = next(each for each in listed.splitlines() if each.split()[:1] == [name])
@@ -176,7 +177,7 @@ def test_help_lists_every_command_in_words_and_imports_no_heavy_library() -> Non
 
 
 def test_a_module_that_cannot_be_read_is_listed_without_words() -> None:
-    assert shell.summary("no such command") == ""
+    assert helping.summary("no such command") == ""
 
 
 PIPED = "from pairproof.harness.commands.main import main; import sys; sys.exit(main(['laws']))"

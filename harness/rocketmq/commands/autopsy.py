@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...commands.helping import example
 from ...commands.options import RUNS
 from ...commands.output import json_option, say, table, write_json
 from ...errors import UsageError
@@ -26,7 +27,7 @@ MAX_LISTED = 200
 MAX_NAMED = 10
 
 
-@click.command("autopsy")
+@click.command("autopsy", epilog=example("autopsy runs/RUN/findings/FINDING.json"))
 @click.argument("run", metavar="FINDING.json|RUN")
 @click.option("--trial", type=click.IntRange(min=0), help="The trial's number, for RUN; a finding names its own trial.")
 @click.option("--message", metavar="KEY", help="The message; default: the one that the trial's violation is about.")
