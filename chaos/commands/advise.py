@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from ...harness.commands import options, output
+from ...harness.commands.helping import complete_targets, example
 from ...harness.errors import UsageError
 from ...harness.rocketmq.settings import VERSION
 
@@ -37,10 +38,14 @@ class Advised(NamedTuple):
     changes: list[Advice]
 
 
-@click.command("advise")
+@click.command("advise", epilog=example("advise --master-conf broker-a.conf --slave-conf broker-a-s.conf"))
 @options.configuration_files
 @click.option(
-    "--target", "target_name", default="reference", help="The release: rocketmq@5.3.1. Default: the files', or 4.9.7."
+    "--target",
+    "target_name",
+    default="reference",
+    shell_complete=complete_targets,
+    help="The release: rocketmq@5.3.1. Default: the files', or 4.9.7.",
 )
 @output.json_option
 def command(master_conf: Path | None, slave_conf: Path | None, target_name: str, json_to: str | None) -> None:

@@ -19,7 +19,7 @@ from .. import registry
 
 GROUPS = {
     "Try": ("check", "replay", "autopsy", "show", "report"),
-    "Your brokers": ("labs", "doctor", "capture", "judge", "deviations"),
+    "Your brokers": ("advise", "labs", "doctor", "capture", "judge", "deviations"),
     "Your build": ("cases", "campaign"),
     "Extend": ("laws", "chaos", "mutants"),
     "Reference": ("broker", "namesrv", "inspect"),
