@@ -83,9 +83,8 @@ def say_finding(finding: Finding, path: Path, also: Sequence[str] = ()) -> None:
         say("       (nothing: bringing the pair up shows it)")
     settings = ", ".join(f"{key}={value}" for key, value in finding.schedule.settings.items())
     where = f" in {finding.shrunk_in}" if finding.shrunk_in else ""
-    say(
-        f"  with {settings or 'the default settings'} ({counted(finding.original_ops, 'operation')} before shrinking{where})"
-    )
+    before = f"{counted(finding.original_ops, 'operation')} before shrinking{where}"
+    say(f"  with {settings or 'the default settings'} ({before})")
     if finding.search:
         by = f"{search(finding.search)}: {finding.source}" if finding.source else search(finding.search)
         say(f"  found by: {by}, trial {finding.trial}")
