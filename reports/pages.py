@@ -18,6 +18,7 @@ from ..harness.judging.verdict import Verdict
 from ..harness.kinds.text import plain
 from ..harness.rocketmq.autopsy import autopsy, message_of
 from ..harness.runs import atomic
+from ..harness.texts import wording
 from . import (
     comparing,
     coverage,
@@ -144,6 +145,7 @@ def _environment(report: Report) -> Environment:
     made.filters |= {"number": number, "short": short, "span": span, "when": when, "page": page_name}
     made.filters |= {"searched": completeness, "is_amber": examined.is_amber}
     made.filters |= {"percent": percent, "chance": chance}
+    made.filters["search"] = wording.search
     made.filters["plain"] = lambda text: text.replace("_", " ")
     made.globals |= {
         "report": report,

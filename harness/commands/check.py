@@ -74,9 +74,11 @@ MAX_TRIALS = 100_000_000
     metavar="FILE",
     help="Write JUnit XML, for a build server.",
 )
+@options.summary
 @output.json_option
 def command(
-    report: bool, report_engine: str, cases: Path | None, junit: Path | None, json_to: str | None, **asked: Any
+    report: bool, report_engine: str, full: bool, cases: Path | None, junit: Path | None, json_to: str | None,
+    **asked: Any,
 ) -> None:  # fmt: skip
     """Explore a replicated pair with generated operations and faults, and judge what happened.
 
@@ -88,6 +90,7 @@ def command(
     """
     request = _request(**asked)
     output.say_plugins()
+    request.full = full
     if junit is not None:
         output.writable(junit, "--junit")
     if cases is not None:
@@ -100,10 +103,12 @@ def command(
         _made("show", outcome.folder, json_to, "--junit", str(junit))
     if report:
         code = joined(code, make_report(outcome.folder, json_to, report_engine))
-    if outcome.lab_failed is not None:
-        if code == EXIT_LAB:
-            raise outcome.lab_failed
+    if outcome.lab_failed is not None and code != EXIT_LAB:
         output.say(f"the lab failed: {outcome.lab_failed}", "yellow")
+    for line in outcome.last_lines:
+        output.say(*line)
+    if outcome.lab_failed is not None and code == EXIT_LAB:
+        raise outcome.lab_failed
     sys.exit(code)
 
 

@@ -21,17 +21,16 @@ from ..exploration.profiles import Profile
 from ..judging import verdict as verdicts
 from ..judging.verdict import Demands, Verdict
 from ..search import known_bugs
+from ..texts.wording import counted
 from ..trials import resolve
 from ..trials.abilities import Hosted
-from . import output, suite
+from . import closing, output, suite
+from .closing import Line
 
 if TYPE_CHECKING:
     from ..exploration.summary import Summary
     from ..exploration.tally import FaultCount
     from ..trials.schedule import Schedule
-
-FIRST_WORD_S = 2.0
-"""When a first verdict is said; the last one takes as long as the profile gives it."""
 
 _DEMANDS = ("corpus_must_judge", "must_not_be_vacuous")
 
@@ -51,6 +50,8 @@ class Outcome(NamedTuple):
     folder: Path
     summary: dict[str, object]
     lab_failed: LabError | None
+    last_lines: list[Line]
+    """What is to be said last; empty if nothing was judged."""
 
 
 class Bounds(NamedTuple):
@@ -110,7 +111,8 @@ class Request:
     jobs: int
     keep: str
     runs: Path
-    spoke: bool = False
+    full: bool = False
+    """Whether the summary names all laws, not only those that need a look."""
     cases: list[suite.Told] = field(default_factory=list)
     """What became of those that were played before it."""
     failures: list[LabError] = field(default_factory=list)
@@ -138,7 +140,7 @@ class Request:
                     jobs=self.jobs,
                     keeps=Keeps(writer.sampling, cost=resolve.brought(self.target) is not None),
                     on_failure=lambda why: self._go_on(writer, why),
-                    on_trial=lambda trial: self._take(writer, explorer, trial),
+                    on_trial=lambda trial: self._take(writer, trial),
                     on_findings=lambda found: told.say([(each, writer.finding(each)) for each in found]),
                     progress=progress,
                 )
@@ -147,18 +149,24 @@ class Request:
             self._close(writer, found, ended)
         standings = found.standings(Demands.of_facts(writer.facts))
         missed = floors.missed(floors.of_facts(writer.facts))
-        if found.trials or ended.lab_failed is None:
+        last: list[Line] = []
+        if found.trials or ended.state == "complete":
             say_first(missed)
-            output.say_verdict(writer.facts, self.lab, found, writer.folder, standings, told.sentence())
+            closing.say_run(writer.facts, self.lab, found, writer.folder, standings, self.full, told.sentence())
             say_deviations(writer.known_deviations)
             self.worst.say()
             output.say_remarks(resolve.remarks(self.target))
             say_floors(found, missed)
+            last = closing.last_lines(
+                writer.facts, found, standings, missed, writer.folder, told, resolve.system_of(self.target)
+            )
+        elif ended.lab_failed is None:
+            last = [closing.nothing_judged(writer.facts, ended.reason)]
         code = self._code(verdicts.exit_code(standings.values(), missed), ended)
         summary = self.told(found, writer.folder, ended.state, standings)
         summary["deviations"] = writer.known_deviations
         summary["worst"] = self.worst.rows()
-        return Outcome(code, writer.folder, summary, ended.lab_failed)
+        return Outcome(code, writer.folder, summary, ended.lab_failed, last)
 
     def _explored(self, explorer: Any, writer: Any) -> Ended:
         try:
@@ -209,12 +217,9 @@ class Request:
         if kept is not None:
             output.say(f"what there is of that trial: {kept}", "yellow")
 
-    def _take(self, writer: Any, explorer: Any, trial: Any) -> None:
+    def _take(self, writer: Any, trial: Any) -> None:
         writer.trial(trial, None)
         self.worst.hear(trial)
-        if not self.spoke and explorer.seconds_so_far() > FIRST_WORD_S:
-            self.spoke = True
-            output.say_first_word(explorer.summary())
 
     def _demands(self) -> dict[str, list[str]]:
         # A third party's law may find nothing in it.
@@ -322,7 +327,7 @@ def _say_tally(found: Summary, faults: Mapping[str, FaultCount]) -> None:
     output.table("Floors", ("what", "met", "at least"), found.floors)
     idle = sum(each.drawn - each.took_effect for each in faults.values())
     drawn = sum(each.drawn for each in faults.values())
-    output.say(f"{drawn - idle} of {drawn} faults took effect; {idle} did not, and count for nothing")
+    output.say(f"{drawn - idle} of {counted(drawn, 'fault')} took effect; {idle} did not, and count for nothing")
 
 
 def _amounts(count: FaultCount) -> str:

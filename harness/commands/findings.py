@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PairproofError
-from ..exploration.summary import DOING
 from ..judging import deviations
 from ..runs.writer import replay_line
 from ..search.known_bugs import NAME
 from ..system import System
 from ..texts import invocation
+from ..texts.wording import counted, search
 from ..trials.trial import Finding
 from .output import COLOURS, say
 
@@ -33,12 +33,15 @@ class Findings:
         self.of_bugs = 0
         """Found with programs of known bugs."""
         self.number = 0
+        self.first: Path | None = None
+        """The file of the first."""
 
     def say(self, found: Sequence[tuple[Finding, Path]]) -> None:
         """Print the laws that one program violates, each with the file of its finding."""
         self.number += len(found)
         self.of_bugs += sum(each.search == NAME for each, _ in found)
         first, path = found[0]
+        self.first = self.first or path
         told = self.laws.setdefault(first.cause or "; ".join(first.schedule.program()), [])
         new = [(each, where) for each, where in found if each.law not in told]
         if not told:
@@ -58,8 +61,8 @@ class Findings:
         bugs = f"; {self.of_bugs} with programs of known bugs" if self.of_bugs else ""
         bugs += f", {self.number - self.of_bugs} without" if self.of_bugs else ""
         return (
-            f"{self.number} finding{'' if self.number == 1 else 's'} of {causes} "
-            f"cause{'' if causes == 1 else 's'} (what broke first): {'; '.join(self.laws)}{bugs}"
+            f"{counted(self.number, 'finding')} of {counted(causes, 'cause')} (what broke first): "
+            f"{'; '.join(self.laws)}{bugs}"
         )
 
 
@@ -80,9 +83,10 @@ def say_finding(finding: Finding, path: Path, also: Sequence[str] = ()) -> None:
         say("       (nothing: bringing the pair up shows it)")
     settings = ", ".join(f"{key}={value}" for key, value in finding.schedule.settings.items())
     where = f" in {finding.shrunk_in}" if finding.shrunk_in else ""
-    say(f"  with {settings or 'the default settings'} ({finding.original_ops} operations before shrinking{where})")
+    before = f"{counted(finding.original_ops, 'operation')} before shrinking{where}"
+    say(f"  with {settings or 'the default settings'} ({before})")
     if finding.search:
-        by = f"{DOING[finding.search]}: {finding.source}" if finding.source else DOING[finding.search]
+        by = f"{search(finding.search)}: {finding.source}" if finding.source else search(finding.search)
         say(f"  found by: {by}, trial {finding.trial}")
     say(f"  {AROUND}")
 

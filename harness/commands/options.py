@@ -69,6 +69,19 @@ def report(command: Decorated) -> Decorated:
     )(made)
 
 
+def summary(command: Decorated) -> Decorated:
+    """``--summary``, handed over as ``full``: whether it names all laws."""
+    return click.option(
+        "--summary",
+        "full",
+        type=click.Choice(("compact", "full")),
+        default="compact",
+        show_default=True,
+        callback=lambda ctx, param, value: value == "full",
+        help="What the terminal names: laws that need a look, or all.",
+    )(command)
+
+
 def jobs(what: str, where: str = "", default: str = "") -> Callable[[Decorated], Decorated]:
     """``--jobs``; ``what`` says what it plays at once, ``where`` in which labs that is possible.
 

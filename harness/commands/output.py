@@ -12,8 +12,7 @@ import contextlib
 import json
 import os
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
@@ -22,20 +21,15 @@ import click
 
 from .. import registry
 from ..errors import UsageError
-from ..exploration import evidence
-from ..judging.verdict import CORPUS, conclusion
-from ..ports import Lab, Progress
+from ..ports import Progress
 from ..runs import atomic
 from ..texts.plain import plain, without_secrets
-from ..trials import resolve
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.segment import Segment
     from rich.text import Text
 
-    from ..exploration.summary import Summary
-    from ..judging.verdict import Standing
 
 STDOUT = "-"
 STDOUT_NAMES = (STDOUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
@@ -217,52 +211,10 @@ def echo(line: object, err: bool = False) -> None:
     click.echo(plain(str(line)), err=err)
 
 
-def say_verdict(
-    facts: Mapping[str, object], lab: Lab, found: Summary, folder: Path, standings: Mapping[str, Standing],
-    findings: str = "",
-) -> None:  # fmt: skip
-    """Print a run's verdict per law, what it rests on, and where it is kept. ``findings``: them in a sentence."""
-    rows = [
-        (law, str(each.verdict), f"{found.exercised.get(law, 0):,}", each.remark)
-        for law, each in sorted(standings.items())
-    ]
-    table("", ("law", "verdict", "judged in trials", ""), rows)
-    counts = Counter(str(verdict) for verdict in found.verdicts.values())
-    said = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))
-    worst = next((each for each in COLOURS if each in counts), "")
-    basis = evidence.of(facts, found.by_origin, found.faults)
-    said = f"{facts['target']} in {lab.name}: {said or 'no law was asked'}"
-    told = evidence.headline(said, conclusion(standings.values()), {folder.name: basis})
-    say(told.text, AMBER if told.amber else COLOURS.get(worst, ""))
-    if basis.untried:
-        say(basis.untried, AMBER)
-    if findings:
-        say(findings, COLOURS["violated"])
-    searches = ", ".join(f"{name} {number:,}" for name, number in sorted(found.by_origin.items()) if name != CORPUS)
-    corpus = found.by_origin.get(CORPUS, 0)
-    if corpus:
-        say(found.of_corpus())
-    say(f"{found.trials - corpus:,} trials{' after it' if corpus else ''} ({searches or 'none'})")
-    say("; ".join(found.enumerated()) or "no search was enumerated")
-    if found.coverage.counts:
-        say(f"coverage: {found.coverage.summary(resolve.drawn(lab))}")
-    for line in (*found.unjudged(), *found.abstentions(), *found.refusals()):
-        say(line, "yellow")
-    say(f"{found.events:,} events in {found.seconds:.1f} s, {found.rate()}")
-    say(f"profile {facts['profile']}, seed {facts['seed']}, recorded in {folder}")
-
-
 def say_remarks(remarks: Sequence[str]) -> None:
     """Print what was said before the run of a configuration, beside the verdict."""
     for line in remarks:
         say(line, "bold yellow")
-
-
-def say_first_word(found: Summary) -> None:
-    """Print what is known after the first seconds."""
-    counts = Counter(str(verdict) for verdict in found.verdicts.values())
-    said = ", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items()))
-    say(f"first verdict after {found.seconds:.1f} s and {found.trials:,} trials: {said}")
 
 
 @contextlib.contextmanager
@@ -274,7 +226,10 @@ def progress(file: TextIO | None = None) -> Iterator[Progress]:
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+    )  # fmt: skip
     # Rich may carry lines over the bar only where both end on a terminal: what is piped must reach its pipe.
     carried = sys.stdout.isatty()
     with Progress(*columns, console=said, transient=True, refresh_per_second=5, redirect_stdout=carried) as bars:
@@ -282,19 +237,17 @@ def progress(file: TextIO | None = None) -> Iterator[Progress]:
 
 
 class Bars:
-    """One bar for each work that is done in turn; redraws are rich's business, so a call costs microseconds."""
+    """One bar for each work; redraws are rich's business, so a call costs microseconds."""
 
     def __init__(self, bars: Any) -> None:
         self._bars = bars
-        self._task: Any = None
-        self._work: str | None = None
+        self._tasks: dict[str, Any] = {}
 
-    def __call__(self, done: int, total: int | None, doing: str) -> None:
+    def __call__(self, done: int, total: int | None, doing: str, note: str = "") -> None:
         work = doing.partition(STEP)[0]
-        if work != self._work:
-            self._work = work
-            self._task = self._bars.add_task(doing, total=total)
-        self._bars.update(self._task, completed=done, total=total, description=doing)
+        if work not in self._tasks:
+            self._tasks[work] = self._bars.add_task(doing, total=total, note=note)
+        self._bars.update(self._tasks[work], completed=done, total=total, description=doing, note=note)
 
 
 class Lines:
@@ -306,7 +259,7 @@ class Lines:
         self._doing: str | None = None
         self._due = 0.0
 
-    def __call__(self, done: int, total: int | None, doing: str) -> None:
+    def __call__(self, done: int, total: int | None, doing: str, note: str = "") -> None:
         """Say how far it is, if it is time."""
         now = self._clock()
         if doing == self._doing and now < self._due:
@@ -314,7 +267,7 @@ class Lines:
         self._doing = doing
         self._due = now + QUIET_S
         work, _, step = doing.partition(STEP)
-        line = f"{work}: {done}{'' if total is None else f' of {total}'}{f', {step}' if step else ''}"
+        line = f"{work}: {done}{'' if total is None else f' of {total}'}{note}{f', {step}' if step else ''}"
         # Nobody may be left to hear it; the work goes on.
         with contextlib.suppress(OSError):
             print(plain(line), file=self._file, flush=True)

@@ -50,6 +50,10 @@ class Counts:
         """Trials of the searches: without those of the corpus and of shrinking."""
         return sum(self.by_origin[each] for each in self._searches)
 
+    def violated_laws(self) -> int:
+        """How many laws are violated so far."""
+        return sum(any(verdict is Verdict.VIOLATED for _, verdict in seen) for seen in self.seen.values())
+
     def count(self, trial: Trial) -> None:
         """Add a trial that was measured."""
         assert trial.measured is not None

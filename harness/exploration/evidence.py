@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..judging.verdict import CORPUS, Verdict
+from ..texts.wording import counted
 
 FEW = 20
 """Trials of a run, or trials that gave a law something to judge: fewer are little evidence."""
@@ -82,4 +83,4 @@ def headline(said: str, verdict: str, found: Mapping[str, Evidence]) -> Headline
 def _trials(found: Evidence, where: str) -> str:
     number = found.trials or 0
     beside = f", beside {found.corpus_trials:,} of the fixed corpus" if found.corpus_trials else ""
-    return f"{number} trial{'' if number == 1 else 's'} only{where}{beside}"
+    return f"{counted(number, 'trial')} only{where}{beside}"

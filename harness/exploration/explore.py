@@ -24,8 +24,9 @@ from ..judging import judge as judging
 from ..judging.abstentions import offered
 from ..judging.cause import violated
 from ..judging.verdict import CORPUS, Verdict
-from ..ports import Lab, Target
+from ..ports import Lab, Progress, Target
 from ..search import known_bugs, repeated
+from ..texts import wording
 from ..trials import resolve
 from ..trials.interpreter import Laws, run_trial
 from ..trials.schedule import Schedule
@@ -47,7 +48,7 @@ from .slices import (
     rare_collection,
     seeded,
 )
-from .summary import DOING, Summary
+from .summary import Summary
 from .tally import Tally
 
 REFUSED = 100
@@ -85,7 +86,7 @@ class Explorer:
         on_trial: Callable[[Trial], None] = lambda trial: None,
         on_findings: Callable[[list[Finding]], None] = lambda findings: None,
         on_failure: Callable[[LabError], None] = lambda why: None,
-        progress: Callable[[int, int | None, str], None] = lambda done, total, doing: None,
+        progress: Progress = lambda done, total, doing, note="": None,
     ) -> None:
         self.lab = lab
         self.target = target
@@ -115,8 +116,7 @@ class Explorer:
         """Of the search that begins trials."""
         self._under_way = 0
         """Trials that have begun and were not heard of."""
-        self._expected: dict[str, int | None] = {}
-        """How many trials a search will play, where that is known."""
+        self._corpus_trials = 0
         self._corpus_s = self._shrinking_s = 0.0
         # Where trials of each search are counted, all violations together have the time of one.
         seconds = repeated.SHRINK_S if self.budget.counts is not None else self.budget.seconds
@@ -204,8 +204,9 @@ class Explorer:
             allowance = self._allow(origin)
             if listed is not None and origin != CORPUS:
                 self.totals[origin] = len(listed)
+            elif listed is not None:
+                self._corpus_trials = len(listed)
             ends = allowance.trials if listed is None else min(len(listed), allowance.trials)
-            self._expected[origin] = ends if ends < ALL else None
             first, size = 0, slices.size(origin, self.lab, self._jobs)
             while count := allowance.begin(min(size, ends - first)):
                 self._under_way += count
@@ -230,10 +231,24 @@ class Explorer:
                 self._check_played(REFUSED)
                 continue
             self._take(trial._replace(number=next(self._numbers)))
-            self.progress(self._counts.by_origin[origin], self._expected[origin], DOING[origin])
+            self._tell(origin)
             if self._is_enough:
                 # Others that are under way may take a minute, and nobody asks for them.
                 return
+
+    def _tell(self, origin: str) -> None:
+        """How far it is, measured by what limits the run."""
+        counts, budget, name = self._counts, self.budget, wording.search(origin)
+        violated = f"{counts.violated_laws()} violated"
+        if origin == CORPUS:
+            self.progress(counts.by_origin[origin], self._corpus_trials, name, f" trials, {violated}")
+        elif budget.seconds is not None:
+            trials = wording.counted(counts.searched, "trial")
+            done = min(int(self._searching_s()), int(budget.seconds))
+            self.progress(done, int(budget.seconds), f"searching: {name}", f" s, {trials}, {violated}")
+        else:
+            total = budget.trials or sum((budget.counts or {}).values())
+            self.progress(counts.searched, total, f"searching: {name}", f" trials, {violated}")
 
     def _check_played(self, least: int) -> None:
         refused = self._counts.refused

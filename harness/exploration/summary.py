@@ -14,23 +14,13 @@ from ..judging import judge as judging
 from ..judging.abstentions import MOST_PERCENT, Offered
 from ..judging.law import Law
 from ..judging.verdict import CORPUS, NO_DEMANDS, Demands, Standing, Verdict, over_trials, standing
+from ..texts import wording
+from ..texts.wording import counted
 from ..trials.trial import Finding, Trial
 from . import floors
 from .coverage_table import CoverageTable
 from .floors import Floor
 from .tally import Tally
-
-DOING = {
-    CORPUS: "fixed corpus",
-    "sweep": "single faults",
-    "known-bugs": "programs of known bugs",
-    "cuts": "cut points",
-    "whole": "cluster trials",
-    "pairs": "pairs of faults",
-    "swarm": "seeded swarm",
-    "machine": "Hypothesis state machine",
-}
-"""What to call a trial's origin."""
 
 FOLDER = Path(".pairproof")
 """Where tests keep their findings."""
@@ -133,7 +123,7 @@ class Summary(NamedTuple):
         """How far each enumerated search came: the fact ``searches`` of the run."""
         return [
             {
-                "origin": origin, "what": DOING[origin], "done": self.by_origin.get(origin, 0), "of": total,
+                "origin": origin, "what": wording.search(origin), "done": self.by_origin.get(origin, 0), "of": total,
                 "complete": self.complete(origin),
             }
             for origin, total in self.totals.items()
@@ -157,31 +147,39 @@ class Summary(NamedTuple):
     def refusals(self) -> list[str]:
         """How many schedules of the searches could not be played, and why: a line for each reason."""
         return [
-            f"{count:,} schedule{'' if count == 1 else 's'} of the searches refused: {why}"
+            f"{counted(count, 'schedule')} of the searches refused: {why}"
             for why, count in sorted(self.refused.items(), key=lambda each: -each[1])
         ]
 
-    def enumerated(self) -> list[str]:
-        """How far each enumerated search came, in words: ``cut points: 312 of 312``."""
-        return [f"{DOING[origin]}: {self._how_far(origin, total)}" for origin, total in self.totals.items()]
+    def played(self) -> str:
+        """What was played, by search: how much of each that ends, what cut them short, and how long it took."""
+        corpus = self.by_origin.get(CORPUS, 0)
+        names = sorted({*self.by_origin, *self.totals} - {CORPUS}, key=wording.search)
+        cut = any(total and not self.complete(origin) for origin, total in self.totals.items())
+        told = [self._how_far(origin) for origin in names] + [f"cut short by {self.bound}"] * cut
+        first, after = (f"fixed corpus: {counted(corpus, 'trial')}; ", " after it") if corpus else ("", "")
+        trials = counted(self.trials - corpus, "trial")
+        return f"{first}{trials}{after} in {self.seconds:.1f} s ({', '.join(told) or 'no search began'})"
 
-    def _how_far(self, origin: str, total: int) -> str:
-        if not total:
-            return "none here"
-        short = "" if self.complete(origin) else f", cut short by {self.bound}"
-        return f"{self.by_origin.get(origin, 0):,} of {total:,}{short}"
+    def _how_far(self, origin: str) -> str:
+        done, total = self.by_origin.get(origin, 0), self.totals.get(origin)
+        return f"{wording.search(origin)} " + (
+            f"{done:,}" if total is None else f"{done:,} of {total:,}" if total else "none here"
+        )
 
     def of_corpus(self) -> str:
         """What the corpus contributed, in words; empty where it was not played."""
         number = self.by_origin.get(CORPUS, 0)
         if not number:
             return ""
-        judged = sum((CORPUS, Verdict.HOLDS) in seen for seen in self.seen.values())
+        judged = counted(sum((CORPUS, Verdict.HOLDS) in seen for seen in self.seen.values()), "law")
         alone = sorted(law for law, each in self.standings().items() if each.corpus_only)
         told = f"; judged by it only: {', '.join(alone)}" if alone else ""
-        return f"fixed corpus: {number} trials, {judged} laws were judged and held{told}"
+        return f"fixed corpus: {judged} judged and held{told}"
 
 
 def played_again(number: int) -> str:
     """How many trials were, in words."""
-    return f"{number:,} trial{'s were' if number != 1 else ' was'} played again, because the machine had stalled"
+    return (
+        f"{counted(number, 'trial')} {'was' if number == 1 else 'were'} played again, because the machine had stalled"
+    )

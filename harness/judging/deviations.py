@@ -24,6 +24,8 @@ from .. import registry
 from ..errors import UsageError
 from ..history import Event
 from ..ports import Target
+from ..texts import wording
+from ..texts.wording import counted
 from ..trials import resolve
 from ..trials.schedule import Schedule
 from ..trials.schedule_json import from_json
@@ -200,12 +202,11 @@ def told(row: Mapping[str, Any]) -> str:
     """A row of :class:`Seen` in words."""
     found, trials = row["findings"], row["trials"]
     upstream = f"; upstream: {', '.join(row['upstream'])}" if row["upstream"] else ""
-    searches = [f"{search} {number:,}" for search, number in row.get("searches", {}).items() if search]
+    searches = [f"{wording.search(search)} {number:,}" for search, number in row.get("searches", {}).items() if search]
     by = f"; by {', '.join(searches)}, first in trial {row['first']}" if searches else ""
     return (
-        f"known deviation: {row['id']}: {row['about']} ({found:,} finding{'' if found == 1 else 's'} in {trials:,} "
-        f"trial{'' if trials == 1 else 's'}: {', '.join(row['laws'])}{upstream}"
-        f"{by})"
+        f"known deviation: {row['id']}: {row['about']} ({counted(found, 'finding')} in "
+        f"{counted(trials, 'trial')}: {', '.join(row['laws'])}{upstream}{by})"
     )
 
 

@@ -137,8 +137,8 @@ class IsSpecial(Protocol):
 class Progress(Protocol):
     """Hears how far a long work is."""
 
-    def __call__(self, done: int, total: int | None, doing: str) -> None:
-        """``total`` is None where nobody knows."""
+    def __call__(self, done: int, total: int | None, doing: str, note: str = "") -> None:
+        """``total`` is None where nobody knows. ``note``: the unit of both numbers, and what else is known so far."""
 
 
 Faults = Mapping[str, Fault]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...harness.commands import options, output
+from ...harness.commands import closing, options, output
 from ...harness.commands.check import MAX_TRIALS, make_report
 from ...harness.commands.exploration import Bounds, Request, say_first
 from ...harness.commands.file import Typed
@@ -76,11 +76,12 @@ DEFAULT = "deep"
 )
 @options.runs()
 @options.report
+@options.summary
 @output.json_option
 @click.pass_context
 def command(
     context: click.Context, /, resume: Path | None, engine: str, master: str | None, jobs: int | None, report: bool,
-    report_engine: str, json_to: str | None, **asked: Any,
+    report_engine: str, full: bool, json_to: str | None, **asked: Any,
 ) -> None:  # fmt: skip
     """Play a fixed number of trials in the simulation on all cores, or on a Spark cluster's machines.
 
@@ -103,7 +104,7 @@ def command(
         campaign.said = Now(progress)
         campaign.damaged = lambda line: output.say(line, "yellow")
         code = _led(campaign, engine, master, jobs)
-    code = _told(campaign, code, json_to)
+    code = _told(campaign, code, json_to, full)
     if report:
         code = joined(code, make_report(campaign.writer.folder, json_to, report_engine))
     sys.exit(code)
@@ -191,7 +192,7 @@ def _engine(campaign: Campaign, engine: str, master: str | None, jobs: int | Non
         yield players
 
 
-def _told(campaign: Campaign, code: int | None, json_to: str | None) -> int:
+def _told(campaign: Campaign, code: int | None, json_to: str | None, full: bool) -> int:
     """Say what came of it, on the terminal and as JSON; the exit code, which is that of its folder."""
     from ...harness.commands.findings import Findings, say_deviations
     from ..make import assembled
@@ -205,11 +206,13 @@ def _told(campaign: Campaign, code: int | None, json_to: str | None) -> int:
     missed = floors.missed(found.floors)
     if found.trials or code is None:
         say_first(missed)
-        output.say_verdict(facts, request.lab, found, folder, standings, told.sentence())
+        closing.say_run(facts, request.lab, found, folder, standings, full, told.sentence())
     deviations = campaign.writer.known_deviations
     say_deviations(deviations)
     recorded = assembled([folder])
     output.say(recorded.headline, output.colour(recorded.verdict, recorded.amber))
+    for line in closing.last_lines(facts, found, standings, missed, folder, told, resolve.system_of(request.target)):
+        output.say(*line)
     if json_to is not None:
         summary = request.told(found, folder, str(facts["state"]), standings)
         output.write_json({**summary, "deviations": deviations}, json_to)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...harness.commands import output
+from ...harness.commands.closing import LOOK, by_group, rank
 from ...harness.commands.helping import example
-from ...harness.commands.options import RUNS
+from ...harness.commands.options import RUNS, summary
+from ...harness.texts.wording import counted
 
 if TYPE_CHECKING:
     from ..model import Report, Row
 
 MAX_CAUSES = 20
 """Findings that are shown, one for each cause."""
-ORDER = ("violated", "unknown", "known-deviation", "vacuous", "holds")
-"""Verdicts on laws in the order of the table; all others come last."""
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -27,11 +27,13 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.argument("run_folders", nargs=-1, metavar="[RUN_FOLDER]...")
 @click.option("--junit", type=FILE, metavar="FILE", help="Write JUnit XML, for a build server.")
 @click.option("--markdown", type=FILE, metavar="FILE", help="Write a summary in Markdown.")
+@summary
 @output.json_option
 @click.pass_context
 def command(
-    context: click.Context, run_folders: tuple[str, ...], junit: Path | None, markdown: Path | None, json_to: str | None
-) -> None:
+    context: click.Context, run_folders: tuple[str, ...], junit: Path | None, markdown: Path | None,
+    json_to: str | None, full: bool,
+) -> None:  # fmt: skip
     """Show what recorded runs came to; without an argument, the newest under runs/.
 
     Run folders may be URLs, and a folder that holds runs stands for all of them. Nothing is judged again, and no page
@@ -41,31 +43,35 @@ def command(
     """
     from ...harness.runs.reader import LATEST, resolve_runs
     from .. import junit as as_junit
-    from .. import summary
+    from .. import summary as as_markdown
     from ..make import assembled
 
     report = assembled(each for name in run_folders or (LATEST,) for each in resolve_runs(name, RUNS))
     for each in report.corrupt:
         output.echo(f"left out {each['folder']}: {each['reason']}", err=True)
     writers: tuple[tuple[Path | None, Callable[[Report, Path], None]], ...]
-    writers = ((junit, as_junit.write), (markdown, summary.write))
+    writers = ((junit, as_junit.write), (markdown, as_markdown.write))
     for file, write in writers:
         if file is not None:
             write(report, file)
     if json_to is not None:
         output.write_json(report.to_json(), json_to)
     if (junit, markdown, json_to) == (None, None, None):
-        _say(report)
+        _say(report, full)
     context.exit(report.exit_code)
 
 
-def _say(report: Report) -> None:
+def _say(report: Report, full: bool) -> None:
     from ..examined import is_amber
 
     for run in report.runs:
-        told = f"{run['target']} in {run['lab']}, {run['trials'] or 0:,} trials, {run['state']}"
+        told = f"{run['target']} in {run['lab']}, {counted(run['trials'] or 0, 'trial')}, {run['state']}"
         output.say(f"{run['run']}: {run['verdict']} ({told})", output.colour(run["verdict"], is_amber(run)))
-        output.table("", ("law", "verdict", "violated", "judged in trials", ""), _rows(report, run["run"]))
+        own = [row for row in report.by_run if row["run"] == run["run"]]
+        if rows := _rows(own if full else [row for row in own if row["verdict"] in LOOK]):
+            output.table("", ("law", "verdict", "violated", "judged in trials", ""), rows)
+        for line in by_group({row["law"]: row["verdict"] for row in own}):
+            output.say(line)
         if run["untried"]:
             output.say(run["untried"], output.AMBER)
     if report.scenarios:
@@ -79,9 +85,7 @@ def _say(report: Report) -> None:
     output.say(report.headline, output.colour(report.verdict, report.amber))
 
 
-def _rows(report: Report, run: str) -> list[tuple[Any, ...]]:
-    found = [row for row in report.by_run if row["run"] == run]
-    found.sort(key=lambda row: (ORDER.index(row["verdict"]) if row["verdict"] in ORDER else len(ORDER), row["law"]))
+def _rows(found: Sequence[Row]) -> list[tuple[Any, ...]]:
     return [
         (
             row["law"],
@@ -90,7 +94,7 @@ def _rows(report: Report, run: str) -> list[tuple[Any, ...]]:
             f"{row['exercised']:,} of {row['trials']:,}",
             row["remark"],
         )
-        for row in found
+        for row in sorted(found, key=lambda row: (rank(row["verdict"]), row["law"]))
     ]
 
 

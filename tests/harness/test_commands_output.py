@@ -15,10 +15,6 @@ from click.testing import CliRunner
 
 from pairproof.harness.commands import output
 from pairproof.harness.errors import PairproofError, UsageError
-from pairproof.harness.exploration.coverage_table import CoverageTable
-from pairproof.harness.exploration.summary import Summary
-from pairproof.harness.judging.verdict import Demands, Verdict
-from pairproof.harness.trials import resolve
 
 
 @click.command()
@@ -176,76 +172,36 @@ def test_progress_stays_off_standard_output(capsys: Any) -> None:
     assert (said.out, said.err) == ("", "sweep: 1 of 2\n")
 
 
-def test_a_bar_begins_anew_with_each_thing_that_is_done() -> None:
+def test_each_work_has_one_bar_also_where_another_comes_between() -> None:
     class FakeBars:
         def __init__(self) -> None:
             self.heard: list[tuple[Any, ...]] = []
 
-        def add_task(self, doing: str, total: int | None) -> str:
+        def add_task(self, doing: str, total: int | None, note: str) -> str:
             self.heard.append(("add", doing, total))
             return doing
 
-        def update(self, task: str, completed: int, total: int | None, description: str) -> None:
-            self.heard.append((task, completed, total, description))
+        def update(self, task: str, completed: int, total: int | None, description: str, note: str) -> None:
+            self.heard.append((task, completed, total, description, note))
 
     bars = FakeBars()
     show = output.Bars(bars)
-    show(1, 2, "sweep")
-    show(2, 2, "sweep")
-    show(1, 3, "report: reading")
-    show(2, 3, "report: writing")
+    show(1, 30, "searching: single faults", " s, 1 trial, 0 violated")
+    show(1, None, "shrinking: a law")
+    show(2, 30, "searching: cut points", " s, 2 trials, 1 violated")
     assert bars.heard == [
-        ("add", "sweep", 2),
-        ("sweep", 1, 2, "sweep"),
-        ("sweep", 2, 2, "sweep"),
-        ("add", "report: reading", 3),
-        ("report: reading", 1, 3, "report: reading"),
-        ("report: reading", 2, 3, "report: writing"),
+        ("add", "searching: single faults", 30),
+        ("searching: single faults", 1, 30, "searching: single faults", " s, 1 trial, 0 violated"),
+        ("add", "shrinking: a law", None),
+        ("shrinking: a law", 1, None, "shrinking: a law", ""),
+        ("searching: single faults", 2, 30, "searching: cut points", " s, 2 trials, 1 violated"),
     ]
 
 
-FACTS = {"target": "reference", "profile": "quick", "seed": "s1"}
-
-
-def summary(**verdicts: Verdict) -> Summary:
-    seen = {law: frozenset({("sweep", each)}) for law, each in verdicts.items()}
-    return Summary(seen, 10, 2_000, {"sweep": 6, "swarm": 4}, [], {"sweep": 8}, 1.5, CoverageTable())
-
-
-def test_the_verdict_names_what_it_rests_on(capsys: Any) -> None:
-    found = summary(a=Verdict.HOLDS, b=Verdict.VACUOUS, c=Verdict.VACUOUS)
-    demands = Demands(by_searches=frozenset("b"))
-    output.say_verdict(FACTS, resolve.lab("sim"), found, Path("runs/r"), found.standings(demands))
-    said = capsys.readouterr().out
-    assert "10 trials only. reference in sim: 1 holds, 2 vacuous" in said
-    assert said.count("the searches gave it nothing to judge") == 1
-    assert "10 trials (swarm 4, sweep 6)\nsingle faults: 6 of 8, cut short by the clock\n" in said
-    assert "profile quick, seed s1, recorded in runs/r" in said
-
-
-def headline_of(found: Summary, capsys: Any) -> list[str]:
-    output.say_verdict(
-        {**FACTS, "drawn": ["kill", "wipe", "stall"]}, resolve.lab("sim"), found, Path("r"), found.standings()
-    )
-    lines: list[str] = capsys.readouterr().out.splitlines()
-    return lines[next(at for at, line in enumerate(lines) if "reference in sim" in line) :]
-
-
-def test_terminal_says_first_how_few_trials_there_were_and_then_what_was_not_played(capsys: Any) -> None:
-    found = summary(a=Verdict.HOLDS)._replace(faults={"kill": 2, "stall": 0})
-    first, second, *_ = headline_of(found, capsys)
-    assert first == "10 trials only. reference in sim: 1 holds"
-    assert second == "not played: wipe; without effect: stall"
-
-
-def test_terminal_names_faults_never_played_in_many_trials_too(capsys: Any) -> None:
-    found = summary(a=Verdict.HOLDS)._replace(faults={"kill": 2}, by_origin={"sweep": 16, "swarm": 4})
-    first, second, *_ = headline_of(found, capsys)
-    assert (first, second) == ("reference in sim: 1 holds", "not played: stall, wipe")
-
-
-def test_violation_is_reported_without_a_word_about_few_trials(capsys: Any) -> None:
-    assert headline_of(summary(a=Verdict.VIOLATED), capsys)[0] == "reference in sim: 1 violated"
+def test_progress_names_what_limits_the_run_and_what_is_known() -> None:
+    said = io.StringIO()
+    output.Lines(said, lambda: 0.0)(12, 30, "searching: cut points", " s, 80 trials, 0 violated")
+    assert said.getvalue() == "searching: 12 of 30 s, 80 trials, 0 violated, cut points\n"
 
 
 class Terminal(io.StringIO):

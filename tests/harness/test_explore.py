@@ -66,7 +66,7 @@ def test_a_number_of_trials_is_kept_exactly_and_shared_out() -> None:
     summary = conformance.run("reference", trials=61, seed="n")
     assert sum(summary.by_origin.values()) - summary.by_origin["corpus"] == 61 and summary.findings == []
     assert set(summary.by_origin) == {"corpus", "sweep", "cuts", "whole", "swarm", "machine"}
-    assert summary.enumerated()[0].endswith("cut short by the number of trials")
+    assert summary.played().endswith(", cut short by the number of trials)")
 
 
 def test_first_stops_at_the_first_violation_and_shrinks_it() -> None:
@@ -106,13 +106,13 @@ def test_an_exploration_says_how_much_of_its_enumerated_searches_it_did(no_corpu
     clock = TrialClock()
     summary = Explorer(SIM, REFERENCE, QUICK, "told", (), seconds=50, clock=clock, on_trial=clock.tick).run()
     assert set(summary.totals) == {"sweep", "cuts"} and not summary.complete("sweep")
-    told = dict(each.rsplit(": ", 1) for each in summary.enumerated())
-    assert told["cut points"] == f"{summary.by_origin['cuts']:,} of {summary.totals['cuts']:,}, cut short by the clock"
+    told = summary.played()
+    assert f"cut points {summary.by_origin['cuts']:,} of {summary.totals['cuts']:,}, " in told
+    assert told.endswith(", cut short by the clock)")
     whole = summary._replace(by_origin=summary.totals)
-    assert whole.complete("cuts") and whole.enumerated()[1] == f"cut points: {summary.totals['cuts']:,} of " + (
-        f"{summary.totals['cuts']:,}"
-    )
-    assert summary._replace(totals={"cuts": 0}).enumerated() == ["cut points: none here"]
+    assert whole.complete("cuts") and "cut short" not in whole.played()
+    none = summary._replace(totals={"cuts": 0}, by_origin={}).played()
+    assert "cut points none here" in none and "cut short" not in none
     counted = sum(count for (_, _, fault), count in summary.coverage.rows().items() if fault == "none")
     assert 0 < counted < summary.events
 

@@ -262,4 +262,4 @@ def test_check_takes_the_profile_for_real_time_there(
     arguments = ["check", "--lab", "shaky", "--jobs", "1", "--trials", "4", "--seed", "s", "--runs", str(tmp_path)]
     assert main(arguments) == 0
     said = capsys.readouterr().out
-    assert "profile real, seed s" in said and "trials a minute" in said and "single faults: 2 of" in said
+    assert "profile real, seed s" in said and "single faults 2 of" in said

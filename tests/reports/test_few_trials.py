@@ -62,8 +62,8 @@ def test_six_trials_are_amber_everywhere_and_name_what_they_did_not_play(
     assert len(drawn) > len(found["not_played"]) > 10 and set(found["not_played"]) < drawn
     headline = "6 trials only. 3 of 3 laws were put to the test in 6 trials, and every one holds."
     said = capsys.readouterr().out
-    assert f"\n6 trials only. reference in realtime: 3 holds\nnot played: {missing}" in said
-    assert said.splitlines()[-2] == report["headline"] == headline
+    assert f"\nnot played: {missing}" in said and report["headline"] == headline and f"\n{headline}\n" in said
+    assert said.splitlines()[-3] == "6 trials only. reference in realtime: holds; 3 of 3 laws hold"
     assert re.search(
         rf'<section class="banner amber">\s*<h1>⚠ {re.escape(headline)}</h1>\s*<p[^>]*>Not played: {missing}', page
     )
@@ -84,7 +84,11 @@ def test_show_and_a_report_of_two_runs_say_it_too(tmp_path: Path, capsys: pytest
     assert "\nnot played: " in said and said.splitlines()[-1].startswith("6 trials only. 3 of 3 laws")
     assert check(tmp_path, "--trials", "20") == 0
     said = capsys.readouterr().out
-    assert "\nreference in sim: 3 holds\nnot played: " in said and "trials only" not in said
+    assert (
+        "\nreference in sim: holds; 3 of 3 laws hold\n" in said
+        and "\nnot played: " in said
+        and "trials only" not in said
+    )
     assert main(["report", str(runs), "--engine", "local", "--out", str(tmp_path / "both")]) == 0
     few = next(each.name for each in runs.iterdir() if "realtime" in each.name)
     assert capsys.readouterr().out.splitlines()[-2].startswith(f"6 trials only in {few}. 3 of 3 laws")
@@ -101,7 +105,7 @@ def test_campaign_of_few_trials_is_amber_whatever_the_corpus_played(
     assert (found["trials"], found["corpus_trials"], found["little"]) == (19, 37, True)
     assert report["runs"][0]["evidence"] == found and report["amber"] and 'class="banner amber"' in page
     said = capsys.readouterr().out
-    assert "\n19 trials only, beside 37 of the fixed corpus. reference in sim: 3 holds\nnot played: " in said
+    assert "\n19 trials only, beside 37 of the fixed corpus. reference in sim: holds; 3 of 3 laws hold\n" in said
     assert report["headline"].startswith("19 trials only, beside 37 of the fixed corpus. 3 of 3 laws")
 
 

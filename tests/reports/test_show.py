@@ -35,9 +35,12 @@ def test_a_run_is_shown_on_the_terminal(runs: Path, capsys: pytest.CaptureFixtur
     assert main(["show", str(run)]) == 1
     said = capsys.readouterr().out
     assert said.startswith(f"{run.name}: violated (reference+answers_before_flush in sim, ")
-    assert said.index("ack-flushed") < said.index("log-prefix")
+    assert "\n ack-flushed " in said and "log-prefix" not in said and "log and storage: 1 of 1 holds\n" in said
     assert "violated: ack-flushed: m0 was acknowledged" in said and f"replay {run}/findings/0001.json" in said
     assert said.rstrip().endswith("1 of 2 laws is violated: ack-flushed.")
+    assert main(["show", str(run), "--summary", "full"]) == 1
+    said = capsys.readouterr().out
+    assert said.index("\n ack-flushed ") < said.index("\n log-prefix ")
 
 
 def test_files_are_written_in_its_place(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

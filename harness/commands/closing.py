@@ -1,0 +1,156 @@
+"""How a run ends on a terminal: what needs a look, counts by group of laws, what was not tried, and three last lines.
+
+The last lines are the verdict, the command that shows the first finding again (or the run), and the next command. The
+default names only laws that are violated, unknown, known to deviate, or that lack what the run demands; ``--summary
+full`` names all laws and how each search came along.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..exploration import evidence
+from ..judging.law_groups import grouped
+from ..judging.verdict import conclusion
+from ..ports import Lab
+from ..runs.writer import replay_line
+from ..system import System
+from ..texts import invocation
+from ..texts.plain import without_secrets
+from ..texts.wording import counted
+from ..trials import resolve
+from .findings import Findings
+from .output import AMBER, COLOURS, say, table
+
+if TYPE_CHECKING:
+    from ..exploration.summary import Summary
+    from ..judging.verdict import Standing
+
+ORDER = ("violated", "unknown", "known-deviation", "vacuous", "holds")
+"""Verdicts on laws as tables and sentences name them; all others come last."""
+LOOK = ("violated", "unknown", "known-deviation")
+"""Verdicts on laws that a compact summary names one by one."""
+MAX_LINES = 3
+"""Lines of one kind in a compact summary."""
+WORDS = {"known-deviation": "known to deviate", "not-observable": "not observable", "not-applicable": "not applicable"}
+
+
+class Line(NamedTuple):
+    """A line for people, and its style."""
+
+    text: str
+    style: str = ""
+
+
+def rank(verdict: str) -> int:
+    """Where a law with this verdict stands in a table."""
+    return ORDER.index(verdict) if verdict in ORDER else len(ORDER)
+
+
+def of_laws(verdicts: Iterable[str]) -> str:
+    """``1 of 118 laws violated, 113 hold, 4 not observable``."""
+    counts = Counter(verdicts)
+    told = sorted(counts.items(), key=lambda each: (each[0] != "violated", each[0] != "holds", rank(each[0])))
+    if not told:
+        return "no law was asked"
+    (first, number), *others = told
+    total = counts.total()
+    said = [f"{number} of {counted(total, 'law')} {_word(first, number)}"]
+    return ", ".join(said + [f"{many} {_word(each, many)}" for each, many in others])
+
+
+def _word(verdict: str, number: int) -> str:
+    return ("holds" if number == 1 else "hold") if verdict == "holds" else WORDS.get(verdict, verdict)
+
+
+def by_group(verdicts: Mapping[str, str]) -> list[str]:
+    """``acknowledgement: 11 of 11 hold``, a line for each group of laws."""
+    found = []
+    for title, laws in grouped(verdicts):
+        counts = Counter(verdicts[law] for law in laws)
+        held = counts.pop("holds", 0)
+        rest = [
+            f"{number} {_word(each, number)}" for each, number in sorted(counts.items(), key=lambda at: rank(at[0]))
+        ]
+        found.append(", ".join([f"{title.lower()}: {held} of {len(laws)} {_word('holds', len(laws))}", *rest]))
+    return found
+
+
+def say_run(
+    facts: Mapping[str, object], lab: Lab, found: Summary, folder: Path, standings: Mapping[str, Standing], full: bool,
+    findings: str = "",
+) -> None:  # fmt: skip
+    """Print a run's laws, what its searches did, and what they did not. ``findings``: them in a sentence."""
+    _say_laws(found, standings, full)
+    for line in by_group({law: str(each.verdict) for law, each in standings.items()}):
+        say(line)
+    basis = evidence.of(facts, found.by_origin, found.faults)
+    if basis.untried:
+        say(basis.untried, AMBER)
+    for lines in (found.unjudged(), found.abstentions(), found.refusals()):
+        for line in lines if full else lines[:MAX_LINES]:
+            say(line, AMBER)
+        if not full and len(lines) > MAX_LINES:
+            say(f"... and {len(lines) - MAX_LINES} more; --summary full names them", AMBER)
+    if findings:
+        say(findings, COLOURS["violated"])
+    say(found.played())
+    if full:
+        if found.of_corpus():
+            say(found.of_corpus())
+        if found.coverage.counts:
+            say(f"coverage: {found.coverage.summary(resolve.drawn(lab))}")
+        say(f"{counted(found.events, 'event')}, {found.rate()}")
+    elif alone := sum(each.corpus_only for each in standings.values()):
+        say(f"{counted(alone, 'law')} judged by the fixed corpus only; --summary full names all laws")
+    say(f"profile {facts['profile']}, seed {facts['seed']}, recorded in {folder}")
+
+
+def _say_laws(found: Summary, standings: Mapping[str, Standing], full: bool) -> None:
+    rows = [
+        (law, str(each.verdict), f"{found.exercised.get(law, 0):,}", each.remark)
+        for law, each in sorted(standings.items(), key=lambda each: (rank(str(each[1].verdict)), each[0]))
+        if full or str(each.verdict) in LOOK or each.lacking
+    ]
+    if rows:
+        table("", ("law", "verdict", "judged in trials", ""), rows)
+
+
+def last_lines(
+    facts: Mapping[str, object], found: Summary, standings: Mapping[str, Standing], missed: Sequence[str],
+    folder: Path, findings: Findings, system: System,
+) -> list[Line]:  # fmt: skip
+    """The verdict, the command that shows it again, and the next one."""
+    first, state = findings.first, facts.get("state")
+    verdict = conclusion(standings.values(), missed)
+    basis = evidence.of(facts, found.by_origin, found.faults)
+    ended = "" if state == "complete" else f"; {state} before its end"
+    laws = of_laws(str(each.verdict) for each in standings.values())
+    said = f"{facts['target']} in {facts['lab']}: {verdict}; {laws}{ended}"
+    told = evidence.headline(said, verdict, {folder.name: basis})
+    style = AMBER if told.amber else COLOURS.get(str(verdict), "")
+    if first is None:
+        return [Line(told.text, style), Line(f"again: {_again(facts)}"), Line(_next("report", folder))]
+    following = _next("autopsy", first) if system.has_autopsy else _next("report", folder)
+    return [Line(told.text, style), Line(f"replay: {replay_line(first, str(facts['target']))}"), Line(following)]
+
+
+def _next(command: str, path: Path) -> str:
+    return f"next: {invocation.line(command, path)}"
+
+
+def _again(facts: Mapping[str, object]) -> str:
+    command = facts.get("command")
+    typed = [str(each) for each in command[1:]] if isinstance(command, list) else []
+    if not any(each.partition("=")[0] in ("--seed", "--resume") for each in typed):
+        typed += ["--seed", str(facts["seed"])]
+    return without_secrets(f"{invocation.program()} {shlex.join(typed)}")
+
+
+def nothing_judged(facts: Mapping[str, object], reason: str) -> Line:
+    """The one line of a run that ended before its first trial."""
+    return Line(f"{facts['target']} in {facts['lab']}: {reason} before the first trial; nothing was judged", AMBER)

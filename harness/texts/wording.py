@@ -1,0 +1,29 @@
+"""Words that the terminal and the pages share: a number with its noun, and the one name of each search.
+
+Leaves out: files and JSON, which keep the searches' ids.
+"""
+
+from __future__ import annotations
+
+SEARCHES = {
+    "corpus": "fixed corpus",
+    "sweep": "single faults",
+    "known-bugs": "programs of known bugs",
+    "cuts": "cut points",
+    "whole": "cluster trials",
+    "pairs": "pairs of faults",
+    "swarm": "seeded swarm",
+    "machine": "Hypothesis state machine",
+    "shrink": "shrinking",
+}
+"""What to call a trial's origin."""
+
+
+def search(origin: str) -> str:
+    """The name of a search; the id itself where it is a third party's, or a scenario."""
+    return SEARCHES.get(origin, origin)
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 trial``, ``2,000 trials``; for nouns that take an s."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
