@@ -87,7 +87,7 @@ def command(
     4 the lab failed. With --report the report is made in every case but 2.
     """
     request = _request(**asked)
-    request.full = full
+    request.full, request.reported = full, report
     if junit is not None:
         output.writable(junit, "--junit")
     if cases is not None:
