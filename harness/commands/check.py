@@ -90,7 +90,7 @@ def command(
     """
     request = _request(**asked)
     output.say_plugins()
-    request.full = full
+    request.full, request.reported = full, report
     if junit is not None:
         output.writable(junit, "--junit")
     if cases is not None:

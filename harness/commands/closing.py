@@ -122,9 +122,10 @@ def _say_laws(found: Summary, standings: Mapping[str, Standing], full: bool) -> 
 
 def last_lines(
     facts: Mapping[str, object], found: Summary, standings: Mapping[str, Standing], missed: Sequence[str],
-    folder: Path, findings: Findings, system: System,
+    folder: Path, findings: Findings, system: System, following: str = "report",
 ) -> list[Line]:  # fmt: skip
-    """The verdict, the command that shows it again, and the next one."""
+    """The verdict, the command that shows it again, and the next one: ``following``, where no finding has a
+    story."""
     first, state = findings.first, facts.get("state")
     verdict = conclusion(standings.values(), missed)
     basis = evidence.of(facts, found.by_origin, found.faults)
@@ -134,9 +135,9 @@ def last_lines(
     told = evidence.headline(said, verdict, {folder.name: basis})
     style = AMBER if told.amber else COLOURS.get(str(verdict), "")
     if first is None:
-        return [Line(told.text, style), Line(f"again: {_again(facts)}"), Line(_next("report", folder))]
-    following = _next("autopsy", first) if system.has_autopsy else _next("report", folder)
-    return [Line(told.text, style), Line(f"replay: {replay_line(first, str(facts['target']))}"), Line(following)]
+        return [Line(told.text, style), Line(f"again: {_again(facts)}"), Line(_next(following, folder))]
+    then = _next("autopsy", first) if system.has_autopsy else _next(following, folder)
+    return [Line(told.text, style), Line(f"replay: {replay_line(first, str(facts['target']))}"), Line(then)]
 
 
 def _next(command: str, path: Path) -> str:

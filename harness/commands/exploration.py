@@ -111,6 +111,8 @@ class Request:
     jobs: int
     keep: str
     runs: Path
+    reported: bool = False
+    """Whether its report will have been made when its last lines are said."""
     full: bool = False
     """Whether the summary names all laws, not only those that need a look."""
     cases: list[suite.Told] = field(default_factory=list)
@@ -158,7 +160,14 @@ class Request:
             output.say_remarks(resolve.remarks(self.target))
             say_floors(found, missed)
             last = closing.last_lines(
-                writer.facts, found, standings, missed, writer.folder, told, resolve.system_of(self.target)
+                writer.facts,
+                found,
+                standings,
+                missed,
+                writer.folder,
+                told,
+                resolve.system_of(self.target),
+                "show" if self.reported else "report",
             )
         elif ended.lab_failed is None:
             last = [closing.nothing_judged(writer.facts, ended.reason)]

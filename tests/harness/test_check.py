@@ -184,7 +184,7 @@ def test_json_on_standard_output_stays_json_beside_a_report(faked: None, capsys:
 
 def test_report_is_told_on_standard_output_otherwise(faked: None, capsys: Any) -> None:
     assert main([*ONE_LAW, "--json", "answer.json"]) == 3
-    assert capsys.readouterr().out.splitlines()[-1].startswith("report of runs/")
+    assert capsys.readouterr().out.splitlines()[-4].startswith("report of runs/")
 
 
 def test_report_is_made_of_a_violated_run_too_and_its_code_does_not_hide_the_violation(
@@ -192,4 +192,4 @@ def test_report_is_made_of_a_violated_run_too_and_its_code_does_not_hide_the_vio
 ) -> None:
     broken = [*ONE_LAW, "--target", "reference+rounds_start", "--law", "ha-start-offset"]
     assert main(broken) == 1
-    assert capsys.readouterr().out.splitlines()[-1].startswith("report of runs/")
+    assert capsys.readouterr().out.splitlines()[-4].startswith("report of runs/")

@@ -154,7 +154,7 @@ def test_a_deviation_says_which_searches_met_it_and_when_first() -> None:
     seen.add([shown], "known-bugs", 9)
     (row,) = seen.rows()
     assert (row["searches"], row["first"]) == ({"sweep": 1, "known-bugs": 1}, 3)
-    assert deviations.told(row).endswith("; by sweep 1, known-bugs 1, first in trial 3)")
+    assert deviations.told(row).endswith("; by single faults 1, programs of known bugs 1, first in trial 3)")
 
 
 @pytest.mark.parametrize("follows", [True, False])

@@ -230,7 +230,7 @@ def test_a_lab_that_fails_from_the_beginning_is_one_line_and_a_report_that_nothi
     (held / "fail").touch()
     assert main([*CHECK[:-1], "a", "--lab", "held", "--report"]) == 4
     said = capsys.readouterr()
-    assert said.out.splitlines() == ["report of 0 trials, failed: the lab burns"]
+    assert said.out.splitlines() == ["with plug-ins: held 1", "report of 0 trials, failed: the lab burns"]
     assert said.err.splitlines()[-1] == "pairproof: the lab burns"
 
 
