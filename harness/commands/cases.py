@@ -21,12 +21,12 @@ OF_RUNS = ("path", "replay", "trial", "shrunk_trial", "cause")
 """What a finding says of its run only; numbers must be there, and are -1."""
 
 
-@click.group("cases", cls=Group, epilog=example("cases add runs/RUN/findings/*.json"))
+@click.group("cases", cls=Group, epilog=example("cases add runs/RUN/findings/0001.json"))
 def command() -> None:
     """Keep findings as cases that a repository keeps; pairproof replay FOLDER plays them again."""
 
 
-@command.command("add", epilog=example("cases add runs/RUN/findings/*.json"))
+@command.command("add", epilog=example("cases add runs/RUN/findings/0001.json"))
 @click.argument("findings", nargs=-1, required=True, type=Place(), metavar="FINDING.json...")
 @click.option(
     FOLDER_OPTION, type=click.Path(file_okay=False, path_type=Path), default=FOLDER, show_default=True, help="Where to."
