@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any
 
 import click
 
@@ -17,25 +17,7 @@ from ...harness.commands.helping import complete_targets, example
 from ...harness.errors import UsageError
 from ...harness.rocketmq.settings import VERSION
 
-if TYPE_CHECKING:
-    from ...harness.judging.deviations import Deviation
-    from ...harness.rocketmq.advice import Advice
-    from ...harness.rocketmq.outlook import Row
-
 COLUMNS = ("fault", "of", "PUT_OK messages that can be lost", "on one broker only", "unavailable")
-CELLS = ("lost", "single", "unavailable")
-OF_THE_LAB = "the lab replaces "
-"""How the reader's line begins that only concerns a run."""
-
-
-class Advised(NamedTuple):
-    """All that is said of two files."""
-
-    words: list[str]
-    rows: list[Row]
-    deviations: list[Deviation]
-    keys: list[str]
-    changes: list[Advice]
 
 
 @click.command("advise", epilog=example("advise --master-conf broker-a.conf --slave-conf broker-a-s.conf"))
@@ -61,17 +43,17 @@ def command(master_conf: Path | None, slave_conf: Path | None, target_name: str,
         raise UsageError("advise wants your brokers' files: --master-conf FILE --slave-conf FILE")
     found = advised(files, target_name)
     if json_to is not None:
-        output.write_json(_as_json(found), json_to)
+        output.write_json(found, json_to)
     if json_to != output.STDOUT:
         _show(found)
 
 
-def advised(files: Mapping[str, Path], target_name: str) -> Advised:
-    """UsageError for a target that is not RocketMQ's, and for files that the reader refuses."""
-    from ...harness.rocketmq import advice, outlook
+def advised(files: Mapping[str, Path], target_name: str) -> dict[str, Any]:
+    """See :mod:`pairproof.chaos.rocketmq.advising`; UsageError for a target that is not RocketMQ's, and for files that
+    the reader refuses."""
     from ...harness.trials import resolve
     from ...reference.shell import broker_file, catalogue
-    from ..rocketmq import configuration
+    from ..rocketmq import advising, configuration
     from ..rocketmq.settings import OURS
 
     target = resolve.target(target_name)
@@ -79,10 +61,10 @@ def advised(files: Mapping[str, Path], target_name: str) -> Advised:
         raise UsageError(f"advise knows RocketMQ only, not {target_name}; name a release, such as rocketmq@{VERSION}")
     released: Mapping[str, str] = getattr(target, "releases", {})
     configuration.check(files)
-    said = {side: broker_file.values(files[side]) if side in files else {} for side in configuration.SIDES}
-    own = next((each["rocketmqVersion"] for each in said.values() if "rocketmqVersion" in each), VERSION)
-    releases = {side: released.get(side, own) for side in said}
+    said = [broker_file.values(path) for path in files.values()]
+    own = next((each["rocketmqVersion"] for each in said if "rocketmqVersion" in each), VERSION)
     # The reference is no release: it behaves as the default one.
+    releases = {side: released.get(side, own) for side in configuration.SIDES}
     versions = {side: each if each[:1].isdigit() else VERSION for side, each in releases.items()}
 
     def runs(side: str) -> configuration.Program:
@@ -91,50 +73,28 @@ def advised(files: Mapping[str, Path], target_name: str) -> Advised:
         return program._replace(acts_on={key: kind for key, kind in program.acts_on.items() if key in real})
 
     _, lines = configuration.brought(files, (), runs)
-    if "slave" not in files:
-        said["slave"] = {"brokerRole": "SLAVE", "brokerId": "1", "namesrvAddr": "assumed"}
-        lines.append("no --slave-conf: a slave with RocketMQ's defaults is assumed")
     for version in dict.fromkeys(versions.values()):
         if (known_as := catalogue.nearest(version)) != version:
             lines.append(f"which keys RocketMQ {version} has is taken from {known_as}")
     if not released and own == VERSION:
         lines.append(f"neither --target nor a file names a release: this is for {VERSION}; --target rocketmq@5.5.0")
-    pair = outlook.Pair(*({**said[side], "rocketmqVersion": versions[side]} for side in said))
-    known = advice.unavoided(pair, releases)
-    keys = [*advice.missing(pair), *(each for each in lines if not each.startswith(OF_THE_LAB))]
-    rows = list(outlook.table(pair, {each.id for each in known}))
-    return Advised(outlook.words(pair), rows, known, keys, advice.recommended(pair, known))
+    return advising.told(files, (), lines, releases)
 
 
-def _as_json(found: Advised) -> dict[str, object]:
-    return {
-        "deployment": found.words,
-        "faults": [
-            {"fault": row.fault, "of": row.of} | {key: getattr(row, key)._asdict() for key in CELLS}
-            for row in found.rows
-        ],
-        "deviations": [
-            {"id": each.id, "about": each.about, "means": each.means, "upstream": list(each.upstream)}
-            for each in found.deviations
-        ],
-        "keys": found.keys,
-        "changes": [{**each._asdict(), "sets": dict(each.sets)} for each in found.changes],
-    }
-
-
-def _show(found: Advised) -> None:
-    for line in found.words:
+def _show(found: Mapping[str, Any]) -> None:
+    for line in found["deployment"]:
         output.echo(line)
-    changes = [f"{number}. {each}" for number, each in enumerate(found.changes, 1)]
+    changes = [f"{number}. {each['text']}" for number, each in enumerate(found["changes"], 1)]
     _listed("Change first:", changes or ["nothing: no setting is known here that would avoid more"])
-    alike: dict[tuple[object, ...], list[str]] = {}
-    for fault, *rest in found.rows:
-        alike.setdefault(tuple(rest), []).append(fault)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for row in found["faults"]:
+        cells = (f"{row[name]['says']} [{row[name]['source']}]" for name in ("lost", "single", "unavailable"))
+        alike.setdefault((row["of"], *cells), []).append(row["fault"])
     output.table("What a fault can cost", COLUMNS, [(", ".join(faults), *rest) for rest, faults in alike.items()])
-    _listed("Keys:", found.keys)
+    _listed("Keys:", found["keys"])
     _listed("Known of this version, and not avoided by these files:", [
-        f"{each.id}: {each.means or each.about}" + (f" ({', '.join(each.upstream)})" if each.upstream else "")
-        for each in found.deviations
+        f"{each['id']}: {each['means']}" + (f" ({', '.join(each['upstream'])})" if each["upstream"] else "")
+        for each in found["deviations"]
     ])  # fmt: skip
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import click
 
-from ...harness.commands import options, output
+from ...harness.commands import closing, options, output
 from ...harness.commands.helping import Group, completes, example
 from ...harness.errors import EXIT_INTERRUPTED, EXIT_VIOLATED, UsageError
+from ...harness.judging import deviations
 from ...harness.runs import atomic
 from ..scenarios import library
 
@@ -137,25 +138,27 @@ def _of_expect(expect: Any) -> list[str]:
 @options.seed
 @options.runs()
 @options.report
+@options.known_deviations
 @output.json_option
 def run(
     names: tuple[str, ...], everything: bool, lab_name: str, target_name: str, repeat: int | None, cases: int | None,
     jobs: int, seed: str | None, runs_folder: Path, report: bool, report_engine: str, json_to: str | None,
-    master_conf: Path | None, slave_conf: Path | None, typed: tuple[str, ...],
+    master_conf: Path | None, slave_conf: Path | None, typed: tuple[str, ...], known_deviations: str | None,
 ) -> None:  # fmt: skip
     """Play scenarios and judge them by the laws and by what they expect. The run is kept as `pairproof check` keeps it.
 
     --all leaves out scenarios for which the lab lacks an ability, and names them at the end. A scenario that was
     asked for by its name is reported as skipped instead.
 
-    Exit codes: 0 all hold; 1 a law is violated or an expectation was not met; 2 usage; 3 something is unknown, was not
-    judged, had no effect or was skipped; 4 the lab failed; 130 interrupted.
+    Exit codes: 0 all hold; 1 a law is violated, or broken as it is known of the version where
+    --known-deviations is fail, or an expectation was not met; 2 usage; 3 something is unknown, was not judged, had no
+    effect or was skipped; 4 the lab failed; 130 interrupted.
     """
     from ...harness.trials import resolve
     from ..scenarios.play import Plan
 
     tested = options.configured(target_name, master_conf, slave_conf, typed)
-    plan = Plan(lab_name, target_name, options.seed_of(seed), repeat, cases, resolve.brought(tested))
+    plan = Plan(lab_name, target_name, options.seed_of(seed), repeat, cases, resolve.brought(tested), known_deviations)
     chosen = _chosen(names, everything, target_name)
     left_out = _lacking(chosen, lab_name) if everything else {}
     _check_some(chosen, left_out, lab_name)
@@ -332,10 +335,12 @@ def _play(
     except KeyboardInterrupt:
         code = exit_code(recording.results())
         return recording, code if code == EXIT_VIOLATED else EXIT_INTERRUPTED
-    return recording, exit_code(recording.results())
+    code = exit_code(recording.results())
+    return recording, EXIT_VIOLATED if deviations.fails(recording.writer.facts) else code
 
 
 def _answer(recording: Any, plan: Any) -> dict[str, object]:
+    from ...harness.commands.exploration import known
     from ..scenarios.recording import summary
 
     return {
@@ -348,8 +353,7 @@ def _answer(recording: Any, plan: Any) -> dict[str, object]:
         "scenarios": [summary(each) for each in recording.results()],
         "left_out": recording.writer.facts["left_out"],
         "violated": sorted({finding.law for finding, _ in recording.findings}),
-        "deviations": recording.writer.known_deviations,
-        "configuration_remarks": list(plan.remarks),
+        **known(recording.writer.facts),
     }
 
 
@@ -392,6 +396,8 @@ def _say(recording: Any, plan: Any) -> None:
     rest = f", {missing} not played" if (missing := len(recording.scenarios) - len(results)) else ""
     if again := sum(one.trial.again for each in results for one in each.played):
         output.say(played_again(again))
-    output.say_remarks(plan.remarks)
-    output.say(f"{plan.target} in {plan.lab}: {green} of {len(recording.scenarios)} scenarios hold{rest}")
+    output.say_remarks(recording.writer.facts.get("configuration_remarks", ()))
+    cost = closing.known_cost(recording.writer.facts)
+    told = f"{plan.target} in {plan.lab}: {green} of {len(recording.scenarios)} scenarios hold{rest}"
+    output.say(f"{told}; {cost}" if cost else told)
     output.say(f"seed {plan.seed}, recorded in {recording.folder}")

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...harness.errors import UsageError
 from ...harness.rocketmq import places
@@ -85,6 +85,8 @@ class Given(NamedTuple):
     """Whether it came as files, and stands for all that trials would set of a broker."""
     remarks: tuple[str, ...] = ()
     """What of it was not tested although it decides about loss, or is not what production would do."""
+    told: Mapping[str, Any] = {}
+    """See :mod:`.advising`."""
 
     def over(self, settings: Args) -> Args:
         own = {key: value for key, value in settings.items() if not self.is_whole or key.startswith((LAB, *KEPT))}

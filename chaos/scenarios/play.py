@@ -202,11 +202,8 @@ class Plan(NamedTuple):
     """Of a scenario with more cases so many are played, evenly spread."""
     brought: resolve.Brought | None = None
     """A configuration for the target, see :func:`harness.trials.resolve.configured`."""
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """Of the configuration."""
-        return () if self.brought is None else self.brought.remarks
+    known_deviations: str | None = None
+    """What a known deviation does, see :func:`pairproof.harness.judging.deviations.facts_of`."""
 
     def trials(self, scenario: Scenario) -> list[tuple[Case, str]]:
         """Every case as often as it is to be played, each with a seed that names it.

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ...harness.errors import interrupted
 from ...harness.exploration.coverage_table import CoverageTable
+from ...harness.judging import deviations
 from ...harness.judging import judge as judging
 from ...harness.judging.cause import cause, violated
 from ...harness.runs.writer import RunWriter, run_folder
@@ -59,7 +60,7 @@ class Recording:
                 "laws": [law.id for law in judging.laws_for(target) if everything or law.id in laws],
                 "must_not_be_vacuous": [],
                 "keep": "all",
-                **({"configuration_remarks": list(plan.remarks)} if plan.remarks else {}),
+                **deviations.facts_of(plan.brought, plan.known_deviations),
                 "scenarios": [{"name": each.name} for each in scenarios],
                 "left_out": [{"name": name, "lacks": list(lacks)} for name, lacks in self.left_out.items()],
             },

@@ -28,7 +28,7 @@ from ...reference.errors import ConfigError
 from ..mutants import Mutant, catalogue
 from ..mutants.mutant import CONSUMER, PRODUCER, composed
 from ..plan import Image, InProcess, Plan
-from ..rocketmq import configuration, planning, questions
+from ..rocketmq import advising, configuration, planning, questions
 from ..rocketmq.configuration import FIELDS, Given, is_of_a_side, of_side, side_of
 from ..rocketmq.defaults import completed
 from ..rocketmq.planning import HA_ADDRESS, OTHER_NAME, name_servers
@@ -136,7 +136,7 @@ class ReferenceTarget(NamedTuple):
         return self._replace(mutants=(*self.mutants, catalogue()[name]))
 
     def bring(self, files: Mapping[str, Path], typed: Sequence[str]) -> tuple[Given, list[str]]:
-        return configuration.brought(files, typed, lambda side: configuration.reference(self.stands_for))
+        return advising.brought(files, typed, lambda side: configuration.reference(self.stands_for), self.releases)
 
     def given(self, brought: object) -> ReferenceTarget:
         return self._replace(brought=cast(Given, brought))

@@ -31,7 +31,7 @@ from ...reference.core.config import BrokerConfig
 from ...reference.core.versions import VERSIONS as LINES
 from .. import tools
 from ..plan import Image, Plan
-from ..rocketmq import configuration, describing, jvm, planning, questions, setters
+from ..rocketmq import advising, configuration, describing, jvm, planning, questions, setters
 from ..rocketmq.agent import tool as agent
 from ..rocketmq.configuration import FIELDS, SIDES, Given, of_side, side_of
 from ..rocketmq.install import VERSIONS, Home, RocketMQ, source
@@ -149,7 +149,7 @@ class RocketMQTarget(NamedTuple):
         return configuration.Program(known, " and ".join(releases), is_model=False)
 
     def bring(self, files: Mapping[str, Path], typed: Sequence[str]) -> tuple[Given, list[str]]:
-        return configuration.brought(files, typed, self.runs)
+        return advising.brought(files, typed, self.runs, self.releases)
 
     def given(self, brought: object) -> RocketMQTarget:
         return self._replace(brought=cast(Given, brought))

@@ -74,6 +74,7 @@ MAX_TRIALS = 100_000_000
     metavar="FILE",
     help="Write JUnit XML, for a build server.",
 )
+@options.known_deviations
 @options.summary
 @output.json_option
 def command(
@@ -84,7 +85,8 @@ def command(
 
     In the simulation a small fixed corpus comes first, then the searches until their limit.
 
-    Exit codes: 0 every law holds; 1 a law is violated; 2 usage; 3 unknown: a law could not be decided, a law had
+    Exit codes: 0 every law holds; 1 a law is violated, or broken as it is known of the version where --known-deviations
+    is fail; 2 usage; 3 unknown: a law could not be decided, a law had
     nothing to judge although the corpus or the profile demands it, or the searches met less than the profile demands;
     4 the lab failed. With --report the report is made in every case but 2.
     """
@@ -116,6 +118,7 @@ def _request(
     target_name: str, lab_name: str, master_conf: Path | None, slave_conf: Path | None, typed: tuple[str, ...],
     profile_name: str | None, time_text: str | None, trials: int | None, known_bugs: str | None, first: bool,
     seed: str | None, law_ids: tuple[str, ...], jobs: int | None, keep: str, runs_folder: Path,
+    known_deviations: str | None,
 ) -> Request:  # fmt: skip
     """The run that was asked for. UsageError if the options contradict each other or name what does not exist."""
     from ..judging import judge as judging
@@ -146,6 +149,7 @@ def _request(
         jobs,
         keep,
         runs_folder,
+        known_deviations=known_deviations,
     )
 
 

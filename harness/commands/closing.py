@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..exploration import evidence
+from ..judging import deviations
 from ..judging.law_groups import grouped
 from ..judging.verdict import conclusion
 from ..ports import Lab
@@ -127,17 +128,25 @@ def last_lines(
     """The verdict, the command that shows it again, and the next one: ``following``, where no finding has a
     story."""
     first, state = findings.first, facts.get("state")
-    verdict = conclusion(standings.values(), missed)
+    verdict = conclusion(standings.values(), missed, deviations.fails(facts))
     basis = evidence.of(facts, found.by_origin, found.faults)
     ended = "" if state == "complete" else f"; {state} before its end"
     laws = of_laws(str(each.verdict) for each in standings.values())
-    said = f"{facts['target']} in {facts['lab']}: {verdict}; {laws}{ended}"
+    cost = known_cost(facts)
+    said = f"{facts['target']} in {facts['lab']}: {verdict}; {f'{cost}; ' if cost else ''}{laws}{ended}"
     told = evidence.headline(said, verdict, {folder.name: basis})
-    style = AMBER if told.amber else COLOURS.get(str(verdict), "")
+    style = AMBER if told.amber or (cost and verdict == "holds") else COLOURS.get(str(verdict), "")
     if first is None:
         return [Line(told.text, style), Line(f"again: {_again(facts)}"), Line(_next(following, folder))]
     then = _next("autopsy", first) if system.has_autopsy else _next(following, folder)
     return [Line(told.text, style), Line(f"replay: {replay_line(first, str(facts['target']))}"), Line(then)]
+
+
+def known_cost(facts: Mapping[str, object]) -> str:
+    """What is known of the version that the run met, and how to accept it where that fails the run; mostly empty."""
+    cost = deviations.consequence([facts])
+    how = f"; --known-deviations {deviations.PASS} accepts what is known" if deviations.fails(facts) else ""
+    return f"{cost}{how}"
 
 
 def _next(command: str, path: Path) -> str:

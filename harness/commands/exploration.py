@@ -18,6 +18,7 @@ from ..errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, LabError, interr
 from ..exploration import evidence, floors
 from ..exploration.budget import Budget
 from ..exploration.profiles import Profile
+from ..judging import deviations
 from ..judging import verdict as verdicts
 from ..judging.verdict import Demands, Verdict
 from ..search import known_bugs
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ..exploration.summary import Summary
     from ..exploration.tally import FaultCount
     from ..trials.schedule import Schedule
+    from .findings import Findings
 
 _DEMANDS = ("corpus_must_judge", "must_not_be_vacuous")
 
@@ -115,6 +117,8 @@ class Request:
     """Whether its report will have been made when its last lines are said."""
     full: bool = False
     """Whether the summary names all laws, not only those that need a look."""
+    known_deviations: str | None = None
+    """What a known deviation does, one of :data:`pairproof.harness.judging.deviations.POLICIES`."""
     cases: list[suite.Told] = field(default_factory=list)
     """What became of those that were played before it."""
     failures: list[LabError] = field(default_factory=list)
@@ -157,7 +161,7 @@ class Request:
             closing.say_run(writer.facts, self.lab, found, writer.folder, standings, self.full, told.sentence())
             say_deviations(writer.known_deviations)
             self.worst.say()
-            output.say_remarks(resolve.remarks(self.target))
+            output.say_remarks(known(writer.facts)["configuration_remarks"])
             say_floors(found, missed)
             last = closing.last_lines(
                 writer.facts,
@@ -171,9 +175,9 @@ class Request:
             )
         elif ended.lab_failed is None:
             last = [closing.nothing_judged(writer.facts, ended.reason)]
-        code = self._code(verdicts.exit_code(standings.values(), missed), ended)
-        summary = self.told(found, writer.folder, ended.state, standings)
-        summary["deviations"] = writer.known_deviations
+        code = self._code(verdicts.exit_code(standings.values(), missed, deviations.fails(writer.facts)), ended)
+        summary = self.told(found, writer.folder, ended.state, standings, told)
+        summary |= known(writer.facts)
         summary["worst"] = self.worst.rows()
         return Outcome(code, writer.folder, summary, ended.lab_failed, last)
 
@@ -257,12 +261,12 @@ class Request:
             "drawn": sorted(resolve.drawn(Hosted(self.lab, self.target))),
             **self._demands(),
             **({"cases": [each._asdict() for each in self.cases]} if self.cases else {}),
-            **({"configuration_remarks": list(remarks)} if (remarks := resolve.remarks(self.target)) else {}),
+            **deviations.facts_of(resolve.brought(self.target), self.known_deviations),
             "known_bugs": known_bugs.NONE if self.lab.deterministic else self.bounds.bugs,
             "keep": "all" if self.keep == "all" or self.profile.keep_one_in == 1 else self.profile.keep_one_in,
         }
 
-    def told(self, found: Any, folder: Path, state: str, standings: Any) -> dict[str, object]:
+    def told(self, found: Any, folder: Path, state: str, standings: Any, findings: Findings) -> dict[str, object]:
         """What came of the run, for ``--json``."""
         return {
             "run": folder.name,
@@ -289,7 +293,6 @@ class Request:
             "remarks": {law: each.remark for law, each in sorted(standings.items()) if each.remark},
             "judged_in_trials": {law: found.exercised.get(law, 0) for law in sorted(found.verdicts)},
             "cases": [each._asdict() for each in self.cases],
-            "configuration_remarks": list(resolve.remarks(self.target)),
             "violated": sorted(law for law, verdict in found.verdicts.items() if verdict is Verdict.VIOLATED),
             "findings": [
                 {
@@ -301,10 +304,22 @@ class Request:
                     "search": each.search,
                     "source": each.source,
                     "trial": each.trial,
+                    "replayed": findings.replayed.get((each.law, each.trial)),
                 }
                 for each in found.findings
             ],
         }
+
+
+def known(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run met of what is known, whether it fails by that, and remarks on what was brought, for ``--json``."""
+    return {
+        "configuration_remarks": facts.get("configuration_remarks", []),
+        "deviations": facts["deviations"],
+        "known_deviations": facts["known_deviations"],
+        "fails_by_deviations": deviations.fails(facts),
+        "consequence": deviations.consequence([facts]),
+    }
 
 
 def _gaps(table: Any, lab: Any) -> dict[str, list[str]]:

@@ -35,6 +35,8 @@ class Findings:
         self.number = 0
         self.first: Path | None = None
         """The file of the first."""
+        self.replayed: dict[tuple[str, int], bool] = {}
+        """By law and trial of each that was executed once from its file, whether it showed again."""
 
     def say(self, found: Sequence[tuple[Finding, Path]]) -> None:
         """Print the laws that one program violates, each with the file of its finding."""
@@ -46,7 +48,7 @@ class Findings:
         new = [(each, where) for each, where in found if each.law not in told]
         if not told:
             say_finding(first, path, [each.law for each, _ in new[1:]])
-            say_replayed(first, path)
+            self.replayed[first.law, first.trial] = say_replayed(first, path)
             say_commands(self.system, path, first.target)
         else:
             for each, where in new:
@@ -91,8 +93,8 @@ def say_finding(finding: Finding, path: Path, also: Sequence[str] = ()) -> None:
     say(f"  {AROUND}")
 
 
-def say_replayed(finding: Finding, path: Path) -> None:
-    """Execute the finding once from its file, as a replay will, and say so if it does not show again."""
+def say_replayed(finding: Finding, path: Path) -> bool:
+    """Execute the finding once from its file, as a replay will: whether it shows again; print it if it does not."""
     from ..runs.reader import named_finding, to_finding
     from . import replay
 
@@ -104,8 +106,10 @@ def say_replayed(finding: Finding, path: Path) -> None:
         failed = why
     if failed is not None:
         say(f"  NOT REPLAYED from its file: {failed}", COLOURS["unknown"])
-    elif not replay.reproduced(known, trials[0]):
+        return False
+    if not (shows := replay.reproduced(known, trials[0])):
         say(f"  NOT REPRODUCED by one execution from its file: {finding.law} was not violated", COLOURS["unknown"])
+    return shows
 
 
 def say_commands(system: System, path: Path, target: str) -> None:

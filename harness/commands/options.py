@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from ..errors import UsageError
+from ..judging.deviations import POLICIES
 from ..ports import Target
 from ..runs.places import Place
 from ..trials import resolve
@@ -80,6 +81,15 @@ def summary(command: Decorated) -> Decorated:
         callback=lambda ctx, param, value: value == "full",
         help="What the terminal names: laws that need a look, or all.",
     )(command)
+
+
+known_deviations = click.option(
+    "--known-deviations",
+    type=click.Choice(POLICIES),
+    default=None,
+    help="What a known deviation of the version does to the exit code. [default: fail with your brokers' settings, "
+    "pass without]",
+)
 
 
 def jobs(what: str, where: str = "", default: str = "") -> Callable[[Decorated], Decorated]:

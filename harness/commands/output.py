@@ -47,7 +47,7 @@ QUIET_S = 10.0
 COLOURS = {
     "violated": "bold red",
     "unknown": "bold magenta",
-    "known-deviation": "cyan",
+    "known-deviation": "yellow",
     "vacuous": "yellow",
     "holds": "green",
 }

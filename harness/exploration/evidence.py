@@ -73,7 +73,7 @@ def of(facts: Mapping[str, object], by_origin: Mapping[str, int], faults: Mappin
 def headline(said: str, verdict: str, found: Mapping[str, Evidence]) -> Headline:
     """``said``, after how few trials there were. ``found``: by run. What is violated needs no more evidence."""
     little = {run: each for run, each in found.items() if each.is_little}
-    if not little or verdict not in (Verdict.HOLDS, Verdict.UNKNOWN):
+    if not little or verdict not in (Verdict.HOLDS, Verdict.UNKNOWN, Verdict.DEVIATES):
         return Headline(said, False)
     told = [_trials(each, f" in {run}" if len(found) > 1 else "") for run, each in little.items()]
     more = [f"and {len(told) - MAX_NAMED} more"] if len(told) > MAX_NAMED else []

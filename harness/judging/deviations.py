@@ -27,6 +27,7 @@ from ..ports import Target
 from ..texts import wording
 from ..texts.wording import counted
 from ..trials import resolve
+from ..trials.resolve import Brought
 from ..trials.schedule import Schedule
 from ..trials.schedule_json import from_json
 from . import versions
@@ -36,7 +37,13 @@ from .verdict import Judgement, Verdict
 
 KEYS = {"about": str, "reason": str, "source": str, "system": str, "node": str, "versions": list, "shows": list}
 """What a file must say, and of which type."""
-MORE = {"upstream": list, "models": list, "program": dict, "means": str, "only_with": dict}
+MORE = {
+    "upstream": list, "models": list, "program": dict, "means": str, "only_with": dict, "avoid": str, "loses": bool,
+}  # fmt: skip
+FAIL, PASS = POLICIES = ("fail", "pass")
+"""What a run does that meets one: the fact ``known_deviations``."""
+CONFIGURATION = "configuration"
+"""The fact of a run for which a configuration was brought."""
 DIFFERS = "not the same on both"
 """In ``only_with``, of a setting: master and slave must have different values."""
 SIGN = {"laws": list, "text": str, "circumstances": list}
@@ -77,10 +84,28 @@ class Deviation(NamedTuple):
     """One sentence in an operator's words."""
     only_with: Mapping[str, str] = {}
     """Settings of its node, none of them a default, without which it does not occur."""
+    avoid: str = ""
+    """What else avoids it, in words."""
+    loses: bool = False
+    """Whether it lets PUT_OK be answered for messages that a crash can take although the settings promise them."""
 
     @property
     def laws(self) -> list[str]:
         return sorted({law for each in self.signs for law in each.laws})
+
+    @property
+    def avoided_by(self) -> str:
+        """What an operator can do against it; empty where nothing is known."""
+        set_so = [f"{key} {value}" if value == DIFFERS else f"{key}={value}" for key, value in self.only_with.items()]
+        return "; ".join(filter(None, (f"occurs only with {' and '.join(set_so)}" if set_so else "", self.avoid)))
+
+    def to_json(self) -> dict[str, Any]:
+        """What a report says of it."""
+        return {
+            "id": self.id, "about": self.about, "means": self.means, "loses": self.loses, "node": self.node,
+            "versions": [each.text for each in self.versions], "upstream": list(self.upstream),
+            "avoided_by": self.avoided_by,
+        }  # fmt: skip
 
     def is_of(self, system: str, releases: Mapping[str, str]) -> bool:
         """Whether it is known of what runs, by role."""
@@ -186,16 +211,57 @@ class Seen:
             self._first.setdefault(name, first)
 
     def rows(self) -> list[dict[str, Any]]:
-        """A JSON object for each: id, about, findings (laws, counted once a trial), trials, laws, upstream, searches
+        """A JSON object for each: what it says of itself, findings (laws, counted once a trial), trials, laws, searches
         (trials by search), and the number of the first trial."""
         return [
-            {
-                "id": name, "about": find(name).about, "findings": laws.total(), "laws": sorted(laws),
-                "trials": self._searches[name].total(), "upstream": list(find(name).upstream),
+            find(name).to_json() | {
+                "findings": laws.total(), "laws": sorted(laws), "trials": self._searches[name].total(),
                 "searches": dict(self._searches[name]), "first": self._first[name],
             }
             for name, laws in sorted(self._laws.items())
         ]  # fmt: skip
+
+
+def facts_of(brought: Brought | None, asked: str | None) -> dict[str, object]:
+    """The facts of a run about a configuration that was brought, and about what a known deviation does: what was
+    ``asked`` for, or by default fail such a run, and no other."""
+    does: dict[str, object] = {"known_deviations": asked or (PASS if brought is None else FAIL)}
+    if brought is None:
+        return does
+    return {**does, CONFIGURATION: dict(brought.told), "configuration_remarks": list(brought.remarks)}
+
+
+def met(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a run that concern an operator, those that lose messages first. Not those that the configuration
+    rules out: the lab's own settings showed them."""
+    avoided = (facts.get(CONFIGURATION) or {}).get("avoided", ())
+    rows = [row for row in facts.get("deviations") or () if _is_said(row) and row["id"] not in avoided]
+    return sorted(rows, key=lambda row: (not row.get("loses"), -row["trials"]))
+
+
+def _is_said(row: Mapping[str, Any]) -> bool:
+    # A run that an earlier version recorded does not say it.
+    return isinstance(row.get("means"), str) and bool(row["means"])
+
+
+def fails(facts: Mapping[str, Any]) -> bool:
+    """Whether a run fails by what is known."""
+    return facts.get("known_deviations") == FAIL and bool(met(facts))
+
+
+def consequence(runs: Iterable[Mapping[str, Any]]) -> str:
+    """What the first of the deviations that runs met means, in how many trials, and how many more there are."""
+    listed = list(runs)
+    rows = [row for facts in listed for row in met(facts)]
+    others = len({row["id"] for row in rows}) - 1
+    if not rows:
+        return ""
+    first = min(rows, key=lambda row: not row.get("loses"))
+    trials = sum(row["trials"] for row in rows if row["id"] == first["id"])
+    more = f", and {counted(others, 'more known deviation')}" if others else ""
+    of_all = sum(facts.get("trials") or 0 for facts in listed)
+    means = first["means"].partition(";")[0].removesuffix(".")
+    return f"{means} ({first['id']}, in {trials:,} of {counted(of_all, 'trial')}){more}"
 
 
 def told(row: Mapping[str, Any]) -> str:
@@ -205,7 +271,7 @@ def told(row: Mapping[str, Any]) -> str:
     searches = [f"{wording.search(search)} {number:,}" for search, number in row.get("searches", {}).items() if search]
     by = f"; by {', '.join(searches)}, first in trial {row['first']}" if searches else ""
     return (
-        f"known deviation: {row['id']}: {row['about']} ({counted(found, 'finding')} in "
+        f"known deviation: {row['id']}: {row.get('means') or row['about']} ({counted(found, 'finding')} in "
         f"{counted(trials, 'trial')}: {', '.join(row['laws'])}{upstream}{by})"
     )
 
@@ -267,7 +333,8 @@ def from_text(text: str, name: str) -> Deviation:
             name, read["about"], read["reason"], read["source"], read["system"], read["node"],
             tuple(map(versions.parse, _texts(read, "versions"))), _texts(read, "upstream"), _texts(read, "models"),
             tuple(_sign(each, read["system"]) for each in read["shows"]), read.get("program", {}),
-            read.get("means", ""), _settings(read.get("only_with", {})),
+            read.get("means", ""), _settings(read.get("only_with", {})), read.get("avoid", ""),
+            read.get("loses", False),
         )  # fmt: skip
     except (tomllib.TOMLDecodeError, UsageError, re.error) as why:
         raise UsageError(f"deviation {name}: {why}") from None

@@ -20,7 +20,7 @@ CORPUS = "corpus"
 
 
 class Verdict(StrEnum):
-    """Worst first. The last two are neither green nor a failure, a known deviation is green."""
+    """Worst first. The last two are neither green nor a failure. Whether a known deviation fails a run is the run's."""
 
     VIOLATED = "violated"
     UNKNOWN = "unknown"
@@ -106,24 +106,27 @@ def standing(law: str, seen: Iterable[tuple[str, Verdict]], demands: Demands = N
     return Standing(verdict, lacking, verdict is Verdict.HOLDS is not by_searches)
 
 
-def conclusion(standings: Iterable[Standing], missed: Collection[str] = ()) -> Verdict:
-    """The run in one word: violated, unknown or holds. Unknown, too, if a demand is not met or nothing was judged.
-    Where laws are broken only as it is known of the target, it holds.
+def conclusion(standings: Iterable[Standing], missed: Collection[str] = (), known_fails: bool = False) -> Verdict:
+    """The run in one word: violated, known-deviation, unknown or holds. Unknown, too, if a demand is not met or nothing
+    was judged. Where laws are broken only as it is known of the target, it holds, unless ``known_fails``
+    (:func:`harness.judging.deviations.fails`).
 
     ``missed``: the floors (:mod:`harness.exploration.floors`) that the searches did not meet, in words.
     """
     known = list(standings)
     verdict = over_trials(each.verdict for each in known)
+    if known_fails and verdict is not Verdict.VIOLATED:
+        return Verdict.DEVIATES
     verdict = Verdict.HOLDS if verdict is Verdict.DEVIATES else verdict
     if verdict is Verdict.HOLDS and (missed or any(each.lacking for each in known)):
         return Verdict.UNKNOWN
     return verdict if verdict in (Verdict.VIOLATED, Verdict.HOLDS) else Verdict.UNKNOWN
 
 
-def exit_code(standings: Iterable[Standing], missed: Collection[str] = ()) -> int:
-    """Of a process that says :func:`conclusion`: 0 holds, 1 violated, 3 unknown."""
-    codes = {Verdict.VIOLATED: EXIT_VIOLATED, Verdict.HOLDS: EXIT_HOLDS}
-    return codes.get(conclusion(standings, missed), EXIT_UNKNOWN)
+def exit_code(standings: Iterable[Standing], missed: Collection[str] = (), known_fails: bool = False) -> int:
+    """Of a process that says :func:`conclusion`: 0 holds, 1 violated or known-deviation, 3 unknown."""
+    codes = {Verdict.VIOLATED: EXIT_VIOLATED, Verdict.DEVIATES: EXIT_VIOLATED, Verdict.HOLDS: EXIT_HOLDS}
+    return codes.get(conclusion(standings, missed, known_fails), EXIT_UNKNOWN)
 
 
 def _ids(fact: object) -> frozenset[str]:

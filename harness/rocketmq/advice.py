@@ -43,10 +43,11 @@ class Advice(NamedTuple):
 
 def unavoided(pair: Pair, releases: Mapping[str, str]) -> list[Deviation]:
     """Known deviations of these releases (by role) that these settings do not rule out."""
-    return [each for each in deviations.running("rocketmq", releases) if _applies(each, pair)]
+    return [each for each in deviations.running("rocketmq", releases) if applies(each, pair)]
 
 
-def _applies(known: Deviation, pair: Pair) -> bool:
+def applies(known: Deviation, pair: Pair) -> bool:
+    """Whether these settings do not rule it out."""
     own = pair.slave if known.node == SLAVE else pair.master
     return all(
         _differs(pair, key) if wanted == DIFFERS else str(own.get(key, "")).lower() == wanted.lower()

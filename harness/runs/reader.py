@@ -254,6 +254,8 @@ def read_facts(folder: Path) -> Row:
 def _is(value: Any, kind: Any) -> bool:
     if isinstance(kind, list):
         return isinstance(value, list) and all(_is(each, kind[0]) for each in value)
+    if isinstance(kind, dict):
+        return isinstance(value, dict) and all(_is(value.get(name), each) for name, each in kind.items())
     if isinstance(value, bool):
         return False
     if isinstance(value, (int, float)) and not abs(value) < MAX_NUMBER:

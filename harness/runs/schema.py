@@ -105,16 +105,30 @@ ADDED: dict[str, tuple[str, ...]] = {
 
 STATES = ("running", "complete", "interrupted", "failed")
 
+_DEVIATION: dict[str, object] = {"id": str, "about": str, "upstream": [str]}
+_COUNTED: dict[str, object] = {"findings": int, "trials": int, "laws": [str]}
+_CELL: dict[str, object] = {"says": str, "source": str}
+_CONFIGURATION: dict[str, object] = {
+    "sides": [{"side": str, "file": str, "version": str, "values": dict}],
+    "set": [str],
+    "deployment": [str],
+    "faults": [{"fault": str, "of": str, "lost": _CELL, "single": _CELL, "unavailable": _CELL}],
+    "changes": [{"change": str, "avoids": str, "costs": str}],
+    "keys": [str],
+    "deviations": [{**_DEVIATION, "means": str, "avoided_by": str}],
+    "avoided": [str],
+}  # fmt: skip
 FACT_KINDS: dict[str, object] = {
     "format": int, "run": str, "command": [str], "state": str, "lab": str, "target": str, "system": str, "profile": str,
     "seed": str, "observes": [str], "laws": [str], "drawn": [str], "corpus_must_judge": [str],
     "must_not_be_vacuous": [str], "cases": [dict], "floors": [dict], "refused": [str], "unjudged": [str],
-    "configuration_remarks": [str], "began": str, "seconds": float, "trials": int, "events": int, "again": int,
-    "searches": [dict], "known_bugs": str, "deviations": [dict], "keep": (str, int), "scenarios": [dict],
-    "left_out": [dict], "versions": dict, "commit": str, "contents": dict, "campaign": dict, "reason": str,
+    "known_deviations": str, "configuration": _CONFIGURATION, "configuration_remarks": [str], "began": str,
+    "seconds": float, "trials": int, "events": int, "again": int, "searches": [dict], "known_bugs": str,
+    "deviations": [_DEVIATION | _COUNTED], "keep": (str, int), "scenarios": [dict], "left_out": [dict],
+    "versions": dict, "commit": str, "contents": dict, "campaign": dict, "reason": str,
 }  # fmt: skip
-"""What each fact is: a type, several, or a list of values of one; a number is also a float. Where it is not known, it
-is null."""
+"""What each fact is: a type, several, a list of values of one, or an object with such values; a number is also a float.
+Where it is not known, it is null."""
 MAX_NUMBER = 1 << 63
 
 FACTS: dict[str, str] = {
@@ -137,6 +151,8 @@ FACTS: dict[str, str] = {
     "floors": "what the run must have met: what, met, least of each; replication, and what the profile demands",
     "refused": "how many schedules of the searches could not be played, and why: a line for each reason",
     "unjudged": "promises that every user counts on and no trial judged, each with what it takes: a line for each",
+    "known_deviations": "what a known deviation does to the verdict: fail, or pass",
+    "configuration": "of a configuration that was brought: sides, deployment, faults, changes, keys, deviations",
     "configuration_remarks": "of a configuration that was brought: what decides about loss and was not tested",
     "began": "UTC, ISO 8601",
     "seconds": "how long it took, wall clock",
@@ -145,7 +161,7 @@ FACTS: dict[str, str] = {
     "again": "how many trials were played again, since the machine had stalled; these are not among the trials",
     "searches": "of each search that ends: origin, what it enumerates, how many are done, of how many, whether all",
     "known_bugs": "which programs of known bugs were to be played: all, generic or none; none in a simulation",
-    "deviations": "known deviations that it met: id, about, findings, trials, laws, upstream, trials by search, first",
+    "deviations": "known deviations that it met: what they say of themselves, findings, trials, laws, searches, first",
     "keep": "what histories were kept: all, or one in N besides violating and unknown trials",
     "scenarios": "of a run of scenarios: name, verdict, trials, seconds, reasons, what is not observable, losses, laws",
     "left_out": "of a run of scenarios: name of each that was not played, and the abilities that the lab lacks for it",

@@ -14,6 +14,7 @@ _USER = re.compile(r"^://[^/?#]*@")
 _SECRET = re.compile(
     r"([?&;][\w.-]*(?:token|secret|passw|pwd|sig|credential|key|auth)[\w.-]*=)[^&;#]*", re.ASCII | re.IGNORECASE
 )
+_SECRET_KEY = re.compile("token|secret|passw|pwd|credential|access_?key|AuthenticationUser", re.IGNORECASE)
 # C0 but for tab and newline, DEL, C1, line separators, and what turns the direction of a text.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
@@ -21,6 +22,11 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 def without_secrets(text: str) -> str:
     """The text, the URLs in it without their users, passwords, keys and tokens."""
     return _URL.sub(_stripped, text) if "://" in text else text
+
+
+def hidden(key: str, value: str) -> str:
+    """The value of a setting without secrets: none of it where the key says that it is one."""
+    return HIDDEN if value and _SECRET_KEY.search(key) else without_secrets(value)
 
 
 def plain(text: str) -> str:

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
-from typing import Protocol, cast, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from .. import registry
 from ..errors import LabError, UsageError
@@ -36,6 +36,10 @@ class Brought(Protocol):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What of it was not tested, or is not what production would do, although it decides about loss."""
+
+    @property
+    def told(self) -> Mapping[str, Any]:
+        """What is said of it: a JSON object, the fact ``configuration`` of a run, as ``runs/schema.py`` has it."""
 
     def over(self, settings: Args) -> Args:
         """A schedule's settings under it."""
@@ -163,12 +167,6 @@ def scheduled(target: Target, schedule: Schedule) -> Schedule:
 def brought(target: Target) -> Brought | None:
     """The configuration that was brought for the target, if any."""
     return target.brought if isinstance(target, TakesConfiguration) else None
-
-
-def remarks(target: Target) -> tuple[str, ...]:
-    """Those of the configuration that was brought for the target."""
-    found = brought(target)
-    return () if found is None else found.remarks
 
 
 def digests(target: Target) -> dict[str, dict[str, str]]:

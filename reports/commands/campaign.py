@@ -76,6 +76,7 @@ DEFAULT = "deep"
 )
 @options.runs()
 @options.report
+@options.known_deviations
 @options.summary
 @output.json_option
 @click.pass_context
@@ -125,7 +126,7 @@ class Now:
 
 def _begun(
     target_name: str, lab_name: str, profile_name: str, trials: int, seed: str | None, law_ids: tuple[str, ...],
-    runs_folder: Path,
+    runs_folder: Path, known_deviations: str | None,
 ) -> Campaign:  # fmt: skip
     from ...harness.campaign import code
     from ...harness.campaign.campaign import Campaign
@@ -141,7 +142,7 @@ def _begun(
     )  # fmt: skip
     # Before there is a folder: what cannot be played is refused.
     bench(plan)
-    facts = {**_request(plan).facts(), "keep": chosen.keep_one_in, "campaign": plan.fact}
+    facts = {**_request(plan, known_deviations).facts(), "keep": chosen.keep_one_in, "campaign": plan.fact}
     return Campaign(RunWriter(run_folder(runs_folder, lab.name, target.name), facts), plan)
 
 
@@ -153,11 +154,11 @@ def _taken_up(folder: Path) -> Campaign:
     return Campaign.taken_up(folder)
 
 
-def _request(plan: Plan) -> Request:
+def _request(plan: Plan, known_deviations: str | None = None) -> Request:
     """The plan as a run, whose facts and words are the same."""
     return Request(
         resolve.target(plan.target), resolve.lab(plan.lab), profile(plan.profile), Bounds(None, plan.trials, False),
-        plan.seed, judging.laws(plan.laws), 1, "sample", Path(),
+        plan.seed, judging.laws(plan.laws), 1, "sample", Path(), known_deviations=known_deviations,
     )  # fmt: skip
 
 
@@ -194,6 +195,7 @@ def _engine(campaign: Campaign, engine: str, master: str | None, jobs: int | Non
 
 def _told(campaign: Campaign, code: int | None, json_to: str | None, full: bool) -> int:
     """Say what came of it, on the terminal and as JSON; the exit code, which is that of its folder."""
+    from ...harness.commands.exploration import known
     from ...harness.commands.findings import Findings, say_deviations
     from ..make import assembled
 
@@ -207,13 +209,12 @@ def _told(campaign: Campaign, code: int | None, json_to: str | None, full: bool)
     if found.trials or code is None:
         say_first(missed)
         closing.say_run(facts, request.lab, found, folder, standings, full, told.sentence())
-    deviations = campaign.writer.known_deviations
-    say_deviations(deviations)
+    say_deviations(campaign.writer.known_deviations)
     recorded = assembled([folder])
     output.say(recorded.headline, output.colour(recorded.verdict, recorded.amber))
     for line in closing.last_lines(facts, found, standings, missed, folder, told, resolve.system_of(request.target)):
         output.say(*line)
     if json_to is not None:
-        summary = request.told(found, folder, str(facts["state"]), standings)
-        output.write_json({**summary, "deviations": deviations}, json_to)
+        summary = request.told(found, folder, str(facts["state"]), standings, told)
+        output.write_json(summary | known(facts), json_to)
     return joined(code or 0, recorded.exit_code)

@@ -1,0 +1,96 @@
+"""What a configuration that somebody brought promises: the fact ``configuration`` of a run, and what ``advise`` says.
+
+A JSON object, so that a report needs neither the files nor this module:
+
+    sides        of each side: side, file, version, values (keys and values as the reader took them, without secrets)
+    set          single settings, as they were typed
+    deployment   the deployment, and what PUT_OK promises, in sentences
+    faults       a row for each class of faults: fault, of, and what is lost, has a single copy, or is unavailable
+    changes      what to change first: change, avoids, costs, sets
+    keys         remarks on keys that are missing, mistyped, or not tested
+    deviations   known deviations that the settings do not avoid
+    avoided      ids of those that they rule out
+
+Without a file the settings are laid over those that trials draw, so there is no one deployment: only ``set`` is filled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...harness.judging import deviations
+from ...harness.rocketmq import advice, outlook
+from ...harness.rocketmq.settings import VERSION
+from ...harness.texts.plain import hidden, without_secrets
+from ...reference.shell import broker_file
+from . import configuration
+from .configuration import SIDES, Given, Program
+
+Told = dict[str, Any]
+LISTS = ("sides", "set", "deployment", "faults", "changes", "keys", "deviations", "avoided")
+CELLS = ("lost", "single", "unavailable")
+"""The columns of a row of ``faults``."""
+OF_THE_LAB = "the lab replaces "
+"""How the reader's line begins that only concerns a run."""
+
+
+def brought(
+    files: Mapping[str, Path], typed: Sequence[str], runs: Callable[[str], Program], releases: Mapping[str, str]
+) -> tuple[Given, list[str]]:
+    """See :func:`.configuration.brought`; with what it promises. ``releases``: what runs, by side; empty: a model."""
+    given, lines = configuration.brought(files, typed, runs)
+    return given._replace(told=told(files, typed, lines, releases)), lines
+
+
+def told(
+    files: Mapping[str, Path], typed: Sequence[str], lines: Sequence[str], releases: Mapping[str, str]
+) -> dict[str, Any]:
+    """What the module's text says. ``lines``: the reader's."""
+    found = Told({name: [] for name in LISTS}, set=[_typed(each) for each in typed])
+    if not files:
+        return found
+    said = {side: broker_file.values(files[side]) if side in files else {} for side in SIDES}
+    _lay(typed, said)
+    own = next((each["rocketmqVersion"] for each in said.values() if "rocketmqVersion" in each), VERSION)
+    # The reference is no release: it behaves as the default one, or as the files say.
+    versions = {side: each if (each := releases.get(side, own))[:1].isdigit() else VERSION for side in said}
+    found["sides"] = [
+        {"side": side, "file": without_secrets(str(files.get(side, ""))), "version": versions[side],
+         "values": {key: hidden(key, each) for key, each in sorted(said[side].items())}}
+        for side in said
+    ]  # fmt: skip
+    if "slave" not in files:
+        said["slave"] |= {"brokerRole": "SLAVE", "brokerId": "1", "namesrvAddr": "assumed"}
+        lines = [*lines, "no --slave-conf: a slave with RocketMQ's defaults is assumed"]
+    pair = outlook.Pair(*({**said[side], "rocketmqVersion": versions[side]} for side in said))
+    known = advice.unavoided(pair, releases)
+    rows = outlook.table(pair, {each.id for each in known})
+    return found | {
+        "deployment": outlook.words(pair),
+        "faults": [
+            {"fault": row.fault, "of": row.of} | {name: getattr(row, name)._asdict() for name in CELLS} for row in rows
+        ],
+        "changes": [
+            {**each._asdict(), "sets": dict(each.sets), "text": str(each)} for each in advice.recommended(pair, known)
+        ],
+        "keys": [*advice.missing(pair), *(each for each in lines if not each.startswith(OF_THE_LAB))],
+        "deviations": [each.to_json() for each in known],
+        "avoided": [each.id for each in deviations.every().values() if not advice.applies(each, pair)],
+    }
+
+
+def _lay(typed: Sequence[str], said: Mapping[str, dict[str, str]]) -> None:
+    """Put single settings over the files'."""
+    for each in typed:
+        key, _, value = (part.strip() for part in each.partition("="))
+        side, dot, name = key.partition(".")
+        for own in [side] if dot and side in said else list(said):
+            if (name if own == side else key) != "brokerRole" or own == SIDES[0]:
+                said[own][name if own == side else key] = value
+
+
+def _typed(text: str) -> str:
+    key, _, value = text.partition("=")
+    return f"{key}={hidden(key, value)}"
