@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ..harness.judging import deviations
 from . import scenarios
 from .model import Report
 
@@ -27,6 +28,9 @@ def _lines(report: Report) -> Iterator[str]:
         also = f" Violated too: {', '.join(cause['laws'][1:])}." if cause["laws"][1:] else ""
         replay = f" Replay: {first['replay']}" if first["replay"] else ""
         yield _command("error", f"{first['law']} is violated by {first['target']}", f"{first['text']}.{also}{replay}")
+    for run in filter(deviations.fails, report.runs):
+        for row in deviations.met(run):
+            yield _command("error", f"{row['id']} is known of {run['target']}", row["means"])
     for row in report.scenarios:
         if row["verdict"] in (scenarios.UNMET, scenarios.FAILED):
             why = "; ".join(row["reasons"]) or row["target"]

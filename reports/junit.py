@@ -49,7 +49,7 @@ def _suite(report: Report, run: Row) -> TestSuite:
     suite = TestSuite(_clean(f"{run['target']} in {run['lab']}, run {run['run']}"))
     if run.get("began"):
         suite.timestamp = _clean(str(run["began"]))
-    for name in ("run", "target", "lab", "profile", "seed", "state"):
+    for name in ("run", "target", "lab", "profile", "seed", "state", "known_deviations"):
         suite.add_property(name, _clean(str(run.get(name) or "")))
     for row in report.by_run:
         if row["run"] == run["run"]:
@@ -80,6 +80,8 @@ def _suite(report: Report, run: Row) -> TestSuite:
     for row in run.get("deviations") or ():
         case = TestCase(_clean(f"known deviation: {row['id']}"), _place(run), 0)
         case.system_out = _clean(deviations.told(row))
+        if deviations.fails(run) and row in deviations.met(run):
+            case.result = [Failure(_clean(row["means"]), "known-deviation")]
         suite.add_testcase(case)
     if run["state"] != rejudging.COMPLETE:
         reason = f"{run['state']}{': ' if run.get('reason') else ''}{run.get('reason') or ''}"

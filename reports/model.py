@@ -17,13 +17,14 @@ from pairproof import __version__
 from ..harness import registry
 from ..harness.exploration import evidence, floors
 from ..harness.exploration.evidence import FEW, Evidence
+from ..harness.judging import deviations
 from ..harness.judging.verdict import Demands, Standing, Verdict, conclusion, standing
 from ..harness.runs import places, replays
 from ..harness.runs.schema import FACTS
 from ..harness.texts import invocation
 from ..harness.texts.plain import without_secrets
 from ..harness.trials.schedule_json import from_json
-from . import examined, known_cases, objectives, rejudging, scenarios
+from . import examined, known_cases, known_deviations, objectives, rejudging, scenarios
 from .inputs import Corrupt, RunInput
 from .measures import SPREADS, VERDICTS
 
@@ -124,7 +125,7 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
         version=__version__,
         verdict=verdict,
         headline=rejudging.headline(histories, said.text),
-        amber=said.amber,
+        amber=said.amber or (verdict == Verdict.HOLDS and any(map(known_deviations.is_amber, described))),
         runs=described,
         scenarios=played,
         by_run=by_run,
@@ -179,7 +180,8 @@ def _described(run: RunInput, standings: Standings, histories: Iterable[Row], ba
     facts = run.facts
     demanded = floors.of_facts(facts)
     missed = floors.missed(demanded)
-    verdict = conclusion((each for (name, _), each in standings.items() if name == run.run), missed)
+    own = (each for (name, _), each in standings.items() if name == run.run)
+    verdict = conclusion(own, missed, deviations.fails(facts))
     # Laws that hold do not make a scenario come true.
     played = [row["verdict"] for row in run.scenarios]
     again = [rejudging.verdict(row) for row in histories if row["run"] == run.run]
@@ -220,7 +222,12 @@ def headline(runs: Sequence[Row], by_run: Iterable[Row], played: Sequence[Row] =
     told = " ".join(filter(None, (known, *said) if any(known_cases.amiss(runs)) else (*said, known)))
     idle = [str(run["run"]) for run in runs if floors.NOTHING_REPLICATED in (run.get("floors_missed") or ())]
     what = floors.NOTHING_REPLICATED.capitalize()
-    return f"{what} of {', '.join(idle[:MAX_NAMED])}. {told}" if idle else told
+    told = f"{what} of {', '.join(idle[:MAX_NAMED])}. {told}" if idle else told
+    cost = deviations.consequence(runs)
+    if not cost:
+        return told
+    is_first = overall(runs) == Verdict.DEVIATES or any(map(known_deviations.is_amber, runs))
+    return f"{cost}. {told}" if is_first else f"{told} Known: {cost}."
 
 
 def _of_floors(runs: Iterable[Row]) -> str:

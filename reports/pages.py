@@ -26,6 +26,7 @@ from . import (
     examined,
     fault_places,
     known_cases,
+    known_deviations,
     logs,
     noted,
     objectives,
@@ -144,6 +145,7 @@ def _environment(report: Report) -> Environment:
     made = environment()
     made.filters |= {"number": number, "short": short, "span": span, "when": when, "page": page_name}
     made.filters |= {"searched": completeness, "is_amber": examined.is_amber}
+    made.filters |= {"upstream": known_deviations.upstream, "deviates": known_deviations.is_amber}
     made.filters |= {"percent": percent, "chance": chance}
     made.filters["search"] = wording.search
     made.filters["plain"] = lambda text: text.replace("_", " ")
@@ -219,6 +221,10 @@ def _index(report: Report) -> dict[str, Any]:
         "groups": grouped(sorted({row["law"] for row in report.by_run})),
         "cells": {(row["law"], row["run"]): row for row in report.by_run},
         "known": list(known_cases.amiss(report.runs)),
+        "deviations": known_deviations.cards(report.runs),
+        "not_met": known_deviations.not_met(report.runs),
+        "configurations": known_deviations.configurations(report.runs),
+        "max_configurations": known_deviations.MAX_CONFIGURATIONS,
         "poor": [row for row in report.runs if row.get("floors_missed")],
         "missed": [row for row in report.faults if row["uses"] and not row["bit"]],
         "forbidden": [row for row in report.by_run if row["forbidden"]],

@@ -14,8 +14,9 @@ from .measures import HISTORIES
 Row = dict[str, Any]
 
 EXIT_CODES = {
-    scenarios.VIOLATED: EXIT_VIOLATED, scenarios.UNMET: EXIT_VIOLATED, scenarios.FAILED: EXIT_LAB,
-    scenarios.UNKNOWN: EXIT_UNKNOWN, scenarios.SKIPPED: EXIT_UNKNOWN, scenarios.HOLDS: EXIT_HOLDS,
+    scenarios.VIOLATED: EXIT_VIOLATED, scenarios.UNMET: EXIT_VIOLATED, scenarios.DEVIATES: EXIT_VIOLATED,
+    scenarios.FAILED: EXIT_LAB, scenarios.UNKNOWN: EXIT_UNKNOWN, scenarios.SKIPPED: EXIT_UNKNOWN,
+    scenarios.HOLDS: EXIT_HOLDS,
 }  # fmt: skip
 """By the verdict of a report."""
 COMPLETE = "complete"

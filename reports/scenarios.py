@@ -13,10 +13,10 @@ from ..harness.errors import CorruptRun
 
 Row = dict[str, Any]
 
-VIOLATED, UNMET, FAILED, UNKNOWN, SKIPPED, HOLDS = VERDICTS = (
-    "violated", "unmet", "failed", "unknown", "skipped", "holds",
+VIOLATED, UNMET, DEVIATES, FAILED, UNKNOWN, SKIPPED, HOLDS = VERDICTS = (
+    "violated", "unmet", "known-deviation", "failed", "unknown", "skipped", "holds",
 )  # fmt: skip
-"""Worst first."""
+"""Worst first. A run deviates where what is known fails it."""
 
 MEANINGS = {
     UNMET: ("✕", "no law is broken, but what the scenario expects did not come true"),

@@ -12,7 +12,7 @@ from ..harness.errors import PairproofError
 from ..harness.judging import deviations
 from ..harness.judging.verdict import Verdict
 from ..harness.runs import atomic
-from . import objectives, rejudging, scenarios, traced, untested
+from . import known_deviations, objectives, rejudging, scenarios, traced, untested
 from .markdown import MAX_ROWS, escape, fenced, table
 from .model import Report, Row, completeness
 
@@ -61,8 +61,8 @@ def append(told: str) -> None:
 def text(report: Report) -> str:
     """The whole summary."""
     parts = (
-        _head(report), _findings(report), _scenarios(report), _laws(report), _not_tested(report), _objectives(report),
-        _traces(report), _costs(report), _runs(report),
+        _head(report), _configurations(report), _findings(report), _scenarios(report), _laws(report),
+        _not_tested(report), _objectives(report), _traces(report), _costs(report), _runs(report),
     )  # fmt: skip
     return "\n".join(line for part in parts for line in part) + "\n"
 
@@ -84,7 +84,20 @@ def _head(report: Report) -> Iterator[str]:
         if told := completeness(run):
             yield f"Searched in {escape(run['run'])}: {escape(told)}.\n"
         for row in run.get("deviations") or ():
-            yield f"- {escape(deviations.told(row))}, in {escape(run['run'])}\n"
+            yield f"- {escape(deviations.told(row))}, in {escape(run['run'])}"
+        if run.get("deviations"):
+            yield ""
+
+
+def _configurations(report: Report) -> Iterator[str]:
+    for run, told in known_deviations.configurations(report.runs)[: known_deviations.MAX_CONFIGURATIONS]:
+        yield f"### Your configuration, in {escape(run['run'])}\n"
+        yield from (f"- {escape(line)}" for line in (*told["deployment"], *told["keys"], *told["set"]))
+        yield from (
+            f"- Change {escape(each['change'])}: avoids {escape(each['avoids'])}; costs {escape(each['costs'])}"
+            for each in told["changes"]
+        )
+        yield ""
 
 
 def _findings(report: Report) -> Iterator[str]:

@@ -96,8 +96,11 @@ class Deviation(NamedTuple):
     @property
     def avoided_by(self) -> str:
         """What an operator can do against it; empty where nothing is known."""
-        set_so = [f"{key} {value}" if value == DIFFERS else f"{key}={value}" for key, value in self.only_with.items()]
-        return "; ".join(filter(None, (f"occurs only with {' and '.join(set_so)}" if set_so else "", self.avoid)))
+        others = [
+            f"the same {key} on both" if value == DIFFERS else f"any {key} but {value}"
+            for key, value in self.only_with.items()
+        ]
+        return "; ".join(filter(None, (*others, self.avoid)))
 
     def to_json(self) -> dict[str, Any]:
         """What a report says of it."""
@@ -270,8 +273,9 @@ def told(row: Mapping[str, Any]) -> str:
     upstream = f"; upstream: {', '.join(row['upstream'])}" if row["upstream"] else ""
     searches = [f"{wording.search(search)} {number:,}" for search, number in row.get("searches", {}).items() if search]
     by = f"; by {', '.join(searches)}, first in trial {row['first']}" if searches else ""
+    what = (row.get("means") or row["about"]).removesuffix(".")
     return (
-        f"known deviation: {row['id']}: {row.get('means') or row['about']} ({counted(found, 'finding')} in "
+        f"known deviation: {row['id']}: {what} ({counted(found, 'finding')} in "
         f"{counted(trials, 'trial')}: {', '.join(row['laws'])}{upstream}{by})"
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pairproof.chaos.commands.advise import Advised, advised
+from pairproof.chaos.commands.advise import advised
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import UsageError
 from pairproof.harness.judging import deviations
@@ -23,7 +23,7 @@ ROLES, FLUSHES = ("ASYNC_MASTER", "SYNC_MASTER"), ("ASYNC_FLUSH", "SYNC_FLUSH")
 PLAYED = {outlook.KILL: "kill", outlook.POWER: "power loss", outlook.WIPED: "wipe", outlook.PROMOTION: "promotion"}
 
 
-def asked(tmp_path: Path, master: str, slave: str = SLAVE_CONF, target: str = "rocketmq@4.9.7") -> Advised:
+def asked(tmp_path: Path, master: str, slave: str = SLAVE_CONF, target: str = "rocketmq@4.9.7") -> dict[str, Any]:
     """What is said of these two texts."""
     files = {"master": tmp_path / "master.conf", "slave": tmp_path / "slave.conf"}
     for side, text in (("master", master), ("slave", slave)):
@@ -36,8 +36,8 @@ def pair(role: str, flush: str, release: str, **more: str) -> Pair:
     return Pair({"brokerRole": role, "flushDiskType": flush, **version, **more}, {"brokerRole": "SLAVE", **version})
 
 
-def changes(found: Advised) -> list[str]:
-    return [each.change for each in found.changes]
+def changes(found: dict[str, Any]) -> list[str]:
+    return [each["change"] for each in found["changes"]]
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -46,11 +46,11 @@ def changes(found: Advised) -> list[str]:
 def test_put_ok_means_what_the_contract_promises(role: str, flush: str, release: str, tmp_path: Path) -> None:
     found = asked(tmp_path, f"brokerRole={role}\nflushDiskType={flush}\n", target=f"rocketmq@{release}")
     waits = role == "SYNC_MASTER" and release == "4.9.7"
-    assert f"RocketMQ {release}: {role}, {flush}" in found.words[0]
-    assert ("on the master's disk;" in found.words[1]) == (flush == "SYNC_FLUSH")
-    assert ("on a slave too: yes" in found.words[1]) == waits
-    assert any("waits for nobody" in each for each in found.words) == (role == "SYNC_MASTER" and not waits)
-    lost = {(each.fault, each.of): each.lost.says for each in found.rows}
+    assert f"RocketMQ {release}: {role}, {flush}" in found["deployment"][0]
+    assert ("on the master's disk;" in found["deployment"][1]) == (flush == "SYNC_FLUSH")
+    assert ("on a slave too: yes" in found["deployment"][1]) == waits
+    assert any("waits for nobody" in each for each in found["deployment"]) == (role == "SYNC_MASTER" and not waits)
+    lost = {(each["fault"], each["of"]): each["lost"]["says"] for each in found["faults"]}
     assert (lost[outlook.WIPED, MASTER].startswith("none")) == waits
     assert (lost[outlook.PROMOTION, SLAVE].startswith("none")) == waits
     assert (lost[outlook.POWER, MASTER].startswith("none")) == (waits or flush == "SYNC_FLUSH")
@@ -120,15 +120,15 @@ def test_a_change_is_recommended_to_files_that_need_it_and_followed_it_is_not_re
     change: str, release: str, needing: tuple[str, str], other: tuple[str, str], tmp_path: Path
 ) -> None:
     found = asked(tmp_path, *needing, target=f"rocketmq@{release}")
-    (own,) = (each for each in found.changes if change in each.change)
-    assert own.avoids and own.costs and len(found.changes) <= advice.MAX_ADVICE
+    (own,) = (each for each in found["changes"] if change in each["change"])
+    assert own["avoids"] and own["costs"] and len(found["changes"]) <= advice.MAX_ADVICE
     assert not any(change in each for each in changes(asked(tmp_path, *other, target=f"rocketmq@{release}")))
     # A later line of a properties file replaces an earlier one.
     files = dict(zip((MASTER, SLAVE), needing, strict=True))
-    for key, value in own.sets.items():
+    for key, value in own["sets"].items():
         side, _, name = key.partition(".")
         files[side] += f"{name}={value}\n"
-    assert own.sets
+    assert own["sets"]
     assert not any(change in each for each in changes(asked(tmp_path, *files.values(), target=f"rocketmq@{release}")))
 
 
@@ -137,27 +137,31 @@ def test_an_upgrade_is_recommended_where_a_failed_flush_is_acknowledged(tmp_path
     assert changes(asked(tmp_path, GOOD, READS, "rocketmq@5.5.0")) == []
     asynchronous = GOOD.replace("SYNC_FLUSH", "ASYNC_FLUSH")
     assert not any("to 5.5.0" in each for each in changes(asked(tmp_path, asynchronous, READS, "rocketmq@5.3.3")))
-    rows = {(each.fault, each.of): each for each in asked(tmp_path, "flushDiskType=SYNC_FLUSH\n").rows}
-    assert rows[outlook.READ_ONLY, MASTER].lost == ("what it answers PUT_OK after the disk failed "
-                                                    "(failed-flush-acknowledged)", "measured")  # fmt: skip
-    others = asked(tmp_path, "flushDiskType=SYNC_FLUSH\n", target="rocketmq@5.3.3").rows
-    assert not {cell.source for row in others for cell in row[2:]} - {"contract", "model"}
+    rows = {(each["fault"], each["of"]): each for each in asked(tmp_path, "flushDiskType=SYNC_FLUSH\n")["faults"]}
+    assert rows[outlook.READ_ONLY, MASTER]["lost"] == {
+        "says": "what it answers PUT_OK after the disk failed (failed-flush-acknowledged)", "source": "measured",
+    }  # fmt: skip
+    others = asked(tmp_path, "flushDiskType=SYNC_FLUSH\n", target="rocketmq@5.3.3")["faults"]
+    assert not {row[cell]["source"] for row in others for cell in ("lost", "single", "unavailable")} - {
+        "contract",
+        "model",
+    }
 
 
 def test_a_disk_that_failed_takes_more_under_async_flush_than_the_last_flush_interval(tmp_path: Path) -> None:
-    def row(master: str) -> outlook.Row:
-        found = asked(tmp_path, master, READS, "rocketmq@5.5.0").rows
-        return next(each for each in found if (each.fault, each.of) == (outlook.READ_ONLY, MASTER))
+    def row(master: str) -> dict[str, Any]:
+        found = asked(tmp_path, master, READS, "rocketmq@5.5.0")["faults"]
+        return next(each for each in found if (each["fault"], each["of"]) == (outlook.READ_ONLY, MASTER))
 
-    assert row("brokerRole=SYNC_MASTER\n").lost.says.startswith("what it answers PUT_OK after the disk failed")
+    assert row("brokerRole=SYNC_MASTER\n")["lost"]["says"].startswith("what it answers PUT_OK after the disk failed")
     copied = row("brokerRole=SYNC_MASTER\ninSyncReplicas=2\n")
-    assert copied.lost.says == "none" and "on the slave only" in copied.single.says
-    assert row(GOOD).lost.says == row(GOOD).single.says == "none"
+    assert copied["lost"]["says"] == "none" and "on the slave only" in copied["single"]["says"]
+    assert row(GOOD)["lost"]["says"] == row(GOOD)["single"]["says"] == "none"
 
 
 def test_deviations_are_those_of_the_release_that_the_files_do_not_avoid(tmp_path: Path) -> None:
     def known(*files: str, target: str = "rocketmq@4.9.7") -> set[str]:
-        return {each.id for each in asked(tmp_path, *files, target=target).deviations}
+        return {each["id"] for each in asked(tmp_path, *files, target=target)["deviations"]}
 
     assert {"first-report-believed", "bare-connection-counts"} <= known("brokerRole=SYNC_MASTER\n")
     assert "bare-connection-counts" not in known("brokerRole=ASYNC_MASTER\n")
@@ -188,7 +192,7 @@ def test_a_deviation_file_with_another_type_is_refused(said: str) -> None:
 
 def test_keys_that_are_missing_differ_or_are_not_of_the_release_are_named(tmp_path: Path) -> None:
     keys = "\n".join(
-        asked(tmp_path, "brokerName=a\ninSyncReplicas=2\nclusterTopicEnabel=true\n", "brokerName=b\n").keys
+        asked(tmp_path, "brokerName=a\ninSyncReplicas=2\nclusterTopicEnabel=true\n", "brokerName=b\n")["keys"]
     )
     for said in (
         "names no brokerRole: RocketMQ takes ASYNC_MASTER", "neither namesrvAddr nor haMasterAddress",
@@ -196,9 +200,9 @@ def test_keys_that_are_missing_differ_or_are_not_of_the_release_are_named(tmp_pa
     ):  # fmt: skip
         assert said in keys
     good = asked(tmp_path, f"{GOOD}brokerName=a\n", f"{READS}brokerName=a\n", "rocketmq@5.5.0")
-    assert good.keys == []
+    assert good["keys"] == []
     newer = asked(tmp_path, f"{GOOD}brokerName=a\n", f"{READS}brokerName=a\n", "rocketmq@5.3.3")
-    assert newer.keys == ["which keys RocketMQ 5.3.3 has is taken from 5.3.1"]
+    assert newer["keys"] == ["which keys RocketMQ 5.3.3 has is taken from 5.3.1"]
 
 
 @pytest.mark.parametrize(
