@@ -131,12 +131,12 @@ def free_memory() -> int:
 
 def seconds(text: str) -> float:
     """A time limit such as 90s or 10m. UsageError if it is none."""
-    units = {"s": 1, "m": 60, "h": 3600}
+    units = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
     number, unit = (text[:-1], text[-1]) if text[-1:] in units else (text, "s")
     try:
         found = float(number) * units[unit]
     except ValueError:
-        raise UsageError(f"--time wants a number with s, m or h, such as 90s or 10m, not {text!r}") from None
+        raise UsageError(f"--time wants a number with s, m, h or d, such as 90s or 10m, not {text!r}") from None
     if not 0 < found <= 7 * 24 * 3600:
         raise UsageError(f"--time must be above 0 and at most 7 days, not {text!r}")
     return found

@@ -21,7 +21,7 @@ from functools import cache
 from typing import Any, NamedTuple, cast
 
 from .. import registry
-from ..errors import UsageError
+from ..errors import UsageError, meant
 from ..history import Event
 from ..ports import Target
 from ..texts import wording
@@ -155,7 +155,7 @@ def find(name: str) -> Deviation:
     if name == OWN_WAY:
         return own_way("")
     if name not in every():
-        raise UsageError(f"unknown deviation {name!r}; valid: {', '.join(every()) or 'none'}")
+        raise UsageError(f"unknown deviation {name!r}{meant(name, every())}")
     return every()[name]
 
 

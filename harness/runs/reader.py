@@ -205,15 +205,13 @@ def named_finding(path: Path) -> Row:
             raise
         # The user's own file, which nothing here may advise to delete.
         reason = str(why).removeprefix(f"{path} ").removesuffix(f"; {REMEDY}")
-        raise UsageError(
-            f"{path} is not a finding: it {reason}; a case is what pairproof cases add makes of a finding"
-        ) from None
+        raise UsageError(f"{path} is not a finding: it {reason}; name a run's findings/NNNN.json, or a case") from None
 
 
 def read_finding(path: Path) -> Row:
     """A finding's JSON object, its fields checked; CorruptRun if it is no finding."""
     data = _json_object(path, REMEDY)
-    _check_format(path, data)
+    _check_format(path, data, REMEDY)
     wrong = [name for name, kind in FINDING_FIELDS.items() if not isinstance(data.get(name), kind)]
     if wrong or "schedule" not in data:
         missing = ", ".join(wrong) or "schedule"
@@ -237,7 +235,7 @@ def read_facts(folder: Path) -> Row:
     if not path.is_file():
         raise CorruptRun(f"{path} is missing, so {folder} is not a run folder; name another one")
     facts = _json_object(path, REPEAT)
-    _check_format(path, facts)
+    _check_format(path, facts, REPEAT)
     for name in ("run", "state"):
         if not isinstance(facts.get(name), str):
             raise CorruptRun(f"{path} has no {name}; {REPEAT}")
@@ -278,9 +276,11 @@ def _json_object(path: Path, remedy: str) -> Row:
     return data
 
 
-def _check_format(path: Path, data: Row) -> None:
+def _check_format(path: Path, data: Row, remedy: str) -> None:
     if data.get("format") not in READS:
         found = data.get("format")
+        if found is None:
+            raise CorruptRun(f"{path} has no format, so it is no file of pairproof's; {remedy}")
         raise CorruptRun(
             f"{path} has format {found!r}, this version reads {READS[0]} to {READS[-1]}; use the version that wrote it"
         )

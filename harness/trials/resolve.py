@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
 
 from .. import registry
-from ..errors import LabError, UsageError
+from ..errors import LabError, UsageError, meant
 from ..ports import Fault, Lab, Target
 from ..ports.nodes import SCARCE
 from ..system import PLAIN, System
@@ -187,6 +187,10 @@ def target(name: str) -> Target:
     if (known := family(name, "targets")) is not None:
         return known.target(name.partition("@")[2])
     base, _, mutant = name.partition("+")
+    if base not in (known_as := registry.names("targets")):
+        # A family's members are many: each release.
+        forms = [f"{each}@WHICH, such as rocketmq@4.9.7" for each in registry.names("families")]
+        raise UsageError(f"unknown target {base!r}{meant(base, [*known_as, *forms])}")
     found = cast(Target, registry.find("targets", base))
     if not mutant:
         return found

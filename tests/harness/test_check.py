@@ -82,7 +82,7 @@ def test_first_ends_with_the_violation_and_says_nothing_of_what_there_was_no_tim
         (["--target", "nobody"], "unknown target 'nobody'; valid: reference"),
         (["--profile", "eternal"], "unknown profile 'eternal'; valid: quick, ci"),
         (["--law", "gravity"], "unknown law 'gravity'; valid: ack-bounded"),
-        (["--time", "soon"], "--time wants a number with s, m or h"),
+        (["--time", "soon"], "--time wants a number with s, m, h or d"),
         (["--time", "0s"], "--time must be above 0"),
         (["--profile", "known-bugs"], "profile known-bugs is for the process and docker labs, not for sim"),
         (
