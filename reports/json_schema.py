@@ -24,12 +24,12 @@ ANY = Schema()
 TEXTS, NUMBERS = {"type": "array", "items": TEXT}, {"type": "array", "items": NUMBER}
 OPTIONAL = {"type": ["integer", "null"]}
 JUDGED = {"enum": [each.value for each in Verdict]}
-TOLD = {"enum": list(scenarios.VERDICTS)}
+TOLD, OF_RUNS = {"enum": list(scenarios.VERDICTS)}, {"enum": list(scenarios.OF_RUNS)}
 OBJECT = {"type": ["object", "null"]}
 
 BY_HAND: dict[str, Schema] = {
     "runs": {
-        "run": TEXT, "target": TEXT, "lab": TEXT, "folder": TEXT, "verdict": TOLD, "state": TEXT, "untried": TEXT,
+        "run": TEXT, "target": TEXT, "lab": TEXT, "folder": TEXT, "verdict": OF_RUNS, "state": TEXT, "untried": TEXT,
         "evidence": keys(
             {"trials": OPTIONAL, "corpus_trials": NUMBER, "not_played": TEXTS, "without_effect": TEXTS, "little": FLAG},
             (*Evidence._fields, "little"),
@@ -69,7 +69,7 @@ def made() -> Schema:
     rows["faults"] |= {"effect": OBJECT}
     rows |= BY_HAND
     fields = {name: _rows(rows[name]) for name in Report._fields if name in rows}
-    fields |= {"format": {"const": FORMAT}, "verdict": TOLD, "amber": FLAG}
+    fields |= {"format": {"const": FORMAT}, "verdict": OF_RUNS, "amber": FLAG}
     fields |= dict.fromkeys(("rejudged", "power", "compared"), OBJECT)
     fields |= dict.fromkeys(("made", "version", "headline"), TEXT)
     return {

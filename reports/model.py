@@ -206,7 +206,7 @@ def completeness(run: Row) -> str:
 
 
 def overall(runs: Iterable[Row]) -> str:
-    """The worst verdict of the runs, one of :data:`pairproof.reports.scenarios.VERDICTS`; unknown without any."""
+    """The worst verdict of the runs, one of :data:`pairproof.reports.scenarios.OF_RUNS`; unknown without any."""
     return scenarios.worst(row["verdict"] for row in runs)
 
 

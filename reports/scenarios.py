@@ -13,10 +13,13 @@ from ..harness.errors import CorruptRun
 
 Row = dict[str, Any]
 
-VIOLATED, UNMET, DEVIATES, FAILED, UNKNOWN, SKIPPED, HOLDS = VERDICTS = (
-    "violated", "unmet", "known-deviation", "failed", "unknown", "skipped", "holds",
+VIOLATED, UNMET, FAILED, UNKNOWN, SKIPPED, HOLDS = VERDICTS = (
+    "violated", "unmet", "failed", "unknown", "skipped", "holds",
 )  # fmt: skip
-"""Worst first. A run deviates where what is known fails it."""
+"""Worst first."""
+DEVIATES = "known-deviation"
+OF_RUNS = (VIOLATED, UNMET, DEVIATES, *VERDICTS[2:])
+"""A run deviates where what is known of the version fails it."""
 
 MEANINGS = {
     UNMET: ("✕", "no law is broken, but what the scenario expects did not come true"),
@@ -99,7 +102,7 @@ def _row(told: Row) -> Row:
 
 def worst(verdicts: Iterable[str]) -> str:
     """The worst of some verdicts; unknown without any."""
-    return min(verdicts, key=VERDICTS.index, default=UNKNOWN)
+    return min(verdicts, key=OF_RUNS.index, default=UNKNOWN)
 
 
 def places(found: Iterable[Row]) -> list[Place]:
