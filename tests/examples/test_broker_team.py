@@ -45,6 +45,12 @@ def test_the_team_s_build_is_green(repository: Path) -> None:
     assert (run / "report" / "index.html").is_file() and (repository / "junit.xml").is_file()
 
 
+def test_what_is_known_of_its_version_makes_it_red_unless_the_team_accepts_it(repository: Path) -> None:
+    code, said = build("model", repository, "--trials 1 --known-deviations fail")
+    assert code == 1 and "PUT_OK is answered for messages that no slave has" in said.splitlines()[-4]
+    assert build("model", repository, "--trials 1")[0] == 0
+
+
 def test_it_is_red_for_the_bug_that_the_team_once_had(repository: Path) -> None:
     code, said = build("model", repository, "--target reference+repeats_frame --trials 1 --first")
     assert code == 1 and "REPRODUCED" in said
