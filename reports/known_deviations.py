@@ -21,6 +21,15 @@ def is_amber(run: Row) -> bool:
     return run["verdict"] == Verdict.HOLDS and bool(run.get(deviations.CONFIGURATION)) and bool(deviations.met(run))
 
 
+def headline(runs: Sequence[Row], verdict: str, told: str) -> str:
+    """The first sentences of a report, with what is known of the versions: first, unless these are plain or worse."""
+    cost = deviations.consequence(runs)
+    if not cost:
+        return told
+    is_first = verdict == Verdict.DEVIATES or any(map(is_amber, runs))
+    return f"{cost}. {told}" if is_first else f"{told} Known: {cost}."
+
+
 def cards(runs: Sequence[Row]) -> list[Row]:
     """The known deviations that runs met, those that lose messages first, and that an operator can look at.
 

@@ -223,11 +223,7 @@ def headline(runs: Sequence[Row], by_run: Iterable[Row], played: Sequence[Row] =
     idle = [str(run["run"]) for run in runs if floors.NOTHING_REPLICATED in (run.get("floors_missed") or ())]
     what = floors.NOTHING_REPLICATED.capitalize()
     told = f"{what} of {', '.join(idle[:MAX_NAMED])}. {told}" if idle else told
-    cost = deviations.consequence(runs)
-    if not cost:
-        return told
-    is_first = overall(runs) == Verdict.DEVIATES or any(map(known_deviations.is_amber, runs))
-    return f"{cost}. {told}" if is_first else f"{told} Known: {cost}."
+    return known_deviations.headline(runs, overall(runs), told)
 
 
 def _of_floors(runs: Iterable[Row]) -> str:
@@ -267,16 +263,13 @@ def _about_laws(rows: Sequence[Row], counted: Mapping[Verdict, int]) -> str:
     for row in rows:
         most[row["run"]] = max(most[row["run"]], row["trials"])
     trials = sum(most.values())
+    but = f", but for known deviations from {known}" if known else ""
     # Of fewer trials the first words say it.
     few = _few(rows) if trials >= FEW else ""
     return (
         f"{held + known} of {_laws_of(rows)} {'was' if held + known == 1 else 'were'} put to the test in {trials:,} "
-        f"trial{'' if trials == 1 else 's'}, and every one holds{_but_for(known)}{few}."
+        f"trial{'' if trials == 1 else 's'}, and every one holds{but}{few}."
     )
-
-
-def _but_for(known: int) -> str:
-    return f", but for known deviations from {known}" if known else ""
 
 
 def _few(rows: Sequence[Row]) -> str:

@@ -150,9 +150,8 @@ def run(
     --all leaves out scenarios for which the lab lacks an ability, and names them at the end. A scenario that was
     asked for by its name is reported as skipped instead.
 
-    Exit codes: 0 all hold; 1 a law is violated, or broken as it is known of the version where
-    --known-deviations is fail, or an expectation was not met; 2 usage; 3 something is unknown, was not judged, had no
-    effect or was skipped; 4 the lab failed; 130 interrupted.
+    Exit codes: 0 all hold; 1 a law is violated, an expectation was not met, or --known-deviations fails it; 2 usage; 3
+    something is unknown, was not judged, had no effect or was skipped; 4 the lab failed; 130 interrupted.
     """
     from ...harness.trials import resolve
     from ..scenarios.play import Plan
@@ -335,12 +334,11 @@ def _play(
     except KeyboardInterrupt:
         code = exit_code(recording.results())
         return recording, code if code == EXIT_VIOLATED else EXIT_INTERRUPTED
-    code = exit_code(recording.results())
-    return recording, EXIT_VIOLATED if deviations.fails(recording.writer.facts) else code
+    known_fails = deviations.fails(recording.writer.facts)
+    return recording, EXIT_VIOLATED if known_fails else exit_code(recording.results())
 
 
 def _answer(recording: Any, plan: Any) -> dict[str, object]:
-    from ...harness.commands.exploration import known
     from ..scenarios.recording import summary
 
     return {
@@ -353,7 +351,7 @@ def _answer(recording: Any, plan: Any) -> dict[str, object]:
         "scenarios": [summary(each) for each in recording.results()],
         "left_out": recording.writer.facts["left_out"],
         "violated": sorted({finding.law for finding, _ in recording.findings}),
-        **known(recording.writer.facts),
+        **closing.known(recording.writer.facts),
     }
 
 
@@ -397,7 +395,6 @@ def _say(recording: Any, plan: Any) -> None:
     if again := sum(one.trial.again for each in results for one in each.played):
         output.say(played_again(again))
     output.say_remarks(recording.writer.facts.get("configuration_remarks", ()))
-    cost = closing.known_cost(recording.writer.facts)
-    told = f"{plan.target} in {plan.lab}: {green} of {len(recording.scenarios)} scenarios hold{rest}"
-    output.say(f"{told}; {cost}" if cost else told)
+    rest += closing.known_cost(recording.writer.facts)
+    output.say(f"{plan.target} in {plan.lab}: {green} of {len(recording.scenarios)} scenarios hold{rest}")
     output.say(f"seed {plan.seed}, recorded in {recording.folder}")

@@ -11,7 +11,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..exploration import evidence
 from ..judging import deviations
@@ -133,7 +133,7 @@ def last_lines(
     ended = "" if state == "complete" else f"; {state} before its end"
     laws = of_laws(str(each.verdict) for each in standings.values())
     cost = known_cost(facts)
-    said = f"{facts['target']} in {facts['lab']}: {verdict}; {f'{cost}; ' if cost else ''}{laws}{ended}"
+    said = f"{facts['target']} in {facts['lab']}: {verdict}{cost}; {laws}{ended}"
     told = evidence.headline(said, verdict, {folder.name: basis})
     style = AMBER if told.amber or (cost and verdict == "holds") else COLOURS.get(str(verdict), "")
     if first is None:
@@ -142,11 +142,22 @@ def last_lines(
     return [Line(told.text, style), Line(f"replay: {replay_line(first, str(facts['target']))}"), Line(then)]
 
 
+def known(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run met of what is known, whether it fails by that, and remarks on what was brought, for ``--json``."""
+    return {
+        "configuration_remarks": facts.get("configuration_remarks", []),
+        "deviations": facts["deviations"],
+        "known_deviations": facts["known_deviations"],
+        "fails_by_deviations": deviations.fails(facts),
+        "consequence": deviations.consequence([facts]),
+    }
+
+
 def known_cost(facts: Mapping[str, object]) -> str:
-    """What is known of the version that the run met, and how to accept it where that fails the run; mostly empty."""
-    cost = deviations.consequence([facts])
-    how = f"; --known-deviations {deviations.PASS} accepts what is known" if deviations.fails(facts) else ""
-    return f"{cost}{how}"
+    """``; `` and what is known of the version that the run met, and how to accept it where that fails the run; or
+    nothing."""
+    how = f"--known-deviations {deviations.PASS} accepts what is known" if deviations.fails(facts) else ""
+    return "".join(f"; {each}" for each in (deviations.consequence([facts]), how) if each)
 
 
 def _next(command: str, path: Path) -> str:

@@ -161,7 +161,7 @@ class Request:
             closing.say_run(writer.facts, self.lab, found, writer.folder, standings, self.full, told.sentence())
             say_deviations(writer.known_deviations)
             self.worst.say()
-            output.say_remarks(known(writer.facts)["configuration_remarks"])
+            output.say_remarks(closing.known(writer.facts)["configuration_remarks"])
             say_floors(found, missed)
             last = closing.last_lines(
                 writer.facts,
@@ -177,7 +177,7 @@ class Request:
             last = [closing.nothing_judged(writer.facts, ended.reason)]
         code = self._code(verdicts.exit_code(standings.values(), missed, deviations.fails(writer.facts)), ended)
         summary = self.told(found, writer.folder, ended.state, standings, told)
-        summary |= known(writer.facts)
+        summary |= closing.known(writer.facts)
         summary["worst"] = self.worst.rows()
         return Outcome(code, writer.folder, summary, ended.lab_failed, last)
 
@@ -309,17 +309,6 @@ class Request:
                 for each in found.findings
             ],
         }
-
-
-def known(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run met of what is known, whether it fails by that, and remarks on what was brought, for ``--json``."""
-    return {
-        "configuration_remarks": facts.get("configuration_remarks", []),
-        "deviations": facts["deviations"],
-        "known_deviations": facts["known_deviations"],
-        "fails_by_deviations": deviations.fails(facts),
-        "consequence": deviations.consequence([facts]),
-    }
 
 
 def _gaps(table: Any, lab: Any) -> dict[str, list[str]]:

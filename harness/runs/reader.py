@@ -280,7 +280,7 @@ def _check_format(path: Path, data: Row, remedy: str) -> None:
     if data.get("format") not in READS:
         found = data.get("format")
         if found is None:
-            raise CorruptRun(f"{path} has no format, so it is no file of pairproof's; {remedy}")
+            raise CorruptRun(f"{path} has no format, so something else than pairproof wrote it; {remedy}")
         raise CorruptRun(
             f"{path} has format {found!r}, this version reads {READS[0]} to {READS[-1]}; use the version that wrote it"
         )

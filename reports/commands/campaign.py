@@ -195,7 +195,6 @@ def _engine(campaign: Campaign, engine: str, master: str | None, jobs: int | Non
 
 def _told(campaign: Campaign, code: int | None, json_to: str | None, full: bool) -> int:
     """Say what came of it, on the terminal and as JSON; the exit code, which is that of its folder."""
-    from ...harness.commands.exploration import known
     from ...harness.commands.findings import Findings, say_deviations
     from ..make import assembled
 
@@ -216,5 +215,5 @@ def _told(campaign: Campaign, code: int | None, json_to: str | None, full: bool)
         output.say(*line)
     if json_to is not None:
         summary = request.told(found, folder, str(facts["state"]), standings, told)
-        output.write_json(summary | known(facts), json_to)
+        output.write_json(summary | closing.known(facts), json_to)
     return joined(code or 0, recorded.exit_code)
