@@ -256,18 +256,18 @@ def _about_laws(rows: Sequence[Row], counted: Mapping[Verdict, int]) -> str:
         parts = [f"{doubts} could not be decided"] if doubts else []
         parts += [f"{empty} had nothing to judge although the run demands it"] if empty else []
         return f"Nothing is violated, but of {_laws_of(rows)} {' and '.join(parts)}."
-    held, known = counted[Verdict.HOLDS], counted[Verdict.DEVIATES]
-    if not held + known:
+    known = counted[Verdict.DEVIATES]
+    held = len({row["law"] for row in rows if row["verdict"] in (Verdict.HOLDS, Verdict.DEVIATES)})
+    if not held:
         return "Nothing was judged."
     most = {row["run"]: 0 for row in rows}
     for row in rows:
         most[row["run"]] = max(most[row["run"]], row["trials"])
     trials = sum(most.values())
     but = f", but for known deviations from {known}" if known else ""
-    # Of fewer trials the first words say it.
-    few = _few(rows) if trials >= FEW else ""
+    few = _few(rows) if trials >= FEW else ""  # the first words say it of fewer
     return (
-        f"{held + known} of {_laws_of(rows)} {'was' if held + known == 1 else 'were'} put to the test in {trials:,} "
+        f"{held} of {_laws_of(rows)} {'was' if held == 1 else 'were'} put to the test in {trials:,} "
         f"trial{'' if trials == 1 else 's'}, and every one holds{but}{few}."
     )
 

@@ -68,11 +68,9 @@ def _versions(known: Deviation) -> str:
 
 
 def _as_json(known: Deviation) -> dict[str, object]:
-    return {
-        "id": known.id, "about": known.about, "reason": known.reason.strip(), "source": known.source,
-        "system": known.system, "node": known.node, "versions": [each.text for each in known.versions],
-        "laws": known.laws, "upstream": list(known.upstream), "models": list(known.models),
-        "program": known.schedule().program() if known.program else [],
+    return known.to_json() | {
+        "reason": known.reason.strip(), "source": known.source, "system": known.system, "laws": known.laws,
+        "models": list(known.models), "program": known.schedule().program() if known.program else [],
     }  # fmt: skip
 
 

@@ -255,14 +255,15 @@ def fails(facts: Mapping[str, Any]) -> bool:
 def consequence(runs: Iterable[Mapping[str, Any]]) -> str:
     """What the first of the deviations that runs met means, in how many trials, and how many more there are."""
     listed = list(runs)
-    rows = [row for facts in listed for row in met(facts)]
-    others = len({row["id"] for row in rows}) - 1
+    rows = [(row, facts.get("target")) for facts in listed for row in met(facts)]
+    others = len({row["id"] for row, _ in rows}) - 1
     if not rows:
         return ""
-    first = min(rows, key=lambda row: not row.get("loses"))
-    trials = sum(row["trials"] for row in rows if row["id"] == first["id"])
+    first, _ = min(rows, key=lambda each: not each[0].get("loses"))
+    trials = sum(row["trials"] for row, _ in rows if row["id"] == first["id"])
+    showing = {target for row, target in rows if row["id"] == first["id"]}
     more = f", and {counted(others, 'more known deviation')}" if others else ""
-    of_all = sum(facts.get("trials") or 0 for facts in listed)
+    of_all = sum(facts.get("trials") or 0 for facts in listed if facts.get("target") in showing)
     means = first["means"].partition(";")[0].removesuffix(".")
     return f"{means} ({first['id']}, in {trials:,} of {counted(of_all, 'trial')}){more}"
 

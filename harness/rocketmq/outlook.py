@@ -44,9 +44,6 @@ class Cell(NamedTuple):
     says: str
     source: str
 
-    def __str__(self) -> str:
-        return f"{self.says} [{self.source}]"
-
 
 class Row(NamedTuple):
     """One fault."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -176,6 +177,8 @@ def test_what_the_files_rule_out_or_nobody_says_a_word_of_costs_nothing() -> Non
     assert "PUT_OK is answered" in deviations.consequence([facts]) and "1 more known" in deviations.consequence([facts])
     cards = {each["id"]: each["ruled_out"] for each in known_deviations.cards([facts])}
     assert cards == {"first-report-believed": False, ID: False, "file-size-unnoticed": True, "own": False}
+    other = {"target": "reference", "trials": 500}
+    assert "(first-report-believed, in 3 of 12 trials)" in deviations.consequence([facts, other])
     facts["deviations"] = rows[1:2]
     assert not deviations.fails(facts) and deviations.fails(facts | {"configuration": {"avoided": []}})
 
@@ -208,3 +211,14 @@ def test_only_a_place_that_is_named_is_linked() -> None:
     links = [href for _, href in known_deviations.upstream("apache/rocketmq issues 1498, 2531 and 9705") if href]
     assert [each.rpartition("/")[2] for each in links] == ["1498", "2531", "9705"]
     assert known_deviations.upstream("javascript:alert(1)") == [("javascript:alert(1)", "")]
+
+
+def test_a_law_that_holds_in_one_run_and_deviates_in_another_is_one_law(run: Path, own: tuple[int, Path]) -> None:
+    # The same scenario of the reference holds.
+    asked = ["chaos", "run", "one-way-partition", "--seed", "1", "--runs", str(own[1].parent / "other")]
+    assert main(asked) == EXIT_HOLDS
+    made = report(own[1], next((own[1].parent / "other").iterdir()))
+    put = int(re.findall(r"(\d+) of \d+ laws", made.headline)[0])
+    good = [row for row in made.by_run if row["verdict"] in ("holds", "known-deviation")]
+    assert put == len({row["law"] for row in good}) < len(good)
+    assert {row["verdict"] for row in good if row["law"] == LAW} == {"holds", "known-deviation"}
