@@ -7,16 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...harness import registry
 from ...harness.commands import options, output
 from ...harness.commands.helping import example
 from ...harness.errors import UsageError, joined
+from ...harness.texts import invocation
+from ...harness.texts.wording import counted
 
 if TYPE_CHECKING:
+    from ...harness.runs.reader import RunReader
     from ..capture_judging import JudgedCapture
+    from ..rejudging import JudgedRun
 
 MAX_LINES = 20
 """Violations shown to people; ``--json`` has all that were kept."""
 NOTHING = "it holds no history to judge; record a run with pairproof check --keep all"
+
+Row = tuple[str, str, int, int]
+"""Of a law or a check: its name, verdict, how often it judged, and how often it was broken."""
 
 
 @click.command("judge", epilog=example("judge --ha-capture capture/"))
@@ -97,23 +105,22 @@ def _as_json(folder: Path, found: JudgedCapture) -> dict[str, object]:
 
 
 def _show(folder: Path, found: JudgedCapture) -> None:
-    from ...harness.commands.findings import say_deviations
-
     rows = [(each.law, str(each.verdict), each.judged, each.broken) for each in found.laws]
     rows += [(each.id, str(each.verdict), each.judged, len(each.why)) for each in found.checks]
     texts = [f"{each.law} at {one.t / 1e9:.6f} s: {one.text}" for each in found.laws for one in each.violations]
     texts += [f"{each.id}: {why}" for each in found.checks for why in each.why]
     texts += [f"{each.law}: {each.doubt}" for each in found.laws if each.doubt]
     left_out = ", ".join(f"{count} {what}" for what, count in sorted(found.history.left_out.items()))
-    _table(f"{folder}: {len(found.history.events)} events", rows, texts)
+    _say(rows, texts, found.deviations)
     if left_out:
         output.echo(f"not judged: {left_out}")
-    say_deviations(found.deviations)
     version, told = found.history.version, found.history.told
     output.echo(f"judged as RocketMQ {version.name}: {version.source}")
     _listed("concluded", told.notes)
     _listed("never ended, so nothing is known to hold", told.unended)
     _listed("not understood in run.json's events, and left out", told.unread)
+    events = counted(len(found.history.events), "event")
+    _close(str(folder), events, rows, [invocation.line("judge --ha-capture", folder), _explaining(rows)])
 
 
 def _listed(what: str, lines: list[str]) -> None:
@@ -125,17 +132,45 @@ def _listed(what: str, lines: list[str]) -> None:
         output.echo(f"  ... and {len(lines) - MAX_LINES} more: --json has them")
 
 
-def _table(title: str, rows: list[tuple[str, str, int, int]], texts: list[str]) -> None:
-    output.table(title, ("law", "verdict", "judged", "violations"), rows)
+def _say(rows: list[Row], texts: list[str], deviations: list[dict[str, Any]]) -> None:
+    """Laws that need a look, counts of all, and why."""
+    from ...harness.commands.closing import LOOK, by_group
+    from ...harness.commands.findings import say_deviations
+
+    if look := [row for row in rows if row[1] in LOOK]:
+        output.table("", ("law", "verdict", "judged", "violations"), look)
+    for line in by_group({law: verdict for law, verdict, _, _ in rows}):
+        output.say(line)
     for text in texts[:MAX_LINES]:
         output.echo(text)
     if len(texts) > MAX_LINES:
         output.echo(f"... and {len(texts) - MAX_LINES} more: --json has them")
+    say_deviations(deviations)
+
+
+def _close(what: str, amount: str, rows: list[Row], commands: list[str]) -> None:
+    """The last three lines: the verdict, the command again, and the next one."""
+    from ...harness.commands.closing import of_laws
+    from ...harness.judging.verdict import Standing, Verdict, conclusion
+
+    verdict = str(conclusion(Standing(Verdict(row[1])) for row in rows))
+    said = f"{what}: {verdict}; {of_laws(row[1] for row in rows)}; {amount}"
+    output.say(said, output.COLOURS.get(verdict, "bold"))
+    for word, command in zip(("again", "next"), commands, strict=True):
+        output.say(f"{word}: {command}")
+
+
+def _explaining(rows: list[Row]) -> str:
+    """The command that explains what needs a look, or that searches where nothing does."""
+    from ...harness.commands.closing import LOOK
+
+    known = registry.names("laws")
+    law = next((row[0] for verdict in LOOK for row in rows if row[1] == verdict and row[0] in known), None)
+    return f"{invocation.program()} {f'laws {law}' if law else 'check --report'}"
 
 
 def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None) -> int:
     from ...harness.commands.check import recorded
-    from ...harness.commands.findings import say_deviations
     from ...harness.judging.verdict import Standing, exit_code
     from ...harness.runs.reader import RunReader, resolve_run
     from ..rejudging import judge_run
@@ -145,14 +180,28 @@ def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None)
     found = [judge_run(reader, laws) for reader in readers]
     if json_to is not None:
         output.write_json([each.to_json() for each in found], json_to)
-    if json_to != output.STDOUT:
-        for each in found:
-            texts = [f"trial {trial}, {law}: {text}" for trial, law, text in each.texts]
-            _table(f"{each.run}: {each.trials} kept histories, {each.events} events", each.rows(), texts)
-            say_deviations(each.deviations)
-            if not any(each.judged.values()):
-                output.echo(f"{each.run} says nothing: {'no law found anything to judge' if each.trials else NOTHING}")
-    codes = [exit_code(map(Standing, each.verdicts.values())) for each in found]
-    # What a run's own tables and findings say counts as much, unless one law was asked for.
-    codes += [recorded(each.folder) for each in readers if each.facts.get("laws") and not law_ids]
+    codes = []
+    for reader, each in zip(readers, found, strict=True):
+        now = exit_code(map(Standing, each.verdicts.values()))
+        # What a run's own tables and findings say counts as much, unless one law was asked for.
+        then = recorded(reader.folder) if reader.facts.get("laws") and not law_ids else now
+        codes += [now, then]
+        if json_to != output.STDOUT:
+            _say_run(reader, each, f"; recorded with exit code {then}" if then != now else "")
     return joined(*codes)
+
+
+def _say_run(reader: RunReader, found: JudgedRun, recorded: str) -> None:
+    from ...harness.trials import resolve
+
+    texts: dict[str, str] = {}
+    for trial, law, text in found.texts:
+        texts.setdefault(law, f"trial {trial}, {law}: {text}")
+    _say(found.rows(), list(texts.values()), found.deviations)
+    if not any(found.judged.values()):
+        output.echo(f"{found.run} says nothing: {'no law found anything to judge' if found.trials else NOTHING}")
+    then = invocation.line("report", reader.folder)
+    if found.texts and resolve.system(str(reader.facts.get("system", ""))).has_autopsy:
+        then = f"{invocation.line('autopsy', reader.folder)} --trial {found.texts[0][0]}"
+    amount = f"{counted(found.trials, 'kept trial')}, {counted(found.events, 'event')}{recorded}"
+    _close(found.run, amount, found.rows(), [invocation.line("judge", reader.folder), then])

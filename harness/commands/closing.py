@@ -134,10 +134,17 @@ def last_lines(
     said = f"{facts['target']} in {facts['lab']}: {verdict}; {laws}{ended}"
     told = evidence.headline(said, verdict, {folder.name: basis})
     style = AMBER if told.amber else COLOURS.get(str(verdict), "")
+    return three(Line(told.text, style), facts, folder, findings.first, system, following)
+
+
+def three(
+    told: Line, facts: Mapping[str, object], folder: Path, first: Path | None, system: System, following: str = "report"
+) -> list[Line]:
+    """The last lines of a recorded run, whose verdict ``told`` says; ``first``: its first finding."""
     if first is None:
-        return [Line(told.text, style), Line(f"again: {_again(facts)}"), Line(_next(following, folder))]
+        return [told, Line(f"again: {_again(facts)}"), Line(_next(following, folder))]
     then = _next("autopsy", first) if system.has_autopsy else _next(following, folder)
-    return [Line(told.text, style), Line(f"replay: {replay_line(first, str(facts['target']))}"), Line(then)]
+    return [told, Line(f"replay: {replay_line(first, str(facts['target']))}"), Line(then)]
 
 
 def _next(command: str, path: Path) -> str:

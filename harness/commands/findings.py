@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .. import registry
 from ..errors import PairproofError
 from ..judging import deviations
 from ..runs.writer import replay_line
@@ -47,7 +48,7 @@ class Findings:
         if not told:
             say_finding(first, path, [each.law for each, _ in new[1:]])
             say_replayed(first, path)
-            say_commands(self.system, path, first.target)
+            say_commands(self.system, path, first.target, first.law)
         else:
             for each, where in new:
                 say(f"  violated too, from the same cause: {each.law}: {each.text} ({invocation.shown(where)})")
@@ -108,8 +109,10 @@ def say_replayed(finding: Finding, path: Path) -> None:
         say(f"  NOT REPRODUCED by one execution from its file: {finding.law} was not violated", COLOURS["unknown"])
 
 
-def say_commands(system: System, path: Path, target: str) -> None:
-    """Print the commands that go on from the finding at ``path``, which is of ``target``."""
+def say_commands(system: System, path: Path, target: str, law: str) -> None:
+    """Print the commands that go on from the finding at ``path``, which is of ``target`` and says ``law`` is broken."""
     say(f"  replay: {replay_line(path, target)}")
     if system.has_autopsy:
         say(f"  autopsy: {invocation.line('autopsy', path)}")
+    if law in registry.names("laws"):
+        say(f"  why: {invocation.program()} laws {law}")

@@ -210,7 +210,6 @@ def _told(campaign: Campaign, code: int | None, json_to: str | None, full: bool)
     deviations = campaign.writer.known_deviations
     say_deviations(deviations)
     recorded = assembled([folder])
-    output.say(recorded.headline, output.colour(recorded.verdict, recorded.amber))
     for line in closing.last_lines(facts, found, standings, missed, folder, told, resolve.system_of(request.target)):
         output.say(*line)
     if json_to is not None:

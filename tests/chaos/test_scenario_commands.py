@@ -63,7 +63,7 @@ def test_run_of_a_good_target_exits_0_and_keeps_every_trial(tmp_path: Path) -> N
     mine = write(tmp_path, "calm", CALM)
     done = run(tmp_path, "run", "slave-lag", mine, "--repeat", "2", "--seed", "s", "--json", "answer.json")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "reference in sim: 2 of 2 scenarios hold" in done.stdout
+    assert "reference in sim: holds; 2 of 2 scenarios hold" in done.stdout
     assert "slave-lag: holds; sends: PUT_OK 40, SLAVE_NOT_AVAILABLE 15; stall took effect" in done.stderr
     answer = json.loads((tmp_path / "answer.json").read_text())
     assert [(each["name"], each["verdict"], each["trials"]) for each in answer["scenarios"]] == [
@@ -209,7 +209,7 @@ def test_all_is_what_the_lab_has_the_abilities_for_and_the_rest_is_named(tmp_pat
     done = run_with(tmp_path, "run", "--all", "--json", "a.json", shipped=SOME)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"not for this lab: {NOT_HERE}" in done.stdout.splitlines()
-    assert "reference in sim: 1 of 1 scenarios hold" in done.stdout and "skipped" not in done.stdout
+    assert "reference in sim: holds; 1 of 1 scenario holds" in done.stdout and "skipped" not in done.stdout
     answer = json.loads((tmp_path / "a.json").read_text())
     left_out = [
         {"name": "image-replaced", "lacks": ["CanReplaceImage"]}, {"name": "memory-limit", "lacks": ["CanLimitMemory"]},
@@ -254,14 +254,14 @@ def test_parity_of_three_labs_compares_those_that_can(tmp_path: Path) -> None:
 def test_parity_counts_the_only_lab_that_can(tmp_path: Path) -> None:
     bad = ("--labs", "sim,boxes", "--target", "reference+forgets_last_record")
     done = run_with(tmp_path, "parity", "memory-limit", *bad)
-    assert done.returncode == 1 and "1 scenarios; not explained: nothing" in done.stdout
+    assert done.returncode == 1 and "1 scenario; not explained: nothing" in done.stdout
     assert "sim: recorded" not in done.stdout and "boxes: recorded" in done.stdout
 
 
 def test_parity_of_labs_that_all_cannot(tmp_path: Path) -> None:
     done = run_with(tmp_path, "parity", "--all", "--labs", "sim,twin", shipped=SOME)
     assert done.returncode == 0 and f"not for these labs: {NOT_HERE}" in done.stdout.splitlines()
-    assert "1 scenarios; not explained: nothing" in done.stdout
+    assert "1 scenario; not explained: nothing" in done.stdout
     named = run_with(tmp_path, "parity", "memory-limit", "slave-lag", "--labs", "sim,twin")
     assert named.returncode == 3 and "cannot: CanLimitMemory" in named.stdout and "not for" not in named.stdout
 

@@ -196,7 +196,7 @@ def forgets() -> Iterator[None]:
     ("line", "answers"),
     [
         (["check", "--trials", "1", "--law", "log-prefix", "--seed", "x"], "sim: "),
-        (["chaos", "run", "ha-master-address-absent", "--cases", "1"], "scenarios hold"),
+        (["chaos", "run", "ha-master-address-absent", "--cases", "1"], "scenario holds"),
     ],
 )
 def test_plug_ins_that_take_part_in_a_run_are_named(
