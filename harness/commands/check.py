@@ -40,7 +40,8 @@ MAX_TRIALS = 100_000_000
     "--trials",
     type=click.IntRange(1, MAX_TRIALS),
     default=None,
-    help="Limit the searches by trials instead: in sim the same seed then gives the same trials and verdicts.",
+    help="Limit the searches by trials: in sim the same seed then gives the same trials and verdicts. With --time, fewer "
+    "trials in that time are unknown: exit code 3.",
 )
 @click.option(
     "--known-bugs",
@@ -128,8 +129,6 @@ def _request(
         jobs = options.default_jobs(lab.deterministic, trials)
     if known_bugs is not None and lab.deterministic:
         raise UsageError(f"--known-bugs is for {REAL_TIME_LABS}, not for {lab_name}; leave it out")
-    if time_text is not None and trials is not None:
-        raise UsageError("--time and --trials exclude each other; give one of them")
     chosen = profile(profile_name or default(lab.deterministic))
     if (chosen.name, known_bugs) == (KNOWN_BUGS, NONE):
         raise UsageError(f"--known-bugs {NONE} leaves profile {KNOWN_BUGS} nothing to play; leave one of them out")

@@ -18,6 +18,7 @@ import click
 from ..errors import LabError, UsageError
 from ..exploration.profiles import REAL_TIME_LABS
 from ..runs.places import Place
+from ..texts.wording import counted
 from ..trials import resolve
 from .helping import complete_targets, completes, example
 from .output import console, json_option, say, write_json
@@ -242,7 +243,7 @@ def _print(finding: Finding, trials: list[Trial], events: bool) -> None:
 
 def _print_violations(judgement: Judgement) -> None:
     out = console()
-    out.print(f"violated: {judgement.law} ({judgement.broken} times)", style="bold red")
+    out.print(f"violated: {judgement.law} ({counted(judgement.broken, 'time')})", style="bold red")
     for one in judgement.violations:
         out.print(f"  at {one.t / 1e6:.3f} ms, event {one.seq}: {one.text}", soft_wrap=True)
 

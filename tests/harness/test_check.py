@@ -89,7 +89,6 @@ def test_first_ends_with_the_violation_and_says_nothing_of_what_there_was_no_tim
             ["--profile", "known-bugs", "--lab", "process", "--known-bugs", "none"],
             "--known-bugs none leaves profile known-bugs nothing to play; leave one of them out",
         ),
-        (["--time", "1s", "--trials", "5"], "--time and --trials exclude each other; give one of them"),
         (["--profile", "ci", "--lab", "process"], "profile ci counts thousands of trials, and process needs seconds"),
         (["--seed", os.fsdecode(b"a\xff")], "--seed must be text in UTF-8, not 'a\\udcff'"),
         (["--seed", "s" * 201], "--seed may have 200 characters at most, not 201"),

@@ -200,6 +200,7 @@ def test_what_is_no_finding_is_named(capsys: Any, tmp_path: Path) -> None:
     assert "1 INVALID: the file is not a case" in capsys.readouterr().out
 
 
-def test_an_event_line_shows_only_what_the_event_uses() -> None:
-    line = event_line(Event(12, 1_500_000, "flush", "master", 1, hi=0))
-    assert line == "    12        1.500 flush     node=master incarnation=1 hi=0"
+def test_an_event_line_says_what_happened_and_marks_where_a_law_is_broken() -> None:
+    event = kinds()["flush"](12, 1_500_000, "flush", "master", 1, hi=7)
+    assert event_line(event, str) == "      12        1.500 ms  master flushed its log up to 7"
+    assert event_line(event, str, {12}).startswith(">     12")
