@@ -16,6 +16,7 @@ from ..runs.places import Place
 from ..trials import resolve
 from ..trials.schedule_json import check_text
 from ..trials.workers import MAX_JOBS
+from .file import FileOnly
 from .helping import complete_targets, completes
 from .output import say
 
@@ -61,11 +62,11 @@ ENGINES = ("spark", "local")
 
 
 def report(command: Decorated) -> Decorated:
-    """``--report``, and ``--report-engine``: what counts for it."""
+    """``--report``, and what counts for it."""
     made = click.option("--report", is_flag=True, help="Make the report, too.")(command)
     told = "What counts for --report: Spark, or this process, in seconds; the pages are the same."
     return click.option(
-        "--report-engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help=told
+        "--report-engine", cls=FileOnly, type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help=told
     )(made)
 
 

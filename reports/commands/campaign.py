@@ -13,7 +13,7 @@ import click
 from ...harness.commands import closing, options, output
 from ...harness.commands.check import MAX_TRIALS, make_report
 from ...harness.commands.exploration import Bounds, Request, say_first
-from ...harness.commands.file import Typed
+from ...harness.commands.file import FileOnly, Typed
 from ...harness.commands.helping import completes, example
 from ...harness.errors import (
     EXIT_INTERRUPTED,
@@ -49,6 +49,7 @@ DEFAULT = "deep"
 @click.option(
     "--profile",
     "profile_name",
+    cls=FileOnly,
     shell_complete=completes(names=lambda: PROFILES),
     default=DEFAULT,
     show_default=True,
