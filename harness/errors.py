@@ -29,10 +29,15 @@ def interrupted(why: KeyboardInterrupt) -> str:
     return str(why) or "interrupted by the user"
 
 
+LEAST_BEGUN = 3
+"""Letters that are enough to look for names that begin with them."""
+
+
 def meant(name: object, known: Iterable[str]) -> str:
     """What to say after a name that is not known: which one is close, or which ones there are."""
     listed = sorted(known)
-    close = difflib.get_close_matches(str(name), listed, 1)
+    begun = [each for each in listed if len(str(name)) >= LEAST_BEGUN and each.startswith(str(name))]
+    close = begun or difflib.get_close_matches(str(name), listed, 1)
     return f"; did you mean {close[0]!r}?" if close else f"; valid: {', '.join(listed) or 'none'}"
 
 

@@ -224,11 +224,7 @@ class Pair:
 def _is_draft() -> bool:
     """Whether Hypothesis executes an example that it may still make smaller."""
     control: Any = sys.modules.get("hypothesis.control")
-    return (
-        control is not None
-        and control.currently_in_test_context()
-        and not control.current_build_context().is_final
-    )
+    return control is not None and control.currently_in_test_context() and not control.current_build_context().is_final
 
 
 @contextlib.contextmanager

@@ -2,12 +2,12 @@
 files.
 
 A violated law is a failure with its text, program and replay line; a law that is violated only together with it, from
-the same cause, is skipped and stands in the failure's output, so that one cause is one failure. An unknown one is an error, and so is one that was
-not given to judge what the run demands, a run in which nothing was judged or whose searches missed a floor, and one
-that did not come to its end (its lab failed, say): nothing is violated, yet the exit code is not 0. Another vacuous one
-is skipped, like what could not be observed or does not apply. A scenario is a failure if a law is violated or an
-expectation not met, an error if the lab failed or it is unknown, skipped if the lab skipped a part of it; always with
-the reasons.
+the same cause, is skipped and stands in the failure's output, so that one cause is one failure. An unknown law is an
+error, and so is one that was not given to judge what the run demands, a run in which nothing was judged or whose
+searches missed a floor, and one that did not come to its end (its lab failed, say): nothing is violated, yet the exit
+code is not 0. Another vacuous law is skipped, like what could not be observed or does not apply. A scenario is a
+failure if a law is violated or an expectation not met, an error if the lab failed or it is unknown, skipped if the lab
+skipped a part of it; always with the reasons.
 
 Seconds are those of known cases and scenarios; what is left of the run's has the case that says whether it came to its
 end. A law has none: all laws judge a trial together.

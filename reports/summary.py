@@ -184,9 +184,7 @@ def _details(title: str, lines: Iterable[str]) -> Iterator[str]:
 def _lean(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
     """A table without the columns target and lab where all rows agree on them."""
     every = list(rows)
-    kept = [
-        at for at, name in enumerate(head) if name not in ("target", "lab") or len({row[at] for row in every}) > 1
-    ]
+    kept = [at for at, name in enumerate(head) if name not in ("target", "lab") or len({row[at] for row in every}) > 1]
     return table([head[at] for at in kept], [[row[at] for at in kept] for row in every])
 
 

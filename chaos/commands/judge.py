@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 20
 """Violations shown to people; ``--json`` has all that were kept."""
-NOTHING = "it holds no history to judge; record a run with keep = \"all\" in [check] of pairproof.toml"
+NOTHING = 'it holds no history to judge; record a run with keep = "all" in [check] of pairproof.toml'
 
 Row = tuple[str, str, int, int]
 """Of a law or a check: its name, verdict, how often it judged, and how often it was broken."""

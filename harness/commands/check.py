@@ -41,8 +41,8 @@ MAX_TRIALS = 100_000_000
     "--trials",
     type=click.IntRange(1, MAX_TRIALS),
     default=None,
-    help="Limit the searches by trials: in sim the same seed then gives the same trials and verdicts. With --time, fewer "
-    "trials in that time are unknown: exit code 3.",
+    help="Limit the searches by trials: in sim the same seed then gives the same trials and verdicts. With --time too, "
+    "fewer trials in that time are unknown: exit code 3.",
 )
 @click.option(
     "--known-bugs",

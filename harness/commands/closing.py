@@ -126,14 +126,14 @@ def last_lines(
 ) -> list[Line]:  # fmt: skip
     """The verdict, the command that shows it again, and the next one: ``following``, where no finding has a
     story."""
-    first, state = findings.first, facts.get("state")
+    state = facts.get("state")
     verdict = conclusion(standings.values(), missed)
     basis = evidence.of(facts, found.by_origin, found.faults)
     ended = "" if state == "complete" else f"; {state} before its end"
     laws = of_laws(str(each.verdict) for each in standings.values())
     said = f"{facts['target']} in {facts['lab']}: {verdict}; {laws}{ended}"
     told = evidence.headline(said, verdict, {folder.name: basis})
-    style = AMBER if told.amber else COLOURS.get(str(verdict), "")
+    style = AMBER if told.amber or (ended and verdict == "holds") else COLOURS.get(str(verdict), "")
     return three(Line(told.text, style), facts, folder, findings.first, system, following)
 
 

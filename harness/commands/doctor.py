@@ -69,7 +69,9 @@ def command(lab_names: tuple[str, ...], json_to: str | None) -> int:
     if json_to != "-":
         table("", ("", "what", "is", ""), [(each.kind, each.name, each.state, each.about) for each in found])
         missing = [f"{each.kind} {each.name}" for each in found if each.state == MISSING]
-        say(f"not ready: {', '.join(missing)}" if missing else "all is ready", "yellow" if missing else "bold")
+        labs = [each.name for each in found if each.kind == "lab" and each.state == READY]
+        ready = f"labs that are ready: {', '.join(labs) or 'none'}"
+        say(f"{ready}; not ready: {', '.join(missing)}" if missing else "all is ready", "yellow" if missing else "bold")
     return EXIT_UNKNOWN if any(each.state == MISSING for each in found) else EXIT_HOLDS
 
 

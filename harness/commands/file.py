@@ -45,7 +45,7 @@ class FileOnly(click.Option):
     """An option that few projects need, and that only the file gives."""
 
     def __init__(self, *names: Any, **settings: Any) -> None:
-        super().__init__(*names, hidden=True, **settings)
+        super().__init__(*names, **settings | {"hidden": True})
 
     def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
         """UsageError that shows the line of the file, if it was typed."""

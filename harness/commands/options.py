@@ -28,6 +28,8 @@ REAL_TIME_JOBS = 3
 """For each core: twice as many play a fifth more trials an hour, but their brokers starve each other (decision 86)."""
 LAB_BYTES = 3 << 29
 """What a lab with a pair of JVMs and its process may take."""
+MAX_HOURS = 7 * 24
+"""Of ``--time``."""
 MAX_SEED_CHARS = 200
 """Of ``--seed``; searches make the seeds of their trials longer."""
 
@@ -127,9 +129,11 @@ def seconds(text: str) -> float:
     try:
         found = float(number) * units[unit]
     except ValueError:
-        raise UsageError(f"--time wants a number with s, m or h, such as 90s or 10m, not {text!r}") from None
-    if not 0 < found <= 7 * 24 * 3600:
-        raise UsageError(f"--time must be above 0 and at most 7 days, not {text!r}")
+        found = 0.0
+    if not 0 < found <= MAX_HOURS * 3600:
+        raise UsageError(
+            f"--time wants a number above 0 with s, m or h, {MAX_HOURS}h at most, such as 90s or 10m, not {text!r}"
+        )
     return found
 
 

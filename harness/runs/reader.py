@@ -279,6 +279,8 @@ def _json_object(path: Path, remedy: str) -> Row:
 def _check_format(path: Path, data: Row) -> None:
     if data.get("format") not in READS:
         found = data.get("format")
+        if found is None:
+            raise CorruptRun(f"{path} names no format, so pairproof did not write it")
         raise CorruptRun(
             f"{path} has format {found!r}, this version reads {READS[0]} to {READS[-1]}; use the version that wrote it"
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
 from .. import registry
-from ..errors import LabError, UsageError
+from ..errors import LabError, UsageError, meant
 from ..ports import Fault, Lab, Target
 from ..ports.nodes import SCARCE
 from ..system import PLAIN, System
@@ -189,6 +189,9 @@ def target(name: str) -> Target:
     if (known := family(name, "targets")) is not None:
         return known.target(name.partition("@")[2])
     base, _, mutant = name.partition("+")
+    if base not in (known_targets := registry.names("targets")):
+        releases = [f"{each}@VERSION" for each in registry.names("families")]
+        raise UsageError(f"unknown target {base!r}{meant(base, [*known_targets, *releases])}")
     found = cast(Target, registry.find("targets", base))
     if not mutant:
         return found

@@ -13,7 +13,7 @@ from pairproof.harness import registry
 from pairproof.harness.commands import labs
 from pairproof.harness.commands.main import main
 from pairproof.harness.commands.replay import event_line
-from pairproof.harness.history import Event, kinds
+from pairproof.harness.history import kinds
 from pairproof.harness.judging import judge, law_groups
 from pairproof.harness.rocketmq import swarm
 from pairproof.harness.runs.writer import RunWriter

@@ -83,7 +83,9 @@ def test_a_cause_is_one_failure_that_names_its_other_laws(write_run: Any, rows: 
         for at, (law, cause) in enumerate(zip(laws, causes, strict=True))
     ]
     verdicts = [rows.verdict(at, law, "violated", seq=1, text="x") for at, law in enumerate(laws)]
-    folder = write_run("r", findings, facts={"seconds": 12.5}, verdicts=verdicts, trials=[rows.trial(n) for n in range(3)])
+    folder = write_run(
+        "r", findings, facts={"seconds": 12.5}, verdicts=verdicts, trials=[rows.trial(n) for n in range(3)]
+    )
     found = cases([folder], tmp_path / "junit.xml")
     kinds = {name: [child.tag for child in case] for (_, name), case in found.items() if name in laws}
     assert kinds == {"log-prefix": ["failure", "system-out"], "live-converges": ["skipped"], "contract": ["failure"]}

@@ -97,7 +97,8 @@ def _history(reader: RunReader, trial: int) -> list[Event]:
         return events
     kept = [str(row["trial"]) for row in islice((row for row in reader.trials() if row["kept"]), MAX_NAMED + 1)]
     raise UsageError(
-        f"{reader.folder} kept no history of trial {trial}; kept: {_some(kept)}; keep = \"all\" in [check] of pairproof.toml keeps all"
+        f"{reader.folder} kept no history of trial {trial}; kept: {_some(kept)}; "
+        'keep = "all" in [check] of pairproof.toml keeps all'
     )
 
 
