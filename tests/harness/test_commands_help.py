@@ -153,7 +153,7 @@ def test_a_sentence_is_whole_and_without_marks() -> None:
         (("replay", "x.json", "--target", "reference+goes_b"), ["reference+goes_back"]),
         (("check", "--law", "ack-re"), ["ack-readable", "ack-refused-is-absent", "ack-replicated"]),
         (("judge", "--law", "log-pre"), ["log-prefix"]),
-        (("campaign", "--profile", "k"), ["known-bugs"]),
+        (("check", "--profile", "k"), ["known-bugs"]),
         (("laws", "log-prefix", "meta-o"), ["meta-one-way"]),
         (("chaos", "run", "master-kill"), ["master-kill-under-load"]),
         (("chaos", "show", "clock"), ["clock-jumps"]),
