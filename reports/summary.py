@@ -7,7 +7,7 @@ reader who looks for it needs is folded.
 
 import html
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ..harness.commands.closing import LOOK, of_laws, rank
@@ -181,13 +181,6 @@ def _details(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield "</details>\n"
 
 
-def _lean(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """A table without the columns target and lab where all rows agree on them."""
-    every = list(rows)
-    kept = [at for at, name in enumerate(head) if name not in ("target", "lab") or len({row[at] for row in every}) > 1]
-    return table([head[at] for at in kept], [[row[at] for at in kept] for row in every])
-
-
 def _not_tested(report: Report) -> Iterator[str]:
     lines = untested.lines(report)
     if lines:
@@ -211,29 +204,6 @@ def _traces(report: Report) -> Iterator[str]:
         return
     yield "### Recorded histories\n"
     yield f"{sums['read']:,} histories with {sums['events']:,} events were measured{_again(sums, report)}.\n"
-    if measured := list(_measured(report)):
-        yield from _details("Latency and losses", measured)
-
-
-def _measured(report: Report) -> Iterator[str]:
-    found = traced.traces(report)
-    if found["latency"]:
-        rows = (
-            (row["when"], row["target"], row["lab"], *(f"{row[name]:,}" for name in ("trials", "times", "values")),
-             row["p50"], row["p99"], row["max"])
-            for row in found["latency"]
-        )  # fmt: skip
-        yield from _lean(("send latency", "target", "lab", "trials", "sends", "stored", "p50", "p99", "max"), rows)
-    lost = [row for row in traced.losses(report)["losses"] if row["lost"]]
-    if lost:
-        rows = (
-            (row["deployment"], row["fault"], row["target"], row["lab"],
-             *(f"{row[name]:,}" for name in ("trials", "acknowledged", "lost", "losing")))
-            for row in lost
-        )  # fmt: skip
-        yield from _lean(
-            ("deployment", "fault", "target", "lab", "trials", "PUT_OK", "lost for good", "trials that lost"), rows
-        )
 
 
 def _costs(report: Report) -> Iterator[str]:
@@ -246,7 +216,7 @@ def _costs(report: Report) -> Iterator[str]:
             for row in found
         )  # fmt: skip
         columns = ("deployment", "flush mode", "fault", "target", "lab", *told)
-        yield from _details("What each deployment loses", _lean(columns, rows))
+        yield from _details("What each deployment loses", table(columns, rows))
 
 
 def _again(sums: Row, report: Report) -> str:
