@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from ...harness.commands import options, output
 from ...harness.commands.helping import example
 from ...harness.errors import UsageError, joined
 from ...harness.texts import invocation
+from ...harness.texts.plain import without_secrets
 from ...harness.texts.wording import counted
 
 if TYPE_CHECKING:
@@ -105,6 +108,8 @@ def _as_json(folder: Path, found: JudgedCapture) -> dict[str, object]:
 
 
 def _show(folder: Path, found: JudgedCapture) -> None:
+    from ...harness.judging.verdict import Verdict
+
     rows = [(each.law, str(each.verdict), each.judged, each.broken) for each in found.laws]
     rows += [(each.id, str(each.verdict), each.judged, len(each.why)) for each in found.checks]
     texts = [f"{each.law} at {one.t / 1e9:.6f} s: {one.text}" for each in found.laws for one in each.violations]
@@ -119,8 +124,11 @@ def _show(folder: Path, found: JudgedCapture) -> None:
     _listed("concluded", told.notes)
     _listed("never ended, so nothing is known to hold", told.unended)
     _listed("not understood in run.json's events, and left out", told.unread)
+    held = sum(each.verdict == Verdict.HOLDS for each in found.checks)
+    checks = f"; {held} of {counted(len(found.checks), 'check')} of the log hold" if found.checks else ""
     events = counted(len(found.history.events), "event")
-    _close(str(folder), events, rows, [invocation.line("judge --ha-capture", folder), _explaining(rows)])
+    again = without_secrets(f"{invocation.program()} {shlex.join(sys.argv[1:])}")
+    _close(str(folder), f"{events}{checks}", rows, [again, _explaining(rows)])
 
 
 def _listed(what: str, lines: list[str]) -> None:
@@ -139,7 +147,7 @@ def _say(rows: list[Row], texts: list[str], deviations: list[dict[str, Any]]) ->
 
     if look := [row for row in rows if row[1] in LOOK]:
         output.table("", ("law", "verdict", "judged", "violations"), look)
-    for line in by_group({law: verdict for law, verdict, _, _ in rows}):
+    for line in by_group(_of_laws(rows)):
         output.say(line)
     for text in texts[:MAX_LINES]:
         output.echo(text)
@@ -154,18 +162,24 @@ def _close(what: str, amount: str, rows: list[Row], commands: list[str]) -> None
     from ...harness.judging.verdict import Standing, Verdict, conclusion
 
     verdict = str(conclusion(Standing(Verdict(row[1])) for row in rows))
-    said = f"{what}: {verdict}; {of_laws(row[1] for row in rows)}; {amount}"
+    said = f"{what}: {verdict}; {of_laws(_of_laws(rows).values())}; {amount}"
     output.say(said, output.COLOURS.get(verdict, "bold"))
     for word, command in zip(("again", "next"), commands, strict=True):
         output.say(f"{word}: {command}")
+
+
+def _of_laws(rows: list[Row]) -> dict[str, str]:
+    """The verdicts of laws, without those of checks."""
+    known = registry.names("laws")
+    return {name: verdict for name, verdict, _, _ in rows if name in known}
 
 
 def _explaining(rows: list[Row]) -> str:
     """The command that explains what needs a look, or that searches where nothing does."""
     from ...harness.commands.closing import LOOK
 
-    known = registry.names("laws")
-    law = next((row[0] for verdict in LOOK for row in rows if row[1] == verdict and row[0] in known), None)
+    known = _of_laws(rows)
+    law = next((law for verdict in LOOK for law, each in known.items() if each == verdict), None)
     return f"{invocation.program()} {f'laws {law}' if law else 'check --report'}"
 
 
