@@ -27,6 +27,14 @@ class RealTime:
     open = _sim.open
 
 
+@pytest.fixture(autouse=True)
+def without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pairproof.toml").write_text(
+        "".join(f'[{table}]\nreport-engine = "local"\n' for table in ("check", "campaign", "chaos.run"))
+    )
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def real_time(monkeypatch: pytest.MonkeyPatch) -> None:
     find, names = registry.find, registry.names
