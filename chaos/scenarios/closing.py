@@ -35,9 +35,9 @@ def say_scenarios(recording: Recording, reported: bool) -> None:
     trials = sum(len(each.played) for each in results)
     if again := sum(one.trial.again for each in results for one in each.played):
         output.say(played_again(again))
-    output.say_remarks(plan.remarks)
     seconds = sum(each.seconds for each in results)
     output.say(f"{counted(trials, 'trial')} in {seconds:.1f} s, seed {plan.seed}, recorded in {recording.folder}")
+    output.say_remarks(plan.remarks)
     facts, first = recording.writer.facts, next((path for _, path in recording.findings), None)
     told = _verdict(recording, results)
     for line in closing.three(told, facts, recording.folder, first, system, "show" if reported else "report"):
