@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
@@ -35,6 +36,9 @@ html_theme = "furo"
 html_title = f"pairproof {release}"
 html_show_copyright = False
 templates_path = ["site"]
+html_search_scorer = str(Path(__file__).parent / "site" / "scorer.js")
+UNSEARCHED = ("docs/decisions/0", "docs/findings/4", "docs/findings/5", "docs/measured/", "CHANGELOG", "docs/status")
+"""Pages that the search leaves out: what was decided, found and measured. Their lists of contents lead to them."""
 html_additional_pages = {"index": "redirect.html"}
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
@@ -94,8 +98,15 @@ def _documented(kind: str, home: str, *options: str) -> list[str]:
     return ["```{eval-rst}", f".. auto{kind}:: {home}", *(f"   {option}" for option in options), "```", ""]
 
 
+def leave_out(app: Sphinx, _: nodes.document) -> None:
+    """Take a page out of the search's index."""
+    if app.env.docname.startswith(UNSEARCHED):
+        app.env.metadata[app.env.docname]["nosearch"] = "true"
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """What Sphinx calls."""
     app.add_directive("answers", Answers)
     app.add_directive("public", PublicNames)
+    app.connect("doctree-read", leave_out)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

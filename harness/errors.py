@@ -30,7 +30,7 @@ def interrupted(why: KeyboardInterrupt) -> str:
 
 
 LEAST_BEGUN = 3
-"""Characters of a name that is taken for the beginning of a longer one."""
+"""Letters that are enough to look for names that begin with them."""
 
 
 def meant(name: object, known: Iterable[str]) -> str:

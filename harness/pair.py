@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from reprlib import repr as short
@@ -136,7 +137,8 @@ class Pair:
         """Bring the pair up, do this, and judge it; the trial, with its history.
 
         :class:`Broken` where a law is violated; :class:`Unsettled` where a law that was named did not judge, or the lab
-        could not do something.
+        could not do something. In a Hypothesis test :class:`Broken` has the whole story, a smaller program and a file
+        only for the example that Hypothesis ends with.
         """
         if wrong := [op for op in ops if not isinstance(op, Op)]:
             raise UsageError(f"play takes operations, each made by pair.op or pair.fault, not {short(wrong[0])}")
@@ -146,7 +148,7 @@ class Pair:
         try:
             with limited(self.limit_s):
                 trial = run_trial(self.lab, self.target, schedule, laws=self.laws)
-                small = self._shrunk(trial)
+                small = None if _is_draft() else self._shrunk(trial)
         except OutOfTime:
             if trial is None:
                 raise self._late() from None
@@ -171,6 +173,8 @@ class Pair:
         small = small or Small(trial.schedule, self.lab.name, trial)
         shown, found = findings_of(self.lab, self.target, trial, law, small)
         finding = next(each for each in found if each.law == law)
+        if _is_draft():
+            return Broken(f"{law} is violated: {finding.text}", finding, self.folder)
         return self._broken(finding, shown, [each.law for each in found])
 
     def _late(self, meanwhile: str = "") -> Unsettled:
@@ -215,6 +219,12 @@ class Pair:
     def _broken(self, finding: Finding, trial: Trial, laws: Sequence[str]) -> Broken:
         """``laws``: all that the program violates."""
         return broken(finding, trial, self.laws, self.folder, laws, self.own)
+
+
+def _is_draft() -> bool:
+    """Whether Hypothesis executes an example that it may still make smaller."""
+    control: Any = sys.modules.get("hypothesis.control")
+    return control is not None and control.currently_in_test_context() and not control.current_build_context().is_final
 
 
 @contextlib.contextmanager

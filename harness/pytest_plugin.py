@@ -1,4 +1,4 @@
-"""pairproof in a test suite: the fixture ``pair``, and the mark that says of what.
+"""pairproof in a test suite: the fixture ``pair``, the mark that says of what, and ``pairs`` for tests that draw.
 
     class NoSurprise(pairproof.Law): ...
 
@@ -10,6 +10,11 @@
     def test_the_pair(pair):
         pair.explore(trials=300)
 
+    @hypothesis.given(size=strategies.integers(0, 4_000))
+    def test_sizes(pairs, size):
+        with pairs(target="reference") as pair:
+            pair.play(pair.op("send", producer=0, size=size, wait=True, queue=0))
+
 The mark's arguments, each optional: ``target``, ``lab``, ``laws`` (ids, or classes of your own), ``settings``,
 ``faults`` (names of those that a search draws; default: all), ``seed`` (default: the test's name, so a test does the
 same each time), ``limit_s`` (how long one search or program may take, s; what was not decided then is unknown, and
@@ -20,7 +25,9 @@ pytest's configuration. Nothing of pairproof is imported before a test asks for 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,6 +35,8 @@ import pytest
 if TYPE_CHECKING:
     from .pair import Pair
     from .ports import Lab
+
+    Pairs = Callable[..., AbstractContextManager[Pair]]
 
 MARK = "pairproof"
 ARGUMENTS: dict[str, Any] = {
@@ -40,6 +49,10 @@ ARGUMENTS: dict[str, Any] = {
     "limit_s": None,
 }
 FOLDER = ".pairproof"
+ONE_A_TEST = (
+    "the fixture pair is one for each test, and @given executes a test for many examples: take the fixture pairs, and "
+    "begin each example with: with pairs(target=...) as pair:"
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -51,29 +64,48 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
+def pair(request: pytest.FixtureRequest, pairs: Pairs) -> Iterator[Pair]:
     """A replicated pair, as the mark ``pairproof`` says."""
-    from .errors import PairproofError
-    from .pair import using
-
-    asked: dict[str, Any] = dict(ARGUMENTS)
+    asked: dict[str, Any] = {}
     # The nearest mark counts most.
     for mark in reversed(list(request.node.iter_markers(MARK))):
-        if wrong := [*map(str, mark.args), *sorted(set(mark.kwargs) - set(ARGUMENTS))]:
-            told = f"pytest.mark.{MARK} takes {', '.join(ARGUMENTS)}, each by name, not {', '.join(wrong)}"
-            pytest.fail(told, pytrace=False)
+        if mark.args:
+            _refuse(mark.args)
         asked |= mark.kwargs
-    seed = asked["seed"] or "::".join([request.node.path.name, *request.node.nodeid.split("::")[1:]])
-    folder = request.config.rootpath / FOLDER
-    with contextlib.ExitStack() as stack:
-        try:
-            made = stack.enter_context(using(**asked | {"seed": seed}, folder=folder))
-        except PairproofError as why:
-            refused = str(why)
-        else:
-            yield made
-            return
-    pytest.fail(refused, pytrace=False)
+    with pairs(**asked) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def pairs(request: pytest.FixtureRequest) -> Pairs:
+    """Pairs for ``with`` blocks, by the mark's arguments: one for each example of a Hypothesis test, say."""
+
+    @contextlib.contextmanager
+    def made(**asked: Any) -> Iterator[Pair]:
+        from .errors import PairproofError
+        from .pair import using
+
+        if wrong := sorted(set(asked) - set(ARGUMENTS)):
+            _refuse(wrong)
+        given = ARGUMENTS | asked
+        # The test's name without its folders, as pytest tells it: "tests/test_a.py::test_b (call)".
+        given["seed"] = given["seed"] or os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0].rpartition("/")[2]
+        with contextlib.ExitStack() as stack:
+            try:
+                pair = stack.enter_context(using(**given, folder=request.config.rootpath / FOLDER))
+            except PairproofError as why:
+                refused = str(why)
+            else:
+                yield pair
+                return
+        pytest.fail(refused, pytrace=False)
+
+    return made
+
+
+def _refuse(wrong: Iterable[object]) -> None:
+    told = f"{MARK} takes {', '.join(ARGUMENTS)}, each by name, not {', '.join(map(str, wrong))}"
+    pytest.fail(told, pytrace=False)
 
 
 @pytest.fixture
@@ -86,6 +118,9 @@ def lab(pair: Pair) -> Lab:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     """Show the pair's message alone, without a traceback through pairproof."""
     report = yield
-    if call.excinfo is not None and getattr(call.excinfo.value, "says_it_all", False):
-        report.longrepr = str(call.excinfo.value)
+    error = call.excinfo.value if call.excinfo is not None else None
+    if getattr(error, "says_it_all", False):
+        report.longrepr = str(error)
+    elif type(error).__name__ == "FailedHealthCheck" and "fixture 'pair'" in str(error):
+        report.longrepr = ONE_A_TEST
     return report

@@ -13,6 +13,7 @@ from ..harness.errors import CorruptRun, PairproofError
 from ..harness.runs import schema
 from ..harness.runs.reader import RunReader
 from ..harness.texts.plain import without_secrets
+from ..harness.texts.wording import counted
 from . import scenarios
 
 MAX_REASON = 120
@@ -117,7 +118,7 @@ def check_some(runs: Sequence[RunInput], corrupt: Sequence[Corrupt]) -> None:
     if not runs:
         first = corrupt[0].reason if corrupt else "no run folder was named"
         more = len(corrupt) - 1
-        others = f"; nor can {more} other{'' if more == 1 else 's'} be read" if more > 0 else ""
+        others = f"; nor can {counted(more, 'other')} be read" if more > 0 else ""
         raise CorruptRun(f"nothing to report: {first}{others}")
 
 

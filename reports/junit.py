@@ -1,12 +1,16 @@
 """The report as JUnit XML: one suite per run, one case per law and per scenario, for a build server that shows such
 files.
 
-A violated law is a failure with its text, program and replay line. An unknown one is an error, and so is one that was
-not given to judge what the run demands, a run in which nothing was judged or whose searches missed a floor, and one
-that did not come to its end (its lab failed, say): nothing is violated, yet the exit code is not 0. Another vacuous one
-is skipped, like what could not be observed or does not apply. A scenario is a failure if a law is violated or an
-expectation not met, an error if the lab failed or it is unknown, skipped if the lab skipped a part of it; always with
-the reasons.
+A violated law is a failure with its text, program and replay line; a law that is violated only together with it, from
+the same cause, is skipped and stands in the failure's output, so that one cause is one failure. An unknown law is an
+error, and so is one that was not given to judge what the run demands, a run in which nothing was judged or whose
+searches missed a floor, and one that did not come to its end (its lab failed, say): nothing is violated, yet the exit
+code is not 0. Another vacuous law is skipped, like what could not be observed or does not apply. A scenario is a
+failure if a law is violated or an expectation not met, an error if the lab failed or it is unknown, skipped if the lab
+skipped a part of it; always with the reasons.
+
+Seconds are those of known cases and scenarios; what is left of the run's has the case that says whether it came to its
+end. A law has none: all laws judge a trial together.
 
 A run of few trials has a case that says so, which is skipped: nothing is wrong, and little is known.
 
@@ -18,6 +22,7 @@ judged again.
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
@@ -51,15 +56,16 @@ def _suite(report: Report, run: Row) -> TestSuite:
         suite.timestamp = _clean(str(run["began"]))
     for name in ("run", "target", "lab", "profile", "seed", "state", "known_deviations"):
         suite.add_property(name, _clean(str(run.get(name) or "")))
+    led = _led(report, run)
     for row in report.by_run:
         if row["run"] == run["run"]:
-            suite.add_testcase(_case(report, row))
+            suite.add_testcase(_case(report, row, led))
     if not any(row["run"] == run["run"] and row["exercised"] for row in report.by_run):
-        case = TestCase("something was judged", _place(run), 0)
+        case = TestCase("something was judged", _place(run))
         case.result = [Error("no trial gave any law anything to judge, so nothing is known", "unknown")]
         suite.add_testcase(case)
     if examined.is_amber(run):
-        case = TestCase("enough trials were played", _place(run), 0)
+        case = TestCase("enough trials were played", _place(run))
         case.result = [Skipped(_clean(run["untried"] or "few trials"))]
         suite.add_testcase(case)
     for each in known_cases.of(run):
@@ -73,37 +79,60 @@ def _suite(report: Report, run: Row) -> TestSuite:
             case.result = [Error(told, "unknown")]
         suite.add_testcase(case)
     if run.get("floors"):
-        case = TestCase("the searches met the profile's floors", _place(run), 0)
+        case = TestCase("the searches met the profile's floors", _place(run))
         if run.get("floors_missed"):
             case.result = [Error(_clean("; ".join(run["floors_missed"])), "unknown")]
         suite.add_testcase(case)
     for row in run.get("deviations") or ():
-        case = TestCase(_clean(f"known deviation: {row['id']}"), _place(run), 0)
+        case = TestCase(_clean(f"known deviation: {row['id']}"), _place(run))
         case.system_out = _clean(deviations.told(row))
         if deviations.fails(run) and row in deviations.met(run):
             case.result = [Failure(_clean(row["means"]), "known-deviation")]
         suite.add_testcase(case)
+    case = TestCase("the run came to its end", _place(run))
     if run["state"] != rejudging.COMPLETE:
         reason = f"{run['state']}{': ' if run.get('reason') else ''}{run.get('reason') or ''}"
-        case = TestCase("the run came to its end", _place(run), 0)
         case.result = [Error(_clean(f"{reason}; what it had recorded is judged, and that is not all"), "unknown")]
-        suite.add_testcase(case)
+    suite.add_testcase(case)
     for row in report.histories:
         if row["run"] == run["run"]:
             suite.add_testcase(_again(report, row))
     for row in report.scenarios:
         if row["run"] == run["run"]:
             suite.add_testcase(_scenario(row))
+    # The time of the trials, which judge all laws together, is that of no law.
+    case.time = round(max(0.0, float(run.get("seconds") or 0) - sum(each.time or 0 for each in suite)), 3)
     suite.update_statistics()  # type: ignore[no-untyped-call]
-    suite.time = float(run.get("seconds") or 0)
     return suite
 
 
-def _case(report: Report, row: Row) -> TestCase:
-    case = TestCase(_clean(row["law"]), _place(row), 0)
+def _led(report: Report, run: Row) -> dict[str, str]:
+    """Laws of a run that are violated only together with another law, each with the first such law."""
+    own = {row["number"]: row["law"] for row in report.findings if row["run"] == run["run"]}
+    leading, led = set(), dict[str, str]()
+    for cause in report.causes:
+        laws = [own[number] for number in cause["findings"] if number in own]
+        if laws:
+            first = cause["laws"][0] if cause["laws"][0] in laws else laws[0]
+            leading.add(first)
+            led |= {law: led.get(law, first) for law in laws}
+    return {law: first for law, first in led.items() if law not in leading}
+
+
+def _case(report: Report, row: Row, led: Mapping[str, str]) -> TestCase:
+    case = TestCase(_clean(row["law"]), _place(row))
     verdict = Verdict(row["verdict"])
-    if verdict is Verdict.VIOLATED:
+    if verdict is Verdict.VIOLATED and row["law"] in led:
+        case.result = [Skipped(_clean(f"violated from the same cause as {led[row['law']]}, which fails"))]
+    elif verdict is Verdict.VIOLATED:
         case.result = [_failure(report, row)]
+        others = [
+            f"violated from the same cause: {each['law']}: {each['text']}"
+            for each in report.findings
+            if each["run"] == row["run"] and led.get(each["law"]) == row["law"]
+        ]
+        if others:
+            case.system_out = _clean("\n".join(dict.fromkeys(others)))
     elif verdict is Verdict.UNKNOWN:
         case.result = [Error(_clean(f"unknown: {_doubt(report, row)}"), "unknown")]
     elif verdict is Verdict.DEVIATES:
@@ -116,7 +145,7 @@ def _case(report: Report, row: Row) -> TestCase:
 
 
 def _again(report: Report, row: Row) -> TestCase:
-    case = TestCase("recorded histories are judged again as they were", _place(row), 0)
+    case = TestCase("recorded histories are judged again as they were", _place(row))
     verdict = rejudging.verdict(row)
     if verdict == scenarios.HOLDS:
         if not row["judged"]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..harness.texts.wording import counted
 from .scenarios import FAILED, HOLDS, UNKNOWN, VIOLATED
 
 MEANS = {"REPRODUCED": VIOLATED, "FLAKY": VIOLATED, "FAILED": FAILED, "FIXED": HOLDS}
@@ -32,7 +33,7 @@ def sentence(runs: Iterable[Row]) -> str:
     counts = Counter(str(each["verdict"]) for run in runs for each in of(run))
     told = [f"{number} {'is' if number == 1 else 'are'} {what}" for what, number in sorted(counts.items())]
     total = counts.total()
-    return f"Of {total} known case{'' if total == 1 else 's'} {', '.join(told)}." if told else ""
+    return f"Of {counted(total, 'known case')} {', '.join(told)}." if told else ""
 
 
 def amiss(runs: Sequence[Row]) -> Iterator[tuple[str, str]]:

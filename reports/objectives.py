@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ..harness.texts.wording import counted
 from .axis import seconds
 from .measures import PERCENTILES
 from .svg import Svg
@@ -93,8 +94,7 @@ def worst(rows: Sequence[Row]) -> list[str]:
 
 
 def _values(row: Row) -> str:
-    number = row["times"] - row["open"]
-    return f"of {number} value{'' if number == 1 else 's'}"
+    return f"of {counted(row['times'] - row['open'], 'value')}"
 
 
 def shown(what: str) -> Callable[[int], str]:

@@ -15,6 +15,7 @@ from statistics import median
 from markupsafe import Markup
 
 from ..harness.history import MS
+from ..harness.texts.wording import counted
 from .axis import ms, seconds
 from .lanes import Bar
 from .scene import Scene, Sent
@@ -95,7 +96,7 @@ class _Drawing:
                 if count := answered[outcome]:
                     height = HEIGHT * count / highest
                     y -= height
-                    title = f"from {ms(self.end * number // BINS)}: {count} send{'' if count == 1 else 's'} {words}"
+                    title = f"from {ms(self.end * number // BINS)}: {counted(count, 'send')} {words}"
                     self.svg.rect(left, y, right - left - 1, height, f"op {outcome}", title)
 
     def _latency(self, top: float) -> None:

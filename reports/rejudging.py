@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED
+from ..harness.texts.wording import counted
 from . import scenarios
 from .measures import HISTORIES
 
@@ -34,7 +35,7 @@ def of_run(row: Row) -> str:
     """What became of a run's histories (a row of table ``histories``), in words; nothing where all was as recorded."""
     told = []
     if row["worse"]:
-        told.append(f"{row['worse']:,} verdict{'' if row['worse'] == 1 else 's'} violated now only")
+        told.append(f"{counted(row['worse'], 'verdict')} violated now only")
     if other := row["different"] - row["worse"]:
         told.append(f"{other:,} other verdict{' differs' if other == 1 else 's differ'}")
     if row["odd"]:

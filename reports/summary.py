@@ -1,17 +1,21 @@
 """The report as a page of Markdown, for the place where a build shows one: verdict first, then what a reader asks next.
 
 Written beside the pages, with or without Java, and appended to the file that ``GITHUB_STEP_SUMMARY`` names. All text
-that comes from a run is escaped (:mod:`pairproof.reports.markdown`). Bounded: the report has the rest.
+that comes from a run is escaped (:mod:`pairproof.reports.markdown`). Bounded: the report has the rest. What only a
+reader who looks for it needs is folded.
 """
 
+import html
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ..harness.commands.closing import LOOK, of_laws, rank
 from ..harness.errors import PairproofError
 from ..harness.judging import deviations
 from ..harness.judging.verdict import Verdict
 from ..harness.runs import atomic
+from ..harness.texts.wording import counted
 from . import known_deviations, objectives, rejudging, scenarios, traced, untested
 from .markdown import MAX_ROWS, escape, fenced, table
 from .model import Report, Row, completeness
@@ -71,11 +75,9 @@ def _head(report: Report) -> Iterator[str]:
     sign, said = (AMBER, "") if report.amber else (SIGNS[report.verdict], f" {report.verdict}.")
     yield f"## {sign} pairproof:{said} {escape(report.headline)}\n"
     trials = sum(row["trials"] for row in report.search)
-    yield (
-        f"{len(report.runs)} run{'' if len(report.runs) == 1 else 's'}, {trials:,} trials, "
-        f"{len(report.findings)} finding{'' if len(report.findings) == 1 else 's'}"
-        f"{f' of {len(report.causes)} cause' if report.findings else ''}{'' if len(report.causes) < 2 else 's'}.\n"
-    )
+    causes = f" of {counted(len(report.causes), 'cause')}" if report.findings else ""
+    amounts = f"{counted(len(report.runs), 'run')}, {counted(trials, 'trial')}"
+    yield f"{amounts}, {counted(len(report.findings), 'finding')}{causes}.\n"
     if report.compared is not None:
         yield f"**Since {escape(report.compared['before'])}**: {escape(report.compared['told'])}\n"
     for run in report.runs:
@@ -166,15 +168,30 @@ def _cell(row: Row | None, lacks: str | None) -> str:
 
 def _laws(report: Report) -> Iterator[str]:
     yield "### Laws\n"
-    rows = (
-        (
-            row["law"], f"{SIGNS[Verdict(row['verdict'])]} {row['verdict']}", row["target"], row["lab"], row["run"],
-            f"{row['trials']:,}", f"{row['violated']:,}", f"{row['exercised']:,}", f"{row['judged']:,}",
-        )
-        for row in sorted(report.by_run, key=lambda row: (list(Verdict).index(Verdict(row["verdict"])), row["law"]))
-    )  # fmt: skip
-    columns = ("law", "verdict", "target", "lab", "run", "trials", "violated in", "judged in", "judged, times")
-    yield from table(columns, rows)
+    for run in report.runs:
+        own = sorted((row for row in report.by_run if row["run"] == run["run"]), key=lambda row: row["law"])
+        if not own:
+            continue
+        look = [row for row in own if row["verdict"] in LOOK or row["forbidden"]]
+        rows = (
+            (row["law"], f"{SIGNS[Verdict(row['verdict'])]} {row['verdict']}", f"{row['violated']:,}",
+             f"{row['exercised']:,} of {row['trials']:,}", row["remark"])
+            for row in sorted(look, key=lambda row: rank(row["verdict"]))
+        )  # fmt: skip
+        named = [
+            f"{SIGNS[verdict]} {verdict} ({len(laws)}): {', '.join(map(escape, laws))}\n"
+            for verdict in Verdict
+            if (laws := [row["law"] for row in own if row["verdict"] == verdict and row not in look])
+        ]
+        parts = [*(table(("law", "verdict", "violated in", "judged in", ""), rows) if look else ()), *named]
+        yield from _details(f"{run['target']} in {run['lab']}: {of_laws(row['verdict'] for row in own)}", parts)
+
+
+def _details(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """Lines that a page shows when its reader opens them."""
+    yield f"<details><summary>{html.escape(title)}</summary>\n"
+    yield from lines
+    yield "</details>\n"
 
 
 def _not_tested(report: Report) -> Iterator[str]:
@@ -190,14 +207,8 @@ def _not_tested(report: Report) -> Iterator[str]:
 def _objectives(report: Report) -> Iterator[str]:
     if report.objectives:
         yield "### RPO and RTO\n"
-        for section in objectives.sections(report.objectives):
-            yield f"**{section['title']}**: {section['meaning']}\n"
-            rows = (
-                (row["why"], row["fault"], f"{row['role']} {row['flush']}", f"{row['times']:,}", f"{row['open']:,}",
-                 row["p50"], row["p99"], row["max"])
-                for row in section["rows"]
-            )  # fmt: skip
-            yield from table(("cause", "fault", "role, flush", "measured", "open", "p50", "p99", "max"), rows)
+        yield from (f"- {escape(line)}" for line in objectives.worst(report.objectives))
+        yield ""
 
 
 def _traces(report: Report) -> Iterator[str]:
@@ -206,37 +217,19 @@ def _traces(report: Report) -> Iterator[str]:
         return
     yield "### Recorded histories\n"
     yield f"{sums['read']:,} histories with {sums['events']:,} events were measured{_again(sums, report)}.\n"
-    found = traced.traces(report)
-    if found["latency"]:
-        rows = (
-            (row["when"], row["target"], row["lab"], *(f"{row[name]:,}" for name in ("trials", "times", "values")),
-             row["p50"], row["p99"], row["max"])
-            for row in found["latency"]
-        )  # fmt: skip
-        yield from table(("send latency", "target", "lab", "trials", "sends", "stored", "p50", "p99", "max"), rows)
-    lost = [row for row in traced.losses(report)["losses"] if row["lost"]]
-    if lost:
-        rows = (
-            (row["deployment"], row["fault"], row["target"], row["lab"],
-             *(f"{row[name]:,}" for name in ("trials", "acknowledged", "lost", "losing")))
-            for row in lost
-        )  # fmt: skip
-        yield from table(
-            ("deployment", "fault", "target", "lab", "trials", "PUT_OK", "lost for good", "trials that lost"), rows
-        )
 
 
 def _costs(report: Report) -> Iterator[str]:
     found = traced.costs(report.costs)
     if found:
-        yield "### What each deployment loses\n"
         told = ("trials", "acknowledged", "lost", "stranded", "unavailable", "readable", "tried", "accepted", "stored")
         rows = (
             (row["deployment"], row["mode"], row["fault"], row["target"], row["lab"],
              *(f"{row[name]:,}" if isinstance(row[name], int) else row[name] for name in told))
             for row in found
         )  # fmt: skip
-        yield from table(("deployment", "flush mode", "fault", "target", "lab", *told), rows)
+        columns = ("deployment", "flush mode", "fault", "target", "lab", *told)
+        yield from _details("What each deployment loses", table(columns, rows))
 
 
 def _again(sums: Row, report: Report) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..harness.exploration.evidence import FEW
 from ..harness.judging import abstentions
+from ..harness.texts.wording import counted
 from . import effects, known_cases, noted
 from .markdown import escape
 from .model import Report
@@ -52,12 +53,11 @@ def _undecided(report: Report) -> Iterator[str]:
     for run in report.runs:
         if run["evidence"]["little"]:
             yield f"{escape(run['run'])} has fewer than {FEW} trials: what holds there holds on little evidence"
-    for row in report.by_run:
-        if row["few"] and row["trials"] >= FEW:
-            yield (
-                f"{escape(row['law'])} holds in {escape(row['run'])}, but was given "
-                f"something to judge in {row['exercised']:,} of {row['trials']:,} trials only"
-            )
+        own = [row for row in report.by_run if row["run"] == run["run"] and row["few"] and row["trials"] >= FEW]
+        if own:
+            named = ", ".join(f"{escape(row['law'])} ({row['exercised']:,})" for row in own)
+            told = f"{counted(len(own), 'law')} of {escape(run['run'])}"
+            yield f"little evidence, fewer than {FEW} trials that gave something to judge, is behind {told}: {named}"
     for row in report.doubts:
         why = escape(row["text"] or "no reason given")
         yield f"{escape(row['law'])} could not be decided in {escape(row['run'])}: {why}"

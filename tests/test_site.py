@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -53,6 +54,14 @@ def broken(site: Path) -> list[str]:
     return found
 
 
+def searched(site: Path, term: str) -> list[str]:
+    """The pages that the site's search finds a term in."""
+    text = (site / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(text[text.index("(") + 1 : text.rindex(")")])
+    hits = index["terms"].get(term, [])
+    return [index["docnames"][each] for each in (hits if isinstance(hits, list) else [hits])]
+
+
 def build(source: Path, out: Path) -> subprocess.CompletedProcess[str]:
     # Not parallel: another process would read the catalogues again.
     return subprocess.run(
@@ -69,6 +78,10 @@ def test_the_site_is_built_without_a_warning_and_each_of_its_links_leads_somewhe
     site = (tmp_path / "site").resolve()
     assert not broken(site)
     laws = (site / "docs" / "reference" / "laws.html").read_text(encoding="utf-8")
+    found = searched(site, "flushdisktyp")
+    assert "docs/guide/your-configuration" in found and not any("decisions/0" in each for each in found)
+    assert "tutorial|guide" in (site / "_static" / "language_data.js").read_text(encoding="utf-8")
+    assert "finding.png" in (site / "docs" / "index.html").read_text(encoding="utf-8")
     assert "ack-replicated" in laws and "master-kill-under-load" in laws
     assert "--junit" in (site / "docs" / "reference" / "command-line.html").read_text(encoding="utf-8")
     assert "CanCrashMachine" in (site / "docs" / "reference" / "python.html").read_text(encoding="utf-8")

@@ -17,13 +17,12 @@ from ...harness.commands.helping import Group, completes, example
 from ...harness.errors import EXIT_INTERRUPTED, EXIT_VIOLATED, UsageError
 from ...harness.judging import deviations
 from ...harness.runs import atomic
+from ...harness.texts.wording import counted
 from ..scenarios import library
 
 LABS = "sim,process"
 MAX_PROGRAM = 200
 """Lines of a program that ``show`` prints."""
-MAX_SAID = 10
-"""Reasons that are printed of one scenario."""
 
 _scenarios = completes(names=library.names, files=True)
 _repeat = click.option(
@@ -154,6 +153,7 @@ def run(
     something is unknown, was not judged, had no effect or was skipped; 4 the lab failed; 130 interrupted.
     """
     from ...harness.trials import resolve
+    from ..scenarios.closing import say_scenarios
     from ..scenarios.play import Plan
 
     tested = options.configured(target_name, master_conf, slave_conf, typed)
@@ -165,13 +165,13 @@ def run(
     recording, code = _play(chosen, plan, jobs, runs_folder, left_out)
     if json_to is not None:
         output.write_json(_answer(recording, plan), json_to)
-    _say(recording, plan)
     if report:
         from ...harness.commands.check import make_report
 
         # Also of a run that is red.
         made = make_report(recording.folder, json_to, report_engine)
         code = code or made
+    say_scenarios(recording, report)
     sys.exit(code)
 
 
@@ -202,6 +202,7 @@ def parity(
     """
     from ...harness.trials import resolve
     from ..scenarios import parity as comparing
+    from ..scenarios.closing import say_left_out
     from ..scenarios.play import Plan
 
     chosen, listed, known = _chosen(names, everything, target_name), _labs(labs), options.seed_of(seed)
@@ -235,9 +236,9 @@ def parity(
         output.write_json(_compared(rows, listed), json_to)
     columns = ("scenario", *titles, *(f"s, {lab}" for lab in listed), "differences")
     output.table("", columns, map(_cells, rows))
-    _say_left_out("these labs", nowhere)
+    say_left_out("these labs", nowhere)
     unexplained = [each.scenario.name for each in rows if each.unexplained]
-    output.say(f"{len(rows)} scenarios; not explained: {', '.join(unexplained) or 'nothing'}")
+    output.say(f"{counted(len(rows), 'scenario')}; not explained: {', '.join(unexplained) or 'nothing'}")
     sys.exit(comparing.exit_code(rows))
 
 
@@ -288,12 +289,6 @@ def _lacking(scenarios: Sequence[Any], lab: str) -> dict[str, tuple[str, ...]]:
 
     found = {each.name: lacking(each, resolve.lab(lab)) for each in scenarios}
     return {name: lacks for name, lacks in found.items() if lacks}
-
-
-def _say_left_out(where: str, lacking: Mapping[str, Sequence[str]]) -> None:
-    told = ", ".join(f"{name} ({', '.join(lacks)})" for name, lacks in lacking.items())
-    if told:
-        output.say(f"not for {where}: {told}")
 
 
 def _check_some(chosen: Sequence[Any], left_out: Collection[str], labs: str) -> None:
@@ -353,48 +348,3 @@ def _answer(recording: Any, plan: Any) -> dict[str, object]:
         "violated": sorted({finding.law for finding, _ in recording.findings}),
         **closing.known(recording.writer.facts),
     }
-
-
-def _by_trial(findings: Sequence[Any]) -> list[tuple[list[str], Path]]:
-    """The laws of each violating trial, and its first finding: one replay shows them all."""
-    found: dict[int, tuple[list[str], Path]] = {}
-    for finding, path in findings:
-        found.setdefault(finding.trial, ([], path))[0].append(finding.law)
-    return list(found.values())
-
-
-def _say(recording: Any, plan: Any) -> None:
-    from ...harness.commands.findings import say_commands, say_deviations
-    from ...harness.exploration.summary import played_again
-    from ...harness.trials import resolve
-    from ..scenarios.play import HOLDS
-
-    results = recording.results()
-    rows = [(each.scenario.name, each.verdict, len(each.played), f"{each.seconds:.1f}") for each in results]
-    output.table("", ("scenario", "verdict", "trials", "s"), rows)
-    for each in results:
-        if each.verdict != HOLDS:
-            output.say(f"{each.scenario.name}: {each.verdict}", output.COLOURS.get(each.verdict, "yellow"))
-            for line in each.reasons[:MAX_SAID]:
-                output.say(f"  {line}")
-            if len(each.reasons) > MAX_SAID:
-                output.say(f"  ... and {len(each.reasons) - MAX_SAID} more; --json has them")
-    for each in results:
-        if each.not_observable:
-            output.say(f"{each.scenario.name}: not observable here: {', '.join(each.not_observable)}")
-    for each in results:
-        for line in each.losses.lines():
-            output.say(f"{each.scenario.name}: {line}")
-    for laws, path in _by_trial(recording.findings):
-        output.say(f"violated in one trial: {', '.join(laws)}")
-        say_commands(resolve.system_of(resolve.target(plan.target)), path, plan.target)
-    say_deviations(recording.writer.known_deviations)
-    _say_left_out("this lab", recording.left_out)
-    green = sum(each.verdict == HOLDS for each in results)
-    rest = f", {missing} not played" if (missing := len(recording.scenarios) - len(results)) else ""
-    if again := sum(one.trial.again for each in results for one in each.played):
-        output.say(played_again(again))
-    output.say_remarks(recording.writer.facts.get("configuration_remarks", ()))
-    rest += closing.known_cost(recording.writer.facts)
-    output.say(f"{plan.target} in {plan.lab}: {green} of {len(recording.scenarios)} scenarios hold{rest}")
-    output.say(f"seed {plan.seed}, recorded in {recording.folder}")

@@ -1,4 +1,4 @@
-"""``pairproof inspect``: show what a store's commit log holds, and where and why it is damaged.
+"""``pairproof reference inspect``: show what a store's commit log holds, and where and why it is damaged.
 
 With ``--json`` one object a line, under the names that RocketMQ's own decoder gives: every ``message`` and ``blank``,
 then ``end`` (the first position without a record) or ``broken`` (where and why). Reads one record at a time, so a store
@@ -23,7 +23,7 @@ MAX_ROWS = 200
 Line = dict[str, object]
 
 
-@click.command("inspect", epilog=example("inspect /var/lib/rocketmq/store"))
+@click.command("inspect", epilog=example("reference inspect /var/lib/rocketmq/store"))
 @click.argument("store", type=click.Path(path_type=Path))
 @output.json_option
 def command(store: Path, json_to: str | None) -> int:

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...harness import registry
 from ...harness.commands import options, output
 from ...harness.commands.helping import example
 from ...harness.errors import UsageError, joined
+from ...harness.texts import invocation
+from ...harness.texts.plain import without_secrets
+from ...harness.texts.wording import counted
 
 if TYPE_CHECKING:
+    from ...harness.runs.reader import RunReader
     from ..capture_judging import JudgedCapture
+    from ..rejudging import JudgedRun
 
 MAX_LINES = 20
 """Violations shown to people; ``--json`` has all that were kept."""
-NOTHING = "it holds no history to judge; record a run with pairproof check --keep all"
+NOTHING = 'it holds no history to judge; record a run with keep = "all" in [check] of pairproof.toml'
+
+Row = tuple[str, str, int, int]
+"""Of a law or a check: its name, verdict, how often it judged, and how often it was broken."""
 
 
 @click.command("judge", epilog=example("judge --ha-capture capture/"))
@@ -97,7 +108,7 @@ def _as_json(folder: Path, found: JudgedCapture) -> dict[str, object]:
 
 
 def _show(folder: Path, found: JudgedCapture) -> None:
-    from ...harness.commands.findings import say_deviations
+    from ...harness.judging.verdict import Verdict
 
     rows = [(each.law, str(each.verdict), each.judged, each.broken) for each in found.laws]
     rows += [(each.id, str(each.verdict), each.judged, len(each.why)) for each in found.checks]
@@ -105,15 +116,19 @@ def _show(folder: Path, found: JudgedCapture) -> None:
     texts += [f"{each.id}: {why}" for each in found.checks for why in each.why]
     texts += [f"{each.law}: {each.doubt}" for each in found.laws if each.doubt]
     left_out = ", ".join(f"{count} {what}" for what, count in sorted(found.history.left_out.items()))
-    _table(f"{folder}: {len(found.history.events)} events", rows, texts)
+    _say(rows, texts, found.deviations)
     if left_out:
         output.echo(f"not judged: {left_out}")
-    say_deviations(found.deviations)
     version, told = found.history.version, found.history.told
     output.echo(f"judged as RocketMQ {version.name}: {version.source}")
     _listed("concluded", told.notes)
     _listed("never ended, so nothing is known to hold", told.unended)
     _listed("not understood in run.json's events, and left out", told.unread)
+    held = sum(each.verdict == Verdict.HOLDS for each in found.checks)
+    checks = f"; {held} of {counted(len(found.checks), 'check')} of the log hold" if found.checks else ""
+    events = counted(len(found.history.events), "event")
+    again = without_secrets(f"{invocation.program()} {shlex.join(sys.argv[1:])}")
+    _close(str(folder), f"{events}{checks}", rows, [again, _explaining(rows)])
 
 
 def _listed(what: str, lines: list[str]) -> None:
@@ -125,17 +140,51 @@ def _listed(what: str, lines: list[str]) -> None:
         output.echo(f"  ... and {len(lines) - MAX_LINES} more: --json has them")
 
 
-def _table(title: str, rows: list[tuple[str, str, int, int]], texts: list[str]) -> None:
-    output.table(title, ("law", "verdict", "judged", "violations"), rows)
+def _say(rows: list[Row], texts: list[str], deviations: list[dict[str, Any]]) -> None:
+    """Laws that need a look, counts of all, and why."""
+    from ...harness.commands.closing import LOOK, by_group
+    from ...harness.commands.findings import say_deviations
+
+    if look := [row for row in rows if row[1] in LOOK]:
+        output.table("", ("law", "verdict", "judged", "violations"), look)
+    for line in by_group(_of_laws(rows)):
+        output.say(line)
     for text in texts[:MAX_LINES]:
         output.echo(text)
     if len(texts) > MAX_LINES:
         output.echo(f"... and {len(texts) - MAX_LINES} more: --json has them")
+    say_deviations(deviations)
+
+
+def _close(what: str, amount: str, rows: list[Row], commands: list[str]) -> None:
+    """The last three lines: the verdict, the command again, and the next one."""
+    from ...harness.commands.closing import of_laws
+    from ...harness.judging.verdict import Standing, Verdict, conclusion
+
+    verdict = str(conclusion(Standing(Verdict(row[1])) for row in rows))
+    said = f"{what}: {verdict}; {of_laws(_of_laws(rows).values())}; {amount}"
+    output.say(said, output.COLOURS.get(verdict, "bold"))
+    for word, command in zip(("again", "next"), commands, strict=True):
+        output.say(f"{word}: {command}")
+
+
+def _of_laws(rows: list[Row]) -> dict[str, str]:
+    """The verdicts of laws, without those of checks."""
+    known = registry.names("laws")
+    return {name: verdict for name, verdict, _, _ in rows if name in known}
+
+
+def _explaining(rows: list[Row]) -> str:
+    """The command that explains what needs a look, or that searches where nothing does."""
+    from ...harness.commands.closing import LOOK
+
+    known = _of_laws(rows)
+    law = next((law for verdict in LOOK for law, each in known.items() if each == verdict), None)
+    return f"{invocation.program()} {f'laws {law}' if law else 'check --report'}"
 
 
 def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None) -> int:
     from ...harness.commands.check import recorded
-    from ...harness.commands.findings import say_deviations
     from ...harness.judging.verdict import Standing, exit_code
     from ...harness.runs.reader import RunReader, resolve_run
     from ..rejudging import judge_run
@@ -145,14 +194,28 @@ def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None)
     found = [judge_run(reader, laws) for reader in readers]
     if json_to is not None:
         output.write_json([each.to_json() for each in found], json_to)
-    if json_to != output.STDOUT:
-        for each in found:
-            texts = [f"trial {trial}, {law}: {text}" for trial, law, text in each.texts]
-            _table(f"{each.run}: {each.trials} kept histories, {each.events} events", each.rows(), texts)
-            say_deviations(each.deviations)
-            if not any(each.judged.values()):
-                output.echo(f"{each.run} says nothing: {'no law found anything to judge' if each.trials else NOTHING}")
-    codes = [exit_code(map(Standing, each.verdicts.values())) for each in found]
-    # What a run's own tables and findings say counts as much, unless one law was asked for.
-    codes += [recorded(each.folder) for each in readers if each.facts.get("laws") and not law_ids]
+    codes = []
+    for reader, each in zip(readers, found, strict=True):
+        now = exit_code(map(Standing, each.verdicts.values()))
+        # What a run's own tables and findings say counts as much, unless one law was asked for.
+        then = recorded(reader.folder) if reader.facts.get("laws") and not law_ids else now
+        codes += [now, then]
+        if json_to != output.STDOUT:
+            _say_run(reader, each, f"; recorded with exit code {then}" if then != now else "")
     return joined(*codes)
+
+
+def _say_run(reader: RunReader, found: JudgedRun, recorded: str) -> None:
+    from ...harness.trials import resolve
+
+    texts: dict[str, str] = {}
+    for trial, law, text in found.texts:
+        texts.setdefault(law, f"trial {trial}, {law}: {text}")
+    _say(found.rows(), list(texts.values()), found.deviations)
+    if not any(found.judged.values()):
+        output.echo(f"{found.run} says nothing: {'no law found anything to judge' if found.trials else NOTHING}")
+    then = invocation.line("report", reader.folder)
+    if found.texts and resolve.system(str(reader.facts.get("system", ""))).has_autopsy:
+        then = f"{invocation.line('autopsy', reader.folder)} --trial {found.texts[0][0]}"
+    amount = f"{counted(found.trials, 'kept trial')}, {counted(found.events, 'event')}{recorded}"
+    _close(found.run, amount, found.rows(), [invocation.line("judge", reader.folder), then])

@@ -18,6 +18,7 @@ from ..trials import resolve
 from ..trials.schedule_json import check_text
 from . import options, output, suite
 from .exploration import Bounds, Request
+from .file import FileOnly
 from .helping import completes, example
 
 MAX_PATH_CHARS = 4_096
@@ -40,10 +41,12 @@ MAX_TRIALS = 100_000_000
     "--trials",
     type=click.IntRange(1, MAX_TRIALS),
     default=None,
-    help="Limit the searches by trials instead: in sim the same seed then gives the same trials and verdicts.",
+    help="Limit the searches by trials: in sim the same seed then gives the same trials and verdicts. With --time too, "
+    "fewer trials in that time are unknown: exit code 3.",
 )
 @click.option(
     "--known-bugs",
+    cls=FileOnly,
     type=click.Choice(WHICH),
     default=None,
     help=f"Programs of known bugs to play, in {REAL_TIME_LABS} only; generic: none that was learnt from a real system. "
@@ -55,6 +58,7 @@ MAX_TRIALS = 100_000_000
 @options.jobs("Trials", default="all cores in the simulation, three for each core in labs with real time")
 @click.option(
     "--keep",
+    cls=FileOnly,
     type=click.Choice(["sample", "all"]),
     default="sample",
     show_default=True,
@@ -130,12 +134,10 @@ def _request(
     if jobs is None:
         jobs = options.default_jobs(lab.deterministic, trials)
     if known_bugs is not None and lab.deterministic:
-        raise UsageError(f"--known-bugs is for {REAL_TIME_LABS}, not for {lab_name}; leave it out")
-    if time_text is not None and trials is not None:
-        raise UsageError("--time and --trials exclude each other; give one of them")
+        raise UsageError(f"known-bugs is for {REAL_TIME_LABS}, not for {lab_name}; leave it out")
     chosen = profile(profile_name or default(lab.deterministic))
     if (chosen.name, known_bugs) == (KNOWN_BUGS, NONE):
-        raise UsageError(f"--known-bugs {NONE} leaves profile {KNOWN_BUGS} nothing to play; leave one of them out")
+        raise UsageError(f"known-bugs = {NONE} leaves profile {KNOWN_BUGS} nothing to play; leave one of them out")
     target = options.configured(target_name, master_conf, slave_conf, typed)
     resolve.check_pair(lab, target)
     seconds = options.seconds(time_text) if time_text is not None else None

@@ -127,7 +127,7 @@ def last_lines(
 ) -> list[Line]:  # fmt: skip
     """The verdict, the command that shows it again, and the next one: ``following``, where no finding has a
     story."""
-    first, state = findings.first, facts.get("state")
+    state = facts.get("state")
     verdict = conclusion(standings.values(), missed, deviations.fails(facts))
     basis = evidence.of(facts, found.by_origin, found.faults)
     ended = "" if state == "complete" else f"; {state} before its end"
@@ -135,11 +135,18 @@ def last_lines(
     cost = known_cost(facts)
     said = f"{facts['target']} in {facts['lab']}: {verdict}{cost}; {laws}{ended}"
     told = evidence.headline(said, verdict, {folder.name: basis})
-    style = AMBER if told.amber or (cost and verdict == "holds") else COLOURS.get(str(verdict), "")
+    style = AMBER if told.amber or ((cost or ended) and verdict == "holds") else COLOURS.get(str(verdict), "")
+    return three(Line(told.text, style), facts, folder, findings.first, system, following)
+
+
+def three(
+    told: Line, facts: Mapping[str, object], folder: Path, first: Path | None, system: System, following: str = "report"
+) -> list[Line]:
+    """The last lines of a recorded run, whose verdict ``told`` says; ``first``: its first finding."""
     if first is None:
-        return [Line(told.text, style), Line(f"again: {_again(facts)}"), Line(_next(following, folder))]
+        return [told, Line(f"again: {_again(facts)}"), Line(_next(following, folder))]
     then = _next("autopsy", first) if system.has_autopsy else _next(following, folder)
-    return [Line(told.text, style), Line(f"replay: {replay_line(first, str(facts['target']))}"), Line(then)]
+    return [told, Line(f"replay: {replay_line(first, str(facts['target']))}"), Line(then)]
 
 
 def known(facts: Mapping[str, Any]) -> dict[str, Any]:

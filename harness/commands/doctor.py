@@ -69,9 +69,9 @@ def command(lab_names: tuple[str, ...], json_to: str | None) -> int:
     if json_to != "-":
         table("", ("", "what", "is", ""), [(each.kind, each.name, each.state, each.about) for each in found])
         missing = [f"{each.kind} {each.name}" for each in found if each.state == MISSING]
-        ready = [each.name for each in found if (each.kind, each.state) == ("lab", READY)]
-        alone = f"; lab{'' if len(ready) == 1 else 's'} {', '.join(ready)} can be used" if ready else ""
-        say(f"not ready: {', '.join(missing)}{alone}" if missing else "all is ready", "yellow" if missing else "bold")
+        labs = [each.name for each in found if each.kind == "lab" and each.state == READY]
+        ready = f"labs that are ready: {', '.join(labs) or 'none'}"
+        say(f"{ready}; not ready: {', '.join(missing)}" if missing else "all is ready", "yellow" if missing else "bold")
     return EXIT_UNKNOWN if any(each.state == MISSING for each in found) else EXIT_HOLDS
 
 

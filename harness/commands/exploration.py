@@ -221,8 +221,9 @@ class Request:
         return EXIT_LAB if ended.state == "failed" else code
 
     def _go_on(self, writer: Any, why: LabError) -> None:
+        if str(why) not in map(str, self.failures):
+            output.say(f"the lab of one of {self.jobs} processes failed, the others go on: {why}", "yellow")
         self.failures.append(why)
-        output.say(f"the lab of one of {self.jobs} processes failed, the others go on: {why}", "yellow")
         self._keep(writer, why)
 
     def _keep(self, writer: Any, why: LabError) -> None:

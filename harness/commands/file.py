@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from ..errors import UsageError, meant
 from ..runs.places import Place, is_remote
@@ -38,6 +39,27 @@ MAX_ABOVE = 20
 
 class Typed(click.Option):
     """An option that only the command line gives: it decides which code runs, or on which machines ours does."""
+
+
+class FileOnly(click.Option):
+    """An option that few projects need, and that only the file gives."""
+
+    def __init__(self, *names: Any, **settings: Any) -> None:
+        super().__init__(*names, **settings | {"hidden": True})
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
+        """UsageError that shows the line of the file, if it was typed."""
+        value, source = super().consume_value(ctx, opts)
+        if source == ParameterSource.COMMANDLINE:
+            table = ".".join(each.info_name or "" for each in _path(ctx))
+            line = f'{self.opts[0].lstrip("-")} = "{value}"'
+            raise click.UsageError(f"{self.opts[0]} stands in {FILE}, in a table [{table}]: {line}", ctx)
+        return value, source
+
+
+def _path(ctx: click.Context) -> list[click.Context]:
+    """The commands that were typed, from the first."""
+    return [*(_path(ctx.parent) if ctx.parent is not None and ctx.parent.parent is not None else []), ctx]
 
 
 class Found(NamedTuple):

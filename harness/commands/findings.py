@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .. import registry
 from ..errors import PairproofError
 from ..judging import deviations
 from ..runs.writer import replay_line
@@ -49,7 +50,7 @@ class Findings:
         if not told:
             say_finding(first, path, [each.law for each, _ in new[1:]])
             self.replayed[first.law, first.trial] = say_replayed(first, path)
-            say_commands(self.system, path, first.target)
+            say_commands(self.system, path, first.target, first.law)
         else:
             for each, where in new:
                 say(f"  violated too, from the same cause: {each.law}: {each.text} ({invocation.shown(where)})")
@@ -112,8 +113,10 @@ def say_replayed(finding: Finding, path: Path) -> bool:
     return shows
 
 
-def say_commands(system: System, path: Path, target: str) -> None:
-    """Print the commands that go on from the finding at ``path``, which is of ``target``."""
+def say_commands(system: System, path: Path, target: str, law: str) -> None:
+    """Print the commands that go on from the finding at ``path``, which is of ``target`` and says ``law`` is broken."""
     say(f"  replay: {replay_line(path, target)}")
     if system.has_autopsy:
         say(f"  autopsy: {invocation.line('autopsy', path)}")
+    if law in registry.names("laws"):
+        say(f"  why: {invocation.program()} laws {law}")

@@ -21,8 +21,7 @@ GROUPS = {
     "Try": ("check", "replay", "autopsy", "show", "report"),
     "Your brokers": ("advise", "labs", "doctor", "capture", "judge", "deviations"),
     "Your build": ("cases", "campaign"),
-    "Extend": ("laws", "chaos", "mutants"),
-    "Reference": ("broker", "namesrv", "inspect"),
+    "Extend": ("laws", "chaos", "mutants", "reference"),
 }
 """Commands by what users want, in the order in which they come to want it."""
 OTHERS = "Plug-ins"

@@ -17,6 +17,7 @@ from ..runs.places import Place
 from ..trials import resolve
 from ..trials.schedule_json import check_text
 from ..trials.workers import MAX_JOBS
+from .file import FileOnly
 from .helping import complete_targets, completes
 from .output import say
 
@@ -28,6 +29,8 @@ REAL_TIME_JOBS = 3
 """For each core: twice as many play a fifth more trials an hour, but their brokers starve each other (decision 86)."""
 LAB_BYTES = 3 << 29
 """What a lab with a pair of JVMs and its process may take."""
+MAX_HOURS = 7 * 24
+"""Of ``--time``."""
 MAX_SEED_CHARS = 200
 """Of ``--seed``; searches make the seeds of their trials longer."""
 
@@ -62,11 +65,11 @@ ENGINES = ("spark", "local")
 
 
 def report(command: Decorated) -> Decorated:
-    """``--report``, and ``--report-engine``: what counts for it."""
+    """``--report``, and what counts for it."""
     made = click.option("--report", is_flag=True, help="Make the report, too.")(command)
     told = "What counts for --report: Spark, or this process, in seconds; the pages are the same."
     return click.option(
-        "--report-engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help=told
+        "--report-engine", cls=FileOnly, type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help=told
     )(made)
 
 
@@ -136,9 +139,11 @@ def seconds(text: str) -> float:
     try:
         found = float(number) * units[unit]
     except ValueError:
-        raise UsageError(f"--time wants a number with s, m, h or d, such as 90s or 10m, not {text!r}") from None
-    if not 0 < found <= 7 * 24 * 3600:
-        raise UsageError(f"--time must be above 0 and at most 7 days, not {text!r}")
+        found = 0.0
+    if not 0 < found <= MAX_HOURS * 3600:
+        raise UsageError(
+            f"--time wants a number above 0 with s, m or h, {MAX_HOURS}h at most, such as 90s or 10m, not {text!r}"
+        )
     return found
 
 

@@ -9,6 +9,7 @@ told otherwise. ``--target`` asks whether another target (the mutant's correct o
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ import click
 from ..errors import LabError, UsageError
 from ..exploration.profiles import REAL_TIME_LABS
 from ..runs.places import Place
+from ..texts.wording import counted
 from ..trials import resolve
 from .helping import complete_targets, completes, example
 from .output import console, json_option, say, write_json
@@ -225,10 +227,13 @@ def _print(finding: Finding, trials: list[Trial], events: bool) -> None:
     for reason in trial.skipped:
         out.print(f"skipped: {reason}", style="yellow", soft_wrap=True)
     if events:
+        the = resolve.system_of(resolve.target(finding.target)).the
+        broken = {one.seq for each in violated(trial) for one in each.violations}
         for event in trial.events[:MAX_EVENT_LINES]:
-            out.print(event_line(event), soft_wrap=True)
+            out.print(event_line(event, the, broken), soft_wrap=True)
         if len(trial.events) > MAX_EVENT_LINES:
-            out.print(f"... and {len(trial.events) - MAX_EVENT_LINES} more; --json FILE --events has them all")
+            out.print(f"... and {len(trial.events) - MAX_EVENT_LINES} more")
+        out.print("--events --json FILE writes every column of each event")
     for each in violated(trial):
         _print_violations(each)
     if len(trials) > 1 and finding.law:
@@ -238,7 +243,7 @@ def _print(finding: Finding, trials: list[Trial], events: bool) -> None:
 
 def _print_violations(judgement: Judgement) -> None:
     out = console()
-    out.print(f"violated: {judgement.law} ({judgement.broken} times)", style="bold red")
+    out.print(f"violated: {judgement.law} ({counted(judgement.broken, 'time')})", style="bold red")
     for one in judgement.violations:
         out.print(f"  at {one.t / 1e6:.3f} ms, event {one.seq}: {one.text}", soft_wrap=True)
 
@@ -265,7 +270,7 @@ def _as_known(finding: Finding, trial: Trial) -> str:
     return f"; known: {named} (pairproof deviations)" if named else ""
 
 
-def event_line(event: Event) -> str:
-    """One event as a short line: sequence, time in ms, kind, and the columns that it uses."""
-    used = [f"{name}={value}" for name, value in zip(event._fields[3:], event[3:], strict=True) if value is not None]
-    return f"{event.seq:6d} {event.t / 1e6:12.3f} {event.kind:9s} {' '.join(used)}"
+def event_line(event: Event, the: Callable[[str | None], str], broken: Container[int] = ()) -> str:
+    """One event as a short line: its number, its time, and what happened; a mark where a law is broken."""
+    mark = ">" if event.seq in broken else " "
+    return f"{mark} {event.seq:6d} {event.t / 1e6:12.3f} ms  {event.words(the)}"

@@ -20,7 +20,7 @@ MANY = 1_000
 
 
 class Budget(NamedTuple):
-    """One of the three bounds is given, ``counts`` by origin; the other two are None."""
+    """Seconds, trials, or ``counts`` by origin. Seconds and trials: so many trials are demanded within the seconds."""
 
     shares: Mapping[str, float]
     seconds: float | None = None
@@ -29,9 +29,7 @@ class Budget(NamedTuple):
 
     @classmethod
     def of(cls, profile: Profile, lab: Lab, seconds: float | None = None, trials: int | None = None) -> Budget:
-        """The profile's budget, unless a bound is given; UsageError for two bounds, or for one that no lab can meet."""
-        if seconds is not None and trials is not None:
-            raise UsageError("a time limit and a limit of trials exclude each other; give one of them")
+        """The profile's budget, unless a bound is given; UsageError for one that no lab can meet."""
         if lab.deterministic and profile.name == KNOWN_BUGS:
             raise UsageError(
                 f"profile {KNOWN_BUGS} is for {REAL_TIME_LABS}, not for {lab.name}; take another profile or lab"
@@ -50,7 +48,13 @@ class Budget(NamedTuple):
     @property
     def words(self) -> str:
         """What ends the searches."""
-        return "the clock" if self.seconds is not None else "the number of trials"
+        known = {"the clock": self.seconds, "the number of trials": self.trials or self.counts}
+        return " or ".join(words for words, bound in known.items() if bound is not None)
+
+    @property
+    def demanded(self) -> int | None:
+        """Trials that the searches must have played when the clock ends them; None where nobody says."""
+        return self.trials if self.seconds is not None else None
 
     def of_searches(self, origins: Collection[str]) -> Budget:
         """The budget where these searches alone can run."""
@@ -65,7 +69,9 @@ class Budget(NamedTuple):
         later = list(self.shares.values())[list(self.shares).index(origin) :]
         share = self.shares[origin] / sum(later)
         if self.trials is not None:
-            return Allowance(ceil(max(0, self.trials - spent) * share))
+            left = ceil(max(0, self.trials - spent) * share)
+            # A clock that both bounds share gives a search no time of its own: each has its trials.
+            return Allowance(left) if self.seconds is None else Allowance(left, self.seconds, clock)
         now = clock()
         return Allowance(ALL, now + max(0.0, (self.seconds or 0.0) - now) * share, clock)
 

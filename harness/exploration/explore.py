@@ -181,6 +181,7 @@ class Explorer:
             counts.tally, counts.again, dict(counts.faults), counts.replicated,
             offered(counts.judged, ((law, note, amount) for (law, note), amount in counts.notes.items())),
             self.budget.counts is not None and resolve.brought(self.target) is None, dict(counts.refused),
+            demanded=self.budget.demanded,
         )  # fmt: skip
 
     # Searches, each with its allowance.

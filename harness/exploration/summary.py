@@ -17,7 +17,7 @@ from ..judging.verdict import CORPUS, NO_DEMANDS, Demands, Standing, Verdict, ov
 from ..texts import wording
 from ..texts.wording import counted
 from ..trials.trial import Finding, Trial
-from . import floors
+from . import evidence, floors
 from .coverage_table import CoverageTable
 from .floors import Floor
 from .tally import Tally
@@ -60,6 +60,8 @@ class Summary(NamedTuple):
     """Whether a law that abstains from nearly all that it is offered is a floor that was missed."""
     refused: Mapping[str, int] = MappingProxyType({})
     """Drawn schedules that were not played, by the reason."""
+    demanded: int | None = None
+    """Trials that the searches must have played."""
     laws: Sequence[type[Law]] = ()
     """What judged, for :meth:`assert_holds`."""
     named: Sequence[str] = ()
@@ -97,7 +99,9 @@ class Summary(NamedTuple):
             for each in self.offered
             if self.must_judge and each.percent > MOST_PERCENT
         ]
-        return [*floors.replicated(self.replicated), *of_profile, *silent]
+        played = evidence.of({}, self.by_origin, {}).trials or 0
+        demanded = [Floor("trials of the searches", played, self.demanded)] if self.demanded is not None else []
+        return [*floors.replicated(self.replicated), *demanded, *of_profile, *silent]
 
     @property
     def verdicts(self) -> dict[str, Verdict]:

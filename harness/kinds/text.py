@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 
 from ..history import Event
+from ..texts.wording import counted
 
 The = Callable[[str | None], str]
 """How a system's sentences name a node: ``slave`` is "the slave"."""
@@ -20,7 +21,7 @@ def count(number: int | None) -> str:
 
 def amount(size: int | None) -> str:
     """A number of bytes."""
-    return "unknown size" if size is None else f"{size:,} byte{'' if size == 1 else 's'}"
+    return "unknown size" if size is None else counted(size, "byte")
 
 
 def span(event: Event) -> str:

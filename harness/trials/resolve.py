@@ -187,10 +187,9 @@ def target(name: str) -> Target:
     if (known := family(name, "targets")) is not None:
         return known.target(name.partition("@")[2])
     base, _, mutant = name.partition("+")
-    if base not in (known_as := registry.names("targets")):
-        # A family's members are many: each release.
-        forms = [f"{each}@WHICH, such as rocketmq@4.9.7" for each in registry.names("families")]
-        raise UsageError(f"unknown target {base!r}{meant(base, [*known_as, *forms])}")
+    if base not in (known_targets := registry.names("targets")):
+        releases = [f"{each}@VERSION" for each in registry.names("families")]
+        raise UsageError(f"unknown target {base!r}{meant(base, [*known_targets, *releases])}")
     found = cast(Target, registry.find("targets", base))
     if not mutant:
         return found

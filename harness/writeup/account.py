@@ -19,6 +19,7 @@ from ..judging.verdict import Judgement, Verdict
 from ..ports import Lab, Target
 from ..runs.writer import finding_json
 from ..system import System
+from ..texts.wording import counted
 from ..trials import resolve
 from ..trials.schedule import Args
 from ..trials.trial import Finding, Trial
@@ -108,7 +109,7 @@ def _title(done: Executed) -> str:
 def _claim(done: Executed) -> str:
     law = _law(done.finding.law)
     name, seen = given.product(done.target, done.settings), done.times(done.finding.law)
-    many = f"{seen} of {len(done.trials)} execution{'' if len(done.trials) == 1 else 's'}"
+    many = f"{seen} of {counted(len(done.trials), 'execution')}"
     found = done.violation()
     if found is None:
         return (

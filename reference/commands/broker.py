@@ -1,4 +1,4 @@
-"""``pairproof broker``: run one reference broker, master or slave, from a RocketMQ properties file.
+"""``pairproof reference broker``: run one reference broker, master or slave, from a RocketMQ properties file.
 
 Listens on listenPort, the fast port two below and the HA port one above, on loopback unless ``bindAddress`` says
 otherwise. SIGTERM and Ctrl-C stop it in an orderly way. Where the file has no ``namesrvAddr``, the environment's
@@ -13,7 +13,7 @@ import click
 from .process import run
 
 
-@click.command("broker", epilog="\b\nExample:\n  pairproof broker -c conf/broker-a.properties")
+@click.command("broker", epilog="\b\nExample:\n  pairproof reference broker -c conf/broker-a.properties")
 @click.option("-c", "config", required=True, type=click.Path(path_type=Path), help="The broker's properties file.")
 @click.option(
     "--connect-anywhere",

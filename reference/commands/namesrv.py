@@ -1,4 +1,4 @@
-"""``pairproof namesrv``: run a reference name server from a RocketMQ properties file.
+"""``pairproof reference namesrv``: run a reference name server from a RocketMQ properties file.
 
 Listens on listenPort (9876 unless the file says otherwise), on loopback unless ``bindAddress`` says otherwise. SIGTERM
 and Ctrl-C stop it. A name server connects to nobody.
@@ -11,7 +11,7 @@ import click
 from .process import run
 
 
-@click.command("namesrv", epilog="\b\nExample:\n  pairproof namesrv -c conf/namesrv.properties")
+@click.command("namesrv", epilog="\b\nExample:\n  pairproof reference namesrv -c conf/namesrv.properties")
 @click.option("-c", "config", required=True, type=click.Path(path_type=Path), help="The name server's properties file.")
 @click.pass_context
 def command(context: click.Context, config: Path) -> None:

@@ -13,7 +13,7 @@ import click
 from ...harness.commands import closing, options, output
 from ...harness.commands.check import MAX_TRIALS, make_report
 from ...harness.commands.exploration import Bounds, Request, say_first
-from ...harness.commands.file import Typed
+from ...harness.commands.file import FileOnly, Typed
 from ...harness.commands.helping import completes, example
 from ...harness.errors import (
     EXIT_INTERRUPTED,
@@ -49,6 +49,7 @@ DEFAULT = "deep"
 @click.option(
     "--profile",
     "profile_name",
+    cls=FileOnly,
     shell_complete=completes(names=lambda: PROFILES),
     default=DEFAULT,
     show_default=True,
@@ -210,7 +211,6 @@ def _told(campaign: Campaign, code: int | None, json_to: str | None, full: bool)
         closing.say_run(facts, request.lab, found, folder, standings, full, told.sentence())
     say_deviations(campaign.writer.known_deviations)
     recorded = assembled([folder])
-    output.say(recorded.headline, output.colour(recorded.verdict, recorded.amber))
     for line in closing.last_lines(facts, found, standings, missed, folder, told, resolve.system_of(request.target)):
         output.say(*line)
     if json_to is not None:

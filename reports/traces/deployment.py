@@ -6,6 +6,7 @@ from typing import NamedTuple
 from ...harness.history import Event
 from ...harness.rocketmq.places import MASTER, OTHER, SLAVES
 from ...harness.rocketmq.settings import parse
+from ...harness.texts.wording import counted
 
 
 class Deployment(NamedTuple):
@@ -38,7 +39,7 @@ def deployment(events: Iterable[Event]) -> Deployment:
 def brokers(masters: int, slaves: int) -> str:
     """How many there are, in words."""
     names = "single master" if masters == 1 else f"{masters} masters"
-    return f"{names}, {slaves} slave{'' if slaves == 1 else 's'}" if slaves else f"{names}, no slave"
+    return f"{names}, {counted(slaves, 'slave')}" if slaves else f"{names}, no slave"
 
 
 def shown(masters: int, slaves: int, role: str, flush: str) -> str:

@@ -42,19 +42,19 @@ def told(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 def test_every_field_of_every_record_is_what_java_says(
     store: str, folder: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["inspect", str(GOLDEN / "store" / store / folder), "--json"]) == 0
+    assert main(["reference", "inspect", str(GOLDEN / "store" / store / folder), "--json"]) == 0
     assert told(capsys) == expected(EXPECTED[store])
 
 
 def test_json_goes_into_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["inspect", str(GOLDEN / "store" / "master"), "--json", str(tmp_path / "out.jsonl")]) == 0
+    assert main(["reference", "inspect", str(GOLDEN / "store" / "master"), "--json", str(tmp_path / "out.jsonl")]) == 0
     assert capsys.readouterr().out == ""
     written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
     assert written == expected("master")
 
 
 def test_people_get_a_table_and_where_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["inspect", str(GOLDEN / "store" / "late-slave")]) == 0
+    assert main(["reference", "inspect", str(GOLDEN / "store" / "late-slave")]) == 0
     shown = capsys.readouterr().out
     assert "38 messages, 1 fillers; whole up to its end at 385638" in shown
     assert "Golden-four_1/0" in shown
@@ -76,31 +76,31 @@ def test_a_damaged_log_says_where_and_why(
     path = log / f"{file:020d}"
     before = path.read_bytes()
     path.write_bytes(before[:at] + data + before[at + len(data) :])
-    assert main(["inspect", str(log), "--json"]) == 1
+    assert main(["reference", "inspect", str(log), "--json"]) == 1
     *whole, last = told(capsys)
     assert (last["kind"], last["file"], last["physicalOffset"]) == ("broken", path.name, where)
     assert why in last["why"]
     assert whole == [
         each for each in expected("late-slave") if each["kind"] != "end" and each["physicalOffset"] < where
     ]
-    assert main(["inspect", str(log)]) == 1
+    assert main(["reference", "inspect", str(log)]) == 1
     assert f"broken at {where} in file {path.name}" in capsys.readouterr().out
 
 
 def test_a_truncated_or_missing_file_is_where_the_log_breaks(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     last = log / f"{327680:020d}"
     last.write_bytes(last.read_bytes()[:30_000])
-    assert main(["inspect", str(log), "--json"]) == 1
+    assert main(["reference", "inspect", str(log), "--json"]) == 1
     assert told(capsys)[-1]["physicalOffset"] == 327680
     (log / f"{262144:020d}").rename(log / f"{65536:020d}")
-    assert main(["inspect", str(log), "--json"]) == 1
+    assert main(["reference", "inspect", str(log), "--json"]) == 1
     assert "lies at 262144" in told(capsys)[-1]["why"]
 
 
 def test_a_folder_that_is_no_log_is_a_usage_error_of_one_line(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (log / "notes.txt").write_text("x")
     for path in (log, log / "notes.txt", log / "nowhere"):
-        assert main(["inspect", str(path), "--json"]) == 2
+        assert main(["reference", "inspect", str(path), "--json"]) == 2
         said = capsys.readouterr()
         assert (said.out, said.err.count("\n")) == ("", 1)
         assert str(path) in said.err

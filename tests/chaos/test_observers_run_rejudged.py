@@ -51,6 +51,11 @@ def test_a_run_is_judged_by_its_worst_trial(tmp_path: Path, capsys: pytest.Captu
     assert verdicts == {"ha-silent-until-asked": "violated"}
     assert [each["trial"] for each in violations] == [1]
     assert main(["judge", str(tmp_path / "clean"), str(tmp_path / "mixed")]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[-3].startswith("mixed: violated; 1 of ") and "2 kept trials" in said[-3]
+    assert said[-2].startswith("again: ") and said[-2].endswith("judge " + str(tmp_path / "mixed"))
+    assert said[-1].startswith("next: ") and str(tmp_path / "mixed") in said[-1]
+    assert not any(line.lstrip().startswith("ha-contiguous") for line in said), "a law that holds has no row"
 
 
 def test_a_folder_that_is_no_run_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from pairproof.chaos.scenarios import library
+from pairproof.chaos.scenarios.closing import MAX_CASES, costs
 from pairproof.harness.commands.main import main
+from pairproof.harness.rocketmq.losses import Losses, Lost
 from pairproof.harness.runs.reader import RunReader
 
 PAIRPROOF = str(Path(sys.executable).parent / "pairproof")
@@ -63,7 +65,9 @@ def test_run_of_a_good_target_exits_0_and_keeps_every_trial(tmp_path: Path) -> N
     mine = write(tmp_path, "calm", CALM)
     done = run(tmp_path, "run", "slave-lag", mine, "--repeat", "2", "--seed", "s", "--json", "answer.json")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "reference in sim: 2 of 2 scenarios hold" in done.stdout
+    verdict, again, then = done.stdout.splitlines()[-3:]
+    assert verdict == "reference in sim: holds; 2 of 2 scenarios hold"
+    assert again.startswith("again: ") and then.startswith("next: ") and " report runs/" in then
     assert "slave-lag: holds; sends: PUT_OK 40, SLAVE_NOT_AVAILABLE 15; stall took effect" in done.stderr
     answer = json.loads((tmp_path / "answer.json").read_text())
     assert [(each["name"], each["verdict"], each["trials"]) for each in answer["scenarios"]] == [
@@ -89,11 +93,23 @@ def test_a_run_that_holds_says_what_was_lost_all_the_same(tmp_path: Path) -> Non
     assert calm["losses"]["acknowledged"] > 0 and calm["losses"]["lost"] == {}
 
 
+def test_what_cases_lost_is_one_line_each_and_cases_without_a_loss_share_one() -> None:
+    lost = Losses(5, {"master": Lost(2, 100)}, 0)
+    assert costs([("kill", lost), ("pause", Losses(3, {}, 0)), ("lag", Losses(4, {}, 0))]) == [
+        f" [kill]: {lost.lines()[0]}",
+        ": 2 of 3 trials: 7 PUT_OK, none lost by a broker",
+    ]
+    assert costs([("", Losses(3, {}, None))]) == [": 3 PUT_OK, none lost by a broker"]
+    assert costs([("kill", lost)] * (MAX_CASES + 2))[-1] == ": 2 more trials lost messages; --json has the sum"
+
+
 def test_run_of_a_broken_target_exits_1_and_its_replay_line_reproduces(tmp_path: Path) -> None:
     done = run(tmp_path, "run", "slave-lag", "--target", "reference+acks_at_once", "--repeat", "2")
     assert done.returncode == 1 and "slave-lag: violated" in done.stdout
     assert "ack-replicated is violated: m0 was acknowledged" in done.stdout
     (line,) = [each for each in done.stdout.splitlines() if each.startswith("  replay: ")]
+    verdict, again, then = done.stdout.splitlines()[-3:]
+    assert ": violated; 0 of 1 scenario hold" in verdict and again == line.strip() and " autopsy " in then
     again = subprocess.run(
         line.removeprefix("  replay: "), shell=True, capture_output=True, text=True, cwd=tmp_path, timeout=60,
         check=False,
@@ -209,7 +225,7 @@ def test_all_is_what_the_lab_has_the_abilities_for_and_the_rest_is_named(tmp_pat
     done = run_with(tmp_path, "run", "--all", "--json", "a.json", shipped=SOME)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"not for this lab: {NOT_HERE}" in done.stdout.splitlines()
-    assert "reference in sim: 1 of 1 scenarios hold" in done.stdout and "skipped" not in done.stdout
+    assert "reference in sim: holds; 1 of 1 scenario holds" in done.stdout and "skipped" not in done.stdout
     answer = json.loads((tmp_path / "a.json").read_text())
     left_out = [
         {"name": "image-replaced", "lacks": ["CanReplaceImage"]}, {"name": "memory-limit", "lacks": ["CanLimitMemory"]},
@@ -254,14 +270,14 @@ def test_parity_of_three_labs_compares_those_that_can(tmp_path: Path) -> None:
 def test_parity_counts_the_only_lab_that_can(tmp_path: Path) -> None:
     bad = ("--labs", "sim,boxes", "--target", "reference+forgets_last_record")
     done = run_with(tmp_path, "parity", "memory-limit", *bad)
-    assert done.returncode == 1 and "1 scenarios; not explained: nothing" in done.stdout
+    assert done.returncode == 1 and "1 scenario; not explained: nothing" in done.stdout
     assert "sim: recorded" not in done.stdout and "boxes: recorded" in done.stdout
 
 
 def test_parity_of_labs_that_all_cannot(tmp_path: Path) -> None:
     done = run_with(tmp_path, "parity", "--all", "--labs", "sim,twin", shipped=SOME)
     assert done.returncode == 0 and f"not for these labs: {NOT_HERE}" in done.stdout.splitlines()
-    assert "1 scenarios; not explained: nothing" in done.stdout
+    assert "1 scenario; not explained: nothing" in done.stdout
     named = run_with(tmp_path, "parity", "memory-limit", "slave-lag", "--labs", "sim,twin")
     assert named.returncode == 3 and "cannot: CanLimitMemory" in named.stdout and "not for" not in named.stdout
 

@@ -62,12 +62,13 @@ def control(target: str, wanted: argparse.Namespace) -> int:
 def part(folder: Path, target: str, wanted: argparse.Namespace, number: int) -> dict[str, Any]:
     """Search for a while; what came of it, and where the run is."""
     runs = folder / f"runs-{number}"
-    command = [*CHECK, "check", "--target", target, "--lab", wanted.lab, "--known-bugs", wanted.known_bugs]
-    command += ["--jobs", str(wanted.jobs), "--trials", str(PART), "--keep", "all"]
-    command += ["--seed", f"{wanted.seed}-{number}", "--runs", str(runs)]
+    command = [*CHECK, "check", "--target", target, "--lab", wanted.lab]
+    command += ["--jobs", str(wanted.jobs), "--trials", str(PART)]
+    command += ["--seed", f"{wanted.seed}-{number}", "--runs", str(runs.resolve())]
+    (folder / "pairproof.toml").write_text(f'[check]\nkeep = "all"\nknown-bugs = "{wanted.known_bugs}"\n')
     began = time.monotonic()
     with (folder / f"part-{number}.log").open("wb") as log:
-        code = subprocess.run(command, stdout=log, stderr=log, timeout=MOST_S, check=False).returncode
+        code = subprocess.run(command, cwd=folder, stdout=log, stderr=log, timeout=MOST_S, check=False).returncode
     run = max((each for each in runs.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime)
     known = RunReader(run).facts.get("deviations", [])
     return {"seconds": round(time.monotonic() - began), "exit": code, "run": str(run), "known": known, **counted(run)}

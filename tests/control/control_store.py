@@ -42,8 +42,9 @@ def pairproof(*arguments: str) -> list[str]:
 def recorded(folder: Path, target: str, *more: str) -> Path:
     runs = folder / f"recorded-{target}"
     if not runs.exists():
-        asked = ["check", "--target", target, "--seed", "store", "--keep", "all", "--runs", str(runs), *more]
-        subprocess.run(pairproof(*asked), check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        asked = ["check", "--target", target, "--seed", "store", "--runs", str(runs.resolve()), *more]
+        (folder / "pairproof.toml").write_text('[check]\nkeep = "all"\n')
+        subprocess.run(pairproof(*asked), cwd=folder, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return next(runs.iterdir())
 
 

@@ -32,7 +32,11 @@ def build(job: str, folder: Path, *more: str) -> tuple[int, str]:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(REPOSITORY, tmp_path / "repository"))
+    made = Path(shutil.copytree(REPOSITORY, tmp_path / "repository"))
+    # The build has no Spark, the environment of the tests has.
+    with (made / "pairproof.toml").open("a", encoding="utf-8") as file:
+        file.write('report-engine = "local"\n')
+    return made
 
 
 @pytest.mark.slow

@@ -128,7 +128,7 @@ def test_a_campaign_whose_leader_was_killed_is_taken_up(tmp_path: Path) -> None:
 
 def test_a_campaign_plays_what_check_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    about = ["--trials", "40", "--seed", "s", "--law", "log-prefix", "--profile", "deep"]
+    about = ["--trials", "40", "--seed", "s", "--law", "log-prefix"]
     assert main(["campaign", "--engine", "local", "--jobs", "1", *about, "--runs", "a", "--json", "a.json"]) == 0
     assert main(["check", "--jobs", "1", *about, "--runs", "b", "--json", "b.json"]) == 0
     rows = []

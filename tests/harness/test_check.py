@@ -80,16 +80,14 @@ def test_first_ends_with_the_violation_and_says_nothing_of_what_there_was_no_tim
     [
         (["--lab", "moon"], "unknown lab 'moon'; valid: docker, process, sim"),
         (["--target", "nobody"], "unknown target 'nobody'; valid: reference"),
+        (["--target", "kafka"], ", rocketmq@VERSION"),
         (["--profile", "eternal"], "unknown profile 'eternal'; valid: quick, ci"),
         (["--law", "gravity"], "unknown law 'gravity'; valid: ack-bounded"),
-        (["--time", "soon"], "--time wants a number with s, m, h or d"),
-        (["--time", "0s"], "--time must be above 0"),
+        (["--time", "soon"], "--time wants a number above 0 with s, m or h, 168h at most"),
+        (["--time", "0s"], "--time wants a number above 0"),
+        (["--time", "8d"], "168h at most, such as 90s or 10m, not '8d'"),
         (["--profile", "known-bugs"], "profile known-bugs is for the process and docker labs, not for sim"),
-        (
-            ["--profile", "known-bugs", "--lab", "process", "--known-bugs", "none"],
-            "--known-bugs none leaves profile known-bugs nothing to play; leave one of them out",
-        ),
-        (["--time", "1s", "--trials", "5"], "--time and --trials exclude each other; give one of them"),
+        (["--known-bugs", "none"], '--known-bugs stands in pairproof.toml, in a table [check]: known-bugs = "none"'),
         (["--profile", "ci", "--lab", "process"], "profile ci counts thousands of trials, and process needs seconds"),
         (["--seed", os.fsdecode(b"a\xff")], "--seed must be text in UTF-8, not 'a\\udcff'"),
         (["--seed", "s" * 201], "--seed may have 200 characters at most, not 201"),
@@ -110,6 +108,16 @@ def test_usage_errors_are_one_line_and_exit_2(
     assert len(said.strip().splitlines()) == 1 and not (tmp_path / "runs").exists()
 
 
+def test_programs_of_known_bugs_that_a_file_leaves_out_are_no_profile(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pairproof.toml").write_text('[check]\nknown-bugs = "none"\n')
+    assert main(["check", "--profile", "known-bugs", "--lab", "process"]) == 2
+    told = "known-bugs = none leaves profile known-bugs nothing to play; leave one of them out"
+    assert told in capsys.readouterr().err
+
+
 def test_a_process_that_is_asked_for_something_wrong_says_so_on_one_line_and_exits_2(tmp_path: Path) -> None:
     done = run(tmp_path, "check", "--lab", "moon")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
@@ -128,7 +136,8 @@ def test_run_that_is_ended_at_any_moment_can_be_read(
     tmp_path: Path, how: signal.Signals, state: str, reason: str
 ) -> None:
     environment: dict[str, Any] = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    command = [*PAIRPROOF, "check", "--trials", "100000", "--seed", "s"]
+    (tmp_path / "pairproof.toml").write_text('[check]\nreport-engine = "local"\n')
+    command = [*PAIRPROOF, "check", "--trials", "100000", "--seed", "s", "--report", "--junit", "junit.xml"]
     process = subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         # The tests may run under nohup.
@@ -140,7 +149,7 @@ def test_run_that_is_ended_at_any_moment_can_be_read(
             assert process.poll() is None and time.monotonic() < until
             time.sleep(0.05)
         process.send_signal(how)
-        said, _ = process.communicate(timeout=60)
+        said, _ = process.communicate(timeout=120)
     finally:
         process.kill()
         process.wait()
@@ -149,6 +158,12 @@ def test_run_that_is_ended_at_any_moment_can_be_read(
     assert (reader.facts["state"], reader.facts.get("reason") or "") == (state, reason) and trials > 0
     if how is not signal.SIGKILL:
         assert process.returncode == 130 and "Traceback" not in said
+        assert "interrupted before its end" in said.splitlines()[-3]
+        assert f"{reason}; what it had recorded is judged" in (tmp_path / "junit.xml").read_text()
+    assert len(list(tmp_path.glob("runs/*/report/index.html"))) == (how is not signal.SIGKILL)
+    if how is signal.SIGKILL:
+        main(["report", str(reader.folder), "--engine", "local"])
+        assert (reader.folder / "report" / "index.html").is_file()
         assert reader.facts["trials"] == trials
 
 

@@ -153,7 +153,7 @@ def test_a_sentence_is_whole_and_without_marks() -> None:
         (("replay", "x.json", "--target", "reference+goes_b"), ["reference+goes_back"]),
         (("check", "--law", "ack-re"), ["ack-readable", "ack-refused-is-absent", "ack-replicated"]),
         (("judge", "--law", "log-pre"), ["log-prefix"]),
-        (("campaign", "--profile", "k"), ["known-bugs"]),
+        (("check", "--profile", "k"), ["known-bugs"]),
         (("laws", "log-prefix", "meta-o"), ["meta-one-way"]),
         (("chaos", "run", "master-kill"), ["master-kill-under-load"]),
         (("chaos", "show", "clock"), ["clock-jumps"]),
@@ -196,7 +196,7 @@ def forgets() -> Iterator[None]:
     ("line", "answers"),
     [
         (["check", "--trials", "1", "--law", "log-prefix", "--seed", "x"], "sim: "),
-        (["chaos", "run", "ha-master-address-absent", "--cases", "1"], "scenarios hold"),
+        (["chaos", "run", "ha-master-address-absent", "--cases", "1"], "scenario holds"),
     ],
 )
 def test_plug_ins_that_take_part_in_a_run_are_named(

@@ -11,6 +11,7 @@ from shaky_lab import ShakyLab
 
 from pairproof.harness import registry
 from pairproof.harness.commands.main import main
+from pairproof.harness.exploration import floors
 from pairproof.harness.exploration.explore import MAX_FINDINGS_PER_LAW, Explorer
 from pairproof.harness.exploration.profiles import REAL, profile
 from pairproof.harness.exploration.summary import Summary
@@ -197,6 +198,17 @@ def test_shrinking_has_no_more_time_than_the_exploration() -> None:
     found, _ = explore(lab, seconds=20, clock=lambda: float(lab.executed))
     # One candidate, with its repeats, may be under way when the time is over.
     assert found.findings and 0 < found.shrinking_s <= 20 + repeated.REPEATS
+
+
+def test_fewer_trials_than_were_demanded_within_a_time_miss_a_floor() -> None:
+    def after(asked: int) -> list[str]:
+        lab = ShakyLab("reference", 2)
+        found, _ = explore(lab, trials=asked, seconds=20, clock=lambda: float(lab.executed))
+        return floors.missed(found.floors)
+
+    assert after(10) == []
+    (missed,) = (each for each in after(500) if each.startswith("trials of the searches"))
+    assert missed.endswith(" of 500")
 
 
 class Registered:

@@ -99,7 +99,11 @@ def test_a_finding_says_which_search_and_which_program_found_it() -> None:
     }
 
 
-def test_a_simulation_plays_none_and_refuses_to_be_asked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_simulation_plays_none_and_refuses_to_be_asked(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pairproof.toml").write_text(f'[check]\nknown-bugs = "{GENERIC}"\n')
     assert Explorer(resolve.lab("sim"), REFERENCE, profile(REAL), "s", trials=1).run().totals.keys() == {"sweep"}
-    assert main(["check", "--known-bugs", GENERIC, "--runs", str(tmp_path)]) == 2
-    assert "--known-bugs is for the process and docker labs, not for sim" in capsys.readouterr().err
+    assert main(["check", "--runs", str(tmp_path)]) == 2
+    assert "known-bugs is for the process and docker labs, not for sim" in capsys.readouterr().err

@@ -85,6 +85,9 @@ def test_an_allowance_in_time_allows_one_trial_however_late_it_is() -> None:
     assert allowance.begin() and not allowance.begin()
 
 
-def test_two_bounds_at_once_are_refused() -> None:
-    with pytest.raises(UsageError, match="exclude each other"):
-        Budget.of(profile("quick"), SIM, seconds=1, trials=1)
+def test_trials_within_a_time_end_with_whichever_bound_comes_first() -> None:
+    budget = Budget.of(profile("quick"), SIM, seconds=5, trials=100)
+    assert (budget.demanded, budget.words) == (100, "the clock or the number of trials")
+    early, late = (budget.allowance("sweep", 0, lambda now=now: now) for now in (1.0, 6.0))
+    assert [early.begin(50), late.begin(1), late.begin(1)] == [30, 1, 0]
+    assert Budget.of(profile("quick"), SIM, trials=100).demanded is None

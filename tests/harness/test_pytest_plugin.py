@@ -107,6 +107,48 @@ def test_green(pair):
     assert "Traceback" not in said and "pair.py" not in said
 
 
+DRAWN = """
+from hypothesis import Phase, given, settings, strategies as st
+
+SIZES = st.lists(st.integers(0, 4_000), min_size=1, max_size=6)
+
+def play(pairs, target, sizes):
+    with pairs(target=target, laws=["ha-appends-frames"]) as pair:
+        sends = [pair.op("send", producer=0, size=size, wait=True, queue=0) for size in sizes]
+        pair.play(*sends, pair.fault("power_loss", node="master", keep="none"), *sends)
+
+@settings(deadline=None, phases=[Phase.generate])
+@given(sizes=SIZES)
+def test_red(pairs, sizes):
+    play(pairs, "reference+repeats_frame", sizes)
+
+@settings(deadline=None, max_examples=10)
+@given(sizes=SIZES)
+def test_green(pairs, sizes):
+    play(pairs, "reference", sizes)
+
+@given(sizes=SIZES)
+def test_one_pair_for_all_examples(pair, sizes):
+    pass
+
+def test_unknown(pairs):
+    with pairs(targt="reference"):
+        pass
+"""
+
+
+def test_a_hypothesis_test_takes_a_pair_for_each_example(tmp_path: Path) -> None:
+    code, said = suite(tmp_path, DRAWN)
+    assert code == 1 and "3 failed, 1 passed" in said
+    story = said[said.index("ha-appends-frames is violated") : said.index("test_one_pair_for_all_examples")]
+    assert "seed 'test_ours.py::test_red'" in story and "    3  send(" in story and "    4  " not in story
+    assert '  fault(name="power_loss", node="master", keep="none")' in story and "Traceback" not in said
+    (finding,) = (tmp_path / ".pairproof").iterdir()
+    assert finding.name in story, "examples that Hypothesis tried on the way leave no file"
+    assert "take the fixture pairs, and begin each example with: with pairs(target=...) as pair:" in said
+    assert "pairproof takes target, lab, laws, settings, faults, seed, limit_s, each by name, not targt" in said
+
+
 def test_a_finding_can_be_replayed_and_kept(tmp_path: Path) -> None:
     code, said = suite(
         tmp_path,

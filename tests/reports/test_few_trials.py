@@ -27,6 +27,14 @@ class RealTime:
     open = _sim.open
 
 
+@pytest.fixture(autouse=True)
+def without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pairproof.toml").write_text(
+        "".join(f'[{table}]\nreport-engine = "local"\n' for table in ("check", "campaign", "chaos.run"))
+    )
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def real_time(monkeypatch: pytest.MonkeyPatch) -> None:
     find, names = registry.find, registry.names
@@ -37,7 +45,7 @@ def real_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check(folder: Path, *arguments: str) -> int:
-    asked = ["--jobs", "1", "--seed", "s", "--runs", str(folder / "runs"), "--report", "--report-engine", "local"]
+    asked = ["--jobs", "1", "--seed", "s", "--runs", str(folder / "runs"), "--report"]
     return main(["check", *LAWS, *asked, "--json", str(folder / "answer.json"), *arguments])
 
 
@@ -98,7 +106,7 @@ def test_campaign_of_few_trials_is_amber_whatever_the_corpus_played(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = ["--trials", "19", "--seed", "s", "--engine", "local", "--jobs", "1", "--runs", str(tmp_path / "runs")]
-    asked += ["--report", "--report-engine", "local", "--json", str(tmp_path / "answer.json")]
+    asked += ["--report", "--json", str(tmp_path / "answer.json")]
     assert main(["campaign", *LAWS, *asked]) == 0
     answer, page, _, report = told(tmp_path)
     found = answer["evidence"]
@@ -124,7 +132,7 @@ def test_violation_in_few_trials_is_red_and_says_first_what_is_violated(
 
 
 def test_scenario_is_exempt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["--cases", "1", "--seed", "s", "--runs", str(tmp_path / "runs"), "--report", "--report-engine", "local"]
+    asked = ["--cases", "1", "--seed", "s", "--runs", str(tmp_path / "runs"), "--report"]
     assert main(["chaos", "run", "master-kill-under-load", *asked]) == 0
     (run,) = (tmp_path / "runs").iterdir()
     report = json.loads((run / "report" / "report.json").read_text())

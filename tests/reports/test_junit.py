@@ -38,12 +38,12 @@ def test_suites_count_what_they_hold(two_runs: list[Path], tmp_path: Path) -> No
     cases(two_runs, tmp_path / "junit.xml")
     suites = list(ElementTree.parse(tmp_path / "junit.xml").getroot().iter("testsuite"))
     counted = [[suite.get(name) for name in ("tests", "failures", "errors", "skipped")] for suite in suites]
-    assert counted == [["4", "0", "1", "1"], ["3", "2", "1", "0"]]
+    assert counted == [["5", "0", "1", "1"], ["4", "2", "1", "0"]]
 
 
 def test_a_run_without_a_trial_is_an_error_and_no_green_suite(write_run: Any, tmp_path: Path) -> None:
     found = cases([write_run("r")], tmp_path / "junit.xml")
-    assert [[child.tag for child in case] for case in found.values()] == [["error"]]
+    assert [[child.tag for child in case] for case in found.values()] == [["error"], []]
 
 
 def test_a_run_that_did_not_come_to_its_end_is_an_error_and_no_green_suite(
@@ -56,7 +56,7 @@ def test_a_run_that_did_not_come_to_its_end_is_an_error_and_no_green_suite(
     error = found["reference.sim", "the run came to its end"].find("error")
     assert error is not None and str(error.get("message")).startswith("failed: the lab broke")
     whole = cases([write_run("whole", **held)], tmp_path / "junit.xml")
-    assert [[child.tag for child in case] for case in whole.values()] == [[], ["skipped"]]
+    assert [[child.tag for child in case] for case in whole.values()] == [[], ["skipped"], []]
     skipped = whole["reference.sim", "enough trials were played"].find("skipped")
     assert skipped is not None and skipped.get("message") == "few trials"
 
@@ -72,7 +72,28 @@ def test_a_run_whose_searches_missed_a_floor_is_an_error_and_no_green_suite(
     error = poor["reference.sim", "the searches met the profile's floors"].find("error")
     assert error is not None and error.get("message") == "faults: latency: 0 of 1"
     rich = cases([write_run("rich", facts={"floors": FLOORS[:1]}, **held)], tmp_path / "junit.xml")
-    assert [[child.tag for child in case] for case in rich.values()] == [[], ["skipped"], []]
+    assert [[child.tag for child in case] for case in rich.values()] == [[], ["skipped"], [], []]
+
+
+def test_a_cause_is_one_failure_that_names_its_other_laws(write_run: Any, rows: Any, tmp_path: Path) -> None:
+    laws = ("log-prefix", "live-converges", "contract")
+    causes = ("log-prefix, append at slave", "log-prefix, append at slave", "contract, loss at master")
+    findings = [
+        rows.finding(law, f"{law} broke", at, at, cause=cause)
+        for at, (law, cause) in enumerate(zip(laws, causes, strict=True))
+    ]
+    verdicts = [rows.verdict(at, law, "violated", seq=1, text="x") for at, law in enumerate(laws)]
+    folder = write_run(
+        "r", findings, facts={"seconds": 12.5}, verdicts=verdicts, trials=[rows.trial(n) for n in range(3)]
+    )
+    found = cases([folder], tmp_path / "junit.xml")
+    kinds = {name: [child.tag for child in case] for (_, name), case in found.items() if name in laws}
+    assert kinds == {"log-prefix": ["failure", "system-out"], "live-converges": ["skipped"], "contract": ["failure"]}
+    assert found["reference.sim", "log-prefix"].findtext("system-out") == (
+        "violated from the same cause: live-converges: live-converges broke"
+    )
+    times = {name: case.get("time") for (_, name), case in found.items()}
+    assert times.pop("the run came to its end") == "12.5" and set(times.values()) == {None}
 
 
 def test_text_that_xml_cannot_hold_does_not_break_the_file(write_run: object, rows: object, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ Works for trials whose history was kept: every violating and unknown one, and a 
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from ...commands.options import RUNS
 from ...commands.output import json_option, say, table, write_json
 from ...errors import UsageError
 from ...runs.places import place
+from ...texts.wording import counted
 
 if TYPE_CHECKING:
     from ...history import Event
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 MAX_LISTED = 200
 """Messages of a trial that get a line."""
 MAX_NAMED = 10
+NUMBER = re.compile(r"\d[\d,.]*(?<![,.])")
 
 
 @click.command("autopsy", epilog=example("autopsy runs/RUN/findings/FINDING.json"))
@@ -94,7 +97,8 @@ def _history(reader: RunReader, trial: int) -> list[Event]:
         return events
     kept = [str(row["trial"]) for row in islice((row for row in reader.trials() if row["kept"]), MAX_NAMED + 1)]
     raise UsageError(
-        f"{reader.folder} kept no history of trial {trial}; kept: {_some(kept)}; pairproof check --keep all keeps all"
+        f"{reader.folder} kept no history of trial {trial}; kept: {_some(kept)}; "
+        'keep = "all" in [check] of pairproof.toml keeps all'
     )
 
 
@@ -112,10 +116,25 @@ def _list(told: list[Autopsy], messages: int, json_to: str | None) -> None:
     if json_to is not None:
         write_json([{"message": each.message, "conclusion": each.conclusion} for each in told], json_to)
     if json_to != "-":
-        rows = [(each.message, each.conclusion.removeprefix(f"{each.message} ")) for each in told]
-        table("", ("message", "what became of it"), rows)
+        table("", ("messages", "what became of the first, and of the others at other times"), _folded(told))
         left = messages - len(told)
-        say(f"{messages:,} messages{f', the first {len(told):,} shown' if left else ''}; --message KEY tells one life")
+        say(
+            f"{counted(messages, 'message')}{f', the first {len(told):,} shown' if left else ''}; "
+            f"--message KEY tells one life"
+        )
+
+
+def _folded(told: list[Autopsy]) -> list[tuple[str, str]]:
+    """Messages that met the same fate, but for numbers, in one row with the conclusion about the first."""
+    alike: dict[str, list[str]] = {}
+    conclusions = {each.message: each.conclusion.removeprefix(f"{each.message} ") for each in told}
+    for message, conclusion in conclusions.items():
+        alike.setdefault(NUMBER.sub("0", conclusion), []).append(message)
+    return [(_named(messages), conclusions[messages[0]]) for messages in alike.values()]
+
+
+def _named(messages: list[str]) -> str:
+    return messages[0] if len(messages) == 1 else f"{messages[0]} and {len(messages) - 1:,} like it, to {messages[-1]}"
 
 
 def _json(told: Autopsy) -> dict[str, object]:
