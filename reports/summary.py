@@ -194,7 +194,7 @@ def _traces(report: Report) -> Iterator[str]:
     yield "### Recorded histories\n"
     yield f"{sums['read']:,} histories with {sums['events']:,} events were measured{_again(sums, report)}.\n"
     found = traced.traces(report)
-    if found["latency"]:
+    if found.get("latency"):
         rows = (
             (row["when"], row["target"], row["lab"], *(f"{row[name]:,}" for name in ("trials", "times", "values")),
              row["p50"], row["p99"], row["max"])
