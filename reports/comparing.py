@@ -44,6 +44,15 @@ WORDS = {
     NONE: "violated in neither",
 }
 """By change, in the order of the page."""
+OF_CAUSES = {
+    NEW: "new, and would have shown before",
+    MORE: "seen in more of the trials",
+    FIXED: "gone, and would show now",
+    FEWER: "seen in fewer of the trials",
+    ONLY_AFTER: "new, in so few trials that chance may have hidden it before",
+    ONLY_BEFORE: "gone, in so few trials that chance may hide it now",
+    SAME: "seen as often",
+}
 WORSE, BETTER = (NEW, MORE), (FIXED, FEWER)
 
 
@@ -245,14 +254,17 @@ def word(rows: Iterable[Mapping[str, Any]]) -> str:
 def told(causes: Sequence[Row], laws: Sequence[Row]) -> str:
     """What changed, as the end of a sentence: causes, and those changed laws that no cause explains."""
     parts = []
-    for change in WORDS:
+    for change, words in OF_CAUSES.items():
         texts = [short(row["text"]) for row in causes if row["change"] == change]
         more = f" and {len(texts) - MAX_TOLD} more" if len(texts) > MAX_TOLD else ""
         if texts and change != SAME:
-            parts.append(f"{counted(len(texts), 'cause')} {WORDS[change]}: {'; '.join(texts[:MAX_TOLD])}{more}")
+            verb = "is" if len(texts) == 1 else "are"
+            parts.append(f"{counted(len(texts), 'cause')} {verb} {words}: {'; '.join(texts[:MAX_TOLD])}{more}")
     explained = {law for row in causes for law in row["laws"]}
     alone = Counter(row["change"] for row in laws if row["law"] not in explained)
-    parts += [f"{counted(alone[each], 'law')} {WORDS[each]}" for each in (*WORSE, *BETTER) if alone[each]]
+    parts += [
+        f"{counted(alone[each], 'law')} without a finding: {WORDS[each]}" for each in (*WORSE, *BETTER) if alone[each]
+    ]
     if flaky := sum(row["flaky"] for row in laws):
         parts.append(f"findings of {counted(flaky, 'law')} show in some of their replays only")
     return f"{'. '.join(parts) or 'no cause is new or gone, and no law is violated more or less often'}."

@@ -165,7 +165,7 @@ def _compared(report: Report) -> dict[str, Any]:
     return {
         "changes": [each for each in changes if each[2] and each[0] != comparing.NONE],
         "never": [row for change, _, rows in changes for row in rows if change == comparing.NONE],
-        "words": comparing.WORDS,
+        "words": comparing.OF_CAUSES,
         "chance": comparing.CHANCE,
     }
 

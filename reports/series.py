@@ -20,6 +20,8 @@ from .rejudging import COMPLETE
 Question = tuple[str, ...]
 
 ASKED = ("target", "lab", "profile")
+UNKNOWN = datetime.min.replace(tzinfo=UTC)
+"""A run that began then replaces none, and none replaces it."""
 BROUGHT = ("--master-conf", "--slave-conf", "--set")
 """Options that bring a configuration."""
 
@@ -74,7 +76,7 @@ def _replaces(newer: RunInput, older: RunInput) -> bool:
     ended = _began(older) + timedelta(seconds=_seconds(older))
     return (
         newer.facts.get("state") == COMPLETE
-        and _began(newer) > _began(older)
+        and _began(newer) > _began(older) > UNKNOWN
         and _began(newer) >= ended
         and _laws(newer) >= _laws(older)
         and _scenarios(newer) >= _scenarios(older)
@@ -95,9 +97,9 @@ def _seconds(run: RunInput) -> float:
 
 
 def _began(run: RunInput) -> datetime:
-    """UTC; long ago for what is no time, so that it replaces nothing."""
+    """UTC; :data:`UNKNOWN` for what is no time."""
     try:
         moment = datetime.fromisoformat(str(run.facts.get("began")))
     except ValueError:
-        return datetime.min.replace(tzinfo=UTC)
+        return UNKNOWN
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -97,7 +97,10 @@ def _without_effect(report: Report) -> Iterator[Caveat]:
     told = [f"fault {row['name']} had no effect in {row['lab']}: used {row['uses']:,} times" for row in idle]
     yield Caveat(f"{counted(len(told), 'fault')} without effect", told)
     power = [each for each in effects.power_losses(report.faults) if each.imitated]
-    yield Caveat("power losses imitated", [f"in {each.lab}, {each.times:,} in all, {each.how}" for each in power])
+    yield Caveat(
+        "power losses imitated",
+        [f"power losses in {each.lab}, {each.times:,} in all, were {each.how}" for each in power],
+    )
     skipped = [
         f"in {row['lab']} for {row['target']}, {row['trials']:,} times: {row['reason']}" for row in report.skipped
     ]
