@@ -2,7 +2,8 @@
 
 A run replaces an earlier one if it asked the same (target, lab, profile, names of broker files, single settings),
 judged at least its laws, played at least its scenarios, came to its end, and began after the earlier one had ended. So
-a fix turns a report green; shards that ran at the same time, other labs, and interrupted runs replace nothing.
+a fix turns a report green. Runs of one named commit with different seeds are shards: they replace one another no more
+than other labs or interrupted runs do.
 
 Leaves out: whether the newest run has as many trials. A run of few is amber (:mod:`harness.exploration.evidence`).
 """
@@ -78,9 +79,15 @@ def _replaces(newer: RunInput, older: RunInput) -> bool:
         newer.facts.get("state") == COMPLETE
         and _began(newer) > _began(older) > UNKNOWN
         and _began(newer) >= ended
+        and not _are_shards(newer, older)
         and _laws(newer) >= _laws(older)
         and _scenarios(newer) >= _scenarios(older)
     )
+
+
+def _are_shards(one: RunInput, other: RunInput) -> bool:
+    commits = {str(run.facts.get("commit") or "") for run in (one, other)}
+    return len(commits) == 1 and commits != {""} and one.facts.get("seed") != other.facts.get("seed")
 
 
 def _laws(run: RunInput) -> frozenset[str]:

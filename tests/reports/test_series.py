@@ -87,6 +87,12 @@ def test_what_asked_at_least_as_much_replaces(night: Any, later: dict[str, Any])
     assert len(judged(night(0, broken=True), night(1, **later))) == 1
 
 
+def test_shards_of_a_commit_are_judged_together_even_one_after_the_other(night: Any) -> None:
+    shards = [night(day, broken=not day, seed=str(day), commit="c0ffee") for day in range(3)]
+    assert len(judged(*shards)) == 3
+    assert judged(*shards, night(4, seed="4", commit="fixed")) == ["r4"]
+
+
 def test_of_scenarios_the_newer_run_must_have_played_at_least_the_older_ones(night: Any) -> None:
     def played(*names: str) -> list[dict[str, str]]:
         return [{"name": name, "verdict": "holds"} for name in names]
