@@ -16,6 +16,7 @@ from ..harness.texts.wording import counted, search
 from . import objectives, scenarios, series, trend, untested
 from .axis import seconds
 from .model import MAX_PAGES, Report, Row, completeness
+from .rejudging import COMPLETE
 from .traced import SIMULATED
 
 CALM = (Verdict.HOLDS, Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE, Verdict.VACUOUS)
@@ -43,7 +44,7 @@ def shown(report: Report) -> dict[str, Any]:
     return {
         "columns": columns,
         "left": len({row["run"] for row in report.by_run}) - len(columns),
-        "groups": matrix(cells, [run["run"] for run in columns]),
+        "groups": matrix(cells, {run["run"]: run["state"] == COMPLETE for run in columns}),
         "cells": cells,
         "cards": cards(report),
         "linked": linked(report.findings),
@@ -64,13 +65,14 @@ def shown(report: Report) -> dict[str, Any]:
     }
 
 
-def matrix(cells: Mapping[tuple[str, str], Row], runs: Sequence[str]) -> list[Row]:
+def matrix(cells: Mapping[tuple[str, str], Row], runs: Mapping[str, bool]) -> list[Row]:
     """Laws by group: ``title``, ``said`` (``24 of 26 hold, 2 violated``), ``look`` (laws that need one) and ``calm``;
-    groups in which one does come first."""
+    groups in which one does come first. ``runs``: whether each came to its end; others may have had no time to give a
+    law anything to judge."""
     worst: dict[str, Verdict] = {}
     for (law, run), cell in cells.items():
         if run in runs:
-            told = Verdict.UNKNOWN if cell["forbidden"] else Verdict(cell["verdict"])
+            told = Verdict.UNKNOWN if cell["forbidden"] and runs[run] else Verdict(cell["verdict"])
             worst[law] = min(worst.get(law, told), told, key=list(Verdict).index)
     found = []
     for title, laws in grouped(sorted(worst)):
