@@ -1,4 +1,4 @@
-"""What changed between two runs: which laws are violated in more of the trials, or in fewer, than chance explains.
+"""What changed between two runs, by cause and by law: worse, better or the same, as far as chance does not explain it.
 
 Trials of one search are alike, those of different searches are not: a bug may show in every tenth trial of one and in
 none of another. So the trials of each search are compared with those of the same search. If nothing had changed, the
@@ -10,14 +10,22 @@ most one tells anything apart.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import erfc, exp, lgamma, sqrt
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..harness.exploration.proportion import wilson
+from ..harness.texts.wording import counted
+from .headline import short
+
+if TYPE_CHECKING:
+    from .model import Report
 
 Row = dict[str, Any]
 
+MAX_TOLD = 3
+"""Causes of a kind that the sentence names."""
 CHANCE = 0.01
 """The chance that a comparison of two equal runs tells any law apart."""
 EXACT = 500
@@ -36,6 +44,15 @@ WORDS = {
     NONE: "violated in neither",
 }
 """By change, in the order of the page."""
+OF_CAUSES = {
+    NEW: "new, and would have shown before",
+    MORE: "seen in more of the trials",
+    FIXED: "gone, and would show now",
+    FEWER: "seen in fewer of the trials",
+    ONLY_AFTER: "new, in so few trials that chance may have hidden it before",
+    ONLY_BEFORE: "gone, in so few trials that chance may hide it now",
+    SAME: "seen as often",
+}
 WORSE, BETTER = (NEW, MORE), (FIXED, FEWER)
 
 
@@ -179,14 +196,75 @@ def holm(chances: Sequence[float]) -> list[float]:
     return found
 
 
-def told(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The comparison in a sentence."""
-    count = {change: sum(row["change"] == change for row in rows) for change in WORDS}
-    parts = [
-        f"{number} law{'' if number == 1 else 's'} {'is' if number == 1 else 'are'} {WORDS[change]}"
-        for change, number in count.items()
-        if number and change not in (SAME, NONE)
+def whole(rows: Iterable[Row], earlier: Report, later: Report) -> Row:
+    """The comparison of two reports of a run each. ``word``: worse, better or same, as :func:`word` says; ``told``: the
+    same in a sentence that names causes; ``causes``: cause, text, laws, change of each; ``laws``: of :func:`compare`;
+    ``sides``: the facts of both runs."""
+    before, after = earlier.runs[0], later.runs[0]
+    laws = compare(rows, before["run"], after["run"], [*earlier.findings, *later.findings])
+    causes = by_cause(laws, earlier, later)
+    first = word([*causes, *(row for row in laws if row["change"] in (*WORSE, *BETTER))])
+    return {
+        "before": before["run"], "after": after["run"], "word": first, "told": f"{first}: {told(causes, laws)}",
+        "causes": causes, "laws": laws, "sides": {"before": before, "after": after},
+    }  # fmt: skip
+
+
+def by_cause(laws: Iterable[Row], earlier: Report, later: Report) -> list[Row]:
+    """What each cause of either run came to, in the order of :data:`WORDS`. A cause changed if one of its laws did."""
+    change_of = {row["law"]: row["change"] for row in laws}
+    then, now = _causes(earlier), _causes(later)
+    found = []
+    for cause in {**then, **now}:
+        row = now.get(cause) or then[cause]
+        changes = {change_of.get(law, "") for law in row["laws"]}
+        worse, better = not changes.isdisjoint(WORSE), not changes.isdisjoint(BETTER)
+        if cause not in then:
+            change = NEW if worse else ONLY_AFTER
+        elif cause not in now:
+            change = FIXED if better else ONLY_BEFORE
+        else:
+            change = MORE if worse else FEWER if better else SAME
+        found.append(row | {"change": change})
+    return sorted(found, key=lambda row: list(WORDS).index(row["change"]))
+
+
+def _causes(report: Report) -> dict[str, Row]:
+    """By what a trial broke first: cause, text, laws and number of the finding that tells it best."""
+    texts = {row["number"]: row["text"] for row in report.findings}
+    return {
+        each["cause"] or each["laws"][0]: {
+            "cause": each["cause"], "laws": each["laws"], "first": each["first"], "text": texts[each["first"]],
+        }
+        for each in report.causes
+    }  # fmt: skip
+
+
+def word(rows: Iterable[Mapping[str, Any]]) -> str:
+    """``Worse`` if anything is, ``Better`` if anything is and nothing worse, or ``Same``; with ``perhaps`` where
+    chance may explain it."""
+    changes = {row["change"] for row in rows}
+    for said, known in (("Worse", WORSE), ("Worse, perhaps", (ONLY_AFTER,)), ("Better", BETTER),
+                        ("Better, perhaps", (ONLY_BEFORE,))):  # fmt: skip
+        if not changes.isdisjoint(known):
+            return said
+    return "Same"
+
+
+def told(causes: Sequence[Row], laws: Sequence[Row]) -> str:
+    """What changed, as the end of a sentence: causes, and those changed laws that no cause explains."""
+    parts = []
+    for change, words in OF_CAUSES.items():
+        texts = [short(row["text"]) for row in causes if row["change"] == change]
+        more = f" and {len(texts) - MAX_TOLD} more" if len(texts) > MAX_TOLD else ""
+        if texts and change != SAME:
+            verb = "is" if len(texts) == 1 else "are"
+            parts.append(f"{counted(len(texts), 'cause')} {verb} {words}: {'; '.join(texts[:MAX_TOLD])}{more}")
+    explained = {law for row in causes for law in row["laws"]}
+    alone = Counter(row["change"] for row in laws if row["law"] not in explained)
+    parts += [
+        f"{counted(alone[each], 'law')} without a finding: {WORDS[each]}" for each in (*WORSE, *BETTER) if alone[each]
     ]
-    if flaky := sum(row["flaky"] for row in rows):
-        parts.append(f"findings of {flaky} law{'' if flaky == 1 else 's'} show in some of their replays only")
-    return f"{'; '.join(parts)}." if parts else "No law is violated in more or fewer of the trials than before."
+    if flaky := sum(row["flaky"] for row in laws):
+        parts.append(f"findings of {counted(flaky, 'law')} show in some of their replays only")
+    return f"{'. '.join(parts) or 'no cause is new or gone, and no law is violated more or less often'}."

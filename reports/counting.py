@@ -94,12 +94,13 @@ def counted(run: RunInput, judging: bool) -> Tables:
         "injected": _injected(faults),
         "effected": _exploded(faults, ("name", "lab"), "effect", ("effect", "amount")),
         "noted": _exploded(verdicts, ("law", "target", "lab"), "notes", ("note", "amount")),
-        "searched": _searched(trials),
+        "searched": _searched(trials, verdicts),
         "unexecuted": _exploded(trials, ("target", "lab"), "skipped", ("reason", "trials")),
         "coverage": read(runs, "coverage", budget),
     }
-    found = {name: _sum(views[each.source], each) for name, each in MEASURES.items() if each.source in views}
     recorded = arrow_traces.views(runs, judging) | {MEASURED: _amounts(read(runs, "objectives", budget))}
+    views["losses"] = recorded["losses"]
+    found = {name: _sum(views[each.source], each) for name, each in MEASURES.items() if each.source in views}
     found |= {name: arrow_traces.gathered(recorded[each.source], each) for name, each in SPREADS.items()}
     found |= arrow_traces.lists(recorded)
     alone = recorded["traces"].filter(pc.is_null(recorded["traces"]["trial"]))
@@ -235,10 +236,14 @@ def _place(args: str | None) -> str:
     return str(told.get("node") or told.get("link") or "")
 
 
-def _searched(trials: pa.Table) -> pa.Table:
+def _searched(trials: pa.Table, verdicts: pa.Table) -> pa.Table:
+    """``violated``: whether the trial, of a piece of one run, violates any law."""
+    violating = verdicts["trial"].filter(pc.equal(verdicts["verdict"], Verdict.VIOLATED.value))
+    violated = pc.cast(pc.is_in(trials["trial"], violating.combine_chunks()), pa.int64())
     kept = pc.cast(trials["kept"], pa.int64())
     columns = {name: trials[name] for name in ("run", "target", "lab", "origin", "events", "virtual_ns")}
-    return pa.table(columns | {"kept": kept, "trials": pa.repeat(pa.scalar(1, pa.int64()), len(trials))})
+    ones = pa.repeat(pa.scalar(1, pa.int64()), len(trials))
+    return pa.table(columns | {"kept": kept, "violated": violated, "trials": ones})
 
 
 def _exploded(table: pa.Table, keys: tuple[str, ...], column: str, names: tuple[str, str]) -> pa.Table:

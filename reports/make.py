@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..harness.errors import UsageError
 from ..harness.history import Event
 from ..harness.runs import atomic
-from . import comparing, counting, engines, inputs, junit, kept, model, power, replacing, summary
+from . import comparing, counting, engines, inputs, junit, kept, model, power, replacing, series, summary, trend
 from .events import events_of
 from .inputs import Corrupt, RunInput
 from .measures import SPARK
@@ -29,7 +28,6 @@ MAX_WARNINGS = 5
 """Lines of a kind on the terminal; the report has more."""
 
 PAGES = (
-    "broken",
     "compared",
     "trials",
     "index",
@@ -119,14 +117,17 @@ def make_report(
         said("reading run folders")
 
     def made(runs: Sequence[RunInput], corrupt: Sequence[Corrupt]) -> Made:
-        counted = engines.count(engine, master, runs, rejudge, said)
+        chosen = series.compared(runs, corrupt) if compare else series.of(runs)
+        counted = engines.count(engine, master, chosen.judged, rejudge, said)
+        past = engines.here(chosen.older, False)
         with replacing.replaced(out, OWN) as new:
-            report = _written(counted, corrupt, asked, new)
+            report = _written(counted, past, chosen.replaced_by, corrupt, asked, new)
         return Made(out, report, out / "index.html", counted.without_spark)
 
     def alone(run: RunInput) -> None:
         with TemporaryDirectory(prefix="pairproof-report-") as new:
-            _written(engines.here([run], rejudge), (), asked._replace(compare=False), Path(new))
+            nothing = engines.here((), False)
+            _written(engines.here([run], rejudge), nothing, {}, (), asked._replace(compare=False), Path(new))
 
     runs, corrupt = inputs.open_runs(folders)
     inputs.check_some(runs, corrupt)
@@ -135,16 +136,19 @@ def make_report(
     return found
 
 
-def _written(counted: engines.Counted, corrupt: Sequence[Corrupt], asked: Asked, new: Path) -> Report:
+def _written(
+    counted: engines.Counted, past: engines.Counted, replaced_by: Mapping[str, str], corrupt: Sequence[Corrupt],
+    asked: Asked, new: Path,
+) -> Report:  # fmt: skip
     """The report of what was counted, and of the folders that were left out; its files are in the folder ``new``."""
     # The templates are imported only where they are used.
     from . import pages
 
     said = asked.said
-    measured, runs, corrupt = dict(counted.tables), counted.runs, [*corrupt, *counted.corrupt]
+    measured, runs, corrupt = dict(counted.tables), counted.runs, [*corrupt, *counted.corrupt, *past.corrupt]
     inputs.check_some(runs, corrupt)
     by_search, kept_rows, unreadable = (measured.pop(name) for name in ("by_search", "kept", counting.UNREADABLE))
-    report = model.assemble(runs, corrupt, measured, asked.rejudge)
+    report, earlier = _with_trend(counted, past, replaced_by, corrupt, asked.rejudge)
     said("histories of findings")
     of_findings = model.wanted_trials(report.findings)
     shown = kept.chosen(kept_rows.to_pylist(), report.scenarios, set(of_findings), MAX_EVENTS)
@@ -154,7 +158,8 @@ def _written(counted: engines.Counted, corrupt: Sequence[Corrupt], asked: Asked,
     measured["verdicts"] = counting.of_trials(runs, "verdicts", wanted)
     trials = counting.of_trials(runs, "trials", wanted)
     if asked.compare:
-        report = report._replace(compared=_compared(runs, corrupt, by_search, report.findings))
+        rows = [*by_search.to_pylist(), *past.tables["by_search"].to_pylist()]
+        report = report._replace(compared=comparing.whole(rows, earlier, report))
     said("writing pages")
     report = _completed(report, trials, asked.strength, shown, measured["verdicts"].to_pylist())
     pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), new, asked.strength)
@@ -168,22 +173,25 @@ def assembled(folders: Iterable[Path]) -> Report:
     ``judge`` say and end with."""
 
     def told(runs: Sequence[RunInput], corrupt: Sequence[Corrupt]) -> Report:
-        counted = engines.here(runs, False)
-        inputs.check_some(counted.runs, known := [*corrupt, *counted.corrupt])
-        return model.assemble(counted.runs, known, counted.tables, judging=False)
+        chosen = series.of(runs)
+        counted, past = engines.here(chosen.judged, False), engines.here(chosen.older, False)
+        inputs.check_some(counted.runs, known := [*corrupt, *counted.corrupt, *past.corrupt])
+        return _with_trend(counted, past, chosen.replaced_by, known, False)[0]
 
     runs, corrupt = inputs.open_runs(folders)
     inputs.check_some(runs, corrupt)
     return inputs.without_spoilt(runs, corrupt, told, lambda run: told([run], ()))
 
 
-def _compared(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], rows: pa.Table, findings: Sequence[Row]) -> Row:
-    if len(runs) != 2:
-        why = corrupt[0].reason if corrupt else f"there are {len(runs)}"
-        raise UsageError(f"--compare wants two runs that can be read, the earlier one first: {why}")
-    before, after = runs
-    laws = comparing.compare(rows.to_pylist(), before.run, after.run, findings)
-    return {"before": before.run, "after": after.run, "told": comparing.told(laws), "laws": laws}
+def _with_trend(
+    counted: engines.Counted, past: engines.Counted, replaced_by: Mapping[str, str], corrupt: Sequence[Corrupt],
+    judging: bool,
+) -> tuple[Report, Report]:  # fmt: skip
+    """The report of the judged runs, with all runs in its trend, and one of the others."""
+    report = model.assemble(counted.runs, corrupt, counted.tables, judging)
+    earlier = model.assemble(past.runs, (), past.tables, judging=False)
+    losses = [row for each in (past, counted) for row in each.tables["losses_by_run"].to_pylist()]
+    return report._replace(trend=trend.rows((earlier, report), replaced_by, losses)), earlier
 
 
 def _completed(

@@ -41,7 +41,8 @@ MEASURES = {
     "effects": Measure("effected", ("name", "lab", "effect"), ("amount",)),
     "contract": Measure("noted", ("law", "target", "lab", "note"), ("amount",)),
     "search_by_run": Measure("searched", ("run", "origin"), ("trials",)),
-    "search": Measure("searched", ("target", "lab", "origin"), ("trials", "events", "virtual_ns", "kept")),
+    "search": Measure("searched", ("target", "lab", "origin"), ("trials", "violated", "events", "virtual_ns", "kept")),
+    "losses_by_run": Measure("losses", ("run",), ("acknowledged", "lost")),
     "skipped": Measure("unexecuted", ("target", "lab", "reason"), ("trials",)),
     "coverage": Measure("coverage", ("state", "event", "fault"), ("count",)),
 }

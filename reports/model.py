@@ -5,7 +5,6 @@ Sums come from the tables; verdicts over trials are merged only here, by ``harne
 
 import json
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -25,12 +24,12 @@ from ..harness.texts import invocation
 from ..harness.texts.plain import without_secrets
 from ..harness.trials.schedule_json import from_json
 from . import examined, known_cases, known_deviations, objectives, rejudging, scenarios
+from .headline import headline
 from .inputs import Corrupt, RunInput
 from .measures import SPREADS, VERDICTS
 
 FORMAT = 2  # of report.json
 
-MAX_NAMED = 5
 MAX_PAGES = 100
 """Findings that get a page of their own; the others are listed only."""
 
@@ -44,7 +43,8 @@ Tables = Mapping[str, pa.Table]
 
 
 class Report(NamedTuple):
-    """Every table as plain rows, ready for JSON. ``rejudged`` is None where nothing was judged again.
+    """Every table as plain rows, ready for JSON. ``rejudged`` is None where nothing was judged again. All but ``trend``
+    and ``compared`` is about the runs that are judged.
 
     ``histories``, what follows it up to ``outages``, and ``rejudged`` rest on the histories that runs kept.
     """
@@ -90,7 +90,9 @@ class Report(NamedTuple):
     trials: list[Row]
     """Kept trials that have a page, as :func:`pairproof.reports.kept.described` says."""
     compared: Row | None
-    """Two compared runs: ``before``, ``after``, ``told`` and ``laws`` of ``reports/comparing.py``."""
+    """Two compared runs: ``before``, ``after``, and what :func:`pairproof.reports.comparing.whole` says."""
+    trend: list[Row]
+    """Every run, also those that a later one replaces: :func:`pairproof.reports.trend.rows`."""
 
     @property
     def exit_code(self) -> int:
@@ -119,7 +121,12 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
     firsts = list({(row["run"], row["law"], row["verdict"]): row for row in reversed(broken)}.values())[::-1]
     findings = _findings(runs, firsts)
     verdict = overall(described)
-    said = evidence.headline(headline(described, by_run, played), verdict, basis)
+    found = causes(findings)
+    sentence = known_deviations.headline(described, verdict, headline(described, by_run, played, found, findings))
+    said = evidence.headline(sentence, verdict, basis)
+    if any(run["state"] != rejudging.COMPLETE for run in described):
+        # It says itself after how many trials the run ended.
+        said = said._replace(text=sentence)
     return Report(
         made=_now(),
         version=__version__,
@@ -130,7 +137,7 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
         scenarios=played,
         by_run=by_run,
         findings=findings,
-        causes=causes(findings),
+        causes=found,
         doubts=[row for row in firsts if row["verdict"] == Verdict.UNKNOWN],
         broken=broken,
         faults=_faults(tables),
@@ -144,6 +151,7 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
         power=None,
         trials=[],
         compared=None,
+        trend=[],
     )
 
 
@@ -208,92 +216,6 @@ def completeness(run: Row) -> str:
 def overall(runs: Iterable[Row]) -> str:
     """The worst verdict of the runs, one of :data:`pairproof.reports.scenarios.OF_RUNS`; unknown without any."""
     return scenarios.worst(row["verdict"] for row in runs)
-
-
-def headline(runs: Sequence[Row], by_run: Iterable[Row], played: Sequence[Row] = ()) -> str:
-    """The report in one sentence, or in two where scenarios were played: what is bad comes first."""
-    rows = list(by_run)
-    laws = _headline_of_laws(runs, rows) + _of_floors(runs) + _of_states(runs)
-    told = scenarios.sentence(played)
-    amiss = any(row["verdict"] != scenarios.HOLDS for row in played)
-    first = amiss and not any(row["verdict"] == Verdict.VIOLATED for row in rows)
-    known = known_cases.sentence(runs)
-    said = (told, laws) if first else (laws, told)
-    told = " ".join(filter(None, (known, *said) if any(known_cases.amiss(runs)) else (*said, known)))
-    idle = [str(run["run"]) for run in runs if floors.NOTHING_REPLICATED in (run.get("floors_missed") or ())]
-    what = floors.NOTHING_REPLICATED.capitalize()
-    told = f"{what} of {', '.join(idle[:MAX_NAMED])}. {told}" if idle else told
-    return known_deviations.headline(runs, overall(runs), told)
-
-
-def _of_floors(runs: Iterable[Row]) -> str:
-    poor = [str(run["run"]) for run in runs if set(run.get("floors_missed") or ()) - {floors.NOTHING_REPLICATED}]
-    return f" The searches met less than the profile demands in {', '.join(poor[:MAX_NAMED])}." if poor else ""
-
-
-def _of_states(runs: Iterable[Row]) -> str:
-    """Why a report of which nothing is bad is no success: see :func:`pairproof.reports.rejudging.exit_code`."""
-    states = {str(run["run"]): run.get("state", rejudging.COMPLETE) for run in runs}
-    left = [f"{run} ({state})" for run, state in states.items() if state != rejudging.COMPLETE]
-    return f" Not complete: {', '.join(left[:MAX_NAMED])}{', ...' if len(left) > MAX_NAMED else ''}." if left else ""
-
-
-def _headline_of_laws(runs: Sequence[Row], rows: Sequence[Row]) -> str:
-    counted = {verdict: len({row["law"] for row in rows if row["verdict"] == verdict}) for verdict in Verdict}
-    idle = sorted(str(run["run"]) for run in runs if not any(row["run"] == run["run"] for row in rows))
-    rest = f" Nothing was judged in {', '.join(idle[:MAX_NAMED])}{', ...' if len(idle) > MAX_NAMED else ''}."
-    return _about_laws(rows, counted) + (rest if idle and rows else "")
-
-
-def _about_laws(rows: Sequence[Row], counted: Mapping[Verdict, int]) -> str:
-    if broken := counted[Verdict.VIOLATED]:
-        return (
-            f"{broken} of {_laws_of(rows)} {'is' if broken == 1 else 'are'} violated{_by_whom(rows)}: {_which(rows)}."
-        )
-    doubts = counted[Verdict.UNKNOWN]
-    empty = len({row["law"] for row in rows if row["forbidden"]})
-    if doubts or empty:
-        parts = [f"{doubts} could not be decided"] if doubts else []
-        parts += [f"{empty} had nothing to judge although the run demands it"] if empty else []
-        return f"Nothing is violated, but of {_laws_of(rows)} {' and '.join(parts)}."
-    known = counted[Verdict.DEVIATES]
-    held = len({row["law"] for row in rows if row["verdict"] in (Verdict.HOLDS, Verdict.DEVIATES)})
-    if not held:
-        return "Nothing was judged."
-    most = {row["run"]: 0 for row in rows}
-    for row in rows:
-        most[row["run"]] = max(most[row["run"]], row["trials"])
-    trials = sum(most.values())
-    but = f", but for known deviations from {known}" if known else ""
-    few = _few(rows) if trials >= FEW else ""  # the first words say it of fewer
-    return (
-        f"{held} of {_laws_of(rows)} {'was' if held == 1 else 'were'} put to the test in {trials:,} "
-        f"trial{'' if trials == 1 else 's'}, and every one holds{but}{few}."
-    )
-
-
-def _few(rows: Sequence[Row]) -> str:
-    exercised = Counter[str]()
-    for row in rows:
-        exercised[row["law"]] += row["exercised"]
-    few = sum(exercised[law] < FEW for law in {row["law"] for row in rows if row["few"]})
-    return f"; {few} of them had something to judge in fewer than {FEW} trials" if few else ""
-
-
-def _which(rows: Iterable[Row]) -> str:
-    laws = sorted({str(row["law"]) for row in rows if row["verdict"] == Verdict.VIOLATED})
-    return f"{', '.join(laws[:MAX_NAMED])}{', ...' if len(laws) > MAX_NAMED else ''}"
-
-
-def _by_whom(rows: Sequence[Row]) -> str:
-    """Where several targets were tested, which of them violate laws."""
-    guilty = sorted({row["target"] for row in rows if row["verdict"] == Verdict.VIOLATED})
-    return f" by {', '.join(guilty)}" if len({row["target"] for row in rows}) > 1 else ""
-
-
-def _laws_of(rows: Iterable[Row]) -> str:
-    number = len({row["law"] for row in rows})
-    return f"{number} law{'' if number == 1 else 's'}"
 
 
 def _findings(runs: Sequence[RunInput], firsts: Iterable[Row]) -> list[Row]:

@@ -4,37 +4,37 @@ Every page carries its own style and drawings. Texts are for a broker's maintain
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from ..harness.exploration.evidence import FEW
 from ..harness.history import Event
 from ..harness.judging.law_groups import grouped
 from ..harness.judging.verdict import Verdict
 from ..harness.kinds.text import plain
 from ..harness.rocketmq.autopsy import autopsy, message_of
+from ..harness.rocketmq.settings import DEFAULTS
 from ..harness.runs import atomic
 from ..harness.texts import wording
+from ..harness.texts.folding import folded
 from . import (
     comparing,
     coverage,
     effects,
     examined,
     fault_places,
-    known_cases,
     known_deviations,
     logs,
-    noted,
     objectives,
     over_time,
+    overview,
     power,
     rejudging,
     scenarios,
     traced,
+    trend,
 )
 from .axis import ms
 from .charts import LOOKS
@@ -65,18 +65,12 @@ MEANINGS = {
 }
 """Sign and meaning of every verdict on a law."""
 
-SURE = 0.05
-"""What is left of certainty."""
 MAX_LINES = 40
 """Of a program that a finding's page shows at once: a scenario's may have a thousand."""
-MAX_COLUMNS = 12
-"""Runs in the matrix of the first page; all are on the page of runs."""
 MAX_RUNS, MAX_DETAILED = 2_000, 40
 """Runs that have a line on the page of runs, and those that are told law by law."""
 MAX_SECTIONS = 500
 """On the page of red trials: of a run and a law each."""
-MAX_GREEN = 12
-"""Scenarios that hold: more of them are folded away on the first page."""
 
 Histories = Mapping[tuple[str, int], Sequence[Event]]
 Seen = Mapping[tuple[str, int, str], int]
@@ -89,7 +83,8 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
     event at which that trial first broke that law. ``strength``: a measurement of :mod:`pairproof.reports.power`;
     None leaves its page out.
     """
-    pages = _environment(report)
+    timed = traced.traces(report)
+    pages = _environment(report, bool(timed))
     folders = {row["run"]: Path(row["folder"]) for row in report.runs}
     laws_too = _laws_too(report)
     for finding in report.findings[:MAX_PAGES]:
@@ -105,16 +100,16 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
         )
         atomic.put_text(out, f"trials/{page_name(row)}", html)
     shown_by: dict[str, dict[str, Any]] = {
-        "faults": _faults(report), "runs": _runs(report), "index": _index(report),
+        "faults": _faults(report), "runs": _runs(report), "index": overview.shown(report),
         "laws": {"groups": grouped(law["id"] for law in report.laws)},
         "objectives": {"sections": objectives.sections(report.objectives)},
         "coverage": {"grid": coverage.grid(report.coverage)},
-        "traces": traced.traces(report), "losses": traced.losses(report),
+        "losses": traced.losses(report),
     }  # fmt: skip
-    if report.broken:
-        shown_by["broken"] = _broken(report)
-    if report.trials:
-        shown_by["trials"] = {"rows": report.trials}
+    if timed:
+        shown_by["traces"] = timed
+    if report.broken or report.trials:
+        shown_by["trials"] = _broken(report)
     if report.compared is not None:
         shown_by["compared"] = _compared(report)
     if strength is not None:
@@ -141,16 +136,18 @@ def environment() -> Environment:
     )
 
 
-def _environment(report: Report) -> Environment:
+def _environment(report: Report, is_timed: bool) -> Environment:
     made = environment()
     made.filters |= {"number": number, "short": short, "span": span, "when": when, "page": page_name}
     made.filters |= {"searched": completeness, "is_amber": examined.is_amber}
     made.filters |= {"upstream": known_deviations.upstream, "deviates": known_deviations.is_amber}
     made.filters |= {"percent": percent, "chance": chance}
+    made.filters["folded"] = folded
     made.filters["search"] = wording.search
     made.filters["plain"] = lambda text: text.replace("_", " ")
     made.globals |= {
         "report": report,
+        "is_timed": is_timed,
         "meanings": MEANINGS | scenarios.MEANINGS,
         "law_meanings": MEANINGS,
         "laws": {law["id"]: law for law in report.laws},
@@ -158,7 +155,6 @@ def _environment(report: Report) -> Environment:
         "of_scenario": {(row["run"], row["scenario"]): row for row in report.trials if row["scenario"]},
         "folders": {row["run"]: row["folder"] for row in report.runs},
         "max_pages": MAX_PAGES,
-        "few_trials": FEW,
         "max_lines": MAX_LINES,
     }
     return made
@@ -166,14 +162,12 @@ def _environment(report: Report) -> Environment:
 
 def _compared(report: Report) -> dict[str, Any]:
     compared = report.compared or {}
-    runs = {row["run"]: row for row in report.runs}
+    changes = [(change, words, [row for row in compared["laws"] if row["change"] == change])
+               for change, words in comparing.WORDS.items()]  # fmt: skip
     return {
-        "sides": [(side, runs[compared[side]]) for side in ("before", "after")],
-        "changes": [
-            (change, words, rows)
-            for change, words in comparing.WORDS.items()
-            if (rows := [row for row in compared["laws"] if row["change"] == change])
-        ],
+        "changes": [each for each in changes if each[2] and each[0] != comparing.NONE],
+        "never": [row for change, _, rows in changes for row in rows if change == comparing.NONE],
+        "words": comparing.OF_CAUSES,
         "chance": comparing.CHANCE,
     }
 
@@ -185,10 +179,11 @@ def _runs(report: Report) -> dict[str, Any]:
     for row in report.by_run:
         of_run.setdefault(row["run"], []).append(row)
     return {
-        "listed": urgent[:MAX_RUNS],
+        "max_runs": MAX_RUNS,
         "detailed": {row["run"] for row in urgent[:MAX_DETAILED]},
         "of_run": of_run,
         "again": {row["run"]: told for row in report.histories if (told := rejudging.of_run(row))},
+        "over_time": trend.draw(report.trend) if len(report.trend) > 1 else "",
     }
 
 
@@ -198,7 +193,7 @@ def _broken(report: Report) -> dict[str, Any]:
         found.setdefault((row["run"], row["law"]), []).append(row)
     # Violated ones first, of a run together.
     order = sorted(found.items(), key=lambda each: each[1][-1]["verdict"] != Verdict.VIOLATED)
-    return {"sections": order[:MAX_SECTIONS], "most": MAX_FIRSTS, "linked": _linked(report.findings)}
+    return {"sections": order[:MAX_SECTIONS], "most": MAX_FIRSTS, "linked": overview.linked(report.findings)}
 
 
 def _faults(report: Report) -> dict[str, Any]:
@@ -210,100 +205,14 @@ def _faults(report: Report) -> dict[str, Any]:
     }
 
 
-def _index(report: Report) -> dict[str, Any]:
-    cards = _cards(report)
-    scenes = scenarios.lines(report.scenarios)
-    columns = _columns(report)
-    return {
-        "columns": columns,
-        "places": len({(row["target"], row["lab"]) for row in report.runs}),
-        "older": len({row["run"] for row in report.by_run}) - len(columns),
-        "groups": grouped(sorted({row["law"] for row in report.by_run})),
-        "cells": {(row["law"], row["run"]): row for row in report.by_run},
-        "known": list(known_cases.amiss(report.runs)),
-        "deviations": known_deviations.cards(report.runs),
-        "not_met": known_deviations.not_met(report.runs),
-        "configurations": known_deviations.configurations(report.runs),
-        "max_configurations": known_deviations.MAX_CONFIGURATIONS,
-        "poor": [row for row in report.runs if row.get("floors_missed")],
-        "missed": [row for row in report.faults if row["uses"] and not row["bit"]],
-        "forbidden": [row for row in report.by_run if row["forbidden"]],
-        "unfinished": [row for row in report.runs if row["state"] != rejudging.COMPLETE],
-        "cards": cards,
-        "linked": _linked(report.findings),
-        "few": [row for row in report.by_run if row["few"] and row["trials"] >= FEW],
-        "completeness": [(row["run"], told) for row in report.runs if (told := completeness(row))],
-        "trials": sum(row["trials"] for row in report.search),
-        "events": sum(row["events"] for row in report.search),
-        "virtual_s": sum(row["virtual_ns"] for row in report.search) / 1e9,
-        "took_s": sum(row["seconds"] or 0 for row in report.runs),
-        "contract": noted.contract(report),
-        "abstained": noted.abstained(report),
-        "sure": _sure(report),
-        "worst": objectives.worst(report.objectives),
-        "recorded": rejudging.total(report.histories),
-        "imitated": [each for each in effects.power_losses(report.faults) if each.imitated],
-        "scenes": scenes,
-        "played_in": scenarios.places(report.scenarios),
-        "left_out": scenarios.left_out(report.runs),
-        "grey": [line for line in scenes if line.verdict != scenarios.HOLDS],
-        "green": [line for line in scenes if line.verdict == scenarios.HOLDS],
-        "max_green": MAX_GREEN,
-    }
-
-
-def _columns(report: Report) -> list[Row]:
-    """The runs in the matrix: run, target, lab, began, and whether it is the ``only`` one of these; the newest ones."""
-    judged = {row["run"] for row in report.by_run}
-    runs = [row for row in report.runs if row["run"] in judged]
-    alike = Counter((row["target"], row["lab"]) for row in runs)
-    newest = sorted(runs, key=lambda row: str(row["began"]))[-MAX_COLUMNS:]
-    shown = sorted(newest, key=lambda row: (row["target"], row["lab"], str(row["began"])))
-    return [row | {"only": alike[row["target"], row["lab"]] == 1} for row in shown]
-
-
-def _cards(report: Report) -> list[tuple[Row, list[Row], list[Row]]]:
-    """For each cause the finding that tells it best, the first finding of each other law, and other programs."""
-    by_number = {row["number"]: row for row in report.findings}
-    cards = []
-    for cause in report.causes:
-        first = by_number[cause["first"]]
-        rows = [by_number[number] for number in cause["findings"]]
-        laws = [next(row for row in rows if row["law"] == law) for law in cause["laws"][1:]]
-        programs = {tuple(row["program"]): row for row in reversed(rows) if row["program"] != first["program"]}
-        cards.append((first, laws, sorted(programs.values(), key=lambda row: row["number"])))
-    return cards
-
-
 def _laws_too(report: Report) -> dict[int, list[Row]]:
     """By number of a finding, the first finding of each other law that is violated from the same cause."""
     law_of = {row["number"]: row["law"] for row in report.findings}
     return {
         number: [row for row in (first, *laws) if row["law"] != law_of[number]]
-        for cause, (first, laws, _) in zip(report.causes, _cards(report), strict=True)
+        for cause, (first, laws, _) in zip(report.causes, overview.cards(report), strict=True)
         for number in cause["findings"]
     }
-
-
-def _linked(findings: Iterable[Row]) -> dict[tuple[str, str], Row]:
-    """By law and run, the finding to which the matrix leads: the one with the shortest program."""
-    found: dict[tuple[str, str], Row] = {}
-    for row in sorted(findings, key=lambda row: (not row["shrunk"], len(row["program"]), row["number"])):
-        if row["number"] <= MAX_PAGES:
-            found.setdefault((row["law"], row["run"]), row)
-    return found
-
-
-def _sure(report: Report) -> list[Row]:
-    """Of each target and lab, the rarest violation that its trials would have shown with 95 %: one in so many."""
-    played = Counter[tuple[str, str]]()
-    for row in report.search:
-        played[row["target"], row["lab"]] += row["trials"]
-    return [
-        {"target": target, "lab": lab, "trials": trials, "one_in": max(1, int(1 / (1 - SURE ** (1 / trials))))}
-        for (target, lab), trials in sorted(played.items())
-        if trials >= FEW
-    ]
 
 
 def _finding(finding: Row, events: Sequence[Event], at: int | None) -> dict[str, Any]:
@@ -314,7 +223,8 @@ def _finding(finding: Row, events: Sequence[Event], at: int | None) -> dict[str,
     shown = scene(events)
     return {
         "finding": finding,
-        "settings": (finding["schedule"] or {}).get("settings", {}),
+        "program": folded(finding["program"]),
+        **_settings(finding["schedule"]),
         "roles": _roles(events),
         "timeline": draw(events, at, label) if events else None,
         "breaking": {"time": ms(broken.t), "words": words(broken)} if broken else None,
@@ -333,8 +243,8 @@ def _trial(row: Row, events: Sequence[Event]) -> dict[str, Any]:
     label = f"trial {row['trial']} of {row['run']}"
     return {
         "trial": row,
-        "program": program_of(row["schedule"]),
-        "settings": (row["schedule"] or {}).get("settings", {}),
+        "program": folded(program_of(row["schedule"])),
+        **_settings(row["schedule"]),
         "roles": _roles(events),
         "over_time": over_time.draw(shown, f"Throughput and latency of {label}") if events else None,
         "timeline": draw(events, None, f"Timeline of {label}") if events else None,
@@ -343,6 +253,19 @@ def _trial(row: Row, events: Sequence[Event]) -> dict[str, Any]:
         "consumers": bool(shown.groups),
         "syncs": bool(shown.syncs),
     }
+
+
+def _settings(schedule: object) -> dict[str, dict[str, str]]:
+    """``settings``: those of a trial that are not the default, ``usual``: the others. A slave's are left out where they
+    are the master's, too."""
+    told = schedule.get("settings", {}) if isinstance(schedule, dict) else {}
+    found: dict[str, dict[str, str]] = {"settings": {}, "usual": {}}
+    for key, value in sorted(told.items()):
+        node, _, name = key.rpartition(".")
+        doubled = node.startswith("slave") and told.get(name) == value
+        which = "usual" if doubled or DEFAULTS.get(name) == value else "settings"
+        found[which][key] = value if isinstance(value, str) else json.dumps(value)
+    return found
 
 
 def _roles(events: Sequence[Event]) -> list[tuple[str, str]]:

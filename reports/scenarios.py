@@ -129,7 +129,9 @@ def sentence(found: Sequence[Row]) -> str:
     if not told:
         return ""
     if set(counted) == {HOLDS}:
-        return "The scenario holds." if len(told) == 1 else f"All {len(told)} scenarios hold."
+        return f"Scenario {told[0].name} holds." if len(told) == 1 else f"All {len(told)} scenarios hold."
+    if len(told) == 1:
+        return f"Scenario {told[0].name}: {told[0].verdict}."
     parts = [f"{counted[each]} {_said(each, counted[each])}" for each in VERDICTS if counted[each]]
     return f"Of {len(told)} scenario{'' if len(told) == 1 else 's'}: {', '.join(parts)}."
 

@@ -25,23 +25,31 @@ from .traces.replication import BY_LOG
 Row = dict[str, Any]
 
 NS = 1_000_000_000
+SIMULATED = "sim"
 NOTHING = "–"
 WINDOWS = {True: "while a fault was active", False: "while none was"}
 
 
 def traces(report: Report) -> Row:
-    """For ``traces.html``."""
+    """For ``traces.html``, of labs with real time; empty without any: virtual time says how programs wait."""
+
+    def real(rows: Iterable[Row]) -> list[Row]:
+        return [row for row in rows if row["lab"] != SIMULATED]
+
+    histories = real(report.histories)
+    if not rejudging.total(histories)["read"]:
+        return {}
     return {
-        "places": places(report.histories),
-        "sums": rejudging.total(report.histories),
-        "trials": sum(row["trials"] for row in report.search),
-        "throughput": throughput(report.throughput),
-        "replicated": replicated(report.replicated),
-        "latency": _by_window(report.latency, seconds),
-        "latency_by_fault": _no_fault_first(spreads(report.latency_by_fault, seconds)),
-        "lag_bytes": _by_window(report.lag_bytes, "{:,}".format),
-        "lag_ns": _by_window(report.lag_ns, seconds),
-        "catch_up": spreads(report.catch_up, seconds),
+        "places": places(histories),
+        "sums": rejudging.total(histories),
+        "trials": sum(row["trials"] for row in real(report.search)),
+        "throughput": throughput(real(report.throughput)),
+        "replicated": replicated(real(report.replicated)),
+        "latency": _by_window(real(report.latency), seconds),
+        "latency_by_fault": _no_fault_first(spreads(real(report.latency_by_fault), seconds)),
+        "lag_bytes": _by_window(real(report.lag_bytes), "{:,}".format),
+        "lag_ns": _by_window(real(report.lag_ns), seconds),
+        "catch_up": spreads(real(report.catch_up), seconds),
     }
 
 

@@ -1,8 +1,9 @@
-"""What a report's verdict does not rest on, a line of Markdown for each: what could not be read, was demanded and not
-judged, had no effect, or was skipped.
-"""
+"""What a report's verdict does not rest on: what could not be read, was demanded and not judged, had no effect, or was
+skipped. Pages show it folded, by kind; summary.md as a list."""
 
 from collections.abc import Iterator
+from itertools import groupby
+from typing import NamedTuple
 
 from ..harness.exploration.evidence import FEW
 from ..harness.judging import abstentions
@@ -10,70 +11,97 @@ from ..harness.texts.wording import counted
 from . import effects, known_cases, noted
 from .markdown import escape
 from .model import Report
+from .rejudging import COMPLETE
+
+
+class Caveat(NamedTuple):
+    """Lines of one kind, and their kind in short. A ``grave`` one is never folded: what was recorded is not as it was,
+    or a known case shows."""
+
+    short: str
+    lines: list[str]
+    grave: bool = False
 
 
 def lines(report: Report) -> list[str]:
-    """All of them, the gravest first."""
-    parts = (
-        _unread(report), _judged_otherwise(report), _demanded(report), _undecided(report), _abstained(report),
-        _without_effect(report),
-    )  # fmt: skip
-    return [line for part in parts for line in part]
+    """All of them as Markdown, the gravest first."""
+    return [escape(line) for each in caveats(report) for line in each.lines]
 
 
-def _unread(report: Report) -> Iterator[str]:
-    for each in report.corrupt:
-        yield f"left out {escape(each['folder'])}: {escape(each['reason'])}"
-    for each in report.problems:
-        trial = "" if each["trial"] is None else f"of trial {each['trial']} "
-        yield f"history {trial}in {escape(each['part'])} of {escape(each['run'])}: {escape(each['problem'])}"
+def caveats(report: Report) -> list[Caveat]:
+    """All of them by kind, the gravest first."""
+    parts = (_grave(report), _demanded(report), _undecided(report), _without_effect(report))
+    return [each for part in parts for each in part if each.lines]
 
 
-def _judged_otherwise(report: Report) -> Iterator[str]:
-    for each in (report.rejudged or {"differences": []})["differences"]:
-        yield (
-            f"trial {each['trial']} of {escape(each['run'])}: {escape(each['law'])} was recorded as {each['stored']}, "
-            f"and is {each['again']} when it is judged again"
-        )
+def _grave(report: Report) -> Iterator[Caveat]:
+    left = [f"left out {each['folder']}: {each['reason']}" for each in report.corrupt]
+    yield Caveat(f"{counted(len(left), 'folder')} left out", left, True)
+    odd = [
+        f"history {'' if each['trial'] is None else 'of trial {} '.format(each['trial'])}in {each['part']} of "
+        f"{each['run']}: {each['problem']}"
+        for each in report.problems
+    ]
+    yield Caveat("damaged histories", odd, True)
+    again = [
+        f"trial {each['trial']} of {each['run']}: {each['law']} was recorded as {each['stored']}, and is "
+        f"{each['again']} when it is judged again"
+        for each in (report.rejudged or {"differences": []})["differences"]
+    ]
+    yield Caveat("verdicts that differ when judged again", again, True)
+    cases = [f"known case of {name}: {told}" for name, told in known_cases.amiss(report.runs)]
+    yield Caveat(counted(len(cases), "known case"), cases, True)
 
 
-def _demanded(report: Report) -> Iterator[str]:
-    for name, told in known_cases.amiss(report.runs):
-        yield f"known case of {escape(name)}: {escape(told)}"
-    for run in report.runs:
-        for missed in run.get("floors_missed") or ():
-            yield f"floor missed in {escape(run['run'])}: {escape(missed)}"
-    for row in report.by_run:
-        if row["forbidden"]:
-            remark = escape(row["remark"])
-            yield f"{escape(row['law'])} in {escape(row['run'])}: {remark}, although the run demands it"
+def _demanded(report: Report) -> Iterator[Caveat]:
+    states = [
+        f"{run['run']} is not complete ({run['state']}{': ' + run['reason'] if run.get('reason') else ''})"
+        for run in report.runs
+        if run["state"] != COMPLETE
+    ]
+    yield Caveat("not complete", states)
+    missed = [f"floor missed in {run['run']}: {each}" for run in report.runs for each in run.get("floors_missed") or ()]
+    yield Caveat("searches met less than demanded", missed)
+    rows = [row for row in report.by_run if row["forbidden"]]
+    idle = [f"{row['law']} in {row['run']}: {row['remark']}, although the run demands it" for row in rows]
+    yield Caveat(f"{counted(len(rows), 'law')} had nothing to judge", idle)
 
 
-def _undecided(report: Report) -> Iterator[str]:
-    for run in report.runs:
-        if run["evidence"]["little"]:
-            yield f"{escape(run['run'])} has fewer than {FEW} trials: what holds there holds on little evidence"
-        own = [row for row in report.by_run if row["run"] == run["run"] and row["few"] and row["trials"] >= FEW]
-        if own:
-            named = ", ".join(f"{escape(row['law'])} ({row['exercised']:,})" for row in own)
-            told = f"{counted(len(own), 'law')} of {escape(run['run'])}"
-            yield f"little evidence, fewer than {FEW} trials that gave something to judge, is behind {told}: {named}"
-    for row in report.doubts:
-        why = escape(row["text"] or "no reason given")
-        yield f"{escape(row['law'])} could not be decided in {escape(row['run'])}: {why}"
+def _undecided(report: Report) -> Iterator[Caveat]:
+    doubts = [
+        f"{row['law']} could not be decided in {row['run']}: {row['text'] or 'no reason given'}"
+        for row in report.doubts
+    ]
+    yield Caveat(f"{counted(len(doubts), 'law')} undecided", doubts)
+    little = [
+        f"{run['run']} has fewer than {FEW} trials: what holds there holds on little evidence"
+        for run in report.runs
+        if run["evidence"]["little"]
+    ]
+    yield Caveat(f"fewer than {FEW} trials", little)
+    rows = sorted((row for row in report.by_run if row["few"] and row["trials"] >= FEW), key=lambda row: row["run"])
+    named = [
+        f"{run}, fewer than {FEW} trials gave these laws anything to judge: "
+        + ", ".join(f"{row['law']} ({row['exercised']:,})" for row in own)
+        for run, own in groupby(rows, key=lambda row: row["run"])
+    ]
+    yield Caveat(f"{counted(len({row['law'] for row in rows}), 'law')} on little evidence", named)
+    yield Caveat("laws that abstained", list(abstentions.lines(noted.offered(report))))
 
 
-def _abstained(report: Report) -> Iterator[str]:
-    yield from map(escape, abstentions.lines(noted.offered(report)))
-
-
-def _without_effect(report: Report) -> Iterator[str]:
-    for row in report.faults:
-        if row["uses"] and not row["bit"]:
-            yield f"fault {escape(row['name'])} had no effect in {escape(row['lab'])}: used {row['uses']:,} times"
-    for each in effects.power_losses(report.faults):
-        if each.imitated:
-            yield f"power losses in {escape(each.lab)}, {each.times:,} in all, were {each.how}"
-    for row in report.skipped:
-        where = f"{escape(row['lab'])} for {escape(row['target'])}"
-        yield f"skipped in {where}, {row['trials']:,} times: {escape(row['reason'])}"
+def _without_effect(report: Report) -> Iterator[Caveat]:
+    runs = [run for run in report.runs if run["evidence"]["not_played"]]
+    untried = [f"not played in {run['run']}: {', '.join(run['evidence']['not_played'])}" for run in runs]
+    yield Caveat("faults not played", untried)
+    idle = [row for row in report.faults if row["uses"] and not row["bit"]]
+    told = [f"fault {row['name']} had no effect in {row['lab']}: used {row['uses']:,} times" for row in idle]
+    yield Caveat(f"{counted(len(told), 'fault')} without effect", told)
+    power = [each for each in effects.power_losses(report.faults) if each.imitated]
+    yield Caveat(
+        "power losses imitated",
+        [f"power losses in {each.lab}, {each.times:,} in all, were {each.how}" for each in power],
+    )
+    skipped = [
+        f"in {row['lab']} for {row['target']}, {row['trials']:,} times: {row['reason']}" for row in report.skipped
+    ]
+    yield Caveat("operations skipped", skipped)

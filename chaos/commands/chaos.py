@@ -17,6 +17,7 @@ from ...harness.commands.helping import Group, completes, example
 from ...harness.errors import EXIT_INTERRUPTED, EXIT_VIOLATED, UsageError
 from ...harness.judging import deviations
 from ...harness.runs import atomic
+from ...harness.texts.folding import folded
 from ...harness.texts.wording import counted
 from ..scenarios import library
 
@@ -103,7 +104,7 @@ def show(name: str, number: int) -> None:
     for line in _expected(case):
         out.print(line, soft_wrap=True)
     out.print(f"laws: {', '.join(scenario.laws) or 'all'}; catches: {', '.join(scenario.catches) or 'no mutant'}")
-    program = picture.folded(timeline.compiled(case, "").program())
+    program = folded(timeline.compiled(case, "").program())
     out.print("\nprogram:")
     for line in program[:MAX_PROGRAM]:
         out.print(f"  {line}", soft_wrap=True)

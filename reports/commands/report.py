@@ -64,7 +64,8 @@ def command(
 ) -> None:
     """Make the report of recorded runs; without an argument, of the newest under runs/.
 
-    A run folder may be a URL (s3a://bucket/runs/RUN), and a folder that holds runs stands for all of them.
+    A run folder may be a URL (s3a://bucket/runs/RUN), and a folder that holds runs stands for all of them. Of runs that
+    asked the same (target, lab, profile, configuration) the newest complete one is judged; the page of runs shows all.
 
     If the environment variable GITHUB_STEP_SUMMARY names a file, summary.md is also appended to it; in GitHub's builds
     (GITHUB_ACTIONS) each cause of a finding is annotated. The last line of

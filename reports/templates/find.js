@@ -1,3 +1,10 @@
+for (const table of document.querySelectorAll("table:not(.grid)")) {
+  const heads = Array.from(table.querySelectorAll("thead th"), head => head.innerText.replace(/\s+/g, " ").trim());
+  if (heads.length < 2) continue;
+  table.classList.add("stacked");
+  for (const row of table.tBodies[0] ? table.querySelectorAll("tbody tr:not(.group)") : [])
+    Array.from(row.cells).forEach((cell, at) => { if (at && heads[at] && cell.colSpan === 1) cell.dataset.head = heads[at]; });
+}
 for (const [number, table] of document.querySelectorAll("table:not(.grid)").entries()) {
   const rows = Array.from(table.querySelectorAll("tbody tr:not(.group)"));
   if (rows.length < 12) continue;

@@ -58,5 +58,5 @@ def test_only_an_imitated_power_loss_is_a_warning(
     assert f"In lab process, 1 time {'imitated' if warned else 'real'}:" in shown
     assert f"In lab process, 1 time {'real' if warned else 'imitated'}:" not in shown
     assert (count.replace("_", " ") + "&nbsp;1") in shown and "<dt>machines crashed</dt>" in shown
-    assert ("1 power loss in lab process was not real" in (tmp_path / "index.html").read_text()) is warned
+    assert ("power losses in process, 1 in all, were imitated" in (tmp_path / "index.html").read_text()) is warned
     assert ("power losses in process, 1 in all, were imitated" in summary.text(report)) is warned

@@ -84,7 +84,7 @@ def test_a_green_first_page_says_what_it_may_have_missed(two_runs: list[Path], t
     told = report._replace(power=power.summary(measurement(), [search("sim", "a", "swarm", 100)]))
     for verdict, said in (("holds", True), ("violated", False)):
         pages.write(told._replace(verdict=verdict), {}, {}, tmp_path, measurement())
-        assert ("How much this green means" in (tmp_path / "index.html").read_text()) == said
+        assert ("How sure" in (tmp_path / "index.html").read_text()) == said
 
 
 def test_the_measurement_that_comes_with_the_package_can_be_read_and_names_laws_that_there_are() -> None:

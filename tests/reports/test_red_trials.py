@@ -23,9 +23,11 @@ def test_red_trials_are_listed_and_the_matrix_leads_to_them(tmp_path: Path) -> N
     stored = sorted(row["trial"] for row in RunReader(folder).verdicts() if row["verdict"] == "violated")
     assert [row["trial"] for row in rows] == stored[:MAX_FIRSTS]
     assert all(row["text"] and row["origin"] and row["seq"] is not None for row in rows)
-    index, page = ((tmp_path / "out" / name).read_text() for name in ("index.html", "broken.html"))
-    assert f'<a href="broken.html#{folder.name}-ack-flushed">violated in {counted}</a>' in index
-    assert f'id="{folder.name}-ack-flushed"' in page and page.count("</tr>") == 1 + MAX_FIRSTS
+    index, page = ((tmp_path / "out" / name).read_text() for name in ("index.html", "trials.html"))
+    assert f'<a href="trials.html#{folder.name}-ack-flushed">{counted}</a> of' in index
+    assert (
+        f'id="{folder.name}-ack-flushed"' in page and page[: page.index('id="kept"')].count("</tr>") == 1 + MAX_FIRSTS
+    )
 
 
 def test_of_many_runs_some_are_told_law_by_law(write_run: Any, rows: Any, tmp_path: Path, monkeypatch: Any) -> None:

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pairproof.chaos.scenarios import play
-from pairproof.reports import engines, inputs, junit, model, pages, scenarios, summary
+from pairproof.reports import engines, inputs, junit, model, overview, pages, scenarios, summary
 from pairproof.reports.model import Report
 
 EVIL = "x <b>y</b> | `z` ]]> & so on"
@@ -49,13 +49,13 @@ def test_laws_that_hold_make_no_report_green_in_which_a_scenario_is_not(played: 
     report = report_of(played("r", told("a", "holds"), told("b", verdict, "why")))
     assert report.verdict == report.runs[0]["verdict"] == verdict
     laws = "1 of 1 law was put to the test in 1 trial, and every one holds."
-    green = f"{laws} All 2 scenarios hold."
-    assert report.headline == (green if verdict == "holds" else f"Of 2 scenarios: 1 {verdict}, 1 holds. {laws}")
+    scenes = "All 2 scenarios hold" if verdict == "holds" else f"Of 2 scenarios: 1 {verdict}, 1 holds"
+    assert report.headline == f"{scenes}; {laws}"
 
 
 def test_a_violated_law_comes_first_in_the_headline_and_stays_red_where_scenarios_hold(played: Any) -> None:
     report = report_of(played("r", told("a", "holds"), law="violated"))
-    assert (report.verdict, report.headline) == ("violated", "1 of 1 law is violated: log-prefix. The scenario holds.")
+    assert (report.verdict, report.headline) == ("violated", "1 of 1 law is violated: log-prefix; scenario a holds.")
 
 
 def test_a_scenario_of_a_run_that_was_killed_is_unknown(played: Any) -> None:
@@ -74,7 +74,7 @@ def test_a_line_says_of_every_place_the_worst_and_what_is_not_green_comes_first(
     here = ("reference", "process")
     assert found[0].cells[here]["run"] == "r2" and found[0].cells["reference", "sim"]["verdict"] == "holds"
     assert scenarios.places(report.scenarios) == [here, ("reference", "sim")]
-    assert report.headline.startswith("Of 3 scenarios: 1 unmet, 1 skipped, 1 holds.")
+    assert report.headline.startswith("Of 3 scenarios: 1 unmet, 1 skipped, 1 holds; ")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_what_a_lab_cannot_play_is_named_and_changes_no_verdict(played: Any, tmp
         played("r1", told("a", "holds"), left_out=[NOT_HERE, other]),
         played("r2", told("a", "holds"), told("b", "holds"), lab="docker"),
     )
-    assert (report.verdict, report.headline.endswith("All 2 scenarios hold.")) == ("holds", True)
+    assert (report.verdict, report.headline.startswith("All 2 scenarios hold; ")) == ("holds", True)
     lacks = {"b": "CanLimitMemory, CanReplaceImage", "c": "CanDisconnect"}
     assert scenarios.left_out(report.runs) == {("reference", "sim"): lacks}
     named = "Not for lab sim, which lacks an ability that they need: b (CanLimitMemory, CanReplaceImage), "
@@ -133,7 +133,7 @@ def test_a_finding_names_its_scenario_and_does_not_claim_to_be_minimal(write_run
 
 
 def test_pages_show_scenarios_and_every_badge_leads_to_its_row(played: Any, tmp_path: Path) -> None:
-    first = played("r1", *(told(f"s{number}", "holds") for number in range(pages.MAX_GREEN + 2)))
+    first = played("r1", *(told(f"s{number}", "holds") for number in range(overview.MAX_GREEN + 2)))
     second = played("r2", told("s3", "unmet", EVIL, "b", "c", "d", "e"), told("bad", "failed"), lab="process")
     pages.write(report_of(first, second), {}, {}, tmp_path)
     index, runs = (tmp_path / "index.html").read_text(), (tmp_path / "runs.html").read_text()
@@ -143,7 +143,7 @@ def test_pages_show_scenarios_and_every_badge_leads_to_its_row(played: Any, tmp_
         assert "x &lt;b&gt;y&lt;/b&gt;" in page and "<b>y</b>" not in page
     anchors = set(re.findall(r'id="([^"]+)"', runs))
     links = set(re.findall(r'runs\.html#([^"]+)"', index))
-    assert links == {"r1", "r2", "r2-bad", "r2-s3", *(f"r1-s{number}" for number in range(pages.MAX_GREEN + 2))}
+    assert links == {"r2-bad", "r2-s3", *(f"r1-s{number}" for number in range(overview.MAX_GREEN + 2))}
     assert links <= anchors
 
 
@@ -188,7 +188,7 @@ def test_the_summary_has_the_table_and_the_reasons(played: Any) -> None:
             played("r2", told("b", "unmet", EVIL, *many), lab="process"),
         )
     )
-    assert text.startswith("## ❌ pairproof: unmet. Of 2 scenarios: 1 unmet, 1 holds.")
+    assert text.startswith("## ❌ pairproof: unmet. Of 2 scenarios: 1 unmet, 1 holds; ")
     assert "| scenario | reference in process | reference in sim |" in text
     assert text.index("| b | ❌ unmet | ✅ holds |") < text.index("| a | not played | ✅ holds |")
     line = next(line for line in text.splitlines() if line.startswith("- **b** in process, unmet: "))

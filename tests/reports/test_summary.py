@@ -22,7 +22,8 @@ def told(folders: list[Path]) -> str:
 def test_the_verdict_is_the_first_line_and_findings_come_next(two_runs: list[Path]) -> None:
     text = told(two_runs)
     assert text.startswith(
-        "## ❌ pairproof: violated. 2 of 4 laws are violated by reference+ack\\_early: ack-replicated, log-prefix."
+        "## ❌ pairproof: violated. Slave's byte 1,024 differs from the master's (2 causes; this is the first): "
+        "2 of 4 laws are violated by reference+ack\\_early."
     )
     order = ["### 1. log-prefix", "### 2. ack-replicated", "### Laws", "### What was not tested", "### RPO and RTO"]
     assert [text.index(each) for each in order] == sorted(text.index(each) for each in order)
@@ -112,7 +113,7 @@ def test_a_missed_floor_makes_the_run_unknown_and_is_told(write_run: Any, rows: 
     missed = {"floors": [{"what": "faults that took effect: latency", "met": 0, "least": 1}]}
     text = told([write_run("poor", facts=missed, **held)])
     assert text.startswith("## ❓ pairproof: unknown.")
-    assert "The searches met less than the profile demands in poor" in text
+    assert "the searches met less than the profile demands in poor" in text
     assert "floor missed in poor: faults that took effect: latency: 0 of 1" in text
     odd = told([write_run("odd", facts={"floors": [{"what": "x"}]}, **held)])
     assert odd.startswith("## 🟡 pairproof: 1 trial only. ") and "floor" not in odd

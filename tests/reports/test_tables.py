@@ -10,7 +10,7 @@ import pytest
 
 from pairproof.harness.commands.main import main
 from pairproof.harness.exploration.evidence import FEW
-from pairproof.reports import arrow_traces, counting, engines, inputs, model
+from pairproof.reports import arrow_traces, counting, engines, inputs, model, untested
 from pairproof.reports.measures import Spread
 
 
@@ -56,7 +56,7 @@ def test_a_run_without_a_trial_is_unknown_and_said_beside_one_that_holds(write_r
     assert (report_of(empty).verdict, report_of(empty).headline) == ("unknown", "0 trials only. Nothing was judged.")
     full = write_run("full", verdicts=[rows.verdict(0, "contract", "holds")], trials=[rows.trial(0)])
     both = report_of(full, empty)
-    assert both.verdict == "unknown" and both.headline.endswith("every one holds. Nothing was judged in empty.")
+    assert both.verdict == "unknown" and both.headline.endswith("every one holds; nothing was judged in empty.")
 
 
 def test_a_law_that_few_of_many_trials_put_to_the_test_does_not_look_like_the_others(write_run: Any, rows: Any) -> None:
@@ -65,10 +65,8 @@ def test_a_law_that_few_of_many_trials_put_to_the_test_does_not_look_like_the_ot
     report = report_of(write_run("r", verdicts=verdicts, trials=[rows.trial(n) for n in range(FEW)]))
     told = {row["law"]: (row["exercised"], row["judged"], row["few"]) for row in report.by_run}
     assert told == {"contract": (20, 40, False), "log-prefix": (1, 3, True)}
-    assert report.headline == (
-        "2 of 2 laws were put to the test in 20 trials, and every one holds; "
-        "1 of them had something to judge in fewer than 20 trials."
-    )
+    (caveat,) = untested.caveats(report)
+    assert caveat.short == "1 law on little evidence" and caveat.lines[0].endswith(": log-prefix (1)")
 
 
 def test_findings_are_told_by_cause_and_the_cause_s_own_law_tells_it_best(write_run: Any, rows: Any) -> None:

@@ -1,0 +1,130 @@
+"""The report in one sentence: the cause of what is broken, or what holds, and what stands in the way of green.
+
+The parts come worst first and are joined by semicolons. A run that did not come to its end is named at the start.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..harness.exploration import floors
+from ..harness.judging.verdict import Verdict
+from ..harness.texts.wording import counted
+from . import known_cases, rejudging, scenarios
+
+MAX_NAMED = 5
+MAX_TEXT = 160
+"""Characters of a cause's text."""
+
+ENDED = {"interrupted": "Interrupted", "failed": "The lab failed", "running": "Killed, or still running,"}
+"""By state, how a single run that is not complete begins its sentence."""
+
+Row = dict[str, Any]
+
+
+def headline(
+    runs: Sequence[Row], by_run: Sequence[Row], played: Sequence[Row] = (), causes: Sequence[Row] = (),
+    findings: Iterable[Row] = (),
+) -> str:  # fmt: skip
+    """The sentence. ``causes`` and ``findings`` as a report has them, of the same runs."""
+    broken = _broken(by_run, causes, {row["number"]: row["text"] for row in findings})
+    known = known_cases.sentence(runs).rstrip(".")
+    laws = _of_laws(by_run) if not broken else ""
+    scenes = scenarios.sentence(played).rstrip(".")
+    parts = [
+        _idle(runs),
+        *([known] if any(known_cases.amiss(runs)) else []),
+        broken,
+        scenes,
+        laws,
+        *([known] if not any(known_cases.amiss(runs)) else []),
+        _nothing_judged(runs, by_run),
+        _of_floors(runs),
+    ]
+    first, *others = [each for each in parts if each]
+    said = "; ".join([first, *map(_lowered, others)])
+    ended = _ended(runs)
+    return f"{ended}: {_lowered(said)}." if ended else f"{said[:1].upper()}{said[1:]}."
+
+
+def _lowered(text: str) -> str:
+    """A sentence in the middle of another: names of runs, targets and nodes begin as they are."""
+    first = text.partition(" ")[0]
+    return text[:1].lower() + text[1:] if first in ("Of", "All", "Nothing", "The", "Scenario", "A") else text
+
+
+def _broken(rows: Sequence[Row], causes: Sequence[Row], texts: Mapping[int, str]) -> str:
+    laws = {row["law"] for row in rows if row["verdict"] == Verdict.VIOLATED}
+    if not laws:
+        return ""
+    said = f"{len(laws)} of {_laws_of(rows)} {'is' if len(laws) == 1 else 'are'} violated{_by_whom(rows)}"
+    told = list(dict.fromkeys(short(texts[cause["first"]]) for cause in causes if texts.get(cause["first"])))
+    if not told:
+        return f"{said}: {', '.join(sorted(laws)[:MAX_NAMED])}{', ...' if len(laws) > MAX_NAMED else ''}"
+    more = f" ({counted(len(causes), 'cause')}; this is the first)" if len(causes) > 1 else ""
+    return f"{told[0]}{more}: {said}"
+
+
+def short(text: str) -> str:
+    """The beginning of a finding's text, up to its last whole word."""
+    text = " ".join(text.split()).rstrip(".")
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT].rpartition(' ')[0]} ..."
+
+
+def _ended(runs: Sequence[Row]) -> str:
+    """Why a report of which nothing is bad is no success: see :func:`pairproof.reports.rejudging.exit_code`."""
+    left = [run for run in runs if run.get("state", rejudging.COMPLETE) != rejudging.COMPLETE]
+    if len(runs) == 1 and left:
+        state = str(left[0]["state"])
+        return f"{ENDED.get(state, state.capitalize())} after {counted(int(left[0].get('trials') or 0), 'trial')}"
+    named = [f"{run['run']} ({run['state']})" for run in left]
+    more = ", ..." if len(named) > MAX_NAMED else ""
+    return f"Not complete: {', '.join(named[:MAX_NAMED])}{more}" if named else ""
+
+
+def _idle(runs: Iterable[Row]) -> str:
+    idle = [str(run["run"]) for run in runs if floors.NOTHING_REPLICATED in (run.get("floors_missed") or ())]
+    return f"{floors.NOTHING_REPLICATED.capitalize()} of {', '.join(idle[:MAX_NAMED])}" if idle else ""
+
+
+def _of_floors(runs: Iterable[Row]) -> str:
+    poor = [str(run["run"]) for run in runs if set(run.get("floors_missed") or ()) - {floors.NOTHING_REPLICATED}]
+    return f"the searches met less than the profile demands in {', '.join(poor[:MAX_NAMED])}" if poor else ""
+
+
+def _nothing_judged(runs: Sequence[Row], rows: Sequence[Row]) -> str:
+    idle = sorted({str(run["run"]) for run in runs} - {str(row["run"]) for row in rows})
+    more = ", ..." if len(idle) > MAX_NAMED else ""
+    return f"nothing was judged in {', '.join(idle[:MAX_NAMED])}{more}" if idle and rows else ""
+
+
+def _of_laws(rows: Sequence[Row]) -> str:
+    number = {verdict: len({row["law"] for row in rows if row["verdict"] == verdict}) for verdict in Verdict}
+    doubts, empty = number[Verdict.UNKNOWN], len({row["law"] for row in rows if row["forbidden"]})
+    if doubts or empty:
+        parts = [f"{doubts} could not be decided"] if doubts else []
+        parts += [f"{empty} had nothing to judge although the run demands it"] if empty else []
+        return f"Nothing is violated, but of {_laws_of(rows)} {' and '.join(parts)}"
+    held, known = number[Verdict.HOLDS], number[Verdict.DEVIATES]
+    if not held + known:
+        return "Nothing was judged"
+    most = Counter[str]()
+    for row in rows:
+        most[row["run"]] = max(most[row["run"]], row["trials"])
+    but = f", but for known deviations from {known}" if known else ""
+    return (
+        f"{held + known} of {_laws_of(rows)} {'was' if held + known == 1 else 'were'} put to the test in "
+        f"{counted(most.total(), 'trial')}, and every one holds{but}"
+    )
+
+
+def _by_whom(rows: Sequence[Row]) -> str:
+    """Where several targets were tested, which of them violate laws."""
+    guilty = sorted({row["target"] for row in rows if row["verdict"] == Verdict.VIOLATED})
+    return f" by {', '.join(guilty)}" if len({row["target"] for row in rows}) > 1 else ""
+
+
+def _laws_of(rows: Iterable[Row]) -> str:
+    return counted(len({row["law"] for row in rows}), "law")

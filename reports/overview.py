@@ -1,0 +1,216 @@
+"""What the first page shows: what was tested, what broke, how bad it is, what to do; then the trials and the matrix.
+
+Findings come before caveats, which are folded. A group of laws is open only where one of them needs a look.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..harness.exploration.evidence import FEW
+from ..harness.judging.law_groups import grouped
+from ..harness.judging.verdict import Verdict
+from ..harness.texts.wording import counted, search
+from . import known_deviations, objectives, scenarios, series, trend, untested
+from .axis import seconds
+from .model import MAX_PAGES, Report, Row, completeness
+from .rejudging import COMPLETE
+from .traced import SIMULATED
+
+CALM = (Verdict.HOLDS, Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE, Verdict.VACUOUS)
+"""Verdicts of laws that need no look."""
+SAID = {
+    Verdict.HOLDS: "hold", Verdict.DEVIATES: "known to deviate", Verdict.NOT_OBSERVABLE: "not observable",
+    Verdict.NOT_APPLICABLE: "not applicable", Verdict.VACUOUS: "nothing to judge",
+}  # fmt: skip
+
+SURE = 0.05
+"""What is left of certainty."""
+MAX_COLUMNS = 12
+"""Runs in the matrix; all are on the page of runs."""
+MAX_GREEN = 12
+"""Scenarios that hold: more of them are folded away."""
+MAX_BARS = 40
+
+
+def shown(report: Report) -> dict[str, Any]:
+    """For ``index.html``."""
+    scenes = scenarios.lines(report.scenarios)
+    columns = _columns(report)
+    cells = {(row["law"], row["run"]): row for row in report.by_run}
+    caveats = untested.caveats(report)
+    return {
+        "columns": columns,
+        "left": len({row["run"] for row in report.by_run}) - len(columns),
+        "groups": matrix(cells, {run["run"]: run["state"] == COMPLETE for run in columns}),
+        "cells": cells,
+        "cards": cards(report),
+        "linked": linked(report.findings),
+        "deviations": known_deviations.cards(report.runs),
+        "not_met": known_deviations.not_met(report.runs),
+        "configurations": known_deviations.configurations(report.runs),
+        "max_configurations": known_deviations.MAX_CONFIGURATIONS,
+        "grave": [each for each in caveats if each.grave],
+        "caveats": [each for each in caveats if not each.grave],
+        "tested": _tested(report),
+        "bad": _how_bad(report),
+        "since": trend.since(report.trend),
+        "status": _status(report),
+        "bars": bars(report),
+        "sure": _sure(report),
+        "scenes": scenes,
+        "played_in": scenarios.places(report.scenarios),
+        "left_out": scenarios.left_out(report.runs),
+        "grey": [line for line in scenes if line.verdict != scenarios.HOLDS],
+        "green": [line for line in scenes if line.verdict == scenarios.HOLDS],
+        "max_green": MAX_GREEN,
+    }
+
+
+def matrix(cells: Mapping[tuple[str, str], Row], runs: Mapping[str, bool]) -> list[Row]:
+    """Laws by group: ``title``, ``said`` (``24 of 26 hold, 2 violated``), ``look`` (laws that need one) and ``calm``;
+    groups in which one does come first. ``runs``: whether each came to its end; others may have had no time to give a
+    law anything to judge."""
+    worst: dict[str, Verdict] = {}
+    for (law, run), cell in cells.items():
+        if run in runs:
+            told = Verdict.UNKNOWN if cell["forbidden"] and runs[run] else Verdict(cell["verdict"])
+            worst[law] = min(worst.get(law, told), told, key=list(Verdict).index)
+    found = []
+    for title, laws in grouped(sorted(worst)):
+        look = [law for law in laws if worst[law] not in CALM]
+        look.sort(key=lambda law: list(Verdict).index(worst[law]))
+        calm = [law for law in laws if worst[law] in CALM]
+        row = {"title": title, "said": said([worst[law] for law in laws]), "look": look, "calm": calm}
+        found.append(row | {"calm_said": said([worst[law] for law in calm])})
+    return sorted(found, key=lambda row: not row["look"])
+
+
+def said(verdicts: Sequence[Verdict]) -> str:
+    """``24 of 26 hold, 2 violated``."""
+    number = Counter(verdicts)
+    more = [
+        f"{number[each]} {SAID.get(each, each.value)}" for each in Verdict if number[each] and each != Verdict.HOLDS
+    ]
+    return ", ".join([f"{number[Verdict.HOLDS]} of {len(verdicts)} hold", *more])
+
+
+def _tested(report: Report) -> list[str]:
+    """What was tested, a line for each target and lab."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for run in report.runs:
+        found.setdefault((run["target"], run["lab"]), []).append(run)
+    faults = {name: {row["name"] for row in report.faults if row["bit"] and row["lab"] == name} for _, name in found}
+    lines = []
+    for (target, lab), runs in found.items():
+        versions = {
+            f"pairproof {run['versions']['pairproof']}" for run in runs if (run["versions"] or {}).get("pairproof")
+        }
+        trials = counted(sum(run["trials"] or 0 for run in runs), "trial")
+        parts = [f"{target} in {lab}", trials, f"{counted(len(faults[lab]), 'kind')} of fault that took effect"]
+        own = runs[0]
+        parts += [f"profile {own['profile']}, seed {own['seed']}"] if len(runs) == 1 and own["profile"] else []
+        parts += sorted({", ".join(told) for run in runs if (told := series.brought(run))})
+        lines.append("; ".join([*parts, *sorted(versions)]))
+    return lines
+
+
+def _how_bad(report: Report) -> list[str]:
+    """What it costs: acknowledged messages that were lost, and how long no send was stored."""
+    acknowledged, lost = (sum(row[name] for row in report.losses) for name in ("acknowledged", "lost"))
+    told = []
+    if acknowledged:
+        worst = max(report.losses, key=lambda row: row["lost"])
+        where = f", most under {worst['fault']} ({worst['lost']:,})" if lost else ""
+        told.append(f"{lost:,} of {acknowledged:,} acknowledged messages of the kept histories were lost{where}")
+    rto = [row for row in report.objectives if row["what"] == "rto_ns" and row["max"] is not None]
+    if rto:
+        most = max(rto, key=lambda row: row["max"])
+        cause = objectives.CAUSES.get(most["cause"], most["cause"])
+        virtual = " of virtual time" if most["lab"] == SIMULATED else ""
+        told.append(f"at most {seconds(most['max'])}{virtual} without a stored send (master {cause})")
+    return told
+
+
+def _status(report: Report) -> dict[int, str]:
+    """By number of a cause's first finding: new, as in the run before, or flaky; nothing where no run came before."""
+    found: dict[int, str] = {}
+    of_run = {row["run"]["run"]: row for row in trend.since(report.trend)}
+    by_number = {row["number"]: row for row in report.findings}
+    for cause in report.causes:
+        first = by_number[cause["first"]]
+        executed, showed = first["replay_executed"], first["replay_showed"]
+        if executed and 0 < showed < executed:
+            found[cause["first"]] = f"flaky: it showed in {showed} of {executed} replays"
+        elif before := of_run.get(first["run"]):
+            found[cause["first"]] = (
+                "new" if (cause["cause"] or first["law"]) in before["new"] else "known from the run before"
+            )
+    return found
+
+
+def bars(report: Report) -> Row:
+    """Trials and violating ones: by search, or by target and lab where there are several."""
+    places = {(row["target"], row["lab"]) for row in report.search}
+    found: dict[str, Counter[str]] = {}
+    for row in report.search:
+        name = search(row["origin"]) if len(places) == 1 else f"{row['target']} in {row['lab']}"
+        found.setdefault(name, Counter()).update({"trials": row["trials"], "violated": row["violated"]})
+    far = _completeness(report) if len(report.runs) == 1 else {}
+    rows: list[Row] = [{"name": name, **amounts, "of": far.get(name, "")} for name, amounts in found.items()]
+    rows.sort(key=lambda row: -row["trials"])
+    most = max((row["trials"] for row in rows), default=0)
+    what = "search" if len(places) == 1 else "target and lab"
+    return {"rows": rows[:MAX_BARS], "most": most, "what": what, "trials": sum(row["trials"] for row in rows)}
+
+
+def _completeness(report: Report) -> dict[str, str]:
+    """By search, of how many programs it played so many."""
+    told = (each.partition(": ") for run in report.runs for each in completeness(run).split("; "))
+    return {name: amount.partition(",  ")[0] for name, _, amount in told}
+
+
+def _columns(report: Report) -> list[Row]:
+    """The runs in the matrix: run, target, lab, began, and whether it is the ``only`` one of these; the newest ones."""
+    judged = {row["run"] for row in report.by_run}
+    runs = [row for row in report.runs if row["run"] in judged]
+    alike = Counter((row["target"], row["lab"]) for row in runs)
+    newest = sorted(runs, key=lambda row: str(row["began"]))[-MAX_COLUMNS:]
+    shown = sorted(newest, key=lambda row: (row["target"], row["lab"], str(row["began"])))
+    return [row | {"only": alike[row["target"], row["lab"]] == 1} for row in shown]
+
+
+def cards(report: Report) -> list[tuple[Row, list[Row], list[Row]]]:
+    """For each cause the finding that tells it best, the first finding of each other law, and other programs."""
+    by_number = {row["number"]: row for row in report.findings}
+    cards = []
+    for cause in report.causes:
+        first = by_number[cause["first"]]
+        rows = [by_number[number] for number in cause["findings"]]
+        laws = [next(row for row in rows if row["law"] == law) for law in cause["laws"][1:]]
+        programs = {tuple(row["program"]): row for row in reversed(rows) if row["program"] != first["program"]}
+        cards.append((first, laws, sorted(programs.values(), key=lambda row: row["number"])))
+    return cards
+
+
+def linked(findings: Iterable[Row]) -> dict[tuple[str, str], Row]:
+    """By law and run, the finding to which the matrix leads: the one with the shortest program."""
+    found: dict[tuple[str, str], Row] = {}
+    for row in sorted(findings, key=lambda row: (not row["shrunk"], len(row["program"]), row["number"])):
+        if row["number"] <= MAX_PAGES:
+            found.setdefault((row["law"], row["run"]), row)
+    return found
+
+
+def _sure(report: Report) -> list[Row]:
+    """Of each target and lab, the rarest violation that its trials would have shown with 95 %: one in so many."""
+    played = Counter[tuple[str, str]]()
+    for row in report.search:
+        played[row["target"], row["lab"]] += row["trials"]
+    return [
+        {"target": target, "lab": lab, "trials": trials, "one_in": max(1, int(1 / (1 - SURE ** (1 / trials))))}
+        for (target, lab), trials in sorted(played.items())
+        if trials >= FEW
+    ]

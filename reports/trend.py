@@ -1,0 +1,96 @@
+"""Runs over time: a row for each run of a report, and one drawing of their trials, losses and verdicts.
+
+Rows are ordered by when the runs began. Losses are those of the histories that a run kept. Leaves out: what changed
+from one run to the next law by law, which ``report --compare`` tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from ..harness.texts.wording import counted
+from . import examined
+from .figures import when
+from .svg import Svg
+
+Row = dict[str, Any]
+
+WIDTH, LEFT, HEIGHT, TOP, FOOT = 1100, 62, 150, 30, 36
+MAX_BARS = 120
+"""Runs that are drawn, the newest ones; the table has all."""
+
+
+def rows(reports: Iterable[Any], replaced_by: Mapping[str, str], losses: Iterable[Row]) -> list[Row]:
+    """Of each run: its facts in short, verdict, causes as texts, what it lost, and ``replaced_by``, the run that is
+    judged in its place (empty for one that is judged). ``reports``: of the judged runs, and of the others."""
+    lost = {row["run"]: row for row in losses}
+    nothing: Row = {"acknowledged": 0, "lost": 0}
+    found = []
+    for report in reports:
+        causes = _causes(report)
+        for run in report.runs:
+            own = lost.get(run["run"], nothing)
+            row = {name: run[name] for name in ("run", "target", "lab", "profile", "began", "state", "verdict")}
+            row |= {"trials": run["trials"] or 0, "amber": examined.is_amber(run), "commit": run.get("commit") or ""}
+            row |= {"causes": causes.get(run["run"], []), "acknowledged": own["acknowledged"], "lost": own["lost"]}
+            found.append(row | {"replaced_by": replaced_by.get(run["run"], "")})
+    return sorted(found, key=lambda row: str(row["began"]))
+
+
+def _causes(report: Any) -> dict[str, list[Row]]:
+    """By run, what its trials broke first: cause and text."""
+    findings = {row["number"]: row for row in report.findings}
+    found: dict[str, list[Row]] = {}
+    for cause in report.causes:
+        first = findings[cause["first"]]
+        for run in dict.fromkeys(findings[each]["run"] for each in cause["findings"]):
+            found.setdefault(run, []).append({"cause": cause["cause"] or first["law"], "text": first["text"]})
+    return found
+
+
+def before(trend: Sequence[Row], run: str) -> Row | None:
+    """The newest run that this one replaces."""
+    return next((row for row in reversed(trend) if row["replaced_by"] == run), None)
+
+
+def since(trend: Sequence[Row]) -> list[Row]:
+    """Of each judged run that replaces another: that one, and the causes that are new, gone, and as before."""
+    found = []
+    for row in trend:
+        earlier = None if row["replaced_by"] else before(trend, row["run"])
+        if earlier:
+            now, then = ({each["cause"] for each in side["causes"]} for side in (row, earlier))
+            found.append(
+                {"run": row, "before": earlier, "word": "Worse" if now - then else "Better" if then - now else "Same"}
+                | {"new": sorted(now - then), "gone": sorted(then - now), "still": sorted(now & then)}
+            )
+    return found
+
+
+def draw(trend: Sequence[Row]) -> Markup:
+    """A bar for each run: as high as it has trials, coloured by its verdict, with its causes and losses above it."""
+    shown = trend[-MAX_BARS:]
+    highest = max((row["trials"] for row in shown), default=0) or 1
+    svg = Svg(WIDTH, "Trials of each run, by verdict, ordered by time")
+    bottom = TOP + HEIGHT
+    for share in (0.0, 0.5, 1.0):
+        y = bottom - HEIGHT * share
+        svg.line(LEFT, y, WIDTH, y, "grid")
+        svg.text(LEFT - 8, y + 4, f"{round(highest * share):,}", "unit")
+    svg.text(LEFT - 8, 12, "Trials", "name")
+    wide = min(80.0, (WIDTH - LEFT) / max(1, len(shown)))
+    for at, row in enumerate(shown):
+        x = LEFT + wide * at
+        height = max(2.0, HEIGHT * row["trials"] / highest)
+        verdict = "amber" if row["amber"] else row["verdict"]
+        title = f"{row['run']}: {verdict}, {counted(row['trials'], 'trial')}, {counted(len(row['causes']), 'cause')}"
+        svg.rect(x + 2, bottom - height, wide - 4, height, f"bar {verdict}", title)
+        if row["causes"] and wide >= 14:
+            svg.text(x + wide / 2, bottom - height - 4, f"✕{len(row['causes'])}", "above violated", title)
+        if at == 0 or (at == len(shown) - 1 and at > 2):
+            end = at and WIDTH - LEFT - wide * at < 120
+            svg.text(x + (wide if end else 0), bottom + 18, when(row["began"]), "time end" if end else "time")
+    return svg.done(bottom + FOOT - 10)
