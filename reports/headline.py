@@ -107,15 +107,17 @@ def _of_laws(rows: Sequence[Row]) -> str:
         parts = [f"{doubts} could not be decided"] if doubts else []
         parts += [f"{empty} had nothing to judge although the run demands it"] if empty else []
         return f"Nothing is violated, but of {_laws_of(rows)} {' and '.join(parts)}"
-    held, known = number[Verdict.HOLDS], number[Verdict.DEVIATES]
-    if not held + known:
+    known = number[Verdict.DEVIATES]
+    # A law may hold in one run and deviate in another.
+    held = len({row["law"] for row in rows if row["verdict"] in (Verdict.HOLDS, Verdict.DEVIATES)})
+    if not held:
         return "Nothing was judged"
     most = Counter[str]()
     for row in rows:
         most[row["run"]] = max(most[row["run"]], row["trials"])
     but = f", but for known deviations from {known}" if known else ""
     return (
-        f"{held + known} of {_laws_of(rows)} {'was' if held + known == 1 else 'were'} put to the test in "
+        f"{held} of {_laws_of(rows)} {'was' if held == 1 else 'were'} put to the test in "
         f"{counted(most.total(), 'trial')}, and every one holds{but}"
     )
 
