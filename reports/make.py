@@ -36,7 +36,6 @@ PAGES = (
     "runs",
     "faults",
     "laws",
-    "objectives",
     "traces",
     "losses",
     "coverage",

@@ -27,7 +27,7 @@ from . import examined, known_cases, objectives, rejudging, scenarios
 from .inputs import Corrupt, RunInput
 from .measures import SPREADS, VERDICTS
 
-FORMAT = 2  # of report.json
+FORMAT = 3  # of report.json
 
 MAX_NAMED = 5
 MAX_PAGES = 100
@@ -45,7 +45,7 @@ Tables = Mapping[str, pa.Table]
 class Report(NamedTuple):
     """Every table as plain rows, ready for JSON. ``rejudged`` is None where nothing was judged again.
 
-    ``histories``, what follows it up to ``outages``, and ``rejudged`` rest on the histories that runs kept.
+    ``histories``, what follows it up to ``catch_up``, and ``rejudged`` rest on the histories that runs kept.
     """
 
     made: str
@@ -68,6 +68,7 @@ class Report(NamedTuple):
     search: list[Row]
     skipped: list[Row]
     objectives: list[Row]
+    losses: list[Row]
     coverage: list[Row]
     laws: list[Row]
     corrupt: list[Row]
@@ -80,9 +81,6 @@ class Report(NamedTuple):
     lag_bytes: list[Row]
     lag_ns: list[Row]
     catch_up: list[Row]
-    losses: list[Row]
-    costs: list[Row]
-    outages: list[Row]
     rejudged: Row | None
     power: Row | None
     """What :func:`pairproof.reports.power.summary` says; None until somebody asks it."""

@@ -106,9 +106,8 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
     shown_by: dict[str, dict[str, Any]] = {
         "faults": _faults(report), "runs": _runs(report), "index": _index(report),
         "laws": {"groups": grouped(law["id"] for law in report.laws)},
-        "objectives": {"sections": objectives.sections(report.objectives)},
         "coverage": {"grid": coverage.grid(report.coverage)},
-        "traces": traced.traces(report), "losses": traced.losses(report),
+        "traces": traced.traces(report), "losses": objectives.page(report),
     }  # fmt: skip
     if report.broken:
         shown_by["broken"] = _broken(report)
@@ -234,7 +233,7 @@ def _index(report: Report) -> dict[str, Any]:
         "contract": noted.contract(report),
         "abstained": noted.abstained(report),
         "sure": _sure(report),
-        "worst": objectives.worst(report.objectives),
+        "lost": {"played": objectives.corpora(report.runs), "sentence": objectives.sentence(report.losses)},
         "recorded": rejudging.total(report.histories),
         "imitated": [each for each in effects.power_losses(report.faults) if each.imitated],
         "scenes": scenes,

@@ -61,8 +61,8 @@ def append(told: str) -> None:
 def text(report: Report) -> str:
     """The whole summary."""
     parts = (
-        _head(report), _findings(report), _scenarios(report), _laws(report), _not_tested(report), _objectives(report),
-        _traces(report), _costs(report), _runs(report),
+        _head(report), _findings(report), _scenarios(report), _laws(report), _not_tested(report), _losses(report),
+        _traces(report), _runs(report),
     )  # fmt: skip
     return "\n".join(line for part in parts for line in part) + "\n"
 
@@ -174,17 +174,22 @@ def _not_tested(report: Report) -> Iterator[str]:
         yield ""
 
 
-def _objectives(report: Report) -> Iterator[str]:
-    if report.objectives:
-        yield "### RPO and RTO\n"
-        for section in objectives.sections(report.objectives):
-            yield f"**{section['title']}**: {section['meaning']}\n"
-            rows = (
-                (row["why"], row["fault"], f"{row['role']} {row['flush']}", f"{row['times']:,}", f"{row['open']:,}",
-                 row["p50"], row["p99"], row["max"])
-                for row in section["rows"]
-            )  # fmt: skip
-            yield from table(("cause", "fault", "role, flush", "measured", "open", "p50", "p99", "max"), rows)
+def _losses(report: Report) -> Iterator[str]:
+    found = objectives.page(report)
+    if found["losses"]:
+        yield "### What was lost\n"
+        yield f"{found['sentence']}\n"
+        rows = (
+            (row["fault"], row["of"], row["mode"], row["target"], row["lab"],
+             *(f"{row[name]:,}" for name in ("trials", "acknowledged", "lost")), row["single"])
+            for row in found["worst"][:MAX_ROWS]
+        )  # fmt: skip
+        yield from table(
+            ("fault", "of", "mode", "target", "lab", "trials", "PUT_OK", "lost", "on one broker only"), rows
+        )
+    cut = [f"{row['fault']}, {row['of']}" for run in found["played"] for row in run["rows"] if row["state"]]
+    if cut:
+        yield f"Not played: {'; '.join(cut)}.\n"
 
 
 def _traces(report: Report) -> Iterator[str]:
@@ -201,29 +206,6 @@ def _traces(report: Report) -> Iterator[str]:
             for row in found["latency"]
         )  # fmt: skip
         yield from table(("send latency", "target", "lab", "trials", "sends", "stored", "p50", "p99", "max"), rows)
-    lost = [row for row in traced.losses(report)["losses"] if row["lost"]]
-    if lost:
-        rows = (
-            (row["deployment"], row["fault"], row["target"], row["lab"],
-             *(f"{row[name]:,}" for name in ("trials", "acknowledged", "lost", "losing")))
-            for row in lost
-        )  # fmt: skip
-        yield from table(
-            ("deployment", "fault", "target", "lab", "trials", "PUT_OK", "lost for good", "trials that lost"), rows
-        )
-
-
-def _costs(report: Report) -> Iterator[str]:
-    found = traced.costs(report.costs)
-    if found:
-        yield "### What each deployment loses\n"
-        told = ("trials", "acknowledged", "lost", "stranded", "unavailable", "readable", "tried", "accepted", "stored")
-        rows = (
-            (row["deployment"], row["mode"], row["fault"], row["target"], row["lab"],
-             *(f"{row[name]:,}" if isinstance(row[name], int) else row[name] for name in told))
-            for row in found
-        )  # fmt: skip
-        yield from table(("deployment", "flush mode", "fault", "target", "lab", *told), rows)
 
 
 def _again(sums: Row, report: Report) -> str:

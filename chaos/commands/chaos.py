@@ -15,7 +15,9 @@ import click
 from ...harness.commands import options, output
 from ...harness.commands.helping import Group, completes, example
 from ...harness.errors import EXIT_INTERRUPTED, EXIT_VIOLATED, UsageError
+from ...harness.rocketmq import losses
 from ...harness.runs import atomic
+from ...harness.texts.folding import folded
 from ..scenarios import library
 
 LABS = "sim,process"
@@ -103,7 +105,7 @@ def show(name: str, number: int) -> None:
     for line in _expected(case):
         out.print(line, soft_wrap=True)
     out.print(f"laws: {', '.join(scenario.laws) or 'all'}; catches: {', '.join(scenario.catches) or 'no mutant'}")
-    program = picture.folded(timeline.compiled(case, "").program())
+    program = folded(timeline.compiled(case, "").program())
     out.print("\nprogram:")
     for line in program[:MAX_PROGRAM]:
         out.print(f"  {line}", soft_wrap=True)
@@ -381,8 +383,8 @@ def _say(recording: Any, plan: Any) -> None:
         if each.not_observable:
             output.say(f"{each.scenario.name}: not observable here: {', '.join(each.not_observable)}")
     for each in results:
-        for line in each.losses.lines():
-            output.say(f"{each.scenario.name}: {line}")
+        if told := losses.words(each.losses):
+            output.say(f"{each.scenario.name}: {told}")
     for laws, path in _by_trial(recording.findings):
         output.say(f"violated in one trial: {', '.join(laws)}")
         say_commands(resolve.system_of(resolve.target(plan.target)), path, plan.target)

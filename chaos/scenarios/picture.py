@@ -1,8 +1,6 @@
-"""Shows a scenario as text: its timeline as a small picture, and its compiled program with repetitions folded."""
+"""Shows a scenario's timeline as a small picture of text."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from ...harness.trials.schedule import Op
 from . import timeline
@@ -12,8 +10,6 @@ from .steps import usual
 WIDTH = 64
 """Columns of the time axis."""
 MARKS = 4
-MAX_PERIOD = 6
-"""Operations of a repetition that is folded."""
 
 
 def drawn(case: Case) -> list[str]:
@@ -53,28 +49,3 @@ def _called(op: Op) -> str:
     told = {key: value for key, value in op.args.items() if key != "name" and value != known.get(key)}
     name = str(op.args["name"]) if op.do == "fault" else op.do
     return f"{name}({', '.join(f'{key}={value}' for key, value in told.items())})"
-
-
-def folded(program: Sequence[str]) -> list[str]:
-    """A program with ``12 times:`` before operations that repeat."""
-    found: list[str] = []
-    at = 0
-    while at < len(program):
-        period, times = _repetition(program, at)
-        found += [f"{times} times:"] if times > 1 else []
-        found += [f"  {each}" if times > 1 else each for each in program[at : at + period]]
-        at += period * times
-    return found
-
-
-def _repetition(program: Sequence[str], at: int) -> tuple[int, int]:
-    """The best repetition that begins here: how many operations, and how often."""
-    best = (1, 1)
-    for period in range(1, MAX_PERIOD + 1):
-        unit = program[at : at + period]
-        times = 1
-        while program[at + times * period : at + (times + 1) * period] == unit and len(unit) == period:
-            times += 1
-        if times > 1 and period * times > best[0] * best[1]:
-            best = (period, times)
-    return best

@@ -25,14 +25,15 @@ from ..judging.abstentions import offered
 from ..judging.cause import violated
 from ..judging.verdict import CORPUS, Verdict
 from ..ports import Lab, Progress, Target
-from ..search import known_bugs, repeated
+from ..search import known_bugs, repeated, shrink
 from ..texts import wording
 from ..trials import resolve
+from ..trials.abilities import Hosted, lacking
 from ..trials.interpreter import Laws, run_trial
 from ..trials.schedule import Schedule
 from ..trials.trial import Finding, Trial
 from ..trials.workers import Workers
-from . import slices
+from . import losses, slices
 from .budget import Allowance, Budget
 from .counts import Counts, refuse
 from .finding import Small, findings_of, smallest
@@ -55,6 +56,8 @@ REFUSED = 100
 """Schedules that are refused before the first is played, after which no other is tried."""
 MAX_FINDINGS_PER_LAW = 3
 """Violations of one law that are shrunk in one run; the rest are counted in its verdicts."""
+SHRINK_LOSS_RUNS = 150
+"""Candidates for the smallest program that loses something in one class."""
 
 
 class Explorer:
@@ -94,6 +97,7 @@ class Explorer:
         listing = enumerated(self.system)
         self._enumerating = listing if lab.deterministic else {SWEEP: listing[SWEEP]}
         self._bugs = [] if lab.deterministic else known_bugs.programs(lab, target, seed, bugs)
+        self.losses, self._lossy = _corpus_of_losses(lab, target)
         of_bugs = {known_bugs.NAME} if self._bugs else set()
         self.budget = Budget.of(profile, lab, seconds, trials).of_searches(
             {*self._enumerating, *of_bugs, *seeded(self.system), MACHINE}
@@ -142,7 +146,9 @@ class Explorer:
             if self.lab.deterministic:
                 self._searched(self._slices([CORPUS]))
                 self._corpus_s = self.seconds_so_far()
+            self._searched(self._slices([losses.NAME]))
             self._searched(self._slices(list(self.budget.shares)))
+            self._shrink_losses()
         self._check_played(least=1)
         return self.summary()
 
@@ -181,6 +187,7 @@ class Explorer:
             counts.tally, counts.again, dict(counts.faults), counts.replicated,
             offered(counts.judged, ((law, note, amount) for (law, note), amount in counts.notes.items())),
             self.budget.counts is not None and resolve.brought(self.target) is None, dict(counts.refused),
+            self.losses,
         )  # fmt: skip
 
     # Searches, each with its allowance.
@@ -188,6 +195,9 @@ class Explorer:
     def _allow(self, origin: str) -> Allowance:
         if origin == CORPUS:
             return Allowance(ALL)
+        if origin == losses.NAME:
+            seconds = self.budget.seconds
+            return Allowance(ALL) if seconds is None else Allowance(ALL, seconds, self._searching_s)
         spent = self._counts.searched + self._under_way
         self._allowance = self.budget.allowance(origin, spent, self._searching_s)
         return self._allowance
@@ -202,6 +212,8 @@ class Explorer:
                 return
             listed = self._listed(origin)
             allowance = self._allow(origin)
+            if origin == losses.NAME and not listed:
+                continue
             if listed is not None and origin != CORPUS:
                 self.totals[origin] = len(listed)
             elif listed is not None:
@@ -220,6 +232,8 @@ class Explorer:
             return [(each.schedule, each.name) for each in self._bugs]
         if origin == CORPUS:
             return [(each, "") for each in self.system.corpus()]
+        if origin == losses.NAME:
+            return self._lossy
         listed = self._enumerating.get(origin)
         return None if listed is None else [(each, "") for each in listed(self.lab, self.target, self.seed)]
 
@@ -228,6 +242,7 @@ class Explorer:
             origin = trial.origin
             if trial.refused:
                 refuse(self._counts.refused, trial.refused)
+                self.losses.take(trial)
                 self._check_played(REFUSED)
                 continue
             self._take(trial._replace(number=next(self._numbers)))
@@ -240,8 +255,9 @@ class Explorer:
         """How far it is, measured by what limits the run."""
         counts, budget, name = self._counts, self.budget, wording.search(origin)
         violated = f"{counts.violated_laws()} violated"
-        if origin == CORPUS:
-            self.progress(counts.by_origin[origin], self._corpus_trials, name, f" trials, {violated}")
+        if origin in (CORPUS, losses.NAME):
+            total = self._corpus_trials if origin == CORPUS else len(self._lossy)
+            self.progress(counts.by_origin[origin], total, name, f" trials, {violated}")
         elif budget.seconds is not None:
             trials = wording.counted(counts.searched, "trial")
             done = min(int(self._searching_s()), int(budget.seconds))
@@ -285,6 +301,7 @@ class Explorer:
 
     def _note(self, trial: Trial) -> None:
         self._counts.count(trial)
+        self.losses.take(trial)
         self.on_trial(trial)
 
     def _wants(self, law: str) -> bool:
@@ -351,3 +368,33 @@ class Explorer:
         if found.shown is None:
             return Small(found.schedule, found.shrunk_in, trial)
         return Small(found.schedule, found.shrunk_in, found.shown._replace(number=next(self._numbers)))
+
+    def _shrink_losses(self) -> None:
+        """Make the program of each class that lost something small, where a trial costs nothing."""
+        if not self.lab.deterministic:
+            return
+        began = self._clock()
+        for key in [each for each in self.losses.classes if each in self.losses.shown]:
+
+            def loses(candidate: Schedule, key: tuple[str, str] = key) -> bool:
+                events = run_trial(self.lab, self.target, candidate, laws=()).events
+                found = self.system.loss(events)
+                return found is not None and (found.fault, found.of) == key and bool(found.lost)
+
+            own = resolve.own_settings(self.target)
+            shown = self.losses.shown[key]
+            self.losses.shown[key] = shrink.shrink(self.system, shown, loses, own, SHRINK_LOSS_RUNS)
+        self._shrinking_s += self._clock() - began
+
+
+def _corpus_of_losses(lab: Lab, target: Target) -> tuple[losses.Losses, list[Listed]]:
+    """Where a configuration was brought: the table, and those programs that the lab can play."""
+    if resolve.brought(target) is None:
+        return losses.Losses(), []
+    place = Hosted(lab, target)
+    programs = list(resolve.system_of(target).loss_programs(resolve.under(target, {})))
+    lacks = {each.name: lacking(place, each.schedule.ops, resolve.faults(), resolve.operations()) for each in programs}
+    impossible = {name: f"{lab.name} cannot do it: {', '.join(names)}" for name, names in lacks.items() if names}
+    return losses.Losses(programs, impossible), [
+        (each.schedule, each.name) for each in programs if each.name not in impossible
+    ]

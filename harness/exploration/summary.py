@@ -20,6 +20,7 @@ from ..trials.trial import Finding, Trial
 from . import floors
 from .coverage_table import CoverageTable
 from .floors import Floor
+from .losses import Losses
 from .tally import Tally
 
 FOLDER = Path(".pairproof")
@@ -60,6 +61,8 @@ class Summary(NamedTuple):
     """Whether a law that abstains from nearly all that it is offered is a floor that was missed."""
     refused: Mapping[str, int] = MappingProxyType({})
     """Drawn schedules that were not played, by the reason."""
+    losses: Losses = Losses()
+    """What its trials lost, by class of fault."""
     laws: Sequence[type[Law]] = ()
     """What judged, for :meth:`assert_holds`."""
     named: Sequence[str] = ()
@@ -97,7 +100,7 @@ class Summary(NamedTuple):
             for each in self.offered
             if self.must_judge and each.percent > MOST_PERCENT
         ]
-        return [*floors.replicated(self.replicated), *of_profile, *silent]
+        return [*floors.replicated(self.replicated), *of_profile, *silent, *self.losses.floors()]
 
     @property
     def verdicts(self) -> dict[str, Verdict]:

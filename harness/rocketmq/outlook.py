@@ -124,15 +124,22 @@ def words(pair: Pair) -> list[str]:
 
 def table(pair: Pair, known: Collection[str]) -> Iterator[Row]:
     """A row for each fault. ``known``: ids of the deviations that apply to this pair."""
-    for fault, of in _faults():
+    for fault, of in classes():
         lost, single = _lost(pair, fault, of, known), _single(pair, fault, of, known)
         yield Row(fault, of, lost, single, _unavailable(pair, fault, of))
 
 
-def _faults() -> Iterator[tuple[str, str]]:
-    yield from ((fault, of) for fault in (KILL, POWER, WIPED) for of in (MASTER, SLAVE, BOTH))
-    yield from ((fault, of) for fault in (FULL, READ_ONLY) for of in (MASTER, SLAVE))
-    yield from ((PARTITION, LINK), (PARTITION, MASTER), (PROMOTION, SLAVE))
+def classes(has_slave: bool = True) -> Iterator[tuple[str, str]]:
+    """The classes of faults, each with what it is at: the rows of this table, and of what ``check`` plays and counts.
+
+    Destroying both stores comes last: no setting keeps anything then. Without a slave only the master has faults.
+    """
+    at = (MASTER, SLAVE, BOTH) if has_slave else (MASTER,)
+    yield from ((fault, of) for fault in (KILL, POWER, FULL, READ_ONLY) for of in at)
+    yield from ((PARTITION, of) for of in ((LINK, MASTER) if has_slave else (MASTER,)))
+    if has_slave:
+        yield PROMOTION, SLAVE
+    yield from ((WIPED, of) for of in at)
 
 
 def may_lose(pair: Pair, fault: str, of: str) -> bool:

@@ -5,6 +5,7 @@
     trials/part-NNNNN.parquet      one row per trial
     faults/part-NNNNN.parquet      one row per fault of a trial
     objectives/part-NNNNN.parquet  one row per loss of the master and per return of a slave
+    losses/part-NNNNN.parquet      what a trial lost of what was acknowledged, one row per trial with a fault
     coverage/part-NNNNN.parquet    how often each protocol state met each event under each fault, once for the whole run
     history/part-NNNNN.parquet     events of violating and unknown trials, and a seeded sample of the others
     findings/NNNN.json             a violation, its minimal schedule and replay line
@@ -18,6 +19,7 @@ that a part lacks for null. The format changes where that would not do.
 
 from __future__ import annotations
 
+from ..exploration.losses import Loss
 from ..history import FIELDS
 
 FORMAT = 2
@@ -83,6 +85,11 @@ TABLES: dict[str, tuple[Column, ...]] = {
         ("rto_ns", int),
         ("catch_up_ns", int),
     ),
+    "losses": (
+        ("run", str),
+        ("trial", int),
+        *((name, str if name in ("fault", "of", "mode") else int) for name in Loss._fields),
+    ),
     "coverage": (
         ("run", str),
         ("state", str),
@@ -109,8 +116,8 @@ FACT_KINDS: dict[str, object] = {
     "format": int, "run": str, "command": [str], "state": str, "lab": str, "target": str, "system": str, "profile": str,
     "seed": str, "observes": [str], "laws": [str], "drawn": [str], "corpus_must_judge": [str],
     "must_not_be_vacuous": [str], "cases": [dict], "floors": [dict], "refused": [str], "unjudged": [str],
-    "configuration_remarks": [str], "began": str, "seconds": float, "trials": int, "events": int, "again": int,
-    "searches": [dict], "known_bugs": str, "deviations": [dict], "keep": (str, int), "scenarios": [dict],
+    "configuration_remarks": [str], "losses": [dict], "began": str, "seconds": float, "trials": int, "events": int,
+    "again": int, "searches": [dict], "known_bugs": str, "deviations": [dict], "keep": (str, int), "scenarios": [dict],
     "left_out": [dict], "versions": dict, "commit": str, "contents": dict, "campaign": dict, "reason": str,
 }  # fmt: skip
 """What each fact is: a type, several, or a list of values of one; a number is also a float. Where it is not known, it
@@ -138,6 +145,7 @@ FACTS: dict[str, str] = {
     "refused": "how many schedules of the searches could not be played, and why: a line for each reason",
     "unjudged": "promises that every user counts on and no trial judged, each with what it takes: a line for each",
     "configuration_remarks": "of a configuration that was brought: what decides about loss and was not tested",
+    "losses": "by class of fault what trials lost: fault, of, corpus, state, trials, sums of table losses, program",
     "began": "UTC, ISO 8601",
     "seconds": "how long it took, wall clock",
     "trials": "how many trials were executed",

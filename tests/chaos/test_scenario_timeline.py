@@ -7,6 +7,7 @@ import pytest
 from pairproof.chaos.scenarios import picture, reading, timeline
 from pairproof.chaos.scenarios.scenario import Case
 from pairproof.harness.errors import UsageError
+from pairproof.harness.texts import folding
 from pairproof.harness.trials.schedule import Op
 from pairproof.harness.trials.schedule_json import from_json
 
@@ -102,7 +103,7 @@ def test_picture_shows_loads_faults_and_moments_in_time() -> None:
     ],
 )
 def test_repetitions_are_folded(given: str, folded: list[str]) -> None:
-    shown = picture.folded(list(given))
+    shown = folding.folded(list(given))
     unfolded: list[str] = []
     times, block = 1, []
     for each in [*shown, ""]:

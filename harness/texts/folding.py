@@ -1,0 +1,33 @@
+"""Folds a program for people: operations that repeat stand there once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+MAX_PERIOD = 6
+"""Operations of a repetition that is folded."""
+
+
+def folded(program: Sequence[str]) -> list[str]:
+    """A program with ``12 times:`` before operations that repeat."""
+    found: list[str] = []
+    at = 0
+    while at < len(program):
+        period, times = _repetition(program, at)
+        found += [f"{times} times:"] if times > 1 else []
+        found += [f"  {each}" if times > 1 else each for each in program[at : at + period]]
+        at += period * times
+    return found
+
+
+def _repetition(program: Sequence[str], at: int) -> tuple[int, int]:
+    """The best repetition that begins here: how many operations, and how often."""
+    best = (1, 1)
+    for period in range(1, MAX_PERIOD + 1):
+        unit = program[at : at + period]
+        times = 1
+        while program[at + times * period : at + (times + 1) * period] == unit and len(unit) == period:
+            times += 1
+        if times > 1 and period * times > best[0] * best[1]:
+            best = (period, times)
+    return best
