@@ -129,7 +129,7 @@ def at_stake(rows: Iterable[Row]) -> list[Row]:
         own["trials"] = max(own["trials"], row["trials"])
         if is_time and row["open"]:
             own[row["what"]] += f"; {row['open']:,} open"
-    return [found[key] for key in sorted(found)]
+    return [found[key] for key in sorted(found) if any(found[key][what] for what in OBJECTIVES)]
 
 
 def plot(row: Row, highest: int, say: Callable[[int], str]) -> Markup:

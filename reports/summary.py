@@ -190,6 +190,12 @@ def _losses(report: Report) -> Iterator[str]:
     cut = [f"{row['fault']}, {row['of']}" for run in found["played"] for row in run["rows"] if row["state"]]
     if cut:
         yield f"Not played: {'; '.join(cut)}.\n"
+    if found["objectives"]:
+        yield "### RPO and RTO\n"
+        columns = ("why", "fault", "role", "flush", "target", "lab", "trials", "rpo_messages", "rto_ns", "catch_up_ns")
+        rows = (tuple(str(row[name]) for name in columns) for row in found["objectives"][:MAX_ROWS])
+        heads = ("cause", *columns[1:6], "trials", "RPO, messages", "RTO", "catch-up")
+        yield from table(heads, rows)
 
 
 def _traces(report: Report) -> Iterator[str]:

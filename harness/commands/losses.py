@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..exploration.losses import Losses
+from ..exploration.losses import IMPOSSIBLE, Losses
 from ..system import System
 from . import output
 
@@ -17,6 +17,8 @@ def say_losses(found: Losses, system: System) -> None:
     rows = found.rows()
     heads = ("fault", "of", system.acknowledged, "lost", "on one broker only", "unavailable", "trials")
     output.table("What was lost", heads, [_cells(row) for row in rows if row["corpus"] or row["lost"]])
+    for state in dict.fromkeys(str(row["state"]) for row in rows if str(row["state"]).startswith(IMPOSSIBLE)):
+        output.say(f"{', '.join(_name(row) for row in rows if row['state'] == state)}: {state}", "yellow")
     for row in rows:
         program = row["program"]
         if isinstance(program, list) and program and row["corpus"]:
@@ -32,7 +34,7 @@ def _name(row: Mapping[str, object]) -> str:
 def _cells(row: Mapping[str, object]) -> tuple[str, ...]:
     name = (str(row["fault"]), str(row["of"]))
     if not row["trials"]:
-        return (*name, "", "", "", "", str(row["state"]))
+        return (*name, "", "", "", "", str(row["state"]).partition(":")[0])
     return (
         *name, f"{row['acknowledged']:,}", _lost(row), single(row), unavailable(row), f"{row['trials']:,}",
     )  # fmt: skip

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from time import monotonic
 
-from ..errors import LabError, UsageError
+from ..errors import LabError, PairproofError, UsageError
 from ..judging import judge as judging
 from ..judging.abstentions import offered
 from ..judging.cause import violated
@@ -370,20 +370,20 @@ class Explorer:
         return Small(found.schedule, found.shrunk_in, found.shown._replace(number=next(self._numbers)))
 
     def _shrink_losses(self) -> None:
-        """Make the program of each class that lost something small, where a trial costs nothing."""
-        if not self.lab.deterministic:
-            return
-        began = self._clock()
-        for key in [each for each in self.losses.classes if each in self.losses.shown]:
+        """Make the program of each class that lost something small, in the simulation, where a trial costs nothing."""
+        began, (lab, target, own) = self._clock(), repeated.simulation(self.lab, self.target)
+        for key in [each for each in self.losses.classes if each in self.losses.shown and lab is not None]:
 
             def loses(candidate: Schedule, key: tuple[str, str] = key) -> bool:
-                events = run_trial(self.lab, self.target, candidate, laws=()).events
-                found = self.system.loss(events)
+                assert lab is not None
+                found = self.system.loss(run_trial(lab, target, candidate, laws=()).events)
                 return found is not None and (found.fault, found.of) == key and bool(found.lost)
 
-            own = resolve.own_settings(self.target)
             shown = self.losses.shown[key]
-            self.losses.shown[key] = shrink.shrink(self.system, shown, loses, own, SHRINK_LOSS_RUNS)
+            if lab is not self.lab:
+                shown = shown._replace(settings=own)
+            with suppress(PairproofError):
+                self.losses.shown[key] = shrink.shrink(self.system, shown, loses, frozenset(own), SHRINK_LOSS_RUNS)
         self._shrinking_s += self._clock() - began
 
 
@@ -394,7 +394,7 @@ def _corpus_of_losses(lab: Lab, target: Target) -> tuple[losses.Losses, list[Lis
     place = Hosted(lab, target)
     programs = list(resolve.system_of(target).loss_programs(resolve.under(target, {})))
     lacks = {each.name: lacking(place, each.schedule.ops, resolve.faults(), resolve.operations()) for each in programs}
-    impossible = {name: f"{lab.name} cannot do it: {', '.join(names)}" for name, names in lacks.items() if names}
+    impossible = {name: f"{losses.IMPOSSIBLE}: it takes {', '.join(names)}" for name, names in lacks.items() if names}
     return losses.Losses(programs, impossible), [
         (each.schedule, each.name) for each in programs if each.name not in impossible
     ]

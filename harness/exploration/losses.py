@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NAME = "losses"
 """The origin of the corpus's trials."""
+IMPOSSIBLE = "not possible here"
+"""How it begins what a class says that the lab cannot do to the target."""
 PLAYED = "classes of faults whose program of losses was played"
 NOT_PLAYED = "not played"
 """What a class says that the time limit, an interrupt or the first violation cut off."""
@@ -101,7 +103,7 @@ class Losses:
         if meant is not None:
             self._ended.add(meant)
             why = trial.refused or "; ".join(trial.skipped)
-            self.reasons[meant] = f"not possible: {why}" if why else self.reasons[meant]
+            self.reasons[meant] = f"{IMPOSSIBLE}: {why}" if why else self.reasons[meant]
         found = trial.measured.loss if trial.measured is not None else None
         if found is None:
             if meant is not None and not self.reasons[meant]:
@@ -128,6 +130,11 @@ class Losses:
         """That no class was cut off, where there is a corpus."""
         asked = [key for key in self.classes if key in self._ended or not self.reasons[key]]
         return [Floor(PLAYED, len(asked) - len(self.missing), len(asked))] if asked else []
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Losses) and self.rows() == other.rows()
+
+    __hash__ = object.__hash__
 
     def rows(self) -> list[dict[str, object]]:
         """A row for each class of the corpus, in its order, then for the others that trials had."""

@@ -15,14 +15,23 @@ Row = dict[str, Any]
 
 def measured(what: str, most: int | None, **more: Any) -> Row:
     row = {"what": what, "target": "reference", "lab": "sim", "cause": "machine", "fault": "power_loss"}
-    row |= {"role": "SYNC_MASTER", "flush": "ASYNC_FLUSH", "times": 4, "open": 1, "p50": 0, "p99": most, "max": most}
+    row |= {
+        "role": "SYNC_MASTER",
+        "flush": "ASYNC_FLUSH",
+        "trials": 2,
+        "times": 4,
+        "open": 1,
+        "p50": 0,
+        "p99": most,
+        "max": most,
+    }
     return {**row, **more}
 
 
 def test_what_was_at_stake_has_a_row_for_each_cause_fault_and_mode_with_median_and_largest() -> None:
     rows = [measured("rto_ns", 4_000_000_000, lab="process"), measured("rpo_messages", 1_200, lab="process", p50=3)]
     (row,) = objectives.at_stake(rows)
-    assert (row["why"], row["rpo_messages"], row["rto_ns"]) == ("power lost", "3 to 1,200", "0 to 4 s; 1 open")
+    assert (row["why"], row["rpo_messages"], row["rto_ns"]) == ("power lost", "3 to 1,200", "0 ms to 4 s; 1 open")
     assert row["rpo_bytes"] == "", "not measured"
     (row,) = objectives.at_stake([measured("rto_ns", None, p50=None, open=4, lab="process")])
     assert row["rto_ns"] == "–; 4 open"
