@@ -9,12 +9,12 @@ Source: the scenarios ``loss-*`` (decision 43), whose moments these programs use
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..exploration.losses import LossProgram
 from ..trials.schedule import Args, Op, Schedule
 from .outlook import BOTH, FULL, KILL, PARTITION, POWER, PROMOTION, READ_ONLY, SLAVE, WIPED, classes
-from .places import MASTER, slaves
+from .places import CLIENT_LINKS, HA_LINKS, MASTER, NODES, slaves
 
 BODY, LARGE = 1_024, 1_500
 """Bytes: both fit the smallest log file of a lab."""
@@ -30,9 +30,9 @@ LAGS = (KILL, POWER, WIPED, PROMOTION)
 
 def programs(settings: Args) -> Iterator[LossProgram]:
     """One for each class of a pair with these settings."""
-    has_slave = slaves(settings) > 0
-    for fault, of in classes(has_slave):
-        ops = (*_load(24, 50), *_lag(fault, of, has_slave), *_during(fault, of, has_slave), *AFTER)
+    count = slaves(settings)
+    for fault, of in classes(count > 0):
+        ops = (*_load(24, 50), *_lag(fault, of, count), *_during(fault, of, count), *AFTER)
         yield LossProgram(fault, of, Schedule({}, f"losses/{fault}/{of}", ops))
 
 
@@ -45,24 +45,28 @@ AFTER = (*_load(8, 400), Op("advance", {"ms": 4_000}), *_load(4, 100))
 """Longer than RocketMQ's slaves take to report for the first time; sends show when the pair is available again."""
 
 
-def _lag(fault: str, of: str, has_slave: bool) -> tuple[Op, ...]:
-    if fault not in LAGS or not has_slave or (of == SLAVE and fault != PROMOTION):
+def _lag(fault: str, of: str, count: int) -> tuple[Op, ...]:
+    """The last sends before the fault, which no slave gets."""
+    if fault not in LAGS or not count or (of == SLAVE and fault != PROMOTION):
         return ()
-    return (Op("fault", {"name": "down", "link": "ha"}), *_load(20, 2), Op("heal", {"name": "down"}))
+    return _under([{"name": "down", "link": link} for link in HA_LINKS[:count]], _load(20, 2))
 
 
-def _during(fault: str, of: str, has_slave: bool) -> tuple[Op, ...]:
-    begun = list(_begun(fault, of, has_slave))
+def _during(fault: str, of: str, count: int) -> tuple[Op, ...]:
     load = (FILLS, LASTS_MS // FILLS, LARGE) if fault == FULL else (15, LASTS_MS // 15)
-    healed = (Op("heal", {"name": str(each["name"])}) for each in begun)
-    return (*(Op("fault", each) for each in begun), *_load(*load), *healed)
+    return _under(list(_begun(fault, of, count)), _load(*load))
 
 
-def _begun(fault: str, of: str, has_slave: bool) -> Iterator[Args]:
+def _under(faults: Sequence[Args], ops: Iterable[Op]) -> tuple[Op, ...]:
+    healed = (Op("heal", {"name": each["name"]}) for each in faults)
+    return (*(Op("fault", each) for each in faults), *ops, *healed)
+
+
+def _begun(fault: str, of: str, count: int) -> Iterator[Args]:
     if fault == PARTITION:
-        yield from ({"name": "down", "link": "ha"} for _ in range(has_slave))
-        yield from ({"name": "down", "link": "client-master"} for _ in range(of == MASTER))
+        links = (*HA_LINKS[:count], *((CLIENT_LINKS[0],) if of == MASTER else ()))
+        yield from ({"name": "down", "link": link} for link in links)
         return
     more = {"keep": "none"} if fault == POWER else {"rejoin": "wiped"} if fault == PROMOTION else {}
-    for node in (MASTER, SLAVE) if of == BOTH else (of,):
+    for node in NODES[: count + 1] if of == BOTH else (of,):
         yield {"name": FAULTS[fault], "node": node, **more}

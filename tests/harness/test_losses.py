@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from pairproof.harness import registry
-from pairproof.harness.exploration.losses import NAME, NOT_PLAYED, Loss, Losses
+from pairproof.harness.commands.check import recorded
+from pairproof.harness.commands.main import main
+from pairproof.harness.exploration.losses import NAME, NOT_PLAYED, PLAYED, Loss, Losses
 from pairproof.harness.rocketmq import losses, outlook
 from pairproof.harness.rocketmq.losses import CALLED, measure, outcome, total, words
 from pairproof.harness.rocketmq.objectives import SEVERAL
@@ -227,6 +232,14 @@ def test_only_nodes_that_the_pair_has_are_in_the_corpus() -> None:
     assert alone["power loss", "master"].lost and not alone["kill", "master"].lost
 
 
+def test_with_two_slaves_both_are_all_of_them_and_the_lag_is_that_of_all() -> None:
+    two = corpus("ASYNC_MASTER", "ASYNC_FLUSH", **{"lab.slaves": "2"})
+    assert (
+        two["power loss", "both"].lost and two["promotion", "slave"].lost and two["disk lost or wiped", "master"].lost
+    )
+    assert two["partition", "master"][:2] == ("partition", "master")
+
+
 def test_what_a_program_loses_is_what_the_contract_lets_it_lose() -> None:
     for role, flush in outlook.MODES:
         versions = {"brokerRole": role, "flushDiskType": flush, "rocketmqVersion": "4.9.7"}
@@ -284,3 +297,34 @@ def test_without_a_corpus_nothing_is_demanded_and_every_trial_counts() -> None:
     found = Losses()
     found.take(trial(SEEN))
     assert found.floors() == [] and [each["lost"] for each in found.rows()] == [1]
+
+
+# check.
+
+
+def brought(*typed: str) -> list[str]:
+    return [each for key in typed for each in ("--set", key)]
+
+
+def test_check_plays_every_class_and_says_the_same_with_the_same_seed(tmp_path: Path) -> None:
+    asked = [*brought("brokerRole=ASYNC_MASTER"), "--seed", "1", "--trials", "2", "--law", "log-grows"]
+    told = []
+    for name in ("a", "b"):
+        assert main(["check", *asked, "--runs", str(tmp_path / name), "--json", str(tmp_path / f"{name}.json")]) == 0
+        told.append(json.loads((tmp_path / f"{name}.json").read_text())["losses"])
+    assert told[0] == told[1] and all(row["trials"] for row in told[0] if row["of"] != "both")
+    lost = {row["fault"] for row in told[0] if row["corpus"] and row["lost"]}
+    assert lost >= {"power loss", "promotion", "disk lost or wiped"}
+    assert all(row["program"] for row in told[0] if row["corpus"] and row["lost"])
+
+
+def test_a_class_that_the_time_limit_cut_off_makes_the_run_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [*brought("brokerRole=ASYNC_MASTER"), "--time", "0.001s", "--jobs", "1", "--law", "log-grows"]
+    assert main(["check", *asked, "--runs", str(tmp_path)]) == 3
+    said = capsys.readouterr().out
+    assert "not played" in said and f"floors missed: {PLAYED}: 1 of 18" in said
+    (facts,) = tmp_path.glob("*/run.json")
+    assert [row["state"] for row in json.loads(facts.read_text())["losses"] if row["corpus"]][1:] == [NOT_PLAYED] * 17
+    assert recorded(facts.parent) == 3, "and so says whoever reads the run"

@@ -195,7 +195,8 @@ def record(folder: Path, ended: bool = True) -> None:
     judged = [Judgement("log-prefix", Verdict.VIOLATED, 1, 1, (Violation(0, 0, "differs"),))]
     for number in range(3):
         fault = FaultOutcome(0, "down", {}, 1, 2, 1, {})
-        events = [Event(0, 0, "crash", "master", f="machine"), Event(1, 9, "start", "master")]
+        begun = kinds.Fault(0, 0, "fault", "master", op=0, f="kill", status="on", detail="{}")
+        events = [begun, Event(1, 0, "crash", "master", f="machine"), Event(2, 9, "start", "master")]
         trial = Trial(number, "sweep", SCHEDULE, events, judged, (fault,), logs={"master": "hello"})
         writer.trial(trial)
         writer.finding(Finding("log-prefix", "differs", "reference", "sim", number, number, SCHEDULE, 1))
