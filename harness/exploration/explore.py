@@ -376,6 +376,9 @@ class Explorer:
 
             def loses(candidate: Schedule, key: tuple[str, str] = key) -> bool:
                 assert lab is not None
+                if not any(op.do == self.system.traffic[0].do for op in candidate.ops):
+                    # It would lose the lab's own first message only.
+                    return False
                 found = self.system.loss(run_trial(lab, target, candidate, laws=()).events)
                 return found is not None and (found.fault, found.of) == key and bool(found.lost)
 
