@@ -15,25 +15,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import count
 from time import monotonic
 
-from ..errors import LabError, PairproofError, UsageError
+from ..errors import LabError, UsageError
 from ..judging import judge as judging
 from ..judging.abstentions import offered
 from ..judging.cause import violated
 from ..judging.verdict import CORPUS, Verdict
 from ..ports import Lab, Progress, Target
-from ..search import known_bugs, repeated, shrink
+from ..search import known_bugs, repeated
 from ..texts import wording
 from ..trials import resolve
-from ..trials.abilities import Hosted, lacking
 from ..trials.interpreter import Laws, run_trial
 from ..trials.schedule import Schedule
 from ..trials.trial import Finding, Trial
 from ..trials.workers import Workers
-from . import losses, slices
+from . import corpus_of_losses, losses, slices
 from .budget import Allowance, Budget
 from .counts import Counts, refuse
 from .finding import Small, findings_of, smallest
@@ -56,8 +55,6 @@ REFUSED = 100
 """Schedules that are refused before the first is played, after which no other is tried."""
 MAX_FINDINGS_PER_LAW = 3
 """Violations of one law that are shrunk in one run; the rest are counted in its verdicts."""
-SHRINK_LOSS_RUNS = 150
-"""Candidates for the smallest program that loses something in one class."""
 
 
 class Explorer:
@@ -97,7 +94,7 @@ class Explorer:
         listing = enumerated(self.system)
         self._enumerating = listing if lab.deterministic else {SWEEP: listing[SWEEP]}
         self._bugs = [] if lab.deterministic else known_bugs.programs(lab, target, seed, bugs)
-        self.losses, self._lossy = _corpus_of_losses(lab, target)
+        self.losses, self._lossy = corpus_of_losses.listed(lab, target)
         of_bugs = {known_bugs.NAME} if self._bugs else set()
         self.budget = Budget.of(profile, lab, seconds, trials).of_searches(
             {*self._enumerating, *of_bugs, *seeded(self.system), MACHINE}
@@ -148,7 +145,9 @@ class Explorer:
                 self._corpus_s = self.seconds_so_far()
             self._searched(self._slices([losses.NAME]))
             self._searched(self._slices(list(self.budget.shares)))
-            self._shrink_losses()
+            began = self._clock()
+            corpus_of_losses.shrink_shown(self.lab, self.target, self.losses)
+            self._shrinking_s += self._clock() - began
         self._check_played(least=1)
         return self.summary()
 
@@ -368,36 +367,3 @@ class Explorer:
         if found.shown is None:
             return Small(found.schedule, found.shrunk_in, trial)
         return Small(found.schedule, found.shrunk_in, found.shown._replace(number=next(self._numbers)))
-
-    def _shrink_losses(self) -> None:
-        """Make the program of each class that lost something small, in the simulation, where a trial costs nothing."""
-        began, (lab, target, own) = self._clock(), repeated.simulation(self.lab, self.target)
-        for key in [each for each in self.losses.classes if each in self.losses.shown and lab is not None]:
-
-            def loses(candidate: Schedule, key: tuple[str, str] = key) -> bool:
-                assert lab is not None
-                if not any(op.do == self.system.traffic[0].do for op in candidate.ops):
-                    # It would lose the lab's own first message only.
-                    return False
-                found = self.system.loss(run_trial(lab, target, candidate, laws=()).events)
-                return found is not None and (found.fault, found.of) == key and bool(found.lost)
-
-            shown = self.losses.shown[key]
-            if lab is not self.lab:
-                shown = shown._replace(settings=own)
-            with suppress(PairproofError):
-                self.losses.shown[key] = shrink.shrink(self.system, shown, loses, frozenset(own), SHRINK_LOSS_RUNS)
-        self._shrinking_s += self._clock() - began
-
-
-def _corpus_of_losses(lab: Lab, target: Target) -> tuple[losses.Losses, list[Listed]]:
-    """Where a configuration was brought: the table, and those programs that the lab can play."""
-    if resolve.brought(target) is None:
-        return losses.Losses(), []
-    place = Hosted(lab, target)
-    programs = list(resolve.system_of(target).loss_programs(resolve.under(target, {})))
-    lacks = {each.name: lacking(place, each.schedule.ops, resolve.faults(), resolve.operations()) for each in programs}
-    impossible = {name: f"{losses.IMPOSSIBLE}: it takes {', '.join(names)}" for name, names in lacks.items() if names}
-    return losses.Losses(programs, impossible), [
-        (each.schedule, each.name) for each in programs if each.name not in impossible
-    ]
