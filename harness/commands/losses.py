@@ -32,12 +32,11 @@ def _name(row: Mapping[str, object]) -> str:
 
 
 def _cells(row: Mapping[str, object]) -> tuple[str, ...]:
-    name = (str(row["fault"]), str(row["of"]))
+    name, state = (str(row["fault"]), str(row["of"])), str(row["state"]).partition(":")[0]
     if not row["trials"]:
-        return (*name, "", "", "", "", str(row["state"]).partition(":")[0])
-    return (
-        *name, f"{row['acknowledged']:,}", _lost(row), single(row), unavailable(row), f"{row['trials']:,}",
-    )  # fmt: skip
+        return (*name, "", "", "", "", state)
+    trials = f"{row['trials']:,} of searches; {state}" if state else f"{row['trials']:,}"
+    return (*name, f"{row['acknowledged']:,}", _lost(row), single(row), unavailable(row), trials)
 
 
 def _lost(row: Mapping[str, object]) -> str:
@@ -55,6 +54,6 @@ def single(row: Mapping[str, object]) -> str:
 
 
 def unavailable(row: Mapping[str, object]) -> str:
-    """For how long at most, in seconds."""
+    """The longest time without a stored answer, in seconds."""
     longest = row["unavailable_ns"]
     return f"{longest / 1e9:.1f} s" if isinstance(longest, int) and longest >= SHOWN_NS else "no"

@@ -8,7 +8,8 @@ Counted are messages, by what their sends were answered and by where they are at
 
 - **lost**: in no broker's log, and not removed by retention. Retention has removed a message if the master deleted the
   file that held it, and had not lost it before.
-- **slave_only**: the master does not hold it, and a slave does; **master_only**: the other way round, in a pair.
+- **slave_only**: the master does not hold it, and a slave does; **master_only**: the other way round, in a pair. What
+  retention removed on one side counts as neither.
 - **unavailable**: the longest time, since the fault began, from a send to the pair that was not answered as stored to
   the last one in a row of such sends. A lower bound, since only sends show it; **not_back** where the row never ended.
 
@@ -91,6 +92,8 @@ class _Measured(Reader):
         """Messages that the master's log has held since they were answered, and where they begin."""
         self.removed: set[str | None] = set()
         """Messages that retention took from it."""
+        self.slaves_start = 0
+        """Where retention lets slaves' logs begin."""
         self.reads: list[Deliver | Invoke] = []
         self.sends: list[Invoke] = []
         """Those to the pair."""
@@ -132,10 +135,11 @@ class _Measured(Reader):
         elsewhere = {each.message for each in self.answers if each.node == OTHER}
         gone = (acknowledged | stored) - elsewhere - on_master - on_slaves
         lost = gone - self.removed
+        expired = {each.message for each in self.answers if (each.lo or 0) < self.slaves_start}
         return found._replace(
             lost=len(lost & acknowledged),
-            slave_only=len((acknowledged & on_slaves) - on_master),
-            master_only=len((acknowledged & on_master) - on_slaves) if len(audits.final) > 1 else 0,
+            slave_only=len((acknowledged & on_slaves) - on_master - self.removed),
+            master_only=len((acknowledged & on_master) - on_slaves - expired) if len(audits.final) > 1 else 0,
             other_lost=len(lost & stored),
             removed=len(gone & self.removed),
         )
@@ -184,6 +188,8 @@ class _Measured(Reader):
     def on_expire(self, event: Expire) -> None:
         if event.node == MASTER:
             self._starts_at(event.new_start)
+        else:
+            self.slaves_start = max(self.slaves_start, event.new_start)
 
     def _ends_at(self, end: int) -> None:
         """What the master's log held above that is no longer there for retention to remove."""

@@ -17,7 +17,7 @@ from pairproof.harness.rocketmq.objectives import SEVERAL
 from pairproof.harness.rocketmq.testing import SIZE, H, pair
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
-from pairproof.harness.trials.schedule import Schedule
+from pairproof.harness.trials.schedule import Op, Schedule
 from pairproof.harness.trials.trial import Measured, Trial
 
 
@@ -78,6 +78,22 @@ def test_what_retention_removed_is_not_lost_and_what_the_master_had_lost_before_
     history = away(sent("m0", "m1")).start("master", 0).fault("kill", "master", "off")
     history.add("expire", node="master", lo=SIZE)
     assert (end(history).lost, end(history).removed) == (2, 0)
+
+
+def test_retention_of_either_broker_takes_nothing_and_power_afterwards_does() -> None:
+    def played(*faults: tuple[str, str]) -> Loss:
+        send = (Op("send", {"producer": 0, "size": 1_024, "wait": True, "queue": 0}), Op("advance", {"ms": 50}))
+        ops = [*send * 20, *(Op("fault", {"name": name, "node": node}) for name, node in faults), *send * 20]
+        trial = run_trial(resolve.lab("sim"), resolve.target("reference"), Schedule({}, "r", tuple(ops)), laws=())
+        seen = measure(trial.events)
+        assert seen is not None
+        return seen
+
+    for nodes in (["master"], ["slave"], ["master", "slave"]):
+        found = played(*(("retention", node) for node in nodes))
+        assert (found.lost, found.slave_only, found.master_only, found.accepted) == (0, 0, 0, 20)
+    assert found.removed == 20, "both deleted them"
+    assert played(*(("power_loss", node) for node in ("master", "slave"))).lost
 
 
 def test_a_log_that_begins_later_at_the_end_has_been_expired_unless_it_is_another_store() -> None:
