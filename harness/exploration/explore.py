@@ -145,9 +145,10 @@ class Explorer:
                 self._corpus_s = self.seconds_so_far()
             self._searched(self._slices([losses.NAME]))
             self._searched(self._slices(list(self.budget.shares)))
-            began = self._clock()
-            corpus_of_losses.shrink_shown(self.lab, self.target, self.losses)
-            self._shrinking_s += self._clock() - began
+            if self._lossy:
+                began = self._clock()
+                corpus_of_losses.shrink_shown(self.lab, self.target, self.losses)
+                self._shrinking_s += self._clock() - began
         self._check_played(least=1)
         return self.summary()
 
