@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 
 from .exploration.coverage_table import CoverageTable
 from .exploration.floors import Floors
+from .exploration.losses import Loss, LossProgram
 from .history import Event
 from .judging.law import Violation
 from .ports import Lab, Target
@@ -199,10 +200,16 @@ class System:
         """Which kinds of event one trial met in which states of the system, by fault."""
         return CoverageTable()
 
-    def cost(self, events: Sequence[Event]) -> tuple[str, tuple[int, ...], str] | None:
-        """What a fault cost in one trial: its class, how bad (compared from the left), and that in words; None where it
-        is not known, or no fault had an effect."""
+    acknowledged: ClassVar[str] = "acknowledged"
+    """What an answer says that promises the most."""
+
+    def loss(self, events: Sequence[Event]) -> Loss | None:
+        """What was lost in one trial; None where no fault had an effect, or nothing is measured."""
         return None
+
+    def loss_programs(self, settings: Args) -> Iterable[LossProgram]:
+        """The corpus of losses of a pair with these settings: a program for each class of faults."""
+        return ()
 
     def objectives(self, events: Sequence[Event]) -> Sequence[tuple[object, ...]]:
         """Rows of table ``objectives`` for one trial, without run and trial."""

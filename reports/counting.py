@@ -99,7 +99,7 @@ def counted(run: RunInput, judging: bool) -> Tables:
         "coverage": read(runs, "coverage", budget),
     }
     recorded = arrow_traces.views(runs, judging) | {MEASURED: _amounts(read(runs, "objectives", budget))}
-    views["losses"] = recorded["losses"]
+    views["lost"] = recorded["lost"] = _lost(read(runs, "losses", budget))
     found = {name: _sum(views[each.source], each) for name, each in MEASURES.items() if each.source in views}
     found |= {name: arrow_traces.gathered(recorded[each.source], each) for name, each in SPREADS.items()}
     found |= arrow_traces.lists(recorded)
@@ -280,6 +280,11 @@ def _leading(rows: pa.Table) -> pa.Table:
     places = np.arange(len(rows))
     begins = np.where(np.append(True, alike[1:] != alike[:-1])[: len(rows)], places, 0)
     return rows.filter(pa.array(places - np.maximum.accumulate(begins) < MAX_FIRSTS, pa.bool_()))
+
+
+def _lost(rows: pa.Table) -> pa.Table:
+    """Table ``losses`` with ``unaudited``: 1 where nobody knows what was lost."""
+    return rows.append_column("unaudited", pc.cast(pc.is_null(rows["lost"]), pa.int64()))
 
 
 def _amounts(rows: pa.Table) -> pa.Table:

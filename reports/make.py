@@ -34,7 +34,6 @@ PAGES = (
     "runs",
     "faults",
     "laws",
-    "objectives",
     "traces",
     "losses",
     "coverage",

@@ -10,6 +10,7 @@ verdicts over trials are merged afterwards by :func:`harness.judging.verdict.ove
 from typing import NamedTuple
 
 from ..harness.commands.options import ENGINES
+from ..harness.exploration.losses import SUMS
 from ..harness.judging.verdict import Verdict
 
 SPARK, LOCAL = ENGINES
@@ -42,7 +43,7 @@ MEASURES = {
     "contract": Measure("noted", ("law", "target", "lab", "note"), ("amount",)),
     "search_by_run": Measure("searched", ("run", "origin"), ("trials",)),
     "search": Measure("searched", ("target", "lab", "origin"), ("trials", "violated", "events", "virtual_ns", "kept")),
-    "losses_by_run": Measure("losses", ("run",), ("acknowledged", "lost")),
+    "losses_by_run": Measure("lost", ("run",), ("acknowledged", "lost")),
     "skipped": Measure("unexecuted", ("target", "lab", "reason"), ("trials",)),
     "coverage": Measure("coverage", ("state", "event", "fault"), ("count",)),
 }
@@ -77,14 +78,7 @@ CATCH_UP = OBJECTIVES[-1]
 OUTCOMES = ("put_ok", "stored", "refused", "unanswered")
 """Of sends."""
 
-OF_OUTAGES = (
-    "outages", "acknowledged", "gone", "gone_bytes", "lost", "unknown", "not_back",
-    "put_ok", "stored", "failed", "read",
-)  # fmt: skip
-
-OF_COSTS = (
-    "acknowledged", "lost", "stranded", "unaudited", "unavailable", "readable", "unread", "tried", "accepted", "stored",
-)  # fmt: skip
+OF_LOSSES = ("unaudited", *SUMS)
 
 OBJECTIVE_KEYS = ("what", "target", "lab", "cause", "fault", "role", "flush")
 """What the losses and returns are grouped by; ``what`` is one of :data:`OBJECTIVES`."""
@@ -125,12 +119,10 @@ SPREADS = {
     "lag_bytes": Spread("lags", (*PROMISED, "window"), value="bytes"),
     "lag_ns": Spread("lags", (*PROMISED, "window"), value="ns"),
     "catch_up": Spread("catch_ups", (*PROMISED, "fault"), ("bytes",), "ns"),
-    "losses": Spread("losses", (*DEPLOYED, "fault"), ("acknowledged", "lost", "unknown", "losing")),
-    "costs": Spread("costs", (*PLACE, "deployment", "mode", "fault"), OF_COSTS),
-    "outages": Spread("outages", (*DEPLOYED, "node", "cause", "fault"), OF_OUTAGES, "unavailable_ns"),
+    "losses": Spread("lost", (*PLACE, "mode", "fault", "of"), OF_LOSSES, "unavailable_ns"),
 }
-"""By table. All but objectives rest on the histories that a run kept; the meaning of their columns is said with the
-rows that they are made from, in :mod:`pairproof.reports.traces`."""
+"""By table. Objectives and losses count every trial; the others rest on the histories that a run kept. Columns are
+explained with the rows that they are made from, in :mod:`pairproof.reports.traces`."""
 
 HISTORIES = Measure(
     "traces",

@@ -28,7 +28,7 @@ from .headline import headline
 from .inputs import Corrupt, RunInput
 from .measures import SPREADS, VERDICTS
 
-FORMAT = 2  # of report.json
+FORMAT = 3  # of report.json
 
 MAX_PAGES = 100
 """Findings that get a page of their own; the others are listed only."""
@@ -46,7 +46,7 @@ class Report(NamedTuple):
     """Every table as plain rows, ready for JSON. ``rejudged`` is None where nothing was judged again. All but ``trend``
     and ``compared`` is about the runs that are judged.
 
-    ``histories``, what follows it up to ``outages``, and ``rejudged`` rest on the histories that runs kept.
+    ``histories``, what follows it up to ``catch_up``, and ``rejudged`` rest on the histories that runs kept.
     """
 
     made: str
@@ -69,6 +69,7 @@ class Report(NamedTuple):
     search: list[Row]
     skipped: list[Row]
     objectives: list[Row]
+    losses: list[Row]
     coverage: list[Row]
     laws: list[Row]
     corrupt: list[Row]
@@ -81,9 +82,6 @@ class Report(NamedTuple):
     lag_bytes: list[Row]
     lag_ns: list[Row]
     catch_up: list[Row]
-    losses: list[Row]
-    costs: list[Row]
-    outages: list[Row]
     rejudged: Row | None
     power: Row | None
     """What :func:`pairproof.reports.power.summary` says; None until somebody asks it."""

@@ -1,19 +1,28 @@
-"""What the page of objectives shows: RPO, RTO and catch-up by cause, fault, role and flush mode, with small plots.
+"""What the page of losses shows: what each class of faults took, in every trial, and what was at stake (RPO, RTO).
 
-The numbers are table ``objectives`` (:mod:`pairproof.reports.measures`); what they mean is defined in
-:mod:`pairproof.harness.rocketmq.objectives`. Bars share a logarithmic scale within a section, so rows can be compared.
+The numbers are tables ``losses`` and ``objectives`` (:mod:`pairproof.reports.measures`); what they mean is defined in
+:mod:`pairproof.harness.rocketmq.losses` and :mod:`pairproof.harness.rocketmq.objectives`. Runs with the corpus of
+losses also name the classes that were not played (the fact ``losses``). Times of the simulation are left out: they say
+how long its programs last.
 """
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from math import log10
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from ..harness.commands.losses import single, unavailable
+from ..harness.rocketmq.outlook import classes
+from ..harness.search.repeated import SIMULATION
 from ..harness.texts.wording import counted
 from .axis import seconds
-from .measures import PERCENTILES
+from .measures import OBJECTIVES, OF_LOSSES, PERCENTILES
 from .svg import Svg
+
+if TYPE_CHECKING:
+    from .model import Report
 
 Row = dict[str, Any]
 
@@ -30,25 +39,10 @@ CAUSES = {
     "pause": "paused",
 }
 
-SECTIONS: tuple[tuple[str, str, str], ...] = (
-    (
-        "rpo_messages", "RPO in messages",
-        "Messages that had been answered as stored and that no slave held when the master went away: what a failover "
-        "at that moment would have cost.",
-    ),
-    ("rpo_bytes", "RPO in bytes", "The records of those messages."),
-    ("rpo_ns", "RPO in time", "How long before that moment the oldest of those messages had been answered."),
-    (
-        "rto_ns", "RTO",
-        "From that moment to the first answered send that began after it. Open: none came before the trial ended.",
-    ),
-    (
-        "catch_up_ns", "Catch-up of slaves",
-        "From a slave's return until its log reached the master's end. Open: it did not, or went down again first.",
-    ),
-)  # fmt: skip
-
-
+MAX_OPEN = 25
+"""Rows of a table that is not folded."""
+AMOUNTS = {"rpo_messages": "{:,}".format, "rpo_bytes": "{:,}".format}
+"""How objectives are written that are no times."""
 LEAST = {"p50": 20, "p99": 100}
 """Values below which a percentile is left out: it would be one of the few values, and read like a forecast."""
 
@@ -59,47 +53,84 @@ def known(row: Row) -> Row:
     return row | {name: None for name, least in LEAST.items() if values < least}
 
 
-def sections(rows: Sequence[Row]) -> list[Row]:
-    """One section for each objective that was measured; its rows with the largest values first."""
+def page(report: "Report") -> Row:
+    """For ``losses.html``."""
+    rows = [_told(row) for row in sorted(report.losses, key=_order)]
+    return {
+        "played": corpora(report.runs),
+        "sentence": sentence(report.losses),
+        "losses": rows,
+        "open": len(rows) <= MAX_OPEN,
+        "worst": [row for row in rows if row["lost"] or row["slave_only"]],
+        "objectives": at_stake(report.objectives),
+        "timed": any(row["lab"] != SIMULATION for row in report.objectives),
+        "places": sorted({(row["target"], row["lab"]) for row in (*report.losses, *report.objectives)}),
+    }
+
+
+def corpora(runs: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """Runs that played the corpus of losses, each with its classes, as the terminal shows them."""
     found = []
-    for what, title, meaning in SECTIONS:
-        own = sorted((row for row in rows if row["what"] == what), key=lambda row: -(row["max"] or 0))
-        say = shown(what)
-        highest = max((row["max"] or 0 for row in own), default=0)
-        told = [
-            row
-            | {name: "–" if row[name] is None else say(row[name]) for name in PERCENTILES}
-            | {"why": CAUSES.get(row["cause"], row["cause"]), "plot": plot(row, highest, say)}
-            for row in own
-        ]
-        if told:
-            found.append({"what": what, "title": title, "meaning": meaning, "rows": told})
+    for run in runs:
+        rows = [_told(dict(each)) for each in run.get("losses") or () if each.get("corpus")]
+        if rows:
+            found.append({name: run[name] for name in ("run", "target", "lab")} | {"rows": rows})
     return found
 
 
-def worst(rows: Sequence[Row]) -> list[str]:
-    """The largest value of each objective, in words, with where it was measured."""
-    found = []
-    for what, title, _ in SECTIONS:
-        own = [row for row in rows if row["what"] == what]
-        known = [row for row in own if row["max"] is not None]
-        times, open_ = sum(row["times"] for row in own), sum(row["open"] for row in own)
-        if known:
-            most = max(known, key=lambda row: row["max"])
-            where = f"{CAUSES.get(most['cause'], most['cause'])}, fault {most['fault']}, {most['role']} {most['flush']}"
-            median = f"; p50 {shown(what)(most['p50'])}" if most["p50"] is not None else f"; {_values(most)}"
-            left = f"; {open_:,} of {times:,} {'open' if what.endswith('_ns') else 'unknown'}" if open_ else ""
-            found.append(f"{title}: at most {shown(what)(most['max'])} ({where}{median}{left})")
-    return found
+def sentence(rows: Iterable[Row]) -> str:
+    """What all trials in which a fault had an effect lost together; empty where there were none."""
+    sums = Counter[str]()
+    for row in rows:
+        sums.update({name: row[name] for name in ("trials", *OF_LOSSES)})
+    if not sums["trials"]:
+        return ""
+    single = sums["slave_only"] + sums["master_only"]
+    unknown = f" {counted(sums['unaudited'], 'trial')} cannot say it." if sums["unaudited"] else ""
+    other = f" Of {sums['other']:,} with another answer that says stored: {sums['other_lost']:,} lost."
+    other = other if sums["other"] else ""
+    removed = f" Retention removed {sums['removed']:,}, which are not counted as lost." if sums["removed"] else ""
+    return (
+        f"Of {sums['acknowledged']:,} messages that were answered PUT_OK in {counted(sums['trials'], 'trial')} with a "
+        f"fault: {sums['lost']:,} lost, {single:,} on one broker only.{other}{removed}{unknown}"
+    )
 
 
-def _values(row: Row) -> str:
-    return f"of {counted(row['times'] - row['open'], 'value')}"
+def _order(row: Row) -> tuple[Any, ...]:
+    listed = list(classes())
+    key = (row["fault"], row["of"])
+    return (row["target"], row["lab"], row["mode"], listed.index(key) if key in listed else len(listed), key)
 
 
-def shown(what: str) -> Callable[[int], str]:
-    """How values of an objective are written."""
-    return seconds if what.endswith("_ns") else "{:,}".format
+def _told(row: Row) -> Row:
+    """A row with its cells in words."""
+    longest = {"unavailable_ns": row.get("unavailable_ns", row.get("max")) or 0}
+    return row | {
+        "single": single(row),
+        "unavailable": "" if row.get("lab") == SIMULATION else unavailable(longest),
+        "unknown": row["unaudited"] == row["trials"],
+    }
+
+
+def at_stake(rows: Iterable[Row]) -> list[Row]:
+    """Table ``objectives`` with a row for each cause, fault and mode: the median and the largest of each objective."""
+    found: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        key = tuple(row[name] for name in ("target", "lab", "cause", "fault", "role", "flush"))
+        own = found.setdefault(
+            key, dict.fromkeys(OBJECTIVES, "") | row | {"why": CAUSES.get(row["cause"], row["cause"])}
+        )
+        is_time = row["what"] not in AMOUNTS
+        if is_time and row["lab"] == SIMULATION:
+            continue
+        say = AMOUNTS.get(row["what"], seconds)
+        own[row["what"]] = "–" if row["max"] is None else say(row["max"])
+        if row["p50"] is not None and row["p50"] != row["max"]:
+            own[row["what"]] = f"{say(row['p50'])} to {own[row['what']]}"
+        own["trials"] = max(own["trials"], row["trials"])
+        if is_time and row["open"]:
+            own[row["what"]] += f"; {row['open']:,} open"
+    return [found[key] for key in sorted(found) if any(found[key][what] for what in OBJECTIVES)]
 
 
 def plot(row: Row, highest: int, say: Callable[[int], str]) -> Markup:

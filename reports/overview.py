@@ -56,6 +56,7 @@ def shown(report: Report) -> dict[str, Any]:
         "caveats": [each for each in caveats if not each.grave],
         "tested": _tested(report),
         "bad": _how_bad(report),
+        "lost": {"played": objectives.corpora(report.runs)},
         "since": trend.since(report.trend),
         "status": _status(report),
         "bars": bars(report),
@@ -119,12 +120,7 @@ def _tested(report: Report) -> list[str]:
 
 def _how_bad(report: Report) -> list[str]:
     """What it costs: acknowledged messages that were lost, and how long no send was stored."""
-    acknowledged, lost = (sum(row[name] for row in report.losses) for name in ("acknowledged", "lost"))
-    told = []
-    if acknowledged:
-        worst = max(report.losses, key=lambda row: row["lost"])
-        where = f", most under {worst['fault']} ({worst['lost']:,})" if lost else ""
-        told.append(f"{lost:,} of {acknowledged:,} acknowledged messages of the kept histories were lost{where}")
+    told = [objectives.sentence(report.losses).rstrip(".")] if report.losses else []
     rto = [row for row in report.objectives if row["what"] == "rto_ns" and row["max"] is not None]
     if rto:
         most = max(rto, key=lambda row: row["max"])

@@ -102,9 +102,8 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
     shown_by: dict[str, dict[str, Any]] = {
         "faults": _faults(report), "runs": _runs(report), "index": overview.shown(report),
         "laws": {"groups": grouped(law["id"] for law in report.laws)},
-        "objectives": {"sections": objectives.sections(report.objectives)},
         "coverage": {"grid": coverage.grid(report.coverage)},
-        "losses": traced.losses(report),
+        "losses": objectives.page(report),
     }  # fmt: skip
     if timed:
         shown_by["traces"] = timed

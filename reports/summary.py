@@ -16,7 +16,7 @@ from ..harness.judging import deviations
 from ..harness.judging.verdict import Verdict
 from ..harness.runs import atomic
 from ..harness.texts.wording import counted
-from . import known_deviations, objectives, rejudging, scenarios, traced, untested
+from . import known_deviations, objectives, rejudging, scenarios, untested
 from .markdown import MAX_ROWS, escape, fenced, table
 from .model import Report, Row, completeness
 
@@ -66,7 +66,7 @@ def text(report: Report) -> str:
     """The whole summary."""
     parts = (
         _head(report), _configurations(report), _findings(report), _scenarios(report), _laws(report),
-        _not_tested(report), _objectives(report), _traces(report), _costs(report), _runs(report),
+        _not_tested(report), _losses(report), _traces(report), _runs(report),
     )  # fmt: skip
     return "\n".join(line for part in parts for line in part) + "\n"
 
@@ -204,11 +204,28 @@ def _not_tested(report: Report) -> Iterator[str]:
         yield ""
 
 
-def _objectives(report: Report) -> Iterator[str]:
-    if report.objectives:
+def _losses(report: Report) -> Iterator[str]:
+    found = objectives.page(report)
+    if found["losses"]:
+        yield "### What was lost\n"
+        yield f"{found['sentence']}\n"
+        rows = (
+            (row["fault"], row["of"], row["mode"], row["target"], row["lab"],
+             *(f"{row[name]:,}" for name in ("trials", "acknowledged", "lost")), row["single"])
+            for row in found["worst"][:MAX_ROWS]
+        )  # fmt: skip
+        yield from table(
+            ("fault", "of", "mode", "target", "lab", "trials", "PUT_OK", "lost", "on one broker only"), rows
+        )
+    cut = [f"{row['fault']}, {row['of']}" for run in found["played"] for row in run["rows"] if row["state"]]
+    if cut:
+        yield f"Not played: {'; '.join(cut)}.\n"
+    if found["objectives"]:
         yield "### RPO and RTO\n"
-        yield from (f"- {escape(line)}" for line in objectives.worst(report.objectives))
-        yield ""
+        columns = ("why", "fault", "role", "flush", "target", "lab", "trials", "rpo_messages", "rto_ns", "catch_up_ns")
+        rows = (tuple(str(row[name]) for name in columns) for row in found["objectives"][:MAX_ROWS])
+        heads = ("cause", *columns[1:6], "trials", "RPO, messages", "RTO", "catch-up")
+        yield from table(heads, rows)
 
 
 def _traces(report: Report) -> Iterator[str]:
@@ -217,19 +234,6 @@ def _traces(report: Report) -> Iterator[str]:
         return
     yield "### Recorded histories\n"
     yield f"{sums['read']:,} histories with {sums['events']:,} events were measured{_again(sums, report)}.\n"
-
-
-def _costs(report: Report) -> Iterator[str]:
-    found = traced.costs(report.costs)
-    if found:
-        told = ("trials", "acknowledged", "lost", "stranded", "unavailable", "readable", "tried", "accepted", "stored")
-        rows = (
-            (row["deployment"], row["mode"], row["fault"], row["target"], row["lab"],
-             *(f"{row[name]:,}" if isinstance(row[name], int) else row[name] for name in told))
-            for row in found
-        )  # fmt: skip
-        columns = ("deployment", "flush mode", "fault", "target", "lab", *told)
-        yield from _details("What each deployment loses", table(columns, rows))
 
 
 def _again(sums: Row, report: Report) -> str:

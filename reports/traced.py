@@ -1,4 +1,4 @@
-"""What the pages of traces and of losses show: every table that was measured of recorded histories, in words and bars.
+"""What the page of traces shows: every table that was measured of recorded histories, in words and bars.
 
 The rows are tables of :mod:`pairproof.reports.measures`; what their columns mean is said where they are made
 (:mod:`pairproof.reports.traces`). Each row names how many trials and values it rests on.
@@ -9,16 +9,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..harness.rocketmq.deployments import NAMES, UNTOLD
 from ..harness.rocketmq.objectives import NO_FAULT
 from . import objectives, rejudging
 from .axis import seconds
 from .measures import PERCENTILES
 from .model import Report
-from .objectives import CAUSES
 from .svg import Svg
 from .traces.calls import ALL
-from .traces.deployment import brokers, shown
+from .traces.deployment import shown
 from .traces.faults import IN
 from .traces.replication import BY_LOG
 
@@ -53,35 +51,6 @@ def traces(report: Report) -> Row:
     }
 
 
-def losses(report: Report) -> Row:
-    """For ``losses.html``."""
-    rows = [row | _named(row) for row in report.losses]
-    outages = spreads(report.outages, seconds)
-    return {
-        "places": places(report.histories),
-        "costs": costs(report.costs),
-        "deployments": deployments(rows),
-        "losses": sorted(rows, key=lambda row: (-row["lost"], row["deployment"], row["fault"])),
-        "outages": sorted(
-            (row | _named(row) | {"why": CAUSES.get(row["cause"], row["cause"])} for row in outages),
-            key=lambda row: (row["deployment"], row["node"], row["why"], row["fault"]),
-        ),
-    }
-
-
-def _named(row: Row) -> Row:
-    return {"deployment": _deployment(row), "brokers": brokers(row["masters"], row["slaves"])}
-
-
-def costs(rows: Iterable[Row]) -> list[Row]:
-    """What each deployment loses under each fault, weak ones first; what no trial of a row knows is not a number."""
-    rows = sorted(rows, key=lambda row: (NAMES.index(row["deployment"]), row["mode"], row["fault"]))
-    return [
-        row | {name: NOTHING for untold, names in UNTOLD.items() if row[untold] == row["trials"] for name in names}
-        for row in rows
-    ]
-
-
 def _deployment(row: Row) -> str:
     return shown(row["masters"], row["slaves"], row["role"], row["flush"])
 
@@ -89,19 +58,6 @@ def _deployment(row: Row) -> str:
 def places(rows: Iterable[Row]) -> list[tuple[str, str]]:
     """Targets and labs of some rows."""
     return sorted({(row["target"], row["lab"]) for row in rows})
-
-
-def deployments(rows: Iterable[Row]) -> list[Row]:
-    """What each deployment lost under all faults, and ``faults``: the rows of those under which it did. A history has
-    one row of losses, so their trials add up."""
-    found: dict[tuple[str, str, str], list[Row]] = {}
-    for row in rows:
-        found.setdefault((row["deployment"], row["target"], row["lab"]), []).append(row)
-    return [
-        {"deployment": name, "target": target, "lab": lab, "faults": [row for row in own if row["lost"]]}
-        | {each: sum(row[each] for row in own) for each in ("trials", "acknowledged", "lost", "losing", "unknown")}
-        for (name, target, lab), own in sorted(found.items())
-    ]
 
 
 def _by_window(rows: Sequence[Row], say: Callable[[int], str]) -> list[Row]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from ...harness.commands import closing, output
 from ...harness.commands.findings import say_commands, say_deviations
+from ...harness.exploration.losses import Loss
 from ...harness.exploration.summary import played_again
 from ...harness.judging import deviations
 from ...harness.rocketmq import losses
@@ -80,15 +81,17 @@ def _say_scenario(each: Result) -> None:
         output.say(f"{each.scenario.name}{line}")
 
 
-def costs(found: Sequence[tuple[str, losses.Losses]]) -> list[str]:
-    """What each case, by its label, lost of what was acknowledged; one line for all cases that lost nothing."""
-    lines = [f"{f' [{label}]' if label else ''}: {line}" for label, cost in found for line in cost.lines()]
-    none = [cost.acknowledged for _, cost in found if not cost.lines()]
+def costs(played: Sequence[tuple[str, Loss | None]]) -> list[str]:
+    """What each case, by its label, lost of what was acknowledged; one line for all cases that lost nothing. Cases
+    whose faults had no effect say nothing."""
+    sums = [(label, losses.total([cost])) for label, cost in played if cost is not None]
+    lines = [f"{f' [{label}]' if label else ''}: {line}" for label, cost in sums if (line := losses.words(cost))]
+    none = [cost["acknowledged"] for _, cost in sums if not losses.words(cost)]
     if len(lines) > MAX_CASES:
         lines[MAX_CASES:] = [f": {len(lines) - MAX_CASES} more trials lost messages; --json has the sum"]
     if none:
-        which = f"{len(none)} of {len(found)} trials: " if lines else ""
-        lines.append(f": {which}{sum(none):,} PUT_OK, none lost by a broker")
+        which = f"{len(none)} of {len(sums)} trials: " if lines else ""
+        lines.append(f": {which}{sum(none):,} PUT_OK, none lost")
     return lines
 
 

@@ -3,7 +3,7 @@
 ``statuses`` counts sends by their answer, ``events`` the history by kind, both at one node with ``@node`` behind; so
 does each phase: ``before``, ``during`` or ``after`` the fault of the step with that id. ``costs`` counts what the fault
 cost the deployment: messages that were lost, unavailable, accepted meanwhile, see
-:mod:`pairproof.harness.rocketmq.deployments`. A list of expectations may say of each ``when`` it is meant: the version
+:mod:`pairproof.harness.rocketmq.losses`. A list of expectations may say of each ``when`` it is meant: the version
 that the target behaves as, and known deviations (:mod:`harness.judging.deviations`) that it has, or has not.
 """
 
@@ -13,7 +13,7 @@ from ...harness import registry
 from ...harness.errors import UsageError, meant
 from ...harness.history import kinds
 from ...harness.judging import deviations, versions
-from ...harness.rocketmq import deployments, places
+from ...harness.rocketmq import losses, places
 from ...reference.core.calls import ANSWERS
 from ...reference.wire.remoting import RESPONSE_NAMES
 from . import amounts, fields
@@ -86,7 +86,7 @@ def _phases(when: str, spot: Spot, steps: Collection[Step]) -> list[Phase]:
 
 
 def _costs(spot: Spot) -> dict[str, Bound]:
-    found = fields.mapping(spot, deployments.OUTCOMES, "costs")
+    found = fields.mapping(spot, losses.OUTCOMES, "costs")
     return {key: fields.amount(each, key, amounts.bound) for key, each in found.items()}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...harness import registry
 from ...harness.commands.json_schema import DOCS, FLAG, NUMBER, SCALAR, TEXT, Schema, keys, named, text, whole
-from ...harness.rocketmq import deployments
+from ...harness.rocketmq import losses
 from ...harness.trials import resolve
 from ...harness.trials.operation import Argument
 from . import expecting, reading
@@ -82,7 +82,7 @@ def _expect(laws: Schema, *more: str) -> Schema:
         "judged": laws,
         "violated": laws,
         "bites": FLAG,
-        "costs": keys(dict[str, Schema].fromkeys(deployments.OUTCOMES, BOUND)),
+        "costs": keys(dict[str, Schema].fromkeys(losses.OUTCOMES, BOUND)),
         **counts,
         **{phase: {"type": "object", "additionalProperties": keys(counts)} for phase in PHASES},
         **{each: {"type": ["string", "number"]} for each in more},

@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
+from ...harness.exploration.losses import Loss
 from ...harness.history import Event
 from ...harness.judging.trouble import Trouble, doubted
 from ...harness.kinds.machine import Stall
-from ...harness.rocketmq import deployments
+from ...harness.rocketmq import losses
 from ...harness.trials.trial import Trial
 from .amounts import Bound
 from .scenario import BEFORE, DURING, Case, Counts, Phase, Step
@@ -59,20 +60,20 @@ def _compared(case: Case, events: Sequence[Event], observes: Set[str]) -> Iterat
         statuses, kinds = _statuses(events, within), _kinds(events, interval)
         yield _compare(_seen(phase.counts, observes), statuses, kinds, f"{phase.when} {phase.id}: "), interval
     if case.expect.costs:
-        yield list(_dear(case.expect.costs, deployments.measure(events))), whole
+        yield list(_dear(case.expect.costs, losses.measure(events))), whole
 
 
-def _dear(wanted: Mapping[str, Bound], cost: deployments.Cost | None) -> Iterator[str]:
+def _dear(wanted: Mapping[str, Bound], cost: Loss | None) -> Iterator[str]:
     """Where a fault's cost is not what was expected."""
     if cost is None:
-        yield "costs: no fault took a broker of the pair away"
+        yield "costs: no fault had an effect on the pair"
         return
     for name, bound in wanted.items():
-        count = cost.outcome(name)
+        count = losses.outcome(cost, name)
         if count is None:
             yield f"costs: {bound} {name} expected, and the trial does not tell"
         elif not bound.holds(count):
-            yield f"costs: {bound} {name} expected, {count} seen ({cost.acknowledged} acknowledged, {cost.tried} tried)"
+            yield f"costs: {bound} {name} expected, {count} seen ({cost.before} acknowledged, {cost.tried} tried)"
 
 
 def _stall(events: Sequence[Event], interval: Interval) -> Stall | None:

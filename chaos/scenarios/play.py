@@ -118,9 +118,9 @@ class Result(NamedTuple):
         return any(each.stalled for each in self.played)
 
     @property
-    def losses(self) -> losses.Losses:
-        """What the stores lost of what was acknowledged, in all trials together."""
-        return losses.total(losses.measure(each.trial.events) for each in self.played)
+    def losses(self) -> dict[str, int]:
+        """What was lost of what was acknowledged, in all trials together."""
+        return losses.total(found for each in self.played if (found := losses.measure(each.trial.events)) is not None)
 
     @property
     def seconds(self) -> float:

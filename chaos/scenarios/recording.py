@@ -1,7 +1,7 @@
 """Keeps a run of scenarios in a run folder: every trial with its history, findings to replay, and what each came to.
 
 The facts' ``scenarios`` lists, in the order of the request: name, verdict, how many trials, seconds, the reasons why it
-is not green, what of it the lab cannot observe of the target, what its stores lost of what was acknowledged
+is not green, what of it the lab cannot observe of the target, what was lost of what was acknowledged
 (:mod:`pairproof.harness.rocketmq.losses`), and its laws; ``left_out`` those that were not played,
 with the abilities that the lab lacks. A trial's seed names its scenario.
 """
@@ -127,6 +127,6 @@ def summary(found: Result) -> dict[str, object]:
         "seconds": round(found.seconds, 3),
         "reasons": found.reasons[:MAX_REASONS],
         "not_observable": list(found.not_observable),
-        "losses": found.losses.as_json(),
+        "losses": found.losses,
         "laws": {law: str(verdict) for law, verdict in found.laws.items()},
     }

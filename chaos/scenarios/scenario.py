@@ -75,7 +75,7 @@ class Expect(NamedTuple):
     """Sends between warm-up and healing; events of the whole history."""
     phases: tuple[Phase, ...] = ()
     costs: Mapping[str, Bound] = {}
-    """What the fault costs the deployment, by name of an outcome of :mod:`pairproof.harness.rocketmq.deployments`."""
+    """What the fault costs the deployment, by name of an outcome of :mod:`pairproof.harness.rocketmq.losses`."""
     bites: bool = True
     """Whether every fault must have done something."""
     violated: tuple[str, ...] = ()

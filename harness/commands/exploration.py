@@ -27,11 +27,11 @@ from ..trials import resolve
 from ..trials.abilities import Hosted
 from . import closing, output, suite
 from .closing import Line
+from .losses import say_losses
 
 if TYPE_CHECKING:
     from ..exploration.summary import Summary
     from ..exploration.tally import FaultCount
-    from ..trials.schedule import Schedule
     from .findings import Findings
 
 _DEMANDS = ("corpus_must_judge", "must_not_be_vacuous")
@@ -66,40 +66,6 @@ class Bounds(NamedTuple):
     """Which programs of known bugs to play, in labs with real time: all, generic or none."""
 
 
-class Worst:
-    """The worst loss that was seen of each class of fault, and the shortest program that shows it."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, tuple[tuple[int, ...], str, Schedule]] = {}
-
-    def hear(self, trial: Any) -> None:
-        cost = trial.measured.cost
-        if cost is None:
-            return
-        fault, amount, words = cost
-        known = self._found.get(fault)
-        if known is None or (amount, -len(trial.schedule.ops)) > (known[0], -len(known[2].ops)):
-            self._found[fault] = (amount, words, trial.schedule)
-
-    def rows(self) -> list[dict[str, object]]:
-        """The same as JSON objects, the worst first."""
-        return [
-            {"fault": fault, "told": words, "program": list(schedule.program()) if any(amount) else []}
-            for fault, (amount, words, schedule) in self._sorted()
-        ]
-
-    def _sorted(self) -> list[tuple[str, tuple[tuple[int, ...], str, Schedule]]]:
-        return sorted(self._found.items(), key=lambda each: each[1][0], reverse=True)
-
-    def say(self) -> None:
-        """What can be lost under the configuration that was brought, the worst first."""
-        for fault, (amount, words, schedule) in self._sorted():
-            output.say(f"worst seen with this configuration, {fault}: {words}", "yellow" if any(amount) else "")
-            if any(amount):
-                for line in schedule.program():
-                    output.say(f"  {line}")
-
-
 @dataclass(eq=False)
 class Request:
     """One run: what was asked for, and its execution."""
@@ -123,7 +89,6 @@ class Request:
     """What became of those that were played before it."""
     failures: list[LabError] = field(default_factory=list)
     """Why processes ended that played trials, while others went on."""
-    worst: Worst = field(default_factory=Worst)
 
     def run(self) -> Outcome:
         """Explore, record, and print what came of it. UsageError passes through, a lab that fails does not."""
@@ -144,9 +109,9 @@ class Request:
                     self.laws,
                     **self.bounds._asdict(),
                     jobs=self.jobs,
-                    keeps=Keeps(writer.sampling, cost=resolve.brought(self.target) is not None),
+                    keeps=Keeps(writer.sampling),
                     on_failure=lambda why: self._go_on(writer, why),
-                    on_trial=lambda trial: self._take(writer, trial),
+                    on_trial=lambda trial: writer.trial(trial, None),
                     on_findings=lambda found: told.say([(each, writer.finding(each)) for each in found]),
                     progress=progress,
                 )
@@ -160,7 +125,8 @@ class Request:
             say_first(missed)
             closing.say_run(writer.facts, self.lab, found, writer.folder, standings, self.full, told.sentence())
             say_deviations(writer.known_deviations)
-            self.worst.say()
+            if found.losses.classes:
+                say_losses(found.losses, resolve.system_of(self.target))
             output.say_remarks(closing.known(writer.facts)["configuration_remarks"])
             say_floors(found, missed)
             last = closing.last_lines(
@@ -178,7 +144,6 @@ class Request:
         code = self._code(verdicts.exit_code(standings.values(), missed, deviations.fails(writer.facts)), ended)
         summary = self.told(found, writer.folder, ended.state, standings, told)
         summary |= closing.known(writer.facts)
-        summary["worst"] = self.worst.rows()
         return Outcome(code, writer.folder, summary, ended.lab_failed, last)
 
     def _explored(self, explorer: Any, writer: Any) -> Ended:
@@ -198,7 +163,7 @@ class Request:
         writer.coverage(found.coverage.rows())
         writer.close(
             ended.state, reason=ended.reason, seconds=round(found.seconds, 3), trials=found.trials,
-            events=found.events, searches=found.searches(), **self._met(found),
+            events=found.events, searches=found.searches(), losses=found.losses.rows(), **self._met(found),
         )  # fmt: skip
 
     def _met(self, found: Summary) -> dict[str, object]:
@@ -230,10 +195,6 @@ class Request:
         kept = writer.failure(self.target.name, self.lab.name, why)
         if kept is not None:
             output.say(f"what there is of that trial: {kept}", "yellow")
-
-    def _take(self, writer: Any, trial: Any) -> None:
-        writer.trial(trial, None)
-        self.worst.hear(trial)
 
     def _demands(self) -> dict[str, list[str]]:
         # A third party's law may find nothing in it.
@@ -295,6 +256,7 @@ class Request:
             "judged_in_trials": {law: found.exercised.get(law, 0) for law in sorted(found.verdicts)},
             "cases": [each._asdict() for each in self.cases],
             "violated": sorted(law for law, verdict in found.verdicts.items() if verdict is Verdict.VIOLATED),
+            "losses": found.losses.rows(),
             "findings": [
                 {
                     "law": each.law,

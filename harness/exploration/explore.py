@@ -32,7 +32,7 @@ from ..trials.interpreter import Laws, run_trial
 from ..trials.schedule import Schedule
 from ..trials.trial import Finding, Trial
 from ..trials.workers import Workers
-from . import slices
+from . import corpus_of_losses, losses, slices
 from .budget import Allowance, Budget
 from .counts import Counts, refuse
 from .finding import Small, findings_of, smallest
@@ -94,6 +94,7 @@ class Explorer:
         listing = enumerated(self.system)
         self._enumerating = listing if lab.deterministic else {SWEEP: listing[SWEEP]}
         self._bugs = [] if lab.deterministic else known_bugs.programs(lab, target, seed, bugs)
+        self.losses, self._lossy = corpus_of_losses.listed(lab, target)
         of_bugs = {known_bugs.NAME} if self._bugs else set()
         self.budget = Budget.of(profile, lab, seconds, trials).of_searches(
             {*self._enumerating, *of_bugs, *seeded(self.system), MACHINE}
@@ -142,7 +143,12 @@ class Explorer:
             if self.lab.deterministic:
                 self._searched(self._slices([CORPUS]))
                 self._corpus_s = self.seconds_so_far()
+            self._searched(self._slices([losses.NAME]))
             self._searched(self._slices(list(self.budget.shares)))
+            if self._lossy:
+                began = self._clock()
+                corpus_of_losses.shrink_shown(self.lab, self.target, self.losses)
+                self._shrinking_s += self._clock() - began
         self._check_played(least=1)
         return self.summary()
 
@@ -181,7 +187,7 @@ class Explorer:
             counts.tally, counts.again, dict(counts.faults), counts.replicated,
             offered(counts.judged, ((law, note, amount) for (law, note), amount in counts.notes.items())),
             self.budget.counts is not None and resolve.brought(self.target) is None, dict(counts.refused),
-            demanded=self.budget.demanded,
+            losses=self.losses, demanded=self.budget.demanded,
         )  # fmt: skip
 
     # Searches, each with its allowance.
@@ -189,6 +195,9 @@ class Explorer:
     def _allow(self, origin: str) -> Allowance:
         if origin == CORPUS:
             return Allowance(ALL)
+        if origin == losses.NAME:
+            seconds = self.budget.seconds
+            return Allowance(ALL) if seconds is None else Allowance(ALL, seconds, self._searching_s)
         spent = self._counts.searched + self._under_way
         self._allowance = self.budget.allowance(origin, spent, self._searching_s)
         return self._allowance
@@ -203,6 +212,8 @@ class Explorer:
                 return
             listed = self._listed(origin)
             allowance = self._allow(origin)
+            if origin == losses.NAME and not listed:
+                continue
             if listed is not None and origin != CORPUS:
                 self.totals[origin] = len(listed)
             elif listed is not None:
@@ -221,6 +232,8 @@ class Explorer:
             return [(each.schedule, each.name) for each in self._bugs]
         if origin == CORPUS:
             return [(each, "") for each in self.system.corpus()]
+        if origin == losses.NAME:
+            return self._lossy
         listed = self._enumerating.get(origin)
         return None if listed is None else [(each, "") for each in listed(self.lab, self.target, self.seed)]
 
@@ -229,6 +242,7 @@ class Explorer:
             origin = trial.origin
             if trial.refused:
                 refuse(self._counts.refused, trial.refused)
+                self.losses.take(trial)
                 self._check_played(REFUSED)
                 continue
             self._take(trial._replace(number=next(self._numbers)))
@@ -241,8 +255,9 @@ class Explorer:
         """How far it is, measured by what limits the run."""
         counts, budget, name = self._counts, self.budget, wording.search(origin)
         violated = f"{counts.violated_laws()} violated"
-        if origin == CORPUS:
-            self.progress(counts.by_origin[origin], self._corpus_trials, name, f" trials, {violated}")
+        if origin in (CORPUS, losses.NAME):
+            total = self._corpus_trials if origin == CORPUS else len(self._lossy)
+            self.progress(counts.by_origin[origin], total, name, f" trials, {violated}")
         elif budget.seconds is not None:
             trials = wording.counted(counts.searched, "trial")
             done = min(int(self._searching_s()), int(budget.seconds))
@@ -286,6 +301,7 @@ class Explorer:
 
     def _note(self, trial: Trial) -> None:
         self._counts.count(trial)
+        self.losses.take(trial)
         self.on_trial(trial)
 
     def _wants(self, law: str) -> bool:

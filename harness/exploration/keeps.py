@@ -19,24 +19,22 @@ class Keeps(NamedTuple):
     """Of histories; None: all of them."""
     kinds: bool = False
     """How many events of each kind there were, for floors."""
-    cost: bool = False
-    """What was lost."""
 
     def of(self, system: System, trial: Trial, place: object) -> Trial:
         """A trial as it is handed over. ``place``: within its search, by which histories are drawn."""
-        found = measured(system, trial.events, self.kinds, self.cost)
+        found = measured(system, trial.events, self.kinds)
         wanted = self.sampling is None or self.sampling.wants(trial, place)
         return trial._replace(measured=found, events=trial.events if wanted else [])
 
 
-def measured(system: System, events: Sequence[Event], kinds: bool = False, cost: bool = False) -> Measured:
-    """What this history came to; kinds of event and what was lost where they are asked for."""
+def measured(system: System, events: Sequence[Event], kinds: bool = False) -> Measured:
+    """What this history came to; kinds of event where they are asked for."""
     return Measured(
         len(events),
         events[-1].t if events else 0,
         system.cover(events),
         system.objectives(events),
         Counter((each.kind, each.f) for each in events) if kinds else {},
-        system.cost(events) if cost else None,
+        system.loss(events),
         system.replicated(events),
     )

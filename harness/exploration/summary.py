@@ -20,6 +20,7 @@ from ..trials.trial import Finding, Trial
 from . import evidence, floors
 from .coverage_table import CoverageTable
 from .floors import Floor
+from .losses import Losses
 from .tally import Tally
 
 FOLDER = Path(".pairproof")
@@ -62,6 +63,8 @@ class Summary(NamedTuple):
     """Drawn schedules that were not played, by the reason."""
     demanded: int | None = None
     """Trials that the searches must have played."""
+    losses: Losses = Losses()
+    """What its trials lost, by class of fault."""
     laws: Sequence[type[Law]] = ()
     """What judged, for :meth:`assert_holds`."""
     named: Sequence[str] = ()
@@ -101,7 +104,7 @@ class Summary(NamedTuple):
         ]
         played = evidence.of({}, self.by_origin, {}).trials or 0
         demanded = [Floor("trials of the searches", played, self.demanded)] if self.demanded is not None else []
-        return [*floors.replicated(self.replicated), *demanded, *of_profile, *silent]
+        return [*floors.replicated(self.replicated), *demanded, *of_profile, *silent, *self.losses.floors()]
 
     @property
     def verdicts(self) -> dict[str, Verdict]:

@@ -1,175 +1,272 @@
-"""What stores lost of the messages that producers were told are stored: "holds" says that nothing was lost that must
-not be, and an operator also wants to know what was lost.
+"""What one trial lost, by class of its faults: the one measure of losses for ``check``, scenarios and reports.
 
-Counted of the sends that were answered with PUT_OK. A node *loses* those whose records its log held when it crashed, or
-when its store was replaced, and does not reach any more when it starts again, or at once after a crash whose loss is
-known. A slave may get them again from its master, and a master's may still be on a slave; *nowhere* counts those that
-no broker's log holds at the last final audit of each.
+A trial has one class, a fault and what it was at (:func:`.outlook.classes`). It is the class of the faults that took a
+broker of the pair away, else of all that had an effect. Where a fault of another class overlaps them, or they are of
+several classes, the class is :data:`~pairproof.harness.rocketmq.objectives.SEVERAL`. All slaves are ``slave``.
 
-Left out: name servers and other broker names; answers that do not say where the message is; messages that a stranger's
-broker stored elsewhere than it said, see ``stored-as-sent``.
+Counted are messages, by what their sends were answered and by where they are at the end:
+
+- **lost**: in no broker's log, and not removed by retention. Retention has removed a message if the master deleted the
+  file that held it, and had not lost it before.
+- **slave_only**: the master does not hold it, and a slave does; **master_only**: the other way round, in a pair. What
+  retention removed on one side counts as neither.
+- **unavailable**: the longest time, since the fault began, from a send to the pair that was not answered as stored to
+  the last one in a row of such sends. A lower bound, since only sends show it; **not_back** where the row never ended.
+
+Left out: what became of messages of another broker name, whose store no lab reads: they count as kept; and faults at
+that broker and at name servers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ..exploration.losses import SUMS, Loss
 from ..history import Event
-from ..kinds.client import Ok
-from ..kinds.node import Crash, Start, Wipe
-from .contract import PUT_OK
-from .kinds.log import Append, Audit
-from .known.kept import Kept
+from ..kinds.client import Deliver, Invoke, Ok
+from ..kinds.machine import Fault, Pause
+from ..kinds.node import Crash, Start, Stop, Wipe
+from .contract import PUT_OK, STORED
+from .kinds.log import Audit, Expire
 from .known.replay import Reader
-from .naming import the
-from .places import MASTER, NAMES, OTHER
+from .objectives import SEVERAL
+from .outlook import BOTH, FULL, KILL, LINK, PARTITION, POWER, PROMOTION, READ_ONLY, SLAVE, WIPED
+from .places import CLIENT_LINKS, HA_LINKS, HOSTILE, MASTER, NAMES, NODES, OTHER, OTHERS_LINKS, SLAVES
 
-APART = frozenset((NAMES, OTHER, None))
-
-
-class Lost(NamedTuple):
-    """Of one node: how many acknowledged messages, and how many bytes of its log."""
-
-    messages: int
-    bytes: int
-
-
-class Losses(NamedTuple):
-    """Of one trial, or of several together."""
-
-    acknowledged: int
-    """Sends that were answered with PUT_OK."""
-    by_node: Mapping[str, Lost]
-    """Nodes that lost a part of their log, whether or not it held such messages."""
-    nowhere: int | None
-    """Acknowledged messages that no broker has at the end; None where no audit lists the master's."""
-
-    def lines(self) -> list[str]:
-        """For people: nothing if no node lost anything."""
-        told = [
-            f"{the(node)} lost {lost.messages:,} of them ({lost.bytes:,} bytes of its log)"
-            for node, lost in sorted(self.by_node.items())
-        ]
-        if not told:
-            return []
-        if self.nowhere is not None:
-            on = "one of them is" if self.nowhere == 1 else f"{self.nowhere:,} of them are"
-            told.append(f"{on} on no broker now" if self.nowhere else "each of them is still on some broker")
-        return [f"{self.acknowledged:,} PUT_OK; {'; '.join(told)}"]
-
-    def as_json(self) -> dict[str, object]:
-        nodes = {node: lost._asdict() for node, lost in sorted(self.by_node.items())}
-        return {"acknowledged": self.acknowledged, "lost": nodes, "nowhere": self.nowhere}
+CALLED: Mapping[str, str] = {
+    **dict.fromkeys(("stall", "timeout", "disconnect", "reset", "reset_peer", "limit_data", "down"), PARTITION),
+    **dict.fromkeys(("latency", "jitter", "bandwidth", "slicer", "slow_close"), "slow link"),
+    **dict.fromkeys(("disk_stall", "slow_disk"), "slow disk"),
+    "disk_full": FULL, "read_only": READ_ONLY, "lying_flush": "disk that lies", "half_open": PARTITION,
+    **dict.fromkeys(("hostile", "impostor", "intruder"), "strangers"),
+    "kill": KILL, "power_loss": POWER, "wipe": WIPED, "promotion": PROMOTION,
+}  # fmt: skip
+"""By fault. Others have their own name."""
+ELSEWHERE = frozenset((NAMES, OTHER, *OTHERS_LINKS))
 
 
-class Taken(NamedTuple):
-    """One time when a node lost a part of its log."""
+class _Span(NamedTuple):
+    """A fault: from ``lo`` to ``hi`` by ``seq``, and from when, ns."""
 
-    node: str
-    seq: int
-    """The event that tells it."""
-    ops: frozenset[int]
-    """Operations that were answered with PUT_OK and whose records it held there."""
-    bytes: int
+    lo: int
+    hi: int
+    t: int
+    begun: Fault
 
-
-class Traced(NamedTuple):
-    """What one trial's nodes lost, and when."""
-
-    losses: Losses
-    taken: tuple[Taken, ...]
-    missing: frozenset[int]
-    """The operations whose messages are nowhere; empty where that is not known."""
+    def meets(self, other: _Span) -> bool:
+        return self.lo <= other.hi and other.lo <= self.hi
 
 
-def measure(events: Iterable[Event]) -> Losses:
-    """What one trial's nodes lost."""
-    return trace(events).losses
+def measure(events: Sequence[Event]) -> Loss | None:
+    """The loss in one trial, of its events in ``seq`` order; None where no fault had an effect on the pair."""
+    if not any(each.kind == "fault" for each in events):
+        return None
+    return _Measured(events).read(events).loss()
 
 
-def trace(events: Iterable[Event]) -> Traced:
-    """The same, each loss with the event that tells it."""
-    seen = _Measured().read(events)
-    missing = seen.missing()
-    return Traced(seen.losses(None if missing is None else len(missing)), tuple(seen.taken_at), missing or frozenset())
-
-
-def total(found: Iterable[Losses]) -> Losses:
-    """Of several trials together."""
-    acknowledged, nowhere = 0, None
-    nodes: dict[str, Lost] = {}
-    for each in found:
-        acknowledged += each.acknowledged
-        if each.nowhere is not None:
-            nowhere = (nowhere or 0) + each.nowhere
-        for node, lost in each.by_node.items():
-            before = nodes.get(node, Lost(0, 0))
-            nodes[node] = Lost(before.messages + lost.messages, before.bytes + lost.bytes)
-    return Losses(acknowledged, nodes, nowhere)
+def mode(config: Mapping[str, Mapping[str, object]]) -> str:
+    """How brokers with these settings were deployed: the master's role and flush mode, and whether it had no slave."""
+    own = config.get(MASTER, {})
+    alone = "" if any(node in SLAVES for node in config) else ", no slave"
+    return f"{own.get('brokerRole', 'ASYNC_MASTER')} {own.get('flushDiskType', 'ASYNC_FLUSH')}{alone}"
 
 
 class _Measured(Reader):
-    """Bounded by the sends and nodes of one trial."""
+    """Bounded by the sends, deliveries and faults of one trial."""
 
-    asks = frozenset(("record", "audit"))
+    asks = frozenset(("config", "record", "audit"))
 
-    def __init__(self) -> None:
+    def __init__(self, events: Sequence[Event]) -> None:
         super().__init__()
-        self.taken_at: list[Taken] = []
-        self.acknowledged: dict[int, Ok] = {}
-        self.kept = Kept()
-        self.taken: dict[str, int] = {}
-        """Of nodes that do not trace their logs, as Java's: bytes that a crash took, until an audit says where."""
-        self.lost: dict[str, set[int]] = {}
-        self.bytes: dict[str, int] = {}
+        self.end = events[-1].seq + 1
+        """A fault that the trial did not outlive lasts beyond its last event."""
+        self.faults: dict[int, _Span] = {}
+        self.hurt: set[int] = set()
+        """Faults, by number, that took a broker away."""
+        self.tried: dict[int, int] = {}
+        """Sends, and the ``seq`` of their invocation."""
+        self.answers: list[Ok] = []
+        """Those that say the message is stored."""
+        self.kept: dict[str | None, int] = {}
+        """Messages that the master's log has held since they were answered, and where they begin."""
+        self.removed: set[str | None] = set()
+        """Messages that retention took from it."""
+        self.slaves_start = 0
+        """Where retention lets slaves' logs begin."""
+        self.reads: list[Deliver | Invoke] = []
+        self.sends: list[Invoke] = []
+        """Those to the pair."""
 
-    def losses(self, nowhere: int | None) -> Losses:
-        nodes = {node: Lost(len(self.lost[node]), self.bytes[node]) for node in self.lost if self.bytes[node]}
-        return Losses(len(self.acknowledged), nodes, nowhere)
+    def loss(self) -> Loss | None:
+        chosen = [self.faults[number] for number in sorted(self.hurt) if number in self.faults]
+        chosen = chosen or list(self.faults.values())
+        if not chosen:
+            return None
+        fault, of = _class(chosen)
+        if any(each not in chosen and each.meets(own) for each in self.faults.values() for own in chosen):
+            fault, of = SEVERAL, ""
+        lo, hi = min(each.lo for each in chosen), max(each.hi for each in chosen)
+        began = min(each.t for each in chosen)
+        tried = {op for op, seq in self.tried.items() if lo < seq < hi}
+        put_ok = [each for each in self.answers if each.status == PUT_OK]
+        before = {each.message for each in put_ok if each.seq < lo}
+        reads = [each for each in self.reads if lo < each.seq < hi]
+        read = len(before & {each.message for each in reads if each.kind == "deliver"}) if reads else None
+        acknowledged = {each.message for each in put_ok}
+        stored = {each.message for each in self.answers} - acknowledged
+        longest, not_back = self._unavailable(began)
+        found = Loss(
+            fault, of, mode(self.known.config), len(acknowledged), len(before), None, None, None, len(stored), None, 0,
+            len(tried), sum(each.op in tried for each in put_ok),
+            sum(each.message in stored and each.op in tried for each in self.answers), read, longest, not_back,
+        )  # fmt: skip
+        return self._located(found, acknowledged, stored)
 
-    def missing(self) -> frozenset[int] | None:
+    def _located(self, found: Loss, acknowledged: set[str | None], stored: set[str | None]) -> Loss:
+        """With where the messages are at the end."""
         audits = self.known.audits
         if MASTER not in audits.final:
-            return None
-        held = audits.held_elsewhere()
-        return frozenset(op for op, each in self.acknowledged.items() if each.message not in held)
+            return found
+        read = audits.final[MASTER].read
+        if read is not None:
+            self._starts_at(read.lo)
+        on_master, on_slaves = audits.held(MASTER), audits.held_elsewhere(MASTER)
+        elsewhere = {each.message for each in self.answers if each.node == OTHER}
+        gone = (acknowledged | stored) - elsewhere - on_master - on_slaves
+        lost = gone - self.removed
+        expired = {each.message for each in self.answers if (each.lo or 0) < self.slaves_start}
+        return found._replace(
+            lost=len(lost & acknowledged),
+            slave_only=len((acknowledged & on_slaves) - on_master - self.removed),
+            master_only=len((acknowledged & on_master) - on_slaves - expired) if len(audits.final) > 1 else 0,
+            other_lost=len(lost & stored),
+            removed=len(gone & self.removed),
+        )
 
-    def on_ok(self, event: Ok) -> None:
-        if event.f == "send" and event.status == PUT_OK and event.node == MASTER and event.lo is not None:
-            self.acknowledged[event.op] = event
+    def _unavailable(self, began: int) -> tuple[int, int]:
+        """The longest time in which no send was served, ns, and whether none was at the end."""
+        served = {each.op for each in self.answers}
+        longest, first = 0, None
+        for each in (each for each in self.sends if each.t >= began):
+            if each.op in served:
+                first = None
+            else:
+                first = each.t if first is None else first
+                longest = max(longest, each.t - first)
+        return longest, int(first is not None)
 
-    def on_append(self, event: Append) -> None:
-        if event.node not in APART:
-            self.kept.append(event)
+    def on_fault(self, event: Fault) -> None:
+        number = event.number
+        if event.status == "on":
+            if (event.node or event.link) not in ELSEWHERE:
+                self.faults[number] = _Span(event.seq, self.end, event.t, event)
+        elif number in self.faults:
+            if event.effects == 0:
+                del self.faults[number]
+            else:
+                self.faults[number] = self.faults[number]._replace(hi=event.seq)
 
-    def on_start(self, event: Crash | Start | Wipe) -> None:
-        node = event.node
-        if node in APART:
-            return
-        if node in self.kept.logs:
-            before = self.kept.end(node)
-            if self.kept.move(event) and (end := self.kept.end(node)) < before:
-                self._lose(event, end, before)
-        elif event.hi is not None:
-            self.kept.move(event)
-        elif event.kind == "crash" and event.value:
-            self.taken[node] = event.value
+    def on_crash(self, event: Crash | Pause | Stop | Wipe) -> None:
+        if event.node in NODES:
+            lasting = [number for number, each in self.faults.items() if each.hi == self.end]
+            self.hurt.update(number for number in lasting if self.faults[number].begun.node in NODES)
+        if event.node == MASTER and event.kind == "wipe":
+            # Another store, which may never have held them.
+            self.kept.clear()
 
-    on_crash = on_wipe = on_start
+    on_stop = on_wipe = on_pause = on_crash
 
-    def _lose(self, event: Event, end: int, before: int) -> None:
-        node = event.node or ""
-        gone = {op for op, each in self.acknowledged.items() if end < _end_of(each) <= before}
-        self.taken_at.append(Taken(node, event.seq, frozenset(gone), before - end))
-        self.lost.setdefault(node, set()).update(gone)
-        self.bytes[node] = self.bytes.get(node, 0) + before - end
+    def on_start(self, event: Start) -> None:
+        if event.node == MASTER and event.hi is not None:
+            self._ends_at(event.hi)
 
     def on_audit(self, event: Audit) -> None:
-        if event.hi is not None and (taken := self.taken.pop(event.node, 0)):
-            self._lose(event, event.hi, event.hi + taken)
+        if event.node == MASTER and event.f == "recovery":
+            self._ends_at(event.hi)
+
+    def on_expire(self, event: Expire) -> None:
+        if event.node == MASTER:
+            self._starts_at(event.new_start)
+        else:
+            self.slaves_start = max(self.slaves_start, event.new_start)
+
+    def _ends_at(self, end: int) -> None:
+        """What the master's log held above that is no longer there for retention to remove."""
+        self.kept = {message: lo for message, lo in self.kept.items() if lo < end}
+
+    def _starts_at(self, start: int) -> None:
+        self.removed.update(message for message, lo in self.kept.items() if lo < start)
+
+    def on_invoke(self, event: Invoke) -> None:
+        if event.f == "send":
+            self.tried[event.op] = event.seq
+            if event.node in NODES:
+                self.sends.append(event)
+        elif event.f == "pull":
+            self.reads.append(event)
+
+    def on_deliver(self, event: Deliver) -> None:
+        self.reads.append(event)
+
+    def on_ok(self, event: Ok) -> None:
+        if event.f != "send" or event.status not in STORED:
+            return
+        self.answers.append(event)
+        if event.node == MASTER and event.lo is not None:
+            self.kept[event.message] = event.lo
 
 
-def _end_of(answer: Event) -> int:
-    """Behind the record's last byte; where only its place is known, behind its first."""
-    return answer.hi if answer.hi is not None else (answer.lo or 0) + 1
+def _class(faults: Sequence[_Span]) -> tuple[str, str]:
+    """The class of faults that had an effect, with what they were at."""
+    names = {CALLED.get(each.begun.f or "", (each.begun.f or "").replace("_", " ")) for each in faults}
+    at = {_place(each.begun) for each in faults}
+    if len(names) > 1:
+        return SEVERAL, ""
+    (name,) = names
+    if len(at) == 1:
+        return name, at.pop()
+    together = any(a.meets(b) for a in faults for b in faults if _place(a.begun) != _place(b.begun))
+    if together and at == {MASTER, SLAVE}:
+        return name, BOTH
+    if together and name == PARTITION and at <= {MASTER, LINK, CLIENT_LINKS[0]}:
+        return name, MASTER
+    return SEVERAL, ""
+
+
+def _place(begun: Fault) -> str:
+    """What a fault is at, as classes say it."""
+    place = begun.node or begun.link or ""
+    if begun.node == HOSTILE or begun.f in ("hostile", "impostor", "intruder"):
+        return ""
+    if place in HA_LINKS:
+        return LINK
+    return SLAVE if place in SLAVES else place
+
+
+def total(found: Iterable[Loss]) -> dict[str, int]:
+    """The sums of several trials."""
+    own = list(found)
+    return {name: sum(getattr(each, name) or 0 for each in own) for name in SUMS}
+
+
+def words(sums: Mapping[str, int]) -> str:
+    """The same for people; empty where nothing was lost, and nothing is on one broker only."""
+    told = [f"{sums[name]:,} {said}" for name, said in WORDS.items() if sums[name]]
+    return f"{sums['acknowledged']:,} {PUT_OK}: {', '.join(told)}" if told else ""
+
+
+WORDS = {
+    "lost": "lost", "slave_only": "on a slave only", "master_only": "on the master only",
+    "other_lost": "lost of those with another answer that says stored", "removed": "removed by retention",
+}  # fmt: skip
+OUTCOMES = ("lost", "stranded", "unavailable", "readable", "tried", "accepted", "stored")
+"""What a scenario may expect of a trial's loss."""
+
+
+def outcome(found: Loss, name: str) -> int | None:
+    """One of :data:`OUTCOMES`; None where the trial does not tell."""
+    if name == "unavailable":
+        return None if found.readable is None else found.before - found.readable
+    value: int | None = getattr(found, {"stranded": "slave_only", "stored": "accepted_other"}.get(name, name))
+    return value

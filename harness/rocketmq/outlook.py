@@ -121,15 +121,22 @@ def words(pair: Pair) -> list[str]:
 
 def table(pair: Pair, known: Collection[str]) -> Iterator[Row]:
     """A row for each fault. ``known``: ids of the deviations that apply to this pair."""
-    for fault, of in _faults():
+    for fault, of in classes():
         lost, single = _lost(pair, fault, of, known), _single(pair, fault, of, known)
         yield Row(fault, of, lost, single, _unavailable(pair, fault, of))
 
 
-def _faults() -> Iterator[tuple[str, str]]:
-    yield from ((fault, of) for fault in (KILL, POWER, WIPED) for of in (MASTER, SLAVE, BOTH))
-    yield from ((fault, of) for fault in (FULL, READ_ONLY) for of in (MASTER, SLAVE))
-    yield from ((PARTITION, LINK), (PARTITION, MASTER), (PROMOTION, SLAVE))
+def classes(has_slave: bool = True) -> Iterator[tuple[str, str]]:
+    """The classes of faults, each with what it is at: the rows of this table, and of what ``check`` plays and counts.
+
+    Destroying both stores comes last: no setting keeps anything then. Without a slave only the master has faults.
+    """
+    at = (MASTER, SLAVE, BOTH) if has_slave else (MASTER,)
+    yield from ((fault, of) for fault in (KILL, POWER, FULL, READ_ONLY) for of in at)
+    yield from ((PARTITION, of) for of in ((LINK, MASTER) if has_slave else (MASTER,)))
+    if has_slave:
+        yield PROMOTION, SLAVE
+    yield from ((WIPED, of) for of in at)
 
 
 def may_lose(pair: Pair, fault: str, of: str) -> bool:
@@ -156,7 +163,7 @@ def _measured(pair: Pair, fault: str, of: str) -> tuple[int, int, int] | None:
 
 
 def _lost(pair: Pair, fault: str, of: str, known: Collection[str]) -> Cell:
-    if (fault, of) == (READ_ONLY, MASTER) and FAILED_FLUSH in known and not pair.copies:
+    if fault == READ_ONLY and of != SLAVE and FAILED_FLUSH in known and not pair.copies:
         source = MEASURED_AT if _is_measured(pair) else MODEL
         return Cell(f"what it answers PUT_OK after the disk failed ({FAILED_FLUSH})", source)
     says = "none"
@@ -165,7 +172,8 @@ def _lost(pair: Pair, fault: str, of: str, known: Collection[str]) -> Cell:
         if fault == KILL:
             says = "what is still in the master's pool" + ("" if of == BOTH else " and not on the slave")
         elif fault == READ_ONLY:
-            says = f"what it answers PUT_OK after the disk failed, or {pair.unflushed} before, and is not on the slave"
+            says = f"what it answers PUT_OK after the disk failed, or {pair.unflushed} before"
+            says += "" if of == BOTH else ", and is not on the slave"
         elif fault in (WIPED, PROMOTION):
             says = "all of the pair's" if of == BOTH else "what the slave lacks: its lag"
     found = _measured(pair, fault, of)
@@ -186,16 +194,16 @@ def _single(pair: Pair, fault: str, of: str, known: Collection[str]) -> Cell:
         lag = "none" if of == BOTH else copied
     elif fault == POWER and not pair.is_durable and of == MASTER:
         lag = f"what the master lost and was copied: on the slave only{later}"
-    elif fault == READ_ONLY and pair.copies and (FAILED_FLUSH in known or not pair.is_durable):
+    elif (fault, of) == (READ_ONLY, MASTER) and pair.copies and (FAILED_FLUSH in known or not pair.is_durable):
         lag = "what it answers PUT_OK after the disk failed: on the slave only, once it restarts"
     found = _measured(pair, fault, of)
     return Cell(f"{lag}; 4.9.7: {found[2]} of {found[0]}", MEASURED_AT) if found else Cell(lag, MODEL)
 
 
 def _unavailable(pair: Pair, fault: str, of: str) -> Cell:
-    if fault == FULL and of == MASTER:
+    if fault == FULL and of != SLAVE:
         return Cell("sends, while the disk is more than 90 % full", MODEL)
-    if fault == READ_ONLY and of == MASTER:
+    if fault == READ_ONLY and of != SLAVE:
         return Cell("sends, until it is restarted on a disk that it can write", MODEL)
     if fault == PROMOTION:
         return Cell("all sends, until somebody promotes the slave", MODEL)

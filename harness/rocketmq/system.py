@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..exploration.coverage_table import CoverageTable
+from ..exploration.losses import Loss, LossProgram
 from ..history import Event
 from ..system import KnownBug, System
 from ..trials.schedule import Args, Op, Scalar, Schedule
@@ -17,6 +18,8 @@ from . import (
     cuts,
     floors,
     known_bugs,
+    loss_programs,
+    losses,
     naming,
     objectives,
     pace,
@@ -25,11 +28,9 @@ from . import (
     swarm,
     sweep,
     whole,
-    worst,
 )
+from .contract import PUT_OK
 from .known.audits import whereabouts
-
-WORDS = {"lost": "lost", "stranded": "on a slave only", "single": "on the master only"}
 
 
 class RocketMQ(System):
@@ -114,13 +115,13 @@ class RocketMQ(System):
     def cover(self, events: Sequence[Event]) -> CoverageTable:
         return coverage.cover(events)
 
-    def cost(self, events: Sequence[Event]) -> tuple[str, tuple[int, ...], str] | None:
-        found = worst.measure(events)
-        if found is None or found.lost is None:
-            return None
-        amounts = {name: getattr(found, name) or 0 for name in WORDS}
-        told = [f"{amount} {WORDS[name]}" for name, amount in amounts.items() if amount] or ["none lost"]
-        return found.fault, tuple(amounts.values()), ", ".join((f"{found.acknowledged} PUT_OK", *told))
+    acknowledged = PUT_OK
+
+    def loss(self, events: Sequence[Event]) -> Loss | None:
+        return losses.measure(events)
+
+    def loss_programs(self, settings: Args) -> Iterable[LossProgram]:
+        return loss_programs.programs(settings)
 
     def objectives(self, events: Sequence[Event]) -> Sequence[tuple[object, ...]]:
         return objectives.measure(events)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from pairproof import __version__
 
+from ..exploration.losses import Loss
 from ..history import Event
 from ..judging.cause import cause
 from ..judging.verdict import Judgement
@@ -47,6 +48,7 @@ class Pending(NamedTuple):
     history: list[Event] | None
     """None where it is not kept."""
     objectives: Sequence[tuple[object, ...]]
+    losses: Sequence[Loss]
     events: int
     virtual_ns: int
     cause: str
@@ -56,7 +58,8 @@ class Pending(NamedTuple):
         """A trial as it will be written, with its history if that is ``kept``."""
         return cls(
             trial.number, trial.origin, trial.schedule, trial.skipped, trial.judgements, trial.faults,
-            trial.events if kept else None, measured.objectives, measured.events, measured.virtual_ns, cause(trial),
+            trial.events if kept else None, measured.objectives,
+            [] if measured.loss is None else [measured.loss], measured.events, measured.virtual_ns, cause(trial),
         )  # fmt: skip
 
 
@@ -162,6 +165,11 @@ def _objectives(trials: Sequence[Pending]) -> tuple[int, list[object]]:
     return len(rows), [list(column) for column in zip(*rows, strict=True)]
 
 
+def _losses(trials: Sequence[Pending]) -> tuple[int, list[object]]:
+    rows = [(each.number, *row) for each in trials for row in each.losses]
+    return len(rows), [list(column) for column in zip(*rows, strict=True)]
+
+
 def _history(trials: Sequence[Pending]) -> tuple[int, list[object]]:
     kept = [(each.number, each.history) for each in trials if each.history]
     numbers = list(chain.from_iterable([number] * len(history) for number, history in kept))
@@ -172,7 +180,8 @@ def _history(trials: Sequence[Pending]) -> tuple[int, list[object]]:
 _json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 COLUMNS = {
-    "history": _history, "objectives": _objectives, "faults": _faults, "verdicts": _verdicts, "trials": _trials,
+    "history": _history, "objectives": _objectives, "losses": _losses, "faults": _faults, "verdicts": _verdicts,
+    "trials": _trials,
 }  # fmt: skip
 PART_ORDER = tuple(COLUMNS)
 """``trials`` last: it commits the part."""

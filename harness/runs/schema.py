@@ -5,6 +5,7 @@
     trials/part-NNNNN.parquet      one row per trial
     faults/part-NNNNN.parquet      one row per fault of a trial
     objectives/part-NNNNN.parquet  one row per loss of the master and per return of a slave
+    losses/part-NNNNN.parquet      what a trial lost of what was acknowledged, one row per trial with a fault
     coverage/part-NNNNN.parquet    how often each protocol state met each event under each fault, once for the whole run
     history/part-NNNNN.parquet     events of violating and unknown trials, and a seeded sample of the others
     findings/NNNN.json             a violation, its minimal schedule and replay line
@@ -18,6 +19,7 @@ that a part lacks for null. The format changes where that would not do.
 
 from __future__ import annotations
 
+from ..exploration.losses import Loss
 from ..history import FIELDS
 
 FORMAT = 2
@@ -83,6 +85,11 @@ TABLES: dict[str, tuple[Column, ...]] = {
         ("rto_ns", int),
         ("catch_up_ns", int),
     ),
+    "losses": (
+        ("run", str),
+        ("trial", int),
+        *((name, str if name in ("fault", "of", "mode") else int) for name in Loss._fields),
+    ),
     "coverage": (
         ("run", str),
         ("state", str),
@@ -122,8 +129,8 @@ FACT_KINDS: dict[str, object] = {
     "format": int, "run": str, "command": [str], "state": str, "lab": str, "target": str, "system": str, "profile": str,
     "seed": str, "observes": [str], "laws": [str], "drawn": [str], "corpus_must_judge": [str],
     "must_not_be_vacuous": [str], "cases": [dict], "floors": [dict], "refused": [str], "unjudged": [str],
-    "known_deviations": str, "configuration": _CONFIGURATION, "configuration_remarks": [str], "began": str,
-    "seconds": float, "trials": int, "events": int, "again": int, "searches": [dict], "known_bugs": str,
+    "known_deviations": str, "configuration": _CONFIGURATION, "configuration_remarks": [str], "losses": [dict],
+    "began": str, "seconds": float, "trials": int, "events": int, "again": int, "searches": [dict], "known_bugs": str,
     "deviations": [_DEVIATION | _COUNTED], "keep": (str, int), "scenarios": [dict], "left_out": [dict],
     "versions": dict, "commit": str, "contents": dict, "campaign": dict, "reason": str,
 }  # fmt: skip
@@ -154,6 +161,7 @@ FACTS: dict[str, str] = {
     "known_deviations": "what a known deviation does to the verdict: fail, or pass",
     "configuration": "of a configuration that was brought: sides, deployment, faults, changes, keys, deviations",
     "configuration_remarks": "of a configuration that was brought: what decides about loss and was not tested",
+    "losses": "by class of fault what trials lost: fault, of, corpus, state, trials, sums of table losses, program",
     "began": "UTC, ISO 8601",
     "seconds": "how long it took, wall clock",
     "trials": "how many trials were executed",

@@ -23,7 +23,7 @@ from ..trials import resolve
 from ..trials.abilities import Hosted
 from ..trials.interpreter import Laws, run_trial
 from ..trials.resolve import HasModel
-from ..trials.schedule import Schedule
+from ..trials.schedule import Args, Schedule
 from ..trials.trial import Trial
 from . import shrink
 from .paced import paced
@@ -198,3 +198,16 @@ def _simulated(lab: Lab, target: Target, law: str) -> shrink.StillFails | None:
             return False
 
     return fails
+
+
+def simulation(lab: Lab, target: Target) -> tuple[Lab | None, Target, Args]:
+    """A simulation of what a lab plays: itself if it is deterministic, else the target's model under those brought
+    settings that the model has; no lab where there is no model."""
+    brought = resolve.under(target, {})
+    if lab.deterministic:
+        return lab, target, brought
+    model = target.model if isinstance(target, HasModel) else None
+    if model is None or SIMULATION not in registry.names("labs"):
+        return None, target, brought
+    known = {key: value for key, value in brought.items() if resolve.goes(model, {key: value})}
+    return resolve.lab(SIMULATION), model, known

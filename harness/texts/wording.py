@@ -7,6 +7,7 @@ from __future__ import annotations
 
 SEARCHES = {
     "corpus": "fixed corpus",
+    "losses": "corpus of losses",
     "sweep": "single faults",
     "known-bugs": "programs of known bugs",
     "cuts": "cut points",

@@ -141,15 +141,16 @@ def fitted(target: Target, settings: Args) -> Args:
     if not own:
         return settings
     settings = system_of(target).fit(under(target, settings), own)
-    if _goes(target, settings):
+    if goes(target, settings):
         return settings
     drawn = [name for name in settings if name not in own]
     candidates = ({each: value for each, value in settings.items() if each != name} for name in drawn)
     alone = under(target, {})
-    return next((each for each in candidates if _goes(target, each)), alone)
+    return next((each for each in candidates if goes(target, each)), alone)
 
 
-def _goes(target: Target, settings: Args) -> bool:
+def goes(target: Target, settings: Args) -> bool:
+    """Whether the target takes these settings."""
     try:
         target.settings(settings)
     except UsageError:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..exploration.coverage_table import CoverageTable
+from ..exploration.losses import Loss
 from ..history import Event
 from ..judging.verdict import Judgement
 from .schedule import Args, Schedule
@@ -33,8 +34,8 @@ class Measured(NamedTuple):
     objectives: Sequence[tuple[object, ...]]
     kinds: Mapping[tuple[str, str | None], int] = {}
     """Events by kind and ``f``, where somebody counts them."""
-    cost: Any = None
-    """What was lost (``System.cost``), where somebody asks."""
+    loss: Loss | None = None
+    """See ``System.loss``."""
     replicated: bool | None = None
     """See ``System.replicated``."""
 
@@ -57,7 +58,7 @@ class Trial(NamedTuple):
     again: int = 0
     """How often it had been played before, and spoilt by the machine."""
     source: str = ""
-    """Of a program of a known bug: which one."""
+    """Of a listed program: which known bug, or which class of losses."""
     measured: Measured | None = None
     """Of a trial of an exploration; ``events`` are empty then where the run does not keep them."""
     refused: str = ""

@@ -10,8 +10,7 @@ from types import UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from ...harness.history import Event
-from ...harness.rocketmq import deployments
-from . import calls, outages, replication
+from . import calls, replication
 from .deployment import Deployment, deployment
 
 
@@ -33,9 +32,6 @@ TABLES: Mapping[str, Any] = {
     "replicated": replication.Replicated,
     "lags": replication.Lag,
     "catch_ups": replication.CatchUp,
-    "outages": outages.Outage,
-    "losses": outages.Loss,
-    "costs": deployments.Cost,
     "differences": Difference,
 }
 """Rows of a history, by table: named tuples of str and int."""
@@ -47,11 +43,7 @@ def measure(events: Sequence[Event]) -> tuple[Deployment, Rows]:
     """What was deployed, and every table but ``differences``, of one trial's events in ``seq`` order."""
     made, sent = calls.measure(events)
     copied = replication.measure(events)
-    away, lost = outages.measure(events)
-    rows: Rows = {"calls": made, "sends": sent, **copied._asdict(), "outages": away, "losses": [lost]}
-    cost = deployments.measure(events)
-    rows["costs"] = [] if cost is None else [cost]
-    return deployment(events), rows
+    return deployment(events), {"calls": made, "sends": sent, **copied._asdict()}
 
 
 @cache

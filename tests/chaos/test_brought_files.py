@@ -114,7 +114,7 @@ def test_check_repeats_it_beside_the_losses(tmp_path: Path, capsys: pytest.Captu
     assert main(["check", "--trials", "1", "--jobs", "1", "--seed", "s1", *options]) == 0
     said = capsys.readouterr().out.splitlines()
     assert NOT_TESTED in said[0] and any(NOT_TESTED in each for each in said[-6:])
-    assert any("worst seen" in each for each in said)
+    assert any("What was lost" in each for each in said)
     (facts,) = (tmp_path / "runs").glob("*/run.json")
     for path in (tmp_path / "j", facts):
         (remark,) = json.loads(path.read_text())["configuration_remarks"]

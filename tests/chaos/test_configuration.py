@@ -133,7 +133,7 @@ def test_what_only_java_knows_reaches_its_properties_file() -> None:
     assert properties(JAVA, program.config, program.more)["transferMsgByHeap"] == "false"
 
 
-def test_check_records_the_configuration_and_says_the_worst_loss_of_each_fault_and_replay_needs_no_file(
+def test_check_records_the_configuration_and_what_each_class_of_faults_took_and_replay_needs_no_file(
     files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files["master"].write_text("flushDiskType=ASYNC_FLUSH\nslaveTimeout=1500\n")
@@ -141,7 +141,11 @@ def test_check_records_the_configuration_and_says_the_worst_loss_of_each_fault_a
     target = ["--target", "reference+acks_at_once", "--seed", "1", "--law", "ack-replicated", "--law", "contract"]
     runs = ["--runs", str(tmp_path / "runs")]
     assert main(["check", *target, "--trials", "40", *brings, "--set", "brokerRole=SYNC_MASTER", *runs]) == 1
-    assert "worst seen with this configuration" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "What was lost" in shown and "disk lost or wiped, both, the shortest program" in shown
+    (facts,) = (tmp_path / "runs").glob("*/run.json")
+    lost = {(row["fault"], row["of"]): row for row in json.loads(facts.read_text())["losses"] if row["corpus"]}
+    assert list(lost)[-1] == ("disk lost or wiped", "both") and all(row["trials"] for row in lost.values())
     path = next((tmp_path / "runs").glob("*/findings/*.json"))
     settings: Any = json.loads(path.read_text())["schedule"]["settings"]
     assert settings["slaveTimeout"] == 1_500 and settings["slave.slaveReadEnable"] is True

@@ -58,9 +58,9 @@ def played(size: int, lab: str, target: str, folder: Path) -> dict[str, Any]:
 
 def kind(losses: dict[str, Any]) -> tuple[str, str]:
     """None, some or all of the 40; and the figures. The trial's first and last send are the lab's own."""
-    lost = losses["lost"].get("master", {"messages": 0, "bytes": 0})
-    what = "none" if not lost["messages"] else "all" if lost["messages"] >= SENDS else "some"
-    return what, f"{what}: {lost['messages']} of {losses['acknowledged']}, {lost['bytes']:,} bytes"
+    lost = losses["lost"] + losses["slave_only"]
+    what = "none" if not lost else "all" if lost >= SENDS else "some"
+    return what, f"{what}: {lost} of {losses['acknowledged']}"
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ from pairproof.harness.runs.writer import RunWriter
 LAWS = ("log-prefix",)
 PLAN = planned("reference", 24, LAWS, keep="1")
 OTHER = planned("reference", 24, LAWS, "t", "1")
-TABLES = ("coverage", "faults", "history", "objectives", "trials", "verdicts")
+TABLES = ("coverage", "faults", "history", "losses", "objectives", "trials", "verdicts")
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ from pairproof.harness.errors import CorruptRun, LabError, UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.judging.law import Violation
 from pairproof.harness.judging.verdict import Judgement, Verdict
+from pairproof.harness.kinds import machine as kinds
 from pairproof.harness.runs import atomic, schema
 from pairproof.harness.runs.reader import RunReader, find_runs, named_finding, read_finding, resolve_run, to_finding
 from pairproof.harness.runs.writer import RunWriter
@@ -35,7 +36,8 @@ def run(tmp_path: Path) -> Path:
     folder = tmp_path / "runs" / "r"
     with RunWriter(folder, FACTS) as writer:
         happened = [Event(n, n, "append", "master", lo=n, hi=n + 1, digest=n) for n in range(500)]
-        happened.append(Event(500, 500, "stop", "master"))
+        happened.append(kinds.Fault(500, 500, "fault", "master", op=0, f="kill", status="on", detail="{}"))
+        happened.append(Event(501, 501, "stop", "master"))
         fault = FaultOutcome(0, "down", {}, 1, 2, 1, {})
         writer.trial(Trial(0, "sweep", SCHEDULE, happened, [BROKEN], (fault,)))
         writer.finding(Finding("log-prefix", "differs", "reference", "sim", 0, 0, SCHEDULE, 1))
@@ -193,7 +195,8 @@ def record(folder: Path, ended: bool = True) -> None:
     judged = [Judgement("log-prefix", Verdict.VIOLATED, 1, 1, (Violation(0, 0, "differs"),))]
     for number in range(3):
         fault = FaultOutcome(0, "down", {}, 1, 2, 1, {})
-        events = [Event(0, 0, "crash", "master", f="machine"), Event(1, 9, "start", "master")]
+        begun = kinds.Fault(0, 0, "fault", "master", op=0, f="kill", status="on", detail="{}")
+        events = [begun, Event(1, 0, "crash", "master", f="machine"), Event(2, 9, "start", "master")]
         trial = Trial(number, "sweep", SCHEDULE, events, judged, (fault,), logs={"master": "hello"})
         writer.trial(trial)
         writer.finding(Finding("log-prefix", "differs", "reference", "sim", number, number, SCHEDULE, 1))

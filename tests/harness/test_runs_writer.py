@@ -18,6 +18,7 @@ from pairproof.harness.errors import PairproofError, UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.judging.law import Violation
 from pairproof.harness.judging.verdict import Judgement, Verdict
+from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.runs import atomic, parts, places, schema
 from pairproof.harness.runs import writer as writing
 from pairproof.harness.runs.reader import RunReader, read_finding, to_finding
@@ -37,7 +38,8 @@ FINDING = Finding("log-prefix", "differs at 40", "reference+x", "sim", 7, 8, SCH
 
 def events(count: int = 3) -> list[Event]:
     made = [Event(n, n * 1_000, "append", "master", 1, lo=n, hi=n + 1, digest=-n, detail="é") for n in range(count)]
-    return [*made[:-1], made[-1]._replace(kind="stop")]
+    first = Fault(0, 0, "fault", "master", 1, op=0, f="kill", status="on", detail="é")
+    return [first, *made[1:-1], made[-1]._replace(kind="stop")]
 
 
 def trial(number: int, *judgements: Judgement, length: int = 3) -> Trial:

@@ -156,7 +156,7 @@ def test_the_first_page_opens_with_the_configuration_and_has_a_card_for_what_is_
 ) -> None:
     assert main(["report", str(own[1]), "--engine", "local", "--out", str(tmp_path / "r")]) == EXIT_VIOLATED
     page = (tmp_path / "r" / "index.html").read_text()
-    assert page.index('<h2 id="configuration">') < page.index('<h2 id="known">') < page.index("What was run")
+    assert page.index('<h2 id="configuration">') < page.index('<h2 id="known">') < page.index('<h2 id="trials">')
     assert "Met in 1 of 2 trials" in page and "https://github.com/apache/rocketmq/issues/1082" in page
     assert "4.9.7 lost" in page and "hunter2" not in page and "first-report-believed</b>" in page
 

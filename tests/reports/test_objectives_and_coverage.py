@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from pairproof.harness.exploration.losses import SUMS
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.coverage_whole import AT_SLAVE, IN_STEP
 from pairproof.reports import coverage, fault_places, objectives
@@ -14,29 +15,40 @@ Row = dict[str, Any]
 
 def measured(what: str, most: int | None, **more: Any) -> Row:
     row = {"what": what, "target": "reference", "lab": "sim", "cause": "machine", "fault": "power_loss"}
-    row |= {"role": "SYNC_MASTER", "flush": "ASYNC_FLUSH", "times": 4, "open": 1, "p50": 0, "p99": most, "max": most}
+    row |= {
+        "role": "SYNC_MASTER",
+        "flush": "ASYNC_FLUSH",
+        "trials": 2,
+        "times": 4,
+        "open": 1,
+        "p50": 0,
+        "p99": most,
+        "max": most,
+    }
     return {**row, **more}
 
 
-def test_sections_come_in_order_with_the_largest_value_first_and_units() -> None:
-    rows = [measured("rto_ns", 4_000_000_000), measured("rpo_messages", 3), measured("rpo_messages", 1_200, fault="x")]
-    found = objectives.sections(rows)
-    assert [section["what"] for section in found] == ["rpo_messages", "rto_ns"]
-    assert [row["max"] for row in found[0]["rows"]] == ["1,200", "3"]
-    assert (found[1]["rows"][0]["max"], found[1]["rows"][0]["why"]) == ("4 s", "power lost")
+def test_what_was_at_stake_has_a_row_for_each_cause_fault_and_mode_with_median_and_largest() -> None:
+    rows = [measured("rto_ns", 4_000_000_000, lab="process"), measured("rpo_messages", 1_200, lab="process", p50=3)]
+    (row,) = objectives.at_stake(rows)
+    assert (row["why"], row["rpo_messages"], row["rto_ns"]) == ("power lost", "3 to 1,200", "0 ms to 4 s; 1 open")
+    assert row["rpo_bytes"] == "", "not measured"
+    (row,) = objectives.at_stake([measured("rto_ns", None, p50=None, open=4, lab="process")])
+    assert row["rto_ns"] == "–; 4 open"
 
 
-def test_what_never_came_is_a_dash_and_draws_no_bar() -> None:
-    (section,) = objectives.sections([measured("rto_ns", None, p50=None, open=4)])
-    row = section["rows"][0]
-    assert row["max"] == "–" and "<rect" not in row["plot"] and "never came" in row["plot"]
-    assert objectives.worst([measured("rto_ns", None)]) == []
+def test_times_of_a_simulation_are_left_out() -> None:
+    (row,) = objectives.at_stake([measured("rto_ns", 4_000_000_000), measured("rpo_messages", 3)])
+    assert (row["rto_ns"], row["rpo_messages"]) == ("", "0 to 3")
 
 
 def test_bars_grow_with_their_values_and_share_a_scale() -> None:
-    rows = objectives.sections([measured("rto_ns", 10**9, p50=10**6), measured("rto_ns", 10**5, p50=10**5)])[0]["rows"]
-    widths = [[float(each) for each in re.findall(r'rect [^>]*width="([\d.]+)"', row["plot"])] for row in rows]
+    rows = [measured("rto_ns", 10**9, p50=10**6), measured("rto_ns", 10**5, p50=10**5)]
+    bars = [objectives.plot(row, 10**9, str) for row in rows]
+    widths = [[float(each) for each in re.findall(r'rect [^>]*width="([\d.]+)"', bar)] for bar in bars]
     assert widths[0][0] == widths[0][1] > widths[0][2] > widths[1][0] == widths[1][2]
+    never = objectives.plot(measured("rto_ns", None, p50=None), 0, str)
+    assert "<rect" not in never and "never came" in never
 
 
 def test_a_percentile_is_told_only_where_enough_values_bear_it() -> None:
@@ -46,17 +58,30 @@ def test_a_percentile_is_told_only_where_enough_values_bear_it() -> None:
 
     assert told(100, 0) == (4, 9, 9) and told(100, 1) == (4, None, 9)
     assert told(20, 0) == (4, None, 9) and told(20, 1) == (None, None, 9)
-    (section,) = objectives.sections([objectives.known(measured("rto_ns", 9))])
-    assert (section["rows"][0]["p50"], section["rows"][0]["p99"]) == ("–", "–")
-    assert 'class="share p' not in section["rows"][0]["plot"] and 'class="share max' in section["rows"][0]["plot"]
-    assert objectives.worst([objectives.known(measured("rpo_messages", 3))])[0].endswith("of 3 values; 1 of 4 unknown)")
 
 
-def test_the_worst_case_names_where_it_was_measured() -> None:
-    (line,) = objectives.worst([measured("rpo_messages", 3), measured("rpo_messages", 9, fault="kill", open=0)])
-    assert line == (
-        "RPO in messages: at most 9 (power lost, fault kill, SYNC_MASTER ASYNC_FLUSH; p50 0; 1 of 8 unknown)"
+def lost(**more: Any) -> Row:
+    sums = dict.fromkeys(("unaudited", *SUMS), 0)
+    row = {"target": "reference", "lab": "process", "mode": "SYNC_MASTER ASYNC_FLUSH", "fault": "kill", "of": "master"}
+    return {**row, **sums, "trials": 2, "acknowledged": 10, "max": 2_000_000_000, "times": 2, "open": 0, **more}
+
+
+def test_the_sentence_counts_put_ok_and_other_answers_apart() -> None:
+    told = objectives.sentence([lost(lost=3, slave_only=2, master_only=1, other=5, other_lost=4), lost(removed=7)])
+    assert told == (
+        "Of 20 messages that were answered PUT_OK in 4 trials with a fault: 3 lost, 3 on one broker only. Of 5 with "
+        "another answer that says stored: 4 lost. Retention removed 7, which are not counted as lost."
     )
+    assert objectives.sentence([]) == ""
+    assert objectives.sentence([lost(unaudited=1)]).endswith("1 trial cannot say it.")
+
+
+def test_a_run_with_the_corpus_shows_every_class_and_others_none() -> None:
+    rows = [lost(corpus=True, state="", unavailable_ns=10**9), lost(corpus=True, state="not played", trials=0)]
+    run = {"run": "r", "target": "reference", "lab": "process", "losses": [*rows, lost(corpus=False)]}
+    (found,) = objectives.corpora([run, {**run, "losses": None}, {**run, "losses": [lost(corpus=False)]}])
+    assert [each["state"] for each in found["rows"]] == ["", "not played"]
+    assert found["rows"][0]["unavailable"] == "1.0 s"
 
 
 def covered(*rows: tuple[str, str, str, int]) -> coverage.Grid:

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from pairproof.harness.history import Event, Recorder
-from pairproof.reports.traces import calls, outages, replication
+from pairproof.reports.traces import calls, replication
 from pairproof.reports.traces.calls import Call, Send
 from pairproof.reports.traces.deployment import Deployment, deployment, shown
 from pairproof.reports.traces.measured import measure
-from pairproof.reports.traces.outages import Loss
 from pairproof.reports.traces.replication import CatchUp, Lag, Replicated
 
 MS = 1_000_000
@@ -190,70 +189,6 @@ def test_brokers_without_a_trace_are_measured_by_answers_and_reports() -> None:
     assert found.replicated == [Replicated("reports", 1, 200, 2 * MS)]
 
 
-# Losses.
-
-
-def lost_master(*kept: str) -> Play:
-    """Three acknowledged messages of 100 bytes; the third is on the master only, whose power fails."""
-    play = Play()
-    for number, lo in enumerate((0, 100, 200)):
-        op = play.asks(10 * number)
-        play.appends(10 * number + 1, "master", lo, lo + 100)
-        if number < 2:
-            play.appends(10 * number + 2, "slave", lo, lo + 100)
-        play.answers(10 * number + 5, op, lo=lo, hi=lo + 100)
-    play.on(40, 0, "power_loss", "master").at(40, "crash", "master", f="machine", value=200)
-    play.send(45, 46, "info", "disconnected").at(47, "deliver", "slave", message="m1")
-    play.at(60, "start", "master", incarnation=2, lo=0, hi=100).off(61, 0, "power_loss")
-    late = play.asks(65)
-    play.answers(70, late, status="SLAVE_NOT_AVAILABLE", lo=100, hi=200)
-    return play.audits(90, "master", "m1", f"m{late}").audits(91, "slave", *kept)
-
-
-def test_an_outage_says_what_the_log_lost_what_is_gone_for_good_and_how_long_nobody_could_send() -> None:
-    (row,), whole = outages.measure(lost_master("m1", "m2").events)
-    assert (row.node, row.cause, row.fault, row.outages) == ("master", "machine", "power_loss", 1)
-    assert (row.acknowledged, row.gone, row.gone_bytes, row.lost, row.unknown, row.not_back) == (3, 2, 200, 1, 0, 0)
-    assert row.unavailable_ns == 30 * MS, "from 40 ms to the answer at 70 ms"
-    assert (row.put_ok, row.stored, row.failed, row.read) == (0, 1, 1, 1)
-    assert whole == Loss("power_loss", 3, 1, 0, 1)
-
-
-def test_a_loss_that_the_slave_makes_up_for_is_no_loss_for_good_and_one_that_nobody_audited_is_unknown() -> None:
-    (row,), whole = outages.measure(lost_master("m1", "m2", "m3").events)
-    assert (row.gone, row.lost) == (2, 0) and whole == Loss("power_loss", 3, 0, 0, 0)
-    unaudited = [event for event in lost_master("m1").events if event.kind != "audit"]
-    (row,), whole = outages.measure(unaudited)
-    assert (row.gone, row.lost, row.unknown) == (2, 0, 1) and whole == Loss("power_loss", 3, 0, 1, 0)
-
-
-def test_what_follows_while_a_node_is_down_is_the_same_outage_with_the_worst_cause() -> None:
-    play = Play(slaves=2).appends(1, "master", 0, 100).on(5, 0, "wipe", "slave2")
-    play.at(6, "crash", "slave2", f="process", value=0).at(7, "wipe", "slave2", f="empty", hi=0)
-    play.on(8, 1, "restart", "master").at(9, "stop", "master")
-    rows, whole = outages.measure(play.events)
-    assert [(row.node, row.cause, row.fault, row.not_back) for row in rows] == [
-        ("slave", "wipe", "wipe", 1), ("master", "stop", "restart", 1),
-    ]  # fmt: skip
-    assert rows[1].unavailable_ns is None and whole.fault == "several faults"
-
-
-def test_an_answer_of_a_master_that_is_lost_again_does_not_end_its_outage() -> None:
-    play = Play().at(10, "crash", "master", f="process", value=0).at(20, "start", "master", lo=0, hi=0)
-    late = play.asks(21)
-    play.at(22, "crash", "master", f="process", value=0).answers(23, late).at(30, "start", "master", lo=0, hi=0)
-    play.send(31, 40)
-    rows, _ = outages.measure(play.events)
-    assert [row.unavailable_ns for row in rows] == [30 * MS, 18 * MS]
-
-
-def test_with_another_master_sends_go_on_while_one_is_away() -> None:
-    play = Play(masters=2).on(5, 0, "kill", "master").at(6, "crash", "master", f="process", value=0)
-    play.send(10, 11, node="other").send(12, 13, "info", "timeout").at(14, "deliver", "other", message="m1")
-    ((row,), _) = outages.measure(play.events)
-    assert (row.put_ok, row.failed, row.read, row.unavailable_ns) == (1, 1, 1, None)
-
-
 # All together.
 
 
@@ -270,5 +205,4 @@ def test_a_deployment_is_who_is_configured_and_what_the_master_promises(play: Pl
 
 def test_a_history_without_anything_is_measured_too() -> None:
     deployed, rows = measure([])
-    assert deployed == Deployment() and rows["losses"] == [Loss("none", 0, 0, 1, 0)]
-    assert not any(rows[name] for name in rows if name != "losses")
+    assert deployed == Deployment() and not any(rows.values())
