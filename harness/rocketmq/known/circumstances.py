@@ -15,3 +15,6 @@ LONGER = Circumstance("longer-than-promoted", lambda known, event: known.logs.is
 """The node's log begins before the log of a slave that was promoted, which gives its queue offsets anew."""
 SPOILED = Circumstance("disk-lied", lambda known, event: event.node in known.spoiled)
 """The node's disk lied, and the node cannot know what its queues and index lack."""
+LEVELS_CHANGED = Circumstance("delay-levels-changed", lambda known, event: bool(known.derived_under.levels(event.node)))
+"""The node's store was dispatched under several values of messageDelayLevel: by an earlier start, or before a promotion
+on the slave. Which value gave a delivery time is not known."""

@@ -11,6 +11,8 @@ from ...kinds.node import Start, Wipe
 from ..settings import Settings, keeps_index
 
 LEVELS = "messageDelayLevel"
+DELAYED = "SCHEDULE_TOPIC_XXXX/"
+"""Queues whose entries hold delivery times, which a node derives from its own messageDelayLevel."""
 
 
 class DerivedUnder:

@@ -20,10 +20,8 @@ from ....judging.law import DURABILITY
 from ....kinds.node import Wipe
 from ...kinds.log import Entries, Expire, Keys
 from ...known.circumstances import DIVERGED, LONGER, SPOILED
+from ...known.derived_under import DELAYED
 from ...law import Law
-
-DELAYED = "SCHEDULE_TOPIC_XXXX/"
-"""Queues whose entries hold delivery times, which a node derives from its own messageDelayLevel."""
 
 
 class QueueDerivedEqual(Law):

@@ -9,14 +9,16 @@ behind the last record that the log has of it. Judged while the node runs.
 Left out, since RocketMQ leaves that so: of a black box that crashed, what its index lacks or still has (index files
 that are newer than its checkpoint are dropped, and dispatch begins at the checkpoint's log file), and what its queues
 hold behind their ends (a cut moves a position, and erases nothing). Left out of every broker: stores that a lying disk
-has spoiled; logs that begin before that of a slave which was promoted, and diverged slaves (see ``logs``).
+has spoiled; logs that begin before that of a slave which was promoted, and diverged slaves (see ``logs``); delivery
+times in a store that was dispatched under several values of messageDelayLevel.
 Source: ReputMessageService, ConsumeQueue, IndexService.load, CommitLog.recoverAbnormally.
 """
 
 from ....judging.law import DURABILITY
 from ...contract import LIED, WIPE
 from ...kinds.log import Derived
-from ...known.circumstances import DIVERGED, LONGER
+from ...known.circumstances import DIVERGED, LEVELS_CHANGED, LONGER
+from ...known.derived_under import DELAYED
 from ...law import Law
 
 
@@ -35,6 +37,9 @@ class QueueIsItsLog(Law):
         if LIED in known.stores.suffered(node):
             return
         if event.f == "index" and not known.keeps_index(node):
+            return
+        is_delayed = event.status == "other" and (event.detail or "").startswith(DELAYED)
+        if is_delayed and self.abstains(event, LEVELS_CHANGED):
             return
         if event.compared:
             self.judged += 1

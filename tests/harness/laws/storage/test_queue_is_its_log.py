@@ -90,3 +90,24 @@ def test_what_java_leaves_behind_when_it_recovers_is_excused_and_nothing_else() 
         assert_broken(QueueIsItsLog, found(java(crashed=False), status, f), f"it is {status}")
     for status in ("lacks", "other"):
         assert_broken(QueueIsItsLog, found(java(), status), f"it is {status}")
+
+
+def test_delivery_times_of_several_delay_levels_are_not_judged() -> None:
+    def differs(history: H, queue: str) -> H:
+        history.audits += 1
+        return history.add(
+            "derived", node="master", op=history.audits, f="queues", status="other", lo=0, hi=100, value=1,
+            detail=f"{queue}/1 at 0 has tags code 16014; its record gives 13014",
+        )  # fmt: skip
+
+    def promoted(levels: str) -> H:
+        history = H().config("master", messageDelayLevel="1s 2s").start("master", 0)
+        history.config("slave", brokerRole="SLAVE", messageDelayLevel=levels).start("slave", 0)
+        history.append("master", 0, 100, "put", "m0").append("slave", 0, 100).crash("master").crash("slave")
+        return history.add("wipe", node="master", f="image", detail="slave").start("master", 100)
+
+    assert_vacuous(QueueIsItsLog, differs(promoted("1s 5s"), "SCHEDULE_TOPIC_XXXX"))
+    assert_broken(QueueIsItsLog, differs(promoted("1s 2s"), "SCHEDULE_TOPIC_XXXX"), "16014")
+    assert_broken(QueueIsItsLog, differs(promoted("1s 5s"), "T"), "16014")
+    changed = promoted("1s 2s").crash("master").config("master", messageDelayLevel="9s").start("master", 100)
+    assert_vacuous(QueueIsItsLog, differs(changed, "SCHEDULE_TOPIC_XXXX"))
