@@ -15,6 +15,7 @@ import click
 from ...harness.commands import options, output
 from ...harness.commands.helping import complete_targets, example
 from ...harness.errors import UsageError
+from ...harness.rocketmq import outlook
 from ...harness.rocketmq.settings import VERSION
 
 COLUMNS = ("fault", "of", "PUT_OK messages that can be lost", "on one broker only", "unavailable")
@@ -54,7 +55,6 @@ def advised(files: Mapping[str, Path], target_name: str) -> dict[str, Any]:
     from ...harness.trials import resolve
     from ...reference.shell import broker_file, catalogue
     from ..rocketmq import advising, configuration
-    from ..rocketmq.settings import OURS
 
     target = resolve.target(target_name)
     if getattr(target, "system", "") != "rocketmq":
@@ -68,9 +68,10 @@ def advised(files: Mapping[str, Path], target_name: str) -> dict[str, Any]:
     versions = {side: each if each[:1].isdigit() else VERSION for side, each in releases.items()}
 
     def runs(side: str) -> configuration.Program:
-        program = configuration.reference(versions[side])
-        real = (*catalogue.of(versions[side]), *OURS)
-        return program._replace(acts_on={key: kind for key, kind in program.acts_on.items() if key in real})
+        # The table takes these into account; all that is no remark decides no loss.
+        idle = configuration.DECISIVE.keys() - {outlook.POOL, "inSyncReplicas"}
+        kinds = {key: kind for key, kind in catalogue.of(versions[side]).items() if key not in idle}
+        return configuration.Program({**configuration.reference().acts_on, **kinds}, versions[side])
 
     _, lines = configuration.brought(files, (), runs)
     for version in dict.fromkeys(versions.values()):

@@ -44,15 +44,15 @@ REPLACED = re.compile(
 """What the lab sets itself: addresses, ports, names, paths, the files' sizes, and that this is a pair."""
 REPLICAS = "it decides how many brokers hold a message before PUT_OK"
 DECISIVE: Mapping[str, tuple[Scalar, str]] = {
-    "transientStorePoolEnable": (False, "with the pool a kill can lose messages that were answered with PUT_OK"),
+    "transientStorePoolEnable": (
+        False,
+        "with the pool a kill can lose messages that were answered with PUT_OK, unless sends wait for a slave",
+    ),
     "flushCommitLogTimed": (True, "it decides when the log is flushed"),
     "totalReplicas": (1, REPLICAS),
     "inSyncReplicas": (1, REPLICAS),
-    "minInSyncReplicas": (1, REPLICAS),
-    "allAckInSyncStateSet": (False, REPLICAS),
-    "enableAutoInSyncReplicas": (False, REPLICAS),
     "duplicationEnable": (False, "it decides from which offset a log is served"),
-    "enableSlaveActingMaster": (False, "it lets a slave act as the master"),
+    "enableSlaveActingMaster": (False, "it lets a slave act as the master, and the master wait for fewer slaves"),
 }
 """What decides about loss and has no effect in the reference, or in some releases: RocketMQ's default, and how."""
 MASTERS_ONLY = ("transientStorePoolEnable",)
@@ -75,6 +75,10 @@ class Program(NamedTuple):
     def has(self, key: str) -> bool:
         """Whether RocketMQ has this setting."""
         return key in (catalogue.of(self.release) if self.is_model else self.acts_on)
+
+    def takes(self, key: str) -> bool:
+        """Whether it has an effect in a file: as RocketMQ does, a model passes over what its release does not have."""
+        return key in self.acts_on and (key in OURS or self.has(key))
 
 
 class Given(NamedTuple):
@@ -119,9 +123,9 @@ def brought(files: Mapping[str, Path], typed: Sequence[str], runs: Callable[[str
         own[side] = {
             key: broker_file.value(f"{where}:{each.line}: {key}", each.value, program.acts_on[key])
             for key, each in rest.items()
-            if key in program.acts_on and (key != "brokerRole" or side == SIDES[0])
+            if program.takes(key) and (key != "brokerRole" or side == SIDES[0])
         }
-        untested = {key: each for key, each in rest.items() if key not in program.acts_on}
+        untested = {key: each for key, each in rest.items() if not program.takes(key)}
         grave = _remarks(where, side, untested, program)
         remarks += grave.values()
         lines += _left_out(where, {key: each for key, each in untested.items() if key not in grave}, program)
@@ -228,7 +232,7 @@ def _remarks(where: str, side: str, untested: Mapping[str, Entry], program: Prog
             continue
         absent = "" if program.has(key) else catalogue.lacks(program.release, key)
         why = absent or f"the model does not implement it; {what}"
-        found[key] = f"not tested: {key}={plain(each.value, MAX_SHOWN)} ({at}): {why}"
+        found[key] = f"{'no effect' if absent else 'not tested'}: {key}={plain(each.value, MAX_SHOWN)} ({at}): {why}"
     return found
 
 

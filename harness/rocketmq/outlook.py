@@ -5,7 +5,8 @@ The column *can be lost* asks the durability contract (:mod:`.contract`) for a s
 and what the guides and decision 43 say of routes and answers. Each cell names its source.
 
 Left out: controller mode and DLedger, which the reader of files refuses; sends that do not wait; several faults at once
-but for both brokers at once. A transient store pool, which the contract leaves out, makes a kill a power loss.
+but for both brokers at once. A transient store pool, which the contract leaves out, makes a kill a power loss, unless
+sends wait for a slave.
 """
 
 from __future__ import annotations
@@ -36,6 +37,16 @@ MEASURED: Mapping[tuple[str, str], tuple[tuple[int, int, int], ...]] = {
 }
 """By fault and broker, for each of :data:`MODES`: PUT_OK, lost, on the slave only. Source: 4.9.7's figures in
 decision 43; its slave lacked 20 messages when the fault came."""
+
+
+CLASSES = (
+    (POWER, MASTER), (POWER, BOTH), (PROMOTION, SLAVE), (WIPED, MASTER), (READ_ONLY, MASTER), (KILL, MASTER),
+    (KILL, BOTH), (PARTITION, LINK), (FULL, MASTER), (PARTITION, MASTER), (READ_ONLY, BOTH), (FULL, BOTH),
+    (POWER, SLAVE), (WIPED, SLAVE), (KILL, SLAVE), (READ_ONLY, SLAVE), (FULL, SLAVE), (WIPED, BOTH),
+)  # fmt: skip
+IDLE = ("allAckInSyncStateSet", "enableAutoInSyncReplicas", "minInSyncReplicas")
+ACTING = "enableSlaveActingMaster"
+"""Without this, and without controller mode, CommitLog takes none of :data:`IDLE` into account."""
 
 
 class Cell(NamedTuple):
@@ -83,7 +94,9 @@ class Pair(NamedTuple):
 
     @property
     def has_pool(self) -> bool:
-        return not self.is_durable and is_on(self.master, POOL)
+        """Whether PUT_OK may mean the pool alone. A slave gets what was written out of it only (MappedFile's read
+        position), so an answer that waits for one waits for that, too."""
+        return not self.is_durable and not self.copies and is_on(self.master, POOL)
 
     def number(self, key: str) -> int:
         return int(self.master.get(key, DEFAULTS[key]))
@@ -108,8 +121,10 @@ def words(pair: Pair) -> list[str]:
         f"PUT_OK means: {disk}; on a slave too: {copied}",
     ]
     if pair.role == "SYNC_MASTER" and not pair.copies:
-        said.append("SYNC_MASTER waits for nobody while inSyncReplicas is 1, its default since 5.0; without controller "
-                    "mode allAckInSyncStateSet and minInSyncReplicas change nothing")  # fmt: skip
+        said.append("SYNC_MASTER waits for nobody while inSyncReplicas is 1, its default since 5.0")
+    idle = [key for key in IDLE if key in pair.master]
+    if line(pair.master).counts_replicas and idle and not is_on(pair.master, ACTING):
+        said.append(f"without controller mode and {ACTING} these change nothing: {', '.join(idle)}")
     if pair.copies:
         said.append(f"without a slave a send is answered {''.join(_without_slave(pair))}: stored on the master only, "
                     "and Java's client raises nothing, so look at SendResult.getSendStatus()")  # fmt: skip
@@ -127,16 +142,11 @@ def table(pair: Pair, known: Collection[str]) -> Iterator[Row]:
 
 
 def classes(has_slave: bool = True) -> Iterator[tuple[str, str]]:
-    """The classes of faults, each with what it is at: the rows of this table, and of what ``check`` plays and counts.
-
-    Destroying both stores comes last: no setting keeps anything then. Without a slave only the master has faults.
+    """The classes of faults, each with what it is at: the rows of this table, and of what ``check`` plays and counts,
+    in this order. What tells most of a configuration comes first, for runs that are cut off; destroying both stores
+    comes last, since no setting keeps anything then. Without a slave only the master has faults.
     """
-    at = (MASTER, SLAVE, BOTH) if has_slave else (MASTER,)
-    yield from ((fault, of) for fault in (KILL, POWER, FULL, READ_ONLY) for of in at)
-    yield from ((PARTITION, of) for of in ((LINK, MASTER) if has_slave else (MASTER,)))
-    if has_slave:
-        yield PROMOTION, SLAVE
-    yield from ((WIPED, of) for of in at)
+    yield from ((fault, of) for fault, of in CLASSES if has_slave or of == MASTER)
 
 
 def may_lose(pair: Pair, fault: str, of: str) -> bool:
@@ -170,7 +180,7 @@ def _lost(pair: Pair, fault: str, of: str, known: Collection[str]) -> Cell:
     if may_lose(pair, fault, of):
         says = f"what is not on the master's disk ({pair.unflushed}){'' if of == BOTH else ' and not on the slave'}"
         if fault == KILL:
-            says = "what is still in the master's pool" + ("" if of == BOTH else " and not on the slave")
+            says = "what is still in the master's pool, and so on no slave"
         elif fault == READ_ONLY:
             says = f"what it answers PUT_OK after the disk failed, or {pair.unflushed} before"
             says += "" if of == BOTH else ", and is not on the slave"

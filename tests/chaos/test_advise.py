@@ -97,6 +97,33 @@ def test_a_pool_makes_a_kill_a_loss_only_under_async_flush() -> None:
     assert not outlook.may_lose(pair("ASYNC_MASTER", "ASYNC_FLUSH", "4.9.7"), "kill", MASTER)
 
 
+def test_a_pool_takes_nothing_where_put_ok_waits_for_a_slave_which_gets_what_left_the_pool(tmp_path: Path) -> None:
+    pooled = "flushDiskType=ASYNC_FLUSH\ntransientStorePoolEnable=true\n"
+    for role, is_lost in (("ASYNC_MASTER", True), ("SYNC_MASTER", False)):
+        found = asked(tmp_path, f"brokerRole={role}\n{pooled}", READS)
+        rows = {(each["fault"], each["of"]): each["lost"]["says"] for each in found["faults"]}
+        assert ("pool" in rows[outlook.KILL, MASTER]) == ("pool" in rows[outlook.KILL, "both"]) == is_lost
+        assert any("own memory" in each for each in found["deployment"]) == is_lost
+        assert any("transientStorePoolEnable" in each for each in changes(found)) == is_lost
+        assert not any("transientStorePoolEnable" in each for each in found["keys"]), "the table knows it"
+
+
+def test_keys_that_only_controller_mode_or_an_acting_master_uses_are_named(tmp_path: Path) -> None:
+    def idle(text: str) -> list[str]:
+        found = asked(tmp_path, GOOD + text, READS, "rocketmq@5.5.0")["deployment"]
+        return [each for each in found if "change nothing: enableAutoInSyncReplicas" in each]
+
+    assert idle("enableAutoInSyncReplicas=true\n") and not idle("")
+    assert not idle("enableAutoInSyncReplicas=true\nenableSlaveActingMaster=true\n")
+
+
+def test_what_tells_most_of_a_configuration_is_played_first() -> None:
+    order = list(outlook.classes())
+    assert order[:2] == [(outlook.POWER, MASTER), (outlook.POWER, "both")] and order[-1] == (outlook.WIPED, "both")
+    assert len(order) == len(set(order)) == 18
+    assert {of for _, of in outlook.classes(has_slave=False)} == {MASTER}
+
+
 GOOD = "brokerRole=SYNC_MASTER\nflushDiskType=SYNC_FLUSH\ninSyncReplicas=2\n"
 READS = f"{SLAVE_CONF}slaveReadEnable=true\n"
 NEEDS = [

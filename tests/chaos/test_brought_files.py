@@ -22,7 +22,10 @@ SLAVE = "brokerName=orders-a\nbrokerId=1\nbrokerRole=SLAVE\nflushDiskType=ASYNC_
 COMPOSE = 'version: "3.7"\nservices:\n  one:\n    image: broker:4.9.7\n    command: sh mqbroker -c /conf/master.conf\n'
 TOPICS = '{\n  "topicConfigTable": {\n    "orders": {"topicName": "orders", "perm": 6}\n  }\n}\n'
 POOL = MASTER + "transientStorePoolEnable=true\n"
-NOT_TESTED = "the model does not implement it; with the pool a kill can lose messages that were answered with PUT_OK"
+NOT_TESTED = (
+    "the model does not implement it; with the pool a kill can lose messages that were answered with PUT_OK, unless "
+    "sends wait for a slave"
+)
 REPLACES = "the lab replaces brokerName, brokerId, namesrvAddr: addresses, names, paths and file sizes are its own"
 OPTION = {"master": "--master-conf", "slave": "--slave-conf"}
 JAVA = Program(catalogue.of("4.9.7"), "4.9.7", is_model=False)
@@ -137,13 +140,20 @@ def test_a_good_pair_s_files_need_no_word_but_what_the_lab_replaces(tmp_path: Pa
         ("slave", SLAVE.replace("brokerId=1\n", ""), "slave.conf names no brokerId, so RocketMQ starts no slave"),
         ("master", MASTER.replace("=0", "=1"), "master.conf:2: brokerId=1 in the master's file, and RocketMQ gives"),
         ("master", POOL, f"not tested: transientStorePoolEnable=true (master.conf:6): {NOT_TESTED}"),
-        ("master", f"{MASTER}totalReplicas=3", "not tested: totalReplicas=3 (master.conf:6): RocketMQ 4.9.7 has no "),
+        ("master", f"{MASTER}totalReplicas=3", "no effect: totalReplicas=3 (master.conf:6): RocketMQ 4.9.7 has no "),
     ],
 )  # fmt: skip
 def test_what_decides_about_loss_and_is_not_tested_is_a_remark(side: str, text: str, says: str, tmp_path: Path) -> None:
     given, lines = lines_of(tmp_path, side, text)
     assert len(given.remarks) == 1 and lines[0].startswith(says)
     assert not any("transientStorePool" in each for each in lines[1:])
+
+
+def test_a_model_of_a_release_passes_over_keys_of_other_releases_as_that_release_does(tmp_path: Path) -> None:
+    text = f"{MASTER}inSyncReplicas=2\n"
+    given, (line, _) = lines_of(tmp_path, "master", text, reference("4.9.7"))
+    assert line.startswith("no effect: inSyncReplicas=2") and "inSyncReplicas" not in given.settings
+    assert lines_of(tmp_path, "master", text, reference("5.5.0"))[0].settings["inSyncReplicas"] == 2
 
 
 def test_the_default_of_such_a_setting_and_a_slave_s_pool_are_no_remark(tmp_path: Path) -> None:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import signal
 from typing import ClassVar, NamedTuple
 
+from ....harness.errors import Unable
 from ....harness.ports import Effect
 from .control import SEAMS
 from .nodes import RealNode
 from .processes import Processes
-from .store_trouble import LOG
+from .store_trouble import LOG, Taken
 from .world import World
 
 
@@ -107,7 +108,8 @@ class DispatchTrouble(SeamTrouble):
 
 
 class RetentionTrouble(SeamTrouble):
-    """Ability CanExpire."""
+    """Abilities CanExpire and CanFillDisk: on a full disk a broker deletes its oldest files, which only one that obeys
+    the lab here reports. Real RocketMQ deletes them unseen, so that nobody knows what is lost."""
 
     seams = frozenset(("keep_files",))
 
@@ -126,6 +128,16 @@ class RetentionTrouble(SeamTrouble):
         after = found.files(LOG)
         gone = [len(data) for name, data in before.items() if name not in after]
         return {"files_deleted": len(gone), "bytes_deleted": sum(gone)}
+
+    def fill_disk(self, node: str) -> Taken:
+        found, store = self.world.stored(self.world.obedient(node, "keep_files").name)
+        if store.kind == "folder":
+            raise Unable(f"a full disk needs a separate disk for each store: {store.why_not}")
+        return Taken(found, store.fill(), store.free)
+
+    def free_disk(self, handle: Taken) -> Effect:
+        handle.undo()
+        return {"bytes_filled": handle.amount}
 
 
 class ClockTrouble(SeamTrouble):

@@ -15,7 +15,6 @@ from ....harness.errors import LabError, Unable
 from ....harness.ports import Effect
 from .node_trouble import NodeTrouble
 from .nodes import RealNode
-from .stores import Store
 
 
 class Taken(NamedTuple):
@@ -39,7 +38,7 @@ WITHIN_LOG = ("half", "hole")
 
 
 class StoreTrouble(NodeTrouble):
-    """Abilities CanCrashMachine, CanReplaceStore, CanPromote, CanFillDisk and CanTurnReadOnly: see the harness."""
+    """Abilities CanCrashMachine, CanReplaceStore, CanPromote and CanTurnReadOnly: see the harness."""
 
     # Machines.
 
@@ -74,21 +73,10 @@ class StoreTrouble(NodeTrouble):
 
     # Disks.
 
-    def fill_disk(self, node: str) -> Taken:
-        """Real RocketMQ deletes its oldest files then, unseen."""
-        found, store = self.world.stored(node)
-        if "expire" not in found.program.tells:
-            raise Unable(f"what {node} would delete from a full disk nobody would see")
-        self._needs(store.kind != "folder", "a full disk", store)
-        return Taken(found, store.fill(), store.free)
-
-    def free_disk(self, handle: Taken) -> Effect:
-        handle.undo()
-        return {"bytes_filled": handle.amount}
-
     def turn_read_only(self, node: str) -> Taken:
         found, store = self.world.stored(node)
-        self._needs(store.kind == "device", "a disk that turns read-only", store)
+        if store.kind != "device":
+            raise Unable(f"a disk that turns read-only needs a separate disk for each store: {store.why_not}")
         # A flush that is under way at that very moment may be told that it is done, though nothing reached the disk.
         with self.processes.standing_still(found):
             store.read_only()
@@ -164,8 +152,3 @@ class StoreTrouble(NodeTrouble):
         self.world.evidence.flushed[node.name] = end
         self.world.evidence.add(self.world.evidence.now(), "wipe", node.name, f=f, hi=end, detail=whose)
         return {**effect, "log_bytes_gone": max(0, before - end)}
-
-    @staticmethod
-    def _needs(found: bool, what: str, store: Store) -> None:
-        if not found:
-            raise Unable(f"{what} needs a separate disk for each store: {store.why_not}")
