@@ -118,6 +118,9 @@ class Explorer:
         self._under_way = 0
         """Trials that have begun and were not heard of."""
         self._corpus_trials = 0
+        self._delays = False
+        self._later: list[Trial] = []
+        """Trials with violations that are not shrunk yet."""
         self._corpus_s = self._shrinking_s = 0.0
         # Where trials of each search are counted, all violations together have the time of one.
         seconds = repeated.SHRINK_S if self.budget.counts is not None else self.budget.seconds
@@ -143,7 +146,7 @@ class Explorer:
             if self.lab.deterministic:
                 self._searched(self._slices([CORPUS]))
                 self._corpus_s = self.seconds_so_far()
-            self._searched(self._slices([losses.NAME]))
+            self._play_losses()
             self._searched(self._slices(list(self.budget.shares)))
             if self._lossy:
                 began = self._clock()
@@ -151,6 +154,20 @@ class Explorer:
                 self._shrinking_s += self._clock() - began
         self._check_played(least=1)
         return self.summary()
+
+    def _play_losses(self) -> None:
+        """Where a trial is dear, shrinking waits until every class was played: what each takes was asked first."""
+        self._delays = not (self.lab.deterministic or self.first)
+        try:
+            self._searched(self._slices([losses.NAME]))
+            self._delays = False
+            while self._later:
+                self._shrink_all(self._later.pop(0))
+        except BaseException:
+            for trial in self._later:
+                for law in dict.fromkeys(each.law for each in violated(trial)):
+                    self._keep(trial, law, Small(trial.schedule, self.lab.name, trial))
+            raise
 
     @property
     def _is_enough(self) -> bool:
@@ -297,7 +314,10 @@ class Explorer:
     def _take(self, trial: Trial) -> None:
         self._note(trial)
         if any(self._wants(each.law) for each in trial.judgements if each.verdict is Verdict.VIOLATED):
-            self._shrink_all(trial)
+            if self._delays:
+                self._later.append(trial)
+            else:
+                self._shrink_all(trial)
 
     def _note(self, trial: Trial) -> None:
         self._counts.count(trial)

@@ -12,7 +12,7 @@ more than an ASYNC_MASTER does). In RocketMQ the replica's outcome overrides the
 anything of the disk; and FLUSH_DISK_TIMEOUT is not counted as a promise of a slave either, since nobody documents it
 as one.
 
-Left out: the transient store pool.
+Where a broker has a transient store pool, the end of its process counts as that of its machine (:mod:`.known.stores`).
 """
 
 from __future__ import annotations

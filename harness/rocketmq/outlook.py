@@ -5,8 +5,7 @@ The column *can be lost* asks the durability contract (:mod:`.contract`) for a s
 and what the guides and decision 43 say of routes and answers. Each cell names its source.
 
 Left out: controller mode and DLedger, which the reader of files refuses; sends that do not wait; several faults at once
-but for both brokers at once. A transient store pool, which the contract leaves out, makes a kill a power loss, unless
-sends wait for a slave.
+but for both brokers at once. A transient store pool makes a kill a power loss, unless sends wait for a slave.
 """
 
 from __future__ import annotations
@@ -16,13 +15,12 @@ from typing import NamedTuple
 
 from .contract import MAY_VANISH, PROMOTED, PUT_OK, WIPE, fault_class, must
 from .places import MASTER, SLAVES
-from .settings import DEFAULTS, HOUSEKEEPING, Settings, is_on, line, promised_slaves, refuses_reads
+from .settings import DEFAULTS, HOUSEKEEPING, POOL, Settings, has_pool, is_on, line, promised_slaves, refuses_reads
 
 SLAVE, BOTH, LINK = SLAVES[0], "both", "link"
 CONTRACT, MODEL, MEASURED_AT = "contract", "model", "measured"
 KILL, POWER, WIPED, PROMOTION = "kill", "power loss", "disk lost or wiped", "promotion"
 FULL, READ_ONLY, PARTITION = "full disk", "read-only disk", "partition"
-POOL = "transientStorePoolEnable"
 FAILED_FLUSH = "failed-flush-acknowledged"
 AHEAD = ("first-report-believed", "reports-unchecked")
 """Known deviations that make a slave count that is ahead of its master."""
@@ -96,7 +94,7 @@ class Pair(NamedTuple):
     def has_pool(self) -> bool:
         """Whether PUT_OK may mean the pool alone. A slave gets what was written out of it only (MappedFile's read
         position), so an answer that waits for one waits for that, too."""
-        return not self.is_durable and not self.copies and is_on(self.master, POOL)
+        return not self.copies and has_pool(self.master)
 
     def number(self, key: str) -> int:
         return int(self.master.get(key, DEFAULTS[key]))

@@ -113,6 +113,16 @@ def is_on(settings: Settings, key: str, default: bool = False) -> bool:
     return str(settings.get(key, default)).lower() in ("1", "true")
 
 
+POOL = "transientStorePoolEnable"
+
+
+def has_pool(settings: Settings) -> bool:
+    """Whether a broker's process holds what it stored last itself (MessageStoreConfig.isTransientStorePoolEnable), so
+    that a killed process loses what only a machine without power loses otherwise."""
+    is_cached = settings.get("flushDiskType") != "SYNC_FLUSH" and settings.get("brokerRole") != "SLAVE"
+    return is_cached and is_on(settings, POOL)
+
+
 def refuses_reads(settings: Settings) -> bool:
     """Whether a slave with these settings answers pulls as busy: one of 5.x that is not for reading."""
     return version(settings) >= (5,) and not is_on(settings, "slaveReadEnable")

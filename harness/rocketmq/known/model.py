@@ -20,7 +20,7 @@ from ..kinds.log import Append, Audit, Cut, Dispatch, Entries, Expire, Flush, Re
 from ..kinds.metadata import Persist, Register, Sync, Table
 from ..kinds.transactions import Decide
 from ..places import MASTER, links_of
-from ..settings import DEFAULTS, Settings, parse, promised_slaves, version
+from ..settings import DEFAULTS, Settings, has_pool, parse, promised_slaves, version
 from .audits import Audits, Listing
 from .calls import Calls
 from .consumption import Consumption
@@ -124,6 +124,8 @@ class Known(Links):
         node = event.node
         self.config[node] = found = parse(event.detail or "{}")
         self.copies.configured(node, found)
+        if has_pool(found):
+            self.stores.pooled.add(node)
         if node == MASTER:
             self.needed = promised_slaves(found)
             self.sync_master = found.get("brokerRole") == "SYNC_MASTER"

@@ -1,7 +1,8 @@
 """What happened to the brokers' stores, in order: crashes, replaced stores, promotions and expired files.
 
 A message is *at risk* from what happened to a store after its append. :meth:`Stores.since` lists that as the durability
-contract wants it (:func:`pairproof.harness.rocketmq.contract.fault_class`). An orderly stop takes nothing.
+contract wants it (:func:`pairproof.harness.rocketmq.contract.fault_class`). An orderly stop takes nothing. Where a
+broker has a transient store pool, a killed process counts as a machine without power.
 
 Bounded by the nodes, crashes, replacements and expiries of one trial.
 """
@@ -38,6 +39,8 @@ class Stores:
         self.happened: list[Happening] = []
         self.lost: set[str] = set()
         """Brokers whose log ever lost something, or may have: another message may lie where one was, or none."""
+        self.pooled: set[str] = set()
+        """Brokers with a transient store pool: the end of their process takes what that of a machine takes."""
         self.promotion: Wipe | None = None
         """When a slave's store last became the master's."""
         self.replaced: dict[str, str] = {}
@@ -77,10 +80,11 @@ class Stores:
 
     def ended(self, event: Crash | Stop) -> None:
         """An orderly stop takes nothing."""
-        if event.f == MACHINE:
+        takes = event.f == MACHINE or (event.kind == "crash" and event.node in self.pooled)
+        if takes:
             self._loses(event.node)
         if event.kind == "crash":
-            how = LIED if event.status == LIED else event.f or MACHINE
+            how = LIED if event.status == LIED else MACHINE if takes else event.f or MACHINE
             self._suffered.setdefault(event.node, set()).add(how)
             self._add(event.node, how)
 

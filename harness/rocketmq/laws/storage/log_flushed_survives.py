@@ -6,7 +6,8 @@ every message that the master delivered; a machine crash takes those off the lis
 a replaced store takes all. Checked at the store reader's records of the master, after each of its restarts and at the
 end.
 
-Left out: messages in files that have expired, the transient store pool. Source: GroupCommitService.
+Left out: messages in files that have expired, what a killed process had in its transient store pool. Source:
+GroupCommitService.
 """
 
 from typing import NamedTuple

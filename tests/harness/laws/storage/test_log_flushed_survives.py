@@ -67,6 +67,16 @@ def test_everything_stored_survives_a_killed_process(status: str) -> None:
     assert_broken(LogFlushedSurvives, killed.audit(), "gone after a process crash")
 
 
+def test_a_killed_process_takes_what_was_in_its_transient_store_pool() -> None:
+    def killed(**settings: str) -> H:
+        return pair(**settings).put("m0").ok("m0", "SLAVE_NOT_AVAILABLE").crash("master").start("master").audit()
+
+    pooled = {"transientStorePoolEnable": "true"}
+    assert_unbroken(LogFlushedSurvives, killed(**pooled))
+    assert_broken(LogFlushedSurvives, killed(), "gone after a process crash")
+    assert_broken(LogFlushedSurvives, killed(**pooled, flushDiskType="SYNC_FLUSH"), "gone after a process crash")
+
+
 def test_what_the_master_delivered_survives_a_killed_process() -> None:
     read = (
         pair().put("m0").add("invoke", op=9, f="pull", node="master").add("deliver", op=9, node="master", message="m0")
