@@ -46,13 +46,18 @@ def headline(
     first, *others = [each for each in parts if each]
     said = "; ".join([first, *map(_lowered, others)])
     ended = _ended(runs)
-    return f"{ended}: {_lowered(said)}." if ended else f"{said[:1].upper()}{said[1:]}."
+    return f"{ended}: {_lowered(said)}." if ended else f"{_raised(said)}."
 
 
 def _lowered(text: str) -> str:
     """A sentence in the middle of another: names of runs, targets and nodes begin as they are."""
     first = text.partition(" ")[0]
     return text[:1].lower() + text[1:] if first in ("Of", "All", "Nothing", "The", "Scenario", "A") else text
+
+
+def _raised(text: str) -> str:
+    """A sentence on its own: names of messages (``m37``) begin as they are."""
+    return text[:1].upper() + text[1:] if text.partition(" ")[0].isalpha() else text
 
 
 def _broken(rows: Sequence[Row], causes: Sequence[Row], texts: Mapping[int, str]) -> str:

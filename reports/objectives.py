@@ -39,6 +39,8 @@ CAUSES = {
     "pause": "paused",
 }
 
+UNSEEN = {"trials": 0, "state": "", "program": []}
+"""A class in a run without the corpus."""
 MAX_OPEN = 25
 """Rows of a table that is not folded."""
 AMOUNTS = {"rpo_messages": "{:,}".format, "rpo_bytes": "{:,}".format}
@@ -69,12 +71,22 @@ def page(report: "Report") -> Row:
 
 
 def corpora(runs: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """Runs that played the corpus of losses, each with its classes, as the terminal shows them."""
-    found = []
+    """Runs that played the corpus of losses or were given files: each class of faults with what it was foreseen to
+    cost (``faults`` of the configuration) and what it took. The same files are foreseen once where nothing was played.
+    """
+    found: list[Row] = []
+    foretold: list[Any] = []
     for run in runs:
-        rows = [_told(dict(each)) for each in run.get("losses") or () if each.get("corpus")]
-        if rows:
-            found.append({name: run[name] for name in ("run", "target", "lab")} | {"rows": rows})
+        seen = {(each["fault"], each["of"]): _told(dict(each)) for each in run.get("losses") or () if each["corpus"]}
+        told = (run.get("configuration") or {}).get("faults") or []
+        foreseen = {(each["fault"], each["of"]): each for each in told}
+        if seen or (told and told not in foretold):
+            foretold.append(told)
+            rows = [
+                {"fault": key[0], "of": key[1], "foreseen": foreseen.get(key), **seen.get(key, UNSEEN)}
+                for key in seen or foreseen
+            ]
+            found.append({name: run[name] for name in ("run", "target", "lab")} | {"rows": rows, "seen": bool(seen)})
     return found
 
 

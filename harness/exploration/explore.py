@@ -118,9 +118,8 @@ class Explorer:
         self._under_way = 0
         """Trials that have begun and were not heard of."""
         self._corpus_trials = 0
-        self._delays = False
-        self._later: list[Trial] = []
-        """Trials with violations that are not shrunk yet."""
+        self._later: list[Trial] | None = None
+        """Trials with violations that are shrunk later; None: at once."""
         self._corpus_s = self._shrinking_s = 0.0
         # Where trials of each search are counted, all violations together have the time of one.
         seconds = repeated.SHRINK_S if self.budget.counts is not None else self.budget.seconds
@@ -157,14 +156,15 @@ class Explorer:
 
     def _play_losses(self) -> None:
         """Where a trial is dear, shrinking waits until every class was played: what each takes was asked first."""
-        self._delays = not (self.lab.deterministic or self.first)
+        later: list[Trial] = []
+        self._later = None if self.lab.deterministic or self.first else later
         try:
             self._searched(self._slices([losses.NAME]))
-            self._delays = False
-            while self._later:
-                self._shrink_all(self._later.pop(0))
+            self._later = None
+            while later:
+                self._shrink_all(later.pop(0))
         except BaseException:
-            for trial in self._later:
+            for trial in later:
                 for law in dict.fromkeys(each.law for each in violated(trial)):
                     self._keep(trial, law, Small(trial.schedule, self.lab.name, trial))
             raise
@@ -314,10 +314,10 @@ class Explorer:
     def _take(self, trial: Trial) -> None:
         self._note(trial)
         if any(self._wants(each.law) for each in trial.judgements if each.verdict is Verdict.VIOLATED):
-            if self._delays:
-                self._later.append(trial)
-            else:
+            if self._later is None:
                 self._shrink_all(trial)
+            else:
+                self._later.append(trial)
 
     def _note(self, trial: Trial) -> None:
         self._counts.count(trial)

@@ -57,6 +57,21 @@ def test_every_single_fault_is_swept_then_the_others_search_and_all_they_do_is_p
     assert found.shrinking_s == 0 and "not counted" not in found.rate()
 
 
+@pytest.mark.parametrize(("first", "order"), [(False, "losses losses shrink"), (True, "losses shrink losses")])
+def test_violations_are_shrunk_after_the_corpus_of_losses_unless_the_first_one_ends_it(
+    first: bool, order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    explorer = Explorer(
+        ShakyLab(MUTANT, 1), resolve.target(MUTANT), profile(REAL), "real", trials=1, first=first,
+        on_trial=lambda trial: seen.append(trial.origin),
+    )  # fmt: skip
+    explorer._lossy = [(LONG, "a"), (LONG, "b")]
+    monkeypatch.setattr(explorer, "_shrink_all", lambda trial: seen.append("shrink"))
+    explorer._play_losses()
+    assert " ".join(seen).startswith(order)
+
+
 def test_the_machine_begins_no_trial_when_its_time_is_over() -> None:
     found, trials = explore(ShakyLab("reference", 2), seconds=0)
     assert len(trials) == sum(found.by_origin.values()) and max(found.by_origin.values()) == 1

@@ -77,11 +77,34 @@ def test_the_sentence_counts_put_ok_and_other_answers_apart() -> None:
 
 
 def test_a_run_with_the_corpus_shows_every_class_and_others_none() -> None:
-    rows = [lost(corpus=True, state="", unavailable_ns=10**9), lost(corpus=True, state="not played", trials=0)]
+    rows = [
+        lost(corpus=True, state="", unavailable_ns=10**9),
+        lost(corpus=True, of="slave", state="not played", trials=0),
+    ]
     run = {"run": "r", "target": "reference", "lab": "process", "losses": [*rows, lost(corpus=False)]}
     (found,) = objectives.corpora([run, {**run, "losses": None}, {**run, "losses": [lost(corpus=False)]}])
     assert [each["state"] for each in found["rows"]] == ["", "not played"]
     assert found["rows"][0]["unavailable"] == "1.0 s"
+
+
+def test_what_was_foreseen_stands_beside_what_was_seen_and_once_where_nothing_was_played() -> None:
+    def foreseen(of: str) -> Row:
+        return {"fault": "kill", "of": of, "lost": {"says": "none", "source": "contract"}}
+
+    run = {
+        "run": "r",
+        "target": "t",
+        "lab": "process",
+        "configuration": {"faults": [foreseen("master"), foreseen("slave")]},
+    }
+    played = {**run, "losses": [lost(corpus=True, state="", unavailable_ns=0)]}
+    (found,) = objectives.corpora([played, run])
+    assert found["seen"] and [(row["of"], row["trials"], row["foreseen"]["of"]) for row in found["rows"]] == [
+        ("master", 2, "master")
+    ]
+    (found,) = objectives.corpora([run, run])
+    assert not found["seen"] and [(row["of"], row["trials"]) for row in found["rows"]] == [("master", 0), ("slave", 0)]
+    assert objectives.corpora([{**run, "configuration": {}}]) == []
 
 
 def covered(*rows: tuple[str, str, str, int]) -> coverage.Grid:
