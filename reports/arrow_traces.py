@@ -13,9 +13,9 @@ from ..harness.runs.tables import ARROW
 from .inputs import RunInput
 from .measures import LISTS, MAX_LISTED, PERCENTILES, PLACE, Spread
 from .traces.bench import bench
-from .traces.deployment import Deployment
 from .traces.histories import batches, numbered, schema
 from .traces.measured import TABLES
+from .traces.sends import Deployment
 
 VALUES = "values"
 """The column of what is distributed: in each row a list of values, with how often each occurs."""

@@ -34,7 +34,6 @@ PAGES = (
     "runs",
     "faults",
     "laws",
-    "traces",
     "losses",
     "coverage",
     "power",

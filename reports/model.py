@@ -46,7 +46,7 @@ class Report(NamedTuple):
     """Every table as plain rows, ready for JSON. ``rejudged`` is None where nothing was judged again. All but ``trend``
     and ``compared`` is about the runs that are judged.
 
-    ``histories``, what follows it up to ``catch_up``, and ``rejudged`` rest on the histories that runs kept.
+    ``histories``, ``problems``, ``latency`` and ``rejudged`` rest on the histories that runs kept.
     """
 
     made: str
@@ -75,13 +75,7 @@ class Report(NamedTuple):
     corrupt: list[Row]
     histories: list[Row]
     problems: list[Row]
-    throughput: list[Row]
-    replicated: list[Row]
     latency: list[Row]
-    latency_by_fault: list[Row]
-    lag_bytes: list[Row]
-    lag_ns: list[Row]
-    catch_up: list[Row]
     rejudged: Row | None
     power: Row | None
     """What :func:`pairproof.reports.power.summary` says; None until somebody asks it."""

@@ -83,8 +83,7 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
     event at which that trial first broke that law. ``strength``: a measurement of :mod:`pairproof.reports.power`;
     None leaves its page out.
     """
-    timed = traced.traces(report)
-    pages = _environment(report, bool(timed))
+    pages = _environment(report)
     folders = {row["run"]: Path(row["folder"]) for row in report.runs}
     laws_too = _laws_too(report)
     for finding in report.findings[:MAX_PAGES]:
@@ -105,8 +104,6 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
         "coverage": {"grid": coverage.grid(report.coverage)},
         "losses": objectives.page(report),
     }  # fmt: skip
-    if timed:
-        shown_by["traces"] = timed
     if report.broken or report.trials:
         shown_by["trials"] = _broken(report)
     if report.compared is not None:
@@ -135,7 +132,7 @@ def environment() -> Environment:
     )
 
 
-def _environment(report: Report, is_timed: bool) -> Environment:
+def _environment(report: Report) -> Environment:
     made = environment()
     made.filters |= {"number": number, "short": short, "span": span, "when": when, "page": page_name}
     made.filters |= {"searched": completeness, "is_amber": examined.is_amber}
@@ -146,7 +143,6 @@ def _environment(report: Report, is_timed: bool) -> Environment:
     made.filters["plain"] = lambda text: text.replace("_", " ")
     made.globals |= {
         "report": report,
-        "is_timed": is_timed,
         "meanings": MEANINGS | scenarios.MEANINGS,
         "law_meanings": MEANINGS,
         "laws": {law["id"]: law for law in report.laws},
@@ -201,6 +197,7 @@ def _faults(report: Report) -> dict[str, Any]:
         "glossary": effects.glossary(report.faults),
         "power": effects.power_losses(report.faults),
         "did": effects.shown,
+        "latency": traced.latency(report.latency),
     }
 
 

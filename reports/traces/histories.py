@@ -81,8 +81,6 @@ class History(NamedTuple):
     """so many violations among them were not recorded;"""
     absent: int = 0
     """and so many laws that judged it then are not installed here."""
-    masters: int = 0
-    slaves: int = 0
     role: str = ""
     flush: str = ""
 
