@@ -50,7 +50,6 @@ class Asked(NamedTuple):
 
     rejudge: bool
     compare: bool
-    strength: Row
     said: Said
 
 
@@ -95,7 +94,6 @@ def make_report(
     compare: bool = False,
     engine: str = SPARK,
     master: str | None = None,
-    power_file: Path | None = None,
     said: Said = lambda _: None,
 ) -> Made:
     """Make the report of ``folders`` in ``out``, replacing an earlier one there.
@@ -103,12 +101,11 @@ def make_report(
     ``rejudge``: judge every kept history again and compare. ``compare``: there are two runs, and what changed from the
     first to the second is told, too. ``engine``: what counts, one of
     :data:`~pairproof.reports.measures.ENGINES`; the pages are the same. ``master``: a Spark cluster's master instead of
-    this machine; run folders must be readable under the same paths there. ``power_file``: a measurement of generic
-    mutants to show in place of the one that comes with the package. ``said`` hears what is being done.
+    this machine; run folders must be readable under the same paths there. ``said`` hears what is being done.
     Raises UsageError for a folder that does not exist, SparkFailed if the job fails, CorruptRun if no folder can be
     read: nothing is written then. Other damaged folders are left out and named in the report.
     """
-    asked = Asked(rejudge, compare, power.read(power_file), said)
+    asked = Asked(rejudge, compare, said)
     replacing.check(out)
     folders = list(folders)
     if len(folders) > 1:
@@ -159,8 +156,9 @@ def _written(
         rows = [*by_search.to_pylist(), *past.tables["by_search"].to_pylist()]
         report = report._replace(compared=comparing.whole(rows, earlier, report))
     said("writing pages")
-    report = _completed(report, trials, asked.strength, shown, measured["verdicts"].to_pylist())
-    pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), new, asked.strength)
+    strength = power.read()
+    report = _completed(report, trials, strength, shown, measured["verdicts"].to_pylist())
+    pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), new, strength)
     _write_tables(measured, report, new)
     _write_files(report, new)
     return report
