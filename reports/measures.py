@@ -96,20 +96,19 @@ class Spread(NamedTuple):
 
     source: str
     keys: tuple[str, ...]
-    sums: tuple[str, ...] = ()
-    value: str = ""
+    sums: tuple[str, ...]
+    value: str
 
     @property
     def columns(self) -> tuple[str, ...]:
-        told = ("times", "open", *PERCENTILES) if self.value else ()
-        return (*self.keys, "trials", *self.sums, *told)
+        return (*self.keys, "trials", *self.sums, "times", "open", *PERCENTILES)
 
 
 PLACE = ("target", "lab")
 PROMISED = (*PLACE, "role", "flush")
 
 SPREADS = {
-    "objectives": Spread(MEASURED, OBJECTIVE_KEYS, value="amount"),
+    "objectives": Spread(MEASURED, OBJECTIVE_KEYS, (), "amount"),
     "latency": Spread("sends", (*PROMISED, "fault"), OUTCOMES, "latency_ns"),
     "losses": Spread("lost", (*PLACE, "mode", "fault", "of"), OF_LOSSES, "unavailable_ns"),
 }
