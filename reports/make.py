@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..harness.history import Event
 from ..harness.runs import atomic
+from ..harness.runs.reader import histories
 from . import comparing, counting, engines, inputs, junit, kept, model, power, replacing, series, summary, trend
-from .events import events_of
 from .inputs import Corrupt, RunInput
 from .measures import SPARK
 from .model import Report, Row
@@ -158,7 +157,7 @@ def _written(
     said("writing pages")
     strength = power.read()
     report = _completed(report, trials, strength, shown, measured["verdicts"].to_pylist())
-    pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), new, strength)
+    pages.write(report, dict(histories([measured["timelines"]])), seen_in(measured["verdicts"]), new, strength)
     _write_tables(measured, report, new)
     _write_files(report, new)
     return report
@@ -210,15 +209,6 @@ def _write_tables(measured: Mapping[str, pa.Table], report: Report, out: Path) -
     merged = {**measured, "by_run": measured["by_run"].append_column("verdict", verdicts)}
     for name, table in merged.items():
         atomic.put(out, f"tables/{name}.parquet", partial(pq.write_table, table, compression="zstd"))
-
-
-def histories_of(timelines: pa.Table) -> dict[tuple[str, int], list[Event]]:
-    """The events of a table of history rows, by run and trial."""
-    found: dict[tuple[str, int], list[Event]] = {}
-    keys = zip(timelines["run"].to_pylist(), timelines["trial"].to_pylist(), strict=True)
-    for key, event in zip(keys, events_of(timelines), strict=True):
-        found.setdefault(key, []).append(event)
-    return found
 
 
 def seen_in(verdicts: pa.Table) -> dict[tuple[str, int, str], int]:

@@ -199,16 +199,13 @@ def _down(events: Iterable[Event], node: str) -> list[Bar]:
     for event in events:
         if event.node != node:
             continue
-        if event.kind in ("crash", "stop"):
-            if went is not None and went.kind == "pause":
-                found.append(_away(went, event))
-                went = None
-            went = went or event
-        elif event.kind == "pause":
-            went = went or event
-        elif event.kind in ("start", "resume") and went is not None:
+        ends = event.kind in ("crash", "stop")
+        back = event.kind in ("start", "resume") or (ends and went is not None and went.kind == "pause")
+        if back and went is not None:
             found.append(_away(went, event))
             went = None
+        if ends or event.kind == "pause":
+            went = went or event
     return found + ([_away(went, None)] if went is not None else [])
 
 
