@@ -13,9 +13,9 @@ from ..harness.runs.tables import ARROW
 from .inputs import RunInput
 from .measures import LISTS, MAX_LISTED, PERCENTILES, PLACE, Spread
 from .traces.bench import bench
-from .traces.deployment import Deployment
 from .traces.histories import batches, numbered, schema
 from .traces.measured import TABLES
+from .traces.sends import Deployment
 
 VALUES = "values"
 """The column of what is distributed: in each row a list of values, with how often each occurs."""
@@ -59,69 +59,59 @@ def first(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
 def gathered(view: pa.Table, each: Spread) -> pa.Table:
     """One spread of a view that has ``run`` and ``trial``: its values, null where one was to be measured and is not
     known, and how often each occurs."""
-    wanted = [*each.keys, "run", "trial", *each.sums, *([each.value] if each.value else [])]
+    wanted = [*each.keys, "run", "trial", *each.sums, each.value]
     width = len(each.keys)
-    found: dict[tuple[Any, ...], _Gathered] = {}
+    found: Groups = {}
+    trials: dict[tuple[Any, ...], set[tuple[str, int]]] = {}
     for row in zip(*(view[name].to_pylist() for name in wanted), strict=True):
-        group = found.setdefault(row[:width], _Gathered(each))
-        group.trials.add(row[width : width + 2])
-        group.add(row[width + 2 : width + 2 + len(each.sums)], [(row[-1], 1)] if each.value else ())
-    kinds = [view.schema.field(name).type for name in each.keys]
-    lines = [(*key, len(group.trials), *group.sums, *group.told()) for key, group in found.items()]
-    return _gathered_table(lines, each, kinds)
+        trials.setdefault(row[:width], set()).add(row[width : width + 2])
+        found.setdefault(row[:width], _Gathered(each)).add(0, row[width + 2 : -1], [(row[-1], 1)])
+    for key, group in found.items():
+        group.trials = len(trials[key])
+    return _gathered_table(found, each, view)
 
 
 def together(rows: pa.Table, each: Spread) -> pa.Table:
     """What was :func:`gathered` of several pieces, as of one."""
-    kinds = [rows.schema.field(name).type for name in each.keys]
-    lines = [(*key, group.number, *group.sums, *group.told()) for key, group in _groups(rows, each)]
-    return _gathered_table(lines, each, kinds)
+    return _gathered_table(_groups(rows, each), each, rows)
 
 
 def spread(rows: pa.Table, each: Spread) -> pa.Table:
     """The spread of what was :func:`gathered`, of one piece or of several."""
-    lines = [
-        (*key, group.number, *group.sums, *(_distribution(group.values) if each.value else ()))
-        for key, group in sorted(_groups(rows, each), key=lambda found: found[0])
-    ]
-    kinds = [rows.schema.field(name).type for name in each.keys]
-    return _table(lines, each.columns, kinds + [ARROW[int]] * (len(each.columns) - len(kinds)))
+    groups = sorted(_groups(rows, each).items(), key=lambda found: found[0])
+    lines = [(*key, group.trials, *group.sums, *_distribution(group.values)) for key, group in groups]
+    return _table(
+        lines, each, rows, each.columns[len(each.keys) :], [ARROW[int]] * (len(each.columns) - len(each.keys))
+    )
 
 
 class _Gathered:
     """Of one group: its trials, sums, and how often each value occurs."""
 
     def __init__(self, each: Spread) -> None:
-        self.trials: set[tuple[str, int]] = set()
-        self.number = 0
+        self.trials = 0
         self.sums = [0] * len(each.sums)
-        self.has_values = bool(each.value)
         self.values: Counter[int | None] = Counter()
 
-    def add(self, sums: Sequence[int | None], values: Iterable[tuple[int | None, int]]) -> None:
-        for number, value in enumerate(sums):
-            self.sums[number] += value or 0
+    def add(self, trials: int, sums: Sequence[int | None], values: Iterable[tuple[int | None, int]]) -> None:
+        self.trials += trials
+        self.sums = [known + (more or 0) for known, more in zip(self.sums, sums, strict=True)]
         for value, times in values:
             self.values[value] += times
 
-    def told(self) -> tuple[Any, ...]:
-        if not self.has_values:
-            return ()
-        known = sorted(_rounded(self.values).items(), key=lambda found: (found[0] is not None, found[0]))
-        return ([{"value": value, "times": times} for value, times in known],)
+
+Groups = dict[tuple[Any, ...], _Gathered]
 
 
-def _groups(rows: pa.Table, each: Spread) -> Iterable[tuple[tuple[Any, ...], _Gathered]]:
-    found: dict[tuple[Any, ...], _Gathered] = {}
-    width, sums = len(each.keys), len(each.sums)
+def _groups(rows: pa.Table, each: Spread) -> Groups:
+    found: Groups = {}
+    width = len(each.keys)
     for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-        group = found.setdefault(row[:width], _Gathered(each))
-        group.number += row[width]
-        values = ((told["value"], told["times"]) for told in row[-1]) if each.value else ()
-        group.add(row[width + 1 : width + 1 + sums], values)
+        values = ((told["value"], told["times"]) for told in row[-1])
+        found.setdefault(row[:width], _Gathered(each)).add(row[width], row[width + 1 : -1], values)
     for group in found.values():
         group.values = _rounded(group.values)
-    return found.items()
+    return found
 
 
 def _rounded(values: Counter[int | None]) -> Counter[int | None]:
@@ -144,15 +134,23 @@ def rounded_up(value: int) -> int:
     return -(-value // unit) * unit
 
 
-def _gathered_table(lines: Sequence[tuple[Any, ...]], each: Spread, kinds: Sequence[Any]) -> pa.Table:
-    names = [*each.keys, "trials", *each.sums, *([VALUES] if each.value else [])]
-    told = [pa.list_(pa.struct([("value", ARROW[int]), ("times", ARROW[int])]))] if each.value else []
-    return _table(lines, names, [*kinds, *[ARROW[int]] * (1 + len(each.sums)), *told])
+def _gathered_table(groups: Groups, each: Spread, like: pa.Table) -> pa.Table:
+    lines = []
+    for key, group in groups.items():
+        known = sorted(_rounded(group.values).items(), key=lambda found: (found[0] is not None, found[0]))
+        lines.append((*key, group.trials, *group.sums, [{"value": value, "times": times} for value, times in known]))
+    told = pa.list_(pa.struct([("value", ARROW[int]), ("times", ARROW[int])]))
+    return _table(lines, each, like, ["trials", *each.sums, VALUES], [*[ARROW[int]] * (1 + len(each.sums)), told])
 
 
-def _table(lines: Sequence[tuple[Any, ...]], names: Sequence[str], kinds: Sequence[Any]) -> pa.Table:
-    columns = list(zip(*lines, strict=True)) if lines else [()] * len(names)
-    return pa.table([pa.array(values, kind) for values, kind in zip(columns, kinds, strict=True)], names=list(names))
+def _table(
+    lines: Sequence[tuple[Any, ...]], each: Spread, like: pa.Table, names: Sequence[str], kinds: Sequence[Any]
+) -> pa.Table:
+    """``like``: a table with the keys, whose types they have."""
+    kinds = [*(like.schema.field(name).type for name in each.keys), *kinds]
+    columns = list(zip(*lines, strict=True)) if lines else [()] * len(kinds)
+    arrays = [pa.array(values, kind) for values, kind in zip(columns, kinds, strict=True)]
+    return pa.table(arrays, names=[*each.keys, *names])
 
 
 def _distribution(values: Counter[int | None]) -> tuple[int | None, ...]:

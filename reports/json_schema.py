@@ -52,7 +52,7 @@ BY_HAND: dict[str, Schema] = {
 }  # fmt: skip
 """Rows that no table declares."""
 
-NUMBERED = frozenset(("masters", "slaves", "rank", "trial", "seq", "stored_judged", "again_judged"))
+NUMBERED = frozenset(("rank", "trial", "seq", "stored_judged", "again_judged"))
 """Keys of counted rows, and columns of lists, that are numbers; all others are texts."""
 
 

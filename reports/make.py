@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..harness.history import Event
 from ..harness.runs import atomic
+from ..harness.runs.reader import histories
 from . import comparing, counting, engines, inputs, junit, kept, model, power, replacing, series, summary, trend
-from .events import events_of
 from .inputs import Corrupt, RunInput
 from .measures import SPARK
 from .model import Report, Row
@@ -34,7 +33,6 @@ PAGES = (
     "runs",
     "faults",
     "laws",
-    "traces",
     "losses",
     "coverage",
     "power",
@@ -51,7 +49,6 @@ class Asked(NamedTuple):
 
     rejudge: bool
     compare: bool
-    strength: Row
     said: Said
 
 
@@ -96,7 +93,6 @@ def make_report(
     compare: bool = False,
     engine: str = SPARK,
     master: str | None = None,
-    power_file: Path | None = None,
     said: Said = lambda _: None,
 ) -> Made:
     """Make the report of ``folders`` in ``out``, replacing an earlier one there.
@@ -104,12 +100,11 @@ def make_report(
     ``rejudge``: judge every kept history again and compare. ``compare``: there are two runs, and what changed from the
     first to the second is told, too. ``engine``: what counts, one of
     :data:`~pairproof.reports.measures.ENGINES`; the pages are the same. ``master``: a Spark cluster's master instead of
-    this machine; run folders must be readable under the same paths there. ``power_file``: a measurement of generic
-    mutants to show in place of the one that comes with the package. ``said`` hears what is being done.
+    this machine; run folders must be readable under the same paths there. ``said`` hears what is being done.
     Raises UsageError for a folder that does not exist, SparkFailed if the job fails, CorruptRun if no folder can be
     read: nothing is written then. Other damaged folders are left out and named in the report.
     """
-    asked = Asked(rejudge, compare, power.read(power_file), said)
+    asked = Asked(rejudge, compare, said)
     replacing.check(out)
     folders = list(folders)
     if len(folders) > 1:
@@ -160,8 +155,9 @@ def _written(
         rows = [*by_search.to_pylist(), *past.tables["by_search"].to_pylist()]
         report = report._replace(compared=comparing.whole(rows, earlier, report))
     said("writing pages")
-    report = _completed(report, trials, asked.strength, shown, measured["verdicts"].to_pylist())
-    pages.write(report, histories_of(measured["timelines"]), seen_in(measured["verdicts"]), new, asked.strength)
+    strength = power.read()
+    report = _completed(report, trials, strength, shown, measured["verdicts"].to_pylist())
+    pages.write(report, dict(histories([measured["timelines"]])), seen_in(measured["verdicts"]), new, strength)
     _write_tables(measured, report, new)
     _write_files(report, new)
     return report
@@ -213,15 +209,6 @@ def _write_tables(measured: Mapping[str, pa.Table], report: Report, out: Path) -
     merged = {**measured, "by_run": measured["by_run"].append_column("verdict", verdicts)}
     for name, table in merged.items():
         atomic.put(out, f"tables/{name}.parquet", partial(pq.write_table, table, compression="zstd"))
-
-
-def histories_of(timelines: pa.Table) -> dict[tuple[str, int], list[Event]]:
-    """The events of a table of history rows, by run and trial."""
-    found: dict[tuple[str, int], list[Event]] = {}
-    keys = zip(timelines["run"].to_pylist(), timelines["trial"].to_pylist(), strict=True)
-    for key, event in zip(keys, events_of(timelines), strict=True):
-        found.setdefault(key, []).append(event)
-    return found
 
 
 def seen_in(verdicts: pa.Table) -> dict[tuple[str, int, str], int]:

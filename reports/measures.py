@@ -96,33 +96,24 @@ class Spread(NamedTuple):
 
     source: str
     keys: tuple[str, ...]
-    sums: tuple[str, ...] = ()
-    value: str = ""
+    sums: tuple[str, ...]
+    value: str
 
     @property
     def columns(self) -> tuple[str, ...]:
-        told = ("times", "open", *PERCENTILES) if self.value else ()
-        return (*self.keys, "trials", *self.sums, *told)
+        return (*self.keys, "trials", *self.sums, "times", "open", *PERCENTILES)
 
 
 PLACE = ("target", "lab")
 PROMISED = (*PLACE, "role", "flush")
-DEPLOYED = (*PLACE, "masters", "slaves", "role", "flush")
-"""What tells deployments apart."""
 
 SPREADS = {
-    "objectives": Spread(MEASURED, OBJECTIVE_KEYS, value="amount"),
-    "throughput": Spread("calls", (*PLACE, "f", "window"), ("asked", "answered", "span_ns")),
-    "replicated": Spread("replicated", (*DEPLOYED, "seen"), ("copies", "bytes", "span_ns")),
-    "latency": Spread("sends", (*PLACE, "window"), OUTCOMES, "latency_ns"),
-    "latency_by_fault": Spread("sends", (*PROMISED, "fault"), OUTCOMES, "latency_ns"),
-    "lag_bytes": Spread("lags", (*PROMISED, "window"), value="bytes"),
-    "lag_ns": Spread("lags", (*PROMISED, "window"), value="ns"),
-    "catch_up": Spread("catch_ups", (*PROMISED, "fault"), ("bytes",), "ns"),
+    "objectives": Spread(MEASURED, OBJECTIVE_KEYS, (), "amount"),
+    "latency": Spread("sends", (*PROMISED, "fault"), OUTCOMES, "latency_ns"),
     "losses": Spread("lost", (*PLACE, "mode", "fault", "of"), OF_LOSSES, "unavailable_ns"),
 }
-"""By table. Objectives and losses count every trial; the others rest on the histories that a run kept. Columns are
-explained with the rows that they are made from, in :mod:`pairproof.reports.traces`."""
+"""By table. Objectives and losses count every trial; latency rests on the histories that a run kept. Its columns are
+explained in :mod:`pairproof.reports.traces.sends`."""
 
 HISTORIES = Measure(
     "traces",

@@ -46,7 +46,7 @@ class Report(NamedTuple):
     """Every table as plain rows, ready for JSON. ``rejudged`` is None where nothing was judged again. All but ``trend``
     and ``compared`` is about the runs that are judged.
 
-    ``histories``, what follows it up to ``catch_up``, and ``rejudged`` rest on the histories that runs kept.
+    ``histories``, ``problems``, ``latency`` and ``rejudged`` rest on the histories that runs kept.
     """
 
     made: str
@@ -75,13 +75,7 @@ class Report(NamedTuple):
     corrupt: list[Row]
     histories: list[Row]
     problems: list[Row]
-    throughput: list[Row]
-    replicated: list[Row]
     latency: list[Row]
-    latency_by_fault: list[Row]
-    lag_bytes: list[Row]
-    lag_ns: list[Row]
-    catch_up: list[Row]
     rejudged: Row | None
     power: Row | None
     """What :func:`pairproof.reports.power.summary` says; None until somebody asks it."""
@@ -140,7 +134,7 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
         broken=broken,
         faults=_faults(tables),
         **{name: tables[name].to_pylist() for name in AS_COUNTED},
-        **{name: [_spread(row) for row in tables[name].to_pylist()] for name in SPREADS},
+        **{name: [objectives.known(row) for row in tables[name].to_pylist()] for name in SPREADS},
         # Every registered law, and those that only the runs know.
         laws=[_law(each) for each in sorted({*registry.names("laws"), *(row["law"] for row in by_run)})],
         corrupt=[each._asdict() for each in corrupt],
@@ -158,10 +152,6 @@ def _now() -> str:
     told = os.environ.get("SOURCE_DATE_EPOCH", "")
     when = datetime.fromtimestamp(int(told), UTC) if told.isdecimal() else datetime.now(UTC)
     return when.isoformat(timespec="seconds")
-
-
-def _spread(row: Row) -> Row:
-    return objectives.known(row) if "times" in row else row
 
 
 def _standings(runs: Sequence[RunInput], by_source: Iterable[Row]) -> Standings:

@@ -28,7 +28,6 @@ from . import (
     known_deviations,
     logs,
     objectives,
-    over_time,
     overview,
     power,
     rejudging,
@@ -43,7 +42,7 @@ from .figures import chance, number, percent, short, span, when
 from .folding import Line, fold
 from .measures import MAX_FIRSTS
 from .model import MAX_PAGES, Report, Row, completeness, program_of
-from .scene import scene
+from .scene import scene, spans
 from .timeline import draw
 
 BEFORE, AFTER = 16, 4
@@ -83,8 +82,7 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
     event at which that trial first broke that law. ``strength``: a measurement of :mod:`pairproof.reports.power`;
     None leaves its page out.
     """
-    timed = traced.traces(report)
-    pages = _environment(report, bool(timed))
+    pages = _environment(report)
     folders = {row["run"]: Path(row["folder"]) for row in report.runs}
     laws_too = _laws_too(report)
     for finding in report.findings[:MAX_PAGES]:
@@ -105,8 +103,6 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
         "coverage": {"grid": coverage.grid(report.coverage)},
         "losses": objectives.page(report),
     }  # fmt: skip
-    if timed:
-        shown_by["traces"] = timed
     if report.broken or report.trials:
         shown_by["trials"] = _broken(report)
     if report.compared is not None:
@@ -135,7 +131,7 @@ def environment() -> Environment:
     )
 
 
-def _environment(report: Report, is_timed: bool) -> Environment:
+def _environment(report: Report) -> Environment:
     made = environment()
     made.filters |= {"number": number, "short": short, "span": span, "when": when, "page": page_name}
     made.filters |= {"searched": completeness, "is_amber": examined.is_amber}
@@ -146,7 +142,6 @@ def _environment(report: Report, is_timed: bool) -> Environment:
     made.filters["plain"] = lambda text: text.replace("_", " ")
     made.globals |= {
         "report": report,
-        "is_timed": is_timed,
         "meanings": MEANINGS | scenarios.MEANINGS,
         "law_meanings": MEANINGS,
         "laws": {law["id"]: law for law in report.laws},
@@ -201,6 +196,7 @@ def _faults(report: Report) -> dict[str, Any]:
         "glossary": effects.glossary(report.faults),
         "power": effects.power_losses(report.faults),
         "did": effects.shown,
+        "latency": traced.latency(report.latency),
     }
 
 
@@ -216,38 +212,34 @@ def _laws_too(report: Report) -> dict[int, list[Row]]:
 
 def _finding(finding: Row, events: Sequence[Event], at: int | None) -> dict[str, Any]:
     broken = next((event for event in events if event.seq == at), None)
-    label = f"Timeline of trial {finding['shrunk_trial']}, which violates {finding['law']}"
+    label = f"trial {finding['shrunk_trial']}, which violates {finding['law']}"
     message = message_of(events, at, finding["text"])
     told = autopsy(events, message) if message is not None else None
-    shown = scene(events)
-    return {
+    return _drawn(finding["schedule"], finding["program"], events, at, label) | {
         "finding": finding,
-        "program": folded(finding["program"]),
-        **_settings(finding["schedule"]),
-        "roles": _roles(events),
-        "timeline": draw(events, at, label) if events else None,
         "breaking": {"time": ms(broken.t), "words": words(broken)} if broken else None,
         "around": _around(events, at),
         "under": under(events, at) if events else "",
         "told": told,
         "story": [{"seq": line.seq, "time": ms(line.t), "words": line.text} for line in told.lines] if told else [],
-        "nodes": list(zip(shown.nodes, LOOKS, strict=False)),
-        "consumers": bool(shown.groups),
-        "syncs": bool(shown.syncs),
     }
 
 
 def _trial(row: Row, events: Sequence[Event]) -> dict[str, Any]:
-    shown = scene(events)
     label = f"trial {row['trial']} of {row['run']}"
-    return {
-        "trial": row,
-        "program": folded(program_of(row["schedule"])),
-        **_settings(row["schedule"]),
+    drawn = _drawn(row["schedule"], program_of(row["schedule"]), events, None, label)
+    return drawn | {"trial": row, "took": max((event.t for event in events), default=0)}
+
+
+def _drawn(
+    schedule: object, program: Sequence[str], events: Sequence[Event], at: int | None, label: str
+) -> dict[str, Any]:
+    """What pages of findings and of kept trials share."""
+    shown = scene(events)
+    return _settings(schedule) | {
+        "program": folded(program),
         "roles": _roles(events),
-        "over_time": over_time.draw(shown, f"Throughput and latency of {label}") if events else None,
-        "timeline": draw(events, None, f"Timeline of {label}") if events else None,
-        "took": max(shown.times, default=0),
+        "timeline": draw(events, at, f"Timeline of {label}") if events else None,
         "nodes": list(zip(shown.nodes, LOOKS, strict=False)),
         "consumers": bool(shown.groups),
         "syncs": bool(shown.syncs),
@@ -296,19 +288,11 @@ def _numbers(line: Line) -> str:
 
 def under(events: Sequence[Event], at: int | None) -> str:
     """Under which faults the law was broken, as the end of a sentence."""
-    begun: dict[int | None, Event] = {}
-    ended: list[Event] = []
-    for event in events:
-        if event.kind != "fault" or (at is not None and event.seq > at):
-            continue
-        if event.status == "on":
-            begun[event.op] = event
-        elif (began := begun.pop(event.op, None)) is not None:
-            ended.append(began)
-    if begun:
-        return f"while {_named(begun.values())} {'was' if len(begun) == 1 else 'were'} active"
-    if ended:
-        return f"after {_named(ended)} had ended"
+    known = list(spans(event for event in events if at is None or event.seq <= at))
+    if active := [began for began, ended in known if ended is None]:
+        return f"while {_named(active)} {'was' if len(active) == 1 else 'were'} active"
+    if known:
+        return f"after {_named(began for began, _ in known)} had ended"
     return "before any fault began" if any(event.kind == "fault" for event in events) else "without any fault"
 
 

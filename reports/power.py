@@ -1,7 +1,7 @@
 """What a green run is worth: which of many small changes of a target's code its trials would have noticed.
 
-The measurement is what ``pairproof mutants --generic --json FILE`` writes. One comes with the package, of the reference
-in the simulation; ``report --power FILE`` shows another. What is estimated rests on it, and on nothing else:
+The measurement is what ``pairproof mutants --generic --json FILE`` writes. It comes with the package, and is of the
+reference in the simulation. What is estimated rests on it, and on nothing else:
 
 A trial notices a mutant by chance. Of ``of`` trials of the unmutated target ``reaching`` come to the changed place, and
 of those the mutant was played in, the ``trials``-th was the first to notice it; so one in ``of / reaching * trials``
@@ -10,31 +10,19 @@ have missed a bug like these is the mean over all of them.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..harness.errors import UsageError
 from ..harness.exploration.proportion import wilson
 
 Row = dict[str, Any]
 
-SHIPPED = "power.json"
 NUMBERS = (10, 100, 1_000, 10_000, 100_000)
 """Of green trials, for which the probability is told."""
 NOTICED, EQUIVALENT = ("killed", "crash"), "equivalent"
 IN_LAB = "sim"
 """The lab that is measured: what others record, and how much they play in an hour, differs."""
-MAX_BYTES = 64 << 20
-NEEDED = {
-    "target": str, "seed": str, "trials": int, "version": str, "made": str, "score": dict, "by_law": dict,
-    "packages": dict, "operators": dict, "laws": dict, "control": dict, "mutants": list,
-}  # fmt: skip
-OF_MUTANT = {
-    "module": str, "line": int, "function": str, "operator": str, "before": str, "after": str, "verdict": str,
-    "law": str, "also": list, "trials": int, "reaching": int,
-}  # fmt: skip
 
 
 class Missed(NamedTuple):
@@ -46,34 +34,9 @@ class Missed(NamedTuple):
     high: float
 
 
-def read(path: Path | None = None) -> Row:
-    """The measurement in a file, or the one of this package; UsageError for what is no measurement."""
-    try:
-        if path is None:
-            text = files(__package__).joinpath(SHIPPED).read_text(encoding="utf-8")
-        elif path.stat().st_size > MAX_BYTES:
-            raise ValueError(f"larger than {MAX_BYTES >> 20} MB")
-        else:
-            text = path.read_text(encoding="utf-8")
-        found = json.loads(text)
-        _check(found, NEEDED, "the document")
-        for number, each in enumerate(found["mutants"]):
-            _check(each, OF_MUTANT, f"mutant {number}")
-        if not found["control"].get("trials"):
-            raise ValueError("its control has no trials")
-    except (OSError, ValueError) as why:
-        raise UsageError(
-            f"{path} is not a measurement of mutants ({why}); make one with pairproof mutants --generic --json FILE"
-        ) from None
-    return dict(found)
-
-
-def _check(value: object, wanted: Mapping[str, type], what: str) -> None:
-    if not isinstance(value, dict):
-        raise ValueError(f"{what} is not a JSON object")
-    for name, kind in wanted.items():
-        if not isinstance(value.get(name), kind):
-            raise ValueError(f"{what} has no {name}")
+def read() -> Row:
+    """The measurement of this package."""
+    return dict(json.loads(files(__package__).joinpath("power.json").read_text(encoding="utf-8")))
 
 
 def chances(measured: Row) -> list[float]:

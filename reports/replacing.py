@@ -1,12 +1,12 @@
-"""Replaces a report: pages are written into a new folder beside the old one, which gets the old one's name at the end.
+"""Replaces a report: pages are written into a new hidden folder, and take the old ones' places at the end.
 
-Until the new folder is complete, nothing of the old one changes. The next report repairs what a killed process left:
-``.NAME.TOKEN.old`` gets its name back if no folder has that name; ``.NAME.TOKEN.new`` is removed unless a living
-process holds its lock. Symbolic links are not followed, and only a report's own files are ever removed: a folder that
-holds other files, or that cannot be renamed (a mount point, the working directory), is filled name by name instead,
-also at the end.
+Until the new folder is complete, nothing of the old report changes. Then files are renamed over those of the same name,
+and only a report's own names are ever removed: whatever else a folder holds stays, and so does the folder. A process
+that is killed leaves ``.NAME.TOKEN.new``, which the next report removes unless a living process holds its lock.
+Symbolic links are not followed.
 
-Leaves out: syncing to the disk, and two processes that replace one report at the same moment.
+Leaves out: syncing to the disk, two processes that replace one report at the same moment, and a kill between two of the
+renames: old and new pages are mixed then, until the next report.
 """
 
 import glob
@@ -20,7 +20,7 @@ from pathlib import Path
 from ..harness.errors import UsageError
 from ..harness.runs import atomic
 
-NEW, OLD = ".new", ".old"
+NEW = ".new"
 
 
 def check(out: Path) -> None:
@@ -41,48 +41,22 @@ def replaced(out: Path, own: Collection[str]) -> Iterator[Path]:
     """
     out = out.resolve()
     out.parent.mkdir(parents=True, exist_ok=True)
-    _recover(out)
-    stays = _stays(out, own)
-    new = _beside(out / out.name if stays else out, NEW)
+    is_there = out.is_dir()
+    place = out if is_there else out.parent
+    _tidy(place, out)
+    new = place / f".{out.name}.{secrets.token_hex(4)}{NEW}"
     new.mkdir()
     lock = atomic.lock(new)
     try:
         yield new
-        if stays:
+        if is_there:
             _fill(out, new, own)
         else:
-            _swap(out, new)
+            new.rename(out)
     finally:
         _remove(new)
         if lock is not None:
             os.close(lock)
-
-
-def _beside(out: Path, ending: str) -> Path:
-    return out.with_name(f".{out.name}.{secrets.token_hex(4)}{ending}")
-
-
-def _stays(out: Path, own: Collection[str]) -> bool:
-    if not out.is_dir():
-        return False
-    held = Path.cwd().is_relative_to(out) or out.is_mount() or not os.access(out.parent, os.W_OK)
-    return held or any(each.name not in own for each in out.iterdir())
-
-
-def _swap(out: Path, new: Path) -> None:
-    if not out.exists():
-        new.rename(out)
-        return
-    shutil.copymode(out, new)
-    old = _beside(out, OLD)
-    try:
-        out.rename(old)
-        new.rename(out)
-    except BaseException:
-        if old.exists() and not out.exists():
-            old.rename(out)
-        raise
-    _remove(old)
 
 
 def _fill(out: Path, new: Path, own: Collection[str]) -> None:
@@ -95,23 +69,13 @@ def _fill(out: Path, new: Path, own: Collection[str]) -> None:
         (new / name).replace(out / name)
 
 
-def _recover(out: Path) -> None:
-    for old in _left(out.parent, out, OLD):
-        if out.exists():
-            _remove(old)
-        else:
-            old.rename(out)
-    for new in (*_left(out.parent, out, NEW), *_left(out, out, NEW)):
-        with suppress(BlockingIOError):
-            lock = atomic.lock(new)
-            _remove(new)
+def _tidy(place: Path, out: Path) -> None:
+    for each in place.glob(f".{glob.escape(out.name)}.*{NEW}"):
+        with suppress(BlockingIOError, NotADirectoryError):
+            lock = atomic.lock(each)
+            _remove(each)
             if lock is not None:
                 os.close(lock)
-
-
-def _left(folder: Path, out: Path, ending: str) -> list[Path]:
-    found = folder.glob(f".{glob.escape(out.name)}.*{ending}")
-    return [each for each in found if each.is_dir() and not each.is_symlink()]
 
 
 def _remove(path: Path) -> None:

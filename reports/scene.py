@@ -148,39 +148,40 @@ def _short(event: Event, status: str) -> str:
     return " ".join(each for each in (event.f, event.message, status) if each)
 
 
-def _faults(events: Iterable[Event]) -> list[Bar]:
+def spans(events: Iterable[Event]) -> Iterator[tuple[Event, Event | None]]:
+    """Each fault's beginning and end, as they ended, then those that are still on."""
     begun: dict[int | None, Event] = {}
-    found = []
     for event in events:
-        if event.kind != "fault":
-            continue
-        if event.status == "on":
+        if event.kind == "fault" and event.status == "on":
             begun[event.op] = event
-        elif (began := begun.pop(event.op, None)) is not None:
-            bit = "did " + plain(event.detail) if event.value else "hit nothing"
-            kind = "fault" if event.value else "fault missed"
-            label = f"{event.f} {plain(began.detail)}".strip()
-            found.append(Bar(began.t, event.t, kind, label, f"{label}: {bit}"))
+        elif event.kind == "fault" and event.op in begun:
+            yield begun.pop(event.op), event
     for event in begun.values():
-        label = f"{event.f} {plain(event.detail)}".strip()
-        found.append(Bar(event.t, None, "fault", label, f"{label}: still on when the history ends"))
-    return sorted(found)
+        yield event, None
+
+
+def _faults(events: Iterable[Event]) -> list[Bar]:
+    found = []
+    for began, ended in spans(events):
+        label = f"{began.f} {plain(began.detail)}".strip()
+        bit = "still on when the history ends" if ended is None else "hit nothing"
+        if ended is not None and ended.value:
+            bit = "did " + plain(ended.detail)
+        kind = "fault" if ended is None or ended.value else "fault missed"
+        found.append(Bar(began.t, ended.t if ended else None, kind, label, f"{label}: {bit}"))
+    return sorted(found, key=lambda bar: bar.began)
 
 
 def _links(events: Iterable[Event]) -> list[Bar]:
-    opened: dict[str, Event] = {}
-    closed: dict[str, Event] = {}
-    refused: dict[str, Event] = {}
+    told: dict[str, dict[str, Event]] = {}
     for event in events:
-        if event.link is None:
-            continue
-        if event.kind == "connect":
-            opened.setdefault(event.link, event)
-        elif event.kind == "close":
-            closed[event.link] = event
-        elif event.kind == "diverged":
-            refused.setdefault(event.link, event)
-    return [_link(began, closed.get(link), refused.get(link)) for link, began in opened.items()]
+        if event.link is not None and event.kind in ("connect", "close", "diverged"):
+            own = told.setdefault(event.link, {})
+            if event.kind == "close" or event.kind not in own:
+                own[event.kind] = event
+    return [
+        _link(each["connect"], each.get("close"), each.get("diverged")) for each in told.values() if "connect" in each
+    ]
 
 
 def _link(began: Event, ended: Event | None, refused: Event | None) -> Bar:
@@ -198,16 +199,13 @@ def _down(events: Iterable[Event], node: str) -> list[Bar]:
     for event in events:
         if event.node != node:
             continue
-        if event.kind in ("crash", "stop"):
-            if went is not None and went.kind == "pause":
-                found.append(_away(went, event))
-                went = None
-            went = went or event
-        elif event.kind == "pause":
-            went = went or event
-        elif event.kind in ("start", "resume") and went is not None:
+        ends = event.kind in ("crash", "stop")
+        back = event.kind in ("start", "resume") or (ends and went is not None and went.kind == "pause")
+        if back and went is not None:
             found.append(_away(went, event))
             went = None
+        if ends or event.kind == "pause":
+            went = went or event
     return found + ([_away(went, None)] if went is not None else [])
 
 

@@ -95,7 +95,7 @@ class Request:
         from ..exploration.explore import Explorer
         from ..exploration.keeps import Keeps
         from ..runs.writer import RunWriter, run_folder
-        from .findings import Findings, say_deviations
+        from .findings import Findings
 
         told = Findings(resolve.system_of(self.target))
         # Whatever ends this block, in the middle of a line even, closes the run.
@@ -118,33 +118,33 @@ class Request:
                 ended = self._explored(explorer, writer)
             found = explorer.summary()
             self._close(writer, found, ended)
-        standings = found.standings(Demands.of_facts(writer.facts))
-        missed = floors.missed(floors.of_facts(writer.facts))
+        code, last, summary = self.tell(writer, found, told)
+        if not last and ended.lab_failed is None:
+            last = [closing.nothing_judged(writer.facts, ended.reason)]
+        return Outcome(self._code(code, ended), writer.folder, summary, ended.lab_failed, last)
+
+    def tell(self, writer: Any, found: Summary, told: Findings) -> tuple[int, list[Line], dict[str, object]]:
+        """Print what came of a run that has ended; its exit code, what is to be said last (nothing where nothing was
+        judged), and what ``--json`` says."""
+        from .findings import say_deviations
+
+        facts, system = writer.facts, resolve.system_of(self.target)
+        standings = found.standings(Demands.of_facts(facts))
+        missed = floors.missed(floors.of_facts(facts))
         last: list[Line] = []
-        if found.trials or ended.state == "complete":
-            say_first(missed)
-            closing.say_run(writer.facts, self.lab, found, writer.folder, standings, self.full, told.sentence())
+        if found.trials or facts["state"] == "complete":
+            if floors.NOTHING_REPLICATED in missed:
+                output.say(f"{floors.NOTHING_REPLICATED}; the verdicts below say nothing about replication", "bold red")
+            closing.say_run(facts, self.lab, found, writer.folder, standings, self.full, told.sentence())
             say_deviations(writer.known_deviations)
             if found.losses.classes:
-                say_losses(found.losses, resolve.system_of(self.target))
-            output.say_remarks(closing.known(writer.facts)["configuration_remarks"])
+                say_losses(found.losses, system)
+            output.say_remarks(closing.known(facts)["configuration_remarks"])
             say_floors(found, missed)
-            last = closing.last_lines(
-                writer.facts,
-                found,
-                standings,
-                missed,
-                writer.folder,
-                told,
-                resolve.system_of(self.target),
-                "show" if self.reported else "report",
-            )
-        elif ended.lab_failed is None:
-            last = [closing.nothing_judged(writer.facts, ended.reason)]
-        code = self._code(verdicts.exit_code(standings.values(), missed, deviations.fails(writer.facts)), ended)
-        summary = self.told(found, writer.folder, ended.state, standings, told)
-        summary |= closing.known(writer.facts)
-        return Outcome(code, writer.folder, summary, ended.lab_failed, last)
+            following = "show" if self.reported else "report"
+            last = closing.last_lines(facts, found, standings, missed, writer.folder, told, system, following)
+        code = verdicts.exit_code(standings.values(), missed, deviations.fails(facts))
+        return code, last, self.told(found, writer.folder, facts["state"], standings, told) | closing.known(facts)
 
     def _explored(self, explorer: Any, writer: Any) -> Ended:
         try:
@@ -276,12 +276,6 @@ class Request:
 
 def _gaps(table: Any, lab: Any) -> dict[str, list[str]]:
     return {fault: [" ".join(pair) for pair in pairs] for fault, pairs in table.gaps(resolve.drawn(lab)).items()}
-
-
-def say_first(missed: Sequence[str]) -> None:
-    """Print, before all verdicts, what makes them worth nothing."""
-    if floors.NOTHING_REPLICATED in missed:
-        output.say(f"{floors.NOTHING_REPLICATED}; the verdicts below say nothing about replication", "bold red")
 
 
 def say_floors(found: Summary, missed: Sequence[str]) -> None:

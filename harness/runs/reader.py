@@ -13,6 +13,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,7 @@ RUN = re.compile(r"\w[\w.-]{0,250}")
 FINDING_FIELDS: dict[str, type] = {
     "law": str, "text": str, "target": str, "lab": str, "trial": int, "shrunk_trial": int, "original_ops": int,
 }  # fmt: skip
+KIND = [name for name, _ in TABLES["history"]].index("kind")
 REPEAT = "delete the folder and record the run again"
 
 Row = dict[str, Any]
@@ -136,20 +139,17 @@ class RunReader:
         if trials is not None and not trials:
             return
         for path in self.parts("history"):
-            yield from _histories(read(path, self.run, trials))
+            for (_, trial), events in histories([read(path, self.run, trials)]):
+                yield trial, events
 
 
-def _histories(part: Any) -> Iterator[tuple[int, list[Event]]]:
-    numbers = part.column("trial").to_pylist()
-    events: list[Event] = []
-    known = kinds()
-    # Empty where a part holds none of the wanted trials.
-    after = [*numbers[1:], None] if numbers else []
-    for number, following, row in zip(numbers, after, tables.rows(part, first=2), strict=True):
-        events.append(known[row[2]]._make(row))
-        if following != number:
-            yield number, events
-            events = []
+def histories(parts: Iterable[Any]) -> Iterator[tuple[tuple[str, int], list[Event]]]:
+    """By run and trial, the events of tables or batches of history rows, a trial's together and in the order of the
+    rows. An event of a kind that is not registered is a plain one."""
+    known, make = dict(kinds()), tuple.__new__
+    rows = chain.from_iterable(map(tables.rows, parts))
+    for key, events in groupby(rows, itemgetter(0, 1)):
+        yield key, [make(known.get(row[KIND], Event), row[2:]) for row in events]
 
 
 def find_runs(root: Path = Path("runs")) -> list[Path]:

@@ -28,76 +28,32 @@ READS = (1, FORMAT)
 
 Column = tuple[str, type]
 
+KINDS: dict[str, type] = {each.__name__: each for each in (int, bool, dict)}
+
+
+def _columns(names: str) -> tuple[Column, ...]:
+    """``run trial:int``: names, with their types where these are not texts."""
+    told = (each.partition(":") for each in names.split())
+    return tuple((name, KINDS.get(kind, str)) for name, _, kind in told)
+
+
 TABLES: dict[str, tuple[Column, ...]] = {
-    "verdicts": (
-        ("run", str),
-        ("trial", int),
-        ("law", str),
-        ("verdict", str),
-        ("judged", int),
-        ("broken", int),
-        ("seq", int),
-        ("text", str),
-        ("notes", str),
+    "verdicts": _columns("run trial:int law verdict judged:int broken:int seq:int text notes"),
+    "trials": _columns(
+        "run trial:int origin seed schedule events:int virtual_ns:int kept:bool skipped target lab settings:dict cause "
+        "pairproof commit"
     ),
-    "trials": (
-        ("run", str),
-        ("trial", int),
-        ("origin", str),
-        ("seed", str),
-        ("schedule", str),
-        ("events", int),
-        ("virtual_ns", int),
-        ("kept", bool),
-        ("skipped", str),
-        ("target", str),
-        ("lab", str),
-        ("settings", dict),
-        ("cause", str),
-        ("pairproof", str),
-        ("commit", str),
-    ),
-    "faults": (
-        ("run", str),
-        ("trial", int),
-        ("op", int),
-        ("name", str),
-        ("args", str),
-        ("began_ns", int),
-        ("ended_ns", int),
-        ("bit", int),
-        ("effect", str),
-    ),
-    "objectives": (
-        ("run", str),
-        ("trial", int),
-        ("node", str),
-        ("cause", str),
-        ("fault", str),
-        ("role", str),
-        ("flush", str),
-        ("seq", int),
-        ("at_ns", int),
-        ("answered", int),
-        ("rpo_messages", int),
-        ("rpo_bytes", int),
-        ("rpo_ns", int),
-        ("rto_ns", int),
-        ("catch_up_ns", int),
+    "faults": _columns("run trial:int op:int name args began_ns:int ended_ns:int bit:int effect"),
+    "objectives": _columns(
+        "run trial:int node cause fault role flush seq:int at_ns:int answered:int rpo_messages:int rpo_bytes:int "
+        "rpo_ns:int rto_ns:int catch_up_ns:int"
     ),
     "losses": (
-        ("run", str),
-        ("trial", int),
+        *_columns("run trial:int"),
         *((name, str if name in ("fault", "of", "mode") else int) for name in Loss._fields),
     ),
-    "coverage": (
-        ("run", str),
-        ("state", str),
-        ("event", str),
-        ("fault", str),
-        ("count", int),
-    ),
-    "history": (("run", str), ("trial", int), *((each.name, each.type) for each in FIELDS)),
+    "coverage": _columns("run state event fault count:int"),
+    "history": (*_columns("run trial:int"), *((each.name, each.type) for each in FIELDS)),
 }
 """Columns of each table. ``seq`` and ``text`` of a verdict: where and how the first violation was seen, or the doubt.
 ``notes``, ``args``, ``effect``, ``schedule`` and ``skipped`` are JSON texts. ``objectives`` are the system's: for

@@ -12,7 +12,7 @@ import click
 
 from ...harness.commands import closing, options, output
 from ...harness.commands.check import MAX_TRIALS, make_report
-from ...harness.commands.exploration import Bounds, Request, say_first
+from ...harness.commands.exploration import Bounds, Request
 from ...harness.commands.file import FileOnly, Typed
 from ...harness.commands.helping import completes, example
 from ...harness.errors import (
@@ -25,10 +25,8 @@ from ...harness.errors import (
     interrupted,
     joined,
 )
-from ...harness.exploration import floors
 from ...harness.exploration.profiles import PROFILES, profile
 from ...harness.judging import judge as judging
-from ...harness.judging.verdict import Demands
 from ...harness.runs.places import Place
 from ...harness.texts import invocation
 from ...harness.trials import resolve
@@ -196,24 +194,18 @@ def _engine(campaign: Campaign, engine: str, master: str | None, jobs: int | Non
 
 def _told(campaign: Campaign, code: int | None, json_to: str | None, full: bool) -> int:
     """Say what came of it, on the terminal and as JSON; the exit code, which is that of its folder."""
-    from ...harness.commands.findings import Findings, say_deviations
+    from ...harness.commands.findings import Findings
     from ..make import assembled
 
-    plan, facts, folder = campaign.plan, campaign.writer.facts, campaign.writer.folder
-    request, found = _request(plan), campaign.summary()
+    request, facts = _request(campaign.plan), campaign.writer.facts
+    request.full = full
     told = Findings(resolve.system_of(request.target))
     for each, path in campaign.findings:
         told.say([(each, path)])
-    standings = found.standings(Demands.of_facts(facts))
-    missed = floors.missed(found.floors)
-    if found.trials or code is None:
-        say_first(missed)
-        closing.say_run(facts, request.lab, found, folder, standings, full, told.sentence())
-    say_deviations(campaign.writer.known_deviations)
-    recorded = assembled([folder])
-    for line in closing.last_lines(facts, found, standings, missed, folder, told, resolve.system_of(request.target)):
+    _, last, summary = request.tell(campaign.writer, campaign.summary(), told)
+    recorded = assembled([campaign.writer.folder])
+    for line in last or [closing.nothing_judged(facts, str(facts.get("reason") or facts["state"]))]:
         output.say(*line)
     if json_to is not None:
-        summary = request.told(found, folder, str(facts["state"]), standings, told)
-        output.write_json(summary | closing.known(facts), json_to)
+        output.write_json(summary, json_to)
     return joined(code or 0, recorded.exit_code)

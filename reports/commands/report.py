@@ -42,12 +42,6 @@ STEPS = 5
     help="What counts: Spark, or this process, in seconds, for the runs of a desk. The pages are the same.",
 )
 @click.option("--master", cls=Typed, metavar="URL", help="A Spark cluster's master; default: this machine.")
-@click.option(
-    "--power",
-    "power_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="What pairproof mutants --generic --json wrote, for the page of power; default: the reference's.",
-)
 @output.json_option
 @click.pass_context
 def command(
@@ -59,7 +53,6 @@ def command(
     compare: bool,
     engine: str,
     master: str | None,
-    power_file: Path | None,
     json_to: str | None,
 ) -> None:
     """Make the report of recorded runs; without an argument, of the newest under runs/.
@@ -93,7 +86,6 @@ def command(
             compare=compare,
             engine=engine,
             master=master,
-            power_file=power_file,
             said=lambda step: progress(min(next(steps), STEPS), STEPS, f"making the report: {step}"),
         )
     _say(made, json_to)

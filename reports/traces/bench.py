@@ -1,12 +1,7 @@
 """Who judges a run's histories again: the very judge that runs in process, with the laws that the run names."""
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from ...harness import registry
 from ...harness.history import Event, kinds
@@ -45,17 +40,6 @@ def bench(run: RunInput) -> Bench:
 
 def _texts(fact: object) -> tuple[str, ...]:
     return tuple(str(each) for each in fact) if isinstance(fact, list) else ()
-
-
-def trials_of(batch: pa.RecordBatch) -> list[tuple[tuple[str, int], int]]:
-    """The trials of a batch of history rows in order, each with its number of events."""
-    if batch.num_rows == 0:
-        return []
-    runs, trials = batch.column("run"), batch.column("trial").to_numpy()
-    codes = pc.dictionary_encode(runs).indices.to_numpy()
-    starts = np.flatnonzero((np.diff(trials) != 0) | (np.diff(codes) != 0)) + 1
-    edges = [0, *starts.tolist(), batch.num_rows]
-    return [((runs[lo].as_py(), int(trials[lo])), hi - lo) for lo, hi in pairwise(edges)]
 
 
 def verdict_rows(judgements: Iterable[Judgement]) -> list[dict[str, Any]]:

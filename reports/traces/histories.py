@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ...harness.history import Event
-from ...harness.runs import tables
-from ..events import events_of
+from ...harness.runs import reader, tables
 from ..inputs import RunInput
-from .bench import Bench, trials_of, verdict_rows
+from .bench import Bench, verdict_rows
 from .measured import TABLES, Difference, Rows, columns, measure
 
 MAX_REASON = 200
@@ -81,8 +80,6 @@ class History(NamedTuple):
     """so many violations among them were not recorded;"""
     absent: int = 0
     """and so many laws that judged it then are not installed here."""
-    masters: int = 0
-    slaves: int = 0
     role: str = ""
     flush: str = ""
 
@@ -123,7 +120,8 @@ def of_part(part: Numbered, bench: Bench, judging: bool = True) -> Iterator[Meas
         return
     missing = {trial: events for trial, events in kept.items() if events}
     try:
-        for (run, trial), events in _histories(part):
+        recorded = tables.batches(part.history) if part.history is not None else ()
+        for (run, trial), events in reader.histories(recorded):
             wrong = _wrong(part, run, trial, events, missing.pop(trial, None))
             row = History(part.run, part.name, trial, wrong, kept=int(trial in kept), events=len(events))
             yield _problem(row, wrong) if wrong else _measured(row, events, bench, stored.get(trial, {}), judging)
@@ -146,25 +144,6 @@ def _stored(part: Numbered, trials: frozenset[int]) -> dict[int, dict[str, dict[
         for row in tables.read_part(part.verdicts, trials).to_pylist():
             found.setdefault(row["trial"], {})[row["law"]] = row
     return found
-
-
-def _histories(part: Numbered) -> Iterator[tuple[tuple[str, int], list[Event]]]:
-    if part.history is None:
-        return
-    key: tuple[str, int] | None = None
-    gathered: list[Event] = []
-    for batch in tables.batches(part.history):
-        events = list(events_of(batch))
-        at = 0
-        for found, count in trials_of(batch):
-            if key is not None and found != key:
-                yield key, gathered
-                gathered = []
-            key = found
-            gathered += events[at : at + count]
-            at += count
-    if key is not None:
-        yield key, gathered
 
 
 def _wrong(part: Numbered, run: str, trial: int, events: list[Event], expected: int | None) -> str | None:

@@ -10,8 +10,7 @@ from types import UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from ...harness.history import Event
-from . import calls, replication
-from .deployment import Deployment, deployment
+from .sends import Deployment, Send, deployment, sends
 
 
 class Difference(NamedTuple):
@@ -27,11 +26,7 @@ class Difference(NamedTuple):
 
 
 TABLES: Mapping[str, Any] = {
-    "calls": calls.Call,
-    "sends": calls.Send,
-    "replicated": replication.Replicated,
-    "lags": replication.Lag,
-    "catch_ups": replication.CatchUp,
+    "sends": Send,
     "differences": Difference,
 }
 """Rows of a history, by table: named tuples of str and int."""
@@ -41,9 +36,7 @@ Rows = dict[str, Sequence[tuple[Any, ...]]]
 
 def measure(events: Sequence[Event]) -> tuple[Deployment, Rows]:
     """What was deployed, and every table but ``differences``, of one trial's events in ``seq`` order."""
-    made, sent = calls.measure(events)
-    copied = replication.measure(events)
-    return deployment(events), {"calls": made, "sends": sent, **copied._asdict()}
+    return deployment(events), {"sends": sends(events)}
 
 
 @cache

@@ -17,13 +17,13 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pairproof.harness.judging.judge import Judge, all_laws
+from pairproof.harness.runs.reader import histories
 from pairproof.harness.runs.schema import TABLES
 from pairproof.harness.runs.tables import from_columns, write_part
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Schedule
 from pairproof.reports.engines import on_spark
-from pairproof.reports.events import events_of
 from pairproof.reports.inputs import RunInput
 from pairproof.reports.session import session
 
@@ -79,16 +79,13 @@ def repeated(trials: list[list[tuple[object, ...]]], events: int, folder: Path) 
 def in_process(folder: Path) -> float:
     """Events per second of the same judge in this process, events read from the same files."""
     table = pa.concat_tables(pa.parquet.read_table(each) for each in sorted((folder / "history").glob("*.parquet")))
-    numbers = table["trial"].to_pylist()
-    trials: dict[int, list[object]] = {}
-    for number, event in zip(numbers, events_of(table), strict=True):
-        trials.setdefault(number, []).append(event)
+    trials = [events for _, events in histories([table])]
     began = perf_counter()
-    for events in trials.values():
+    for events in trials:
         one = Judge(all_laws())
-        one.feed_all(events)  # type: ignore[arg-type]
+        one.feed_all(events)
         one.finish()
-    return len(numbers) / (perf_counter() - began)
+    return len(table) / (perf_counter() - began)
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Schedule
 from pairproof.harness.trials.trial import Finding
+from pairproof.reports import traced
 from pairproof.reports.make import Made, make_report
 
 TARGET = "reference+acks_at_once"
@@ -124,7 +125,6 @@ def colours(png: Path) -> int:
         ("faults.html", "1280,1400"),
         ("findings/001.html", "1280,1800"),
         ("findings/001.html", "420,1400"),
-        ("traces.html", "1280,1800"),
         ("losses.html", "1280,1200"),
         ("coverage.html", "1280,900"),
     ],
@@ -199,11 +199,11 @@ def test_a_finding_tells_what_broke_under_which_fault_and_the_life_of_its_messag
 
 
 def test_what_was_measured_of_histories_is_shown_with_the_trials_that_it_rests_on(made: Made) -> None:
-    shown = (made.out / "traces.html").read_text()
-    assert "Measured from the events of 1 recorded history" in shown, "virtual time is left out"
+    shown = (made.out / "faults.html").read_text()
+    assert ">How long sends took" in shown
+    labs = [row["lab"] for row in traced.latency(made.report.latency)]
+    assert labs and "sim" not in labs, "virtual time is left out"
     assert ">Judged again" in (made.out / "runs.html").read_text()
-    for part in ("Throughput", "Send latency", "Replication lag in bytes", "Replication lag in time"):
-        assert f">{part}" in shown, part
     lost = (made.out / "losses.html").read_text()
     assert "What can be lost" in lost and "killed" in lost and 'class="share' in shown
 
@@ -252,7 +252,7 @@ document.title = `${words.length} words, broken: ${broken.map(cell => cell.textC
 </script>"""
 
 
-@pytest.mark.parametrize("page", ["index", "runs", "faults", "traces", "losses"])
+@pytest.mark.parametrize("page", ["index", "runs", "faults", "losses"])
 def test_no_table_breaks_a_line_within_a_word(made: Made, tmp_path: Path, page: str) -> None:
     text, narrow = (made.out / f"{page}.html").read_text(), tmp_path / "narrow.html"
 

@@ -1,12 +1,8 @@
 """What a green run is worth: the estimate, the page, and files that are no measurement."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from pairproof.harness.errors import UsageError
 from pairproof.harness.registry import names
 from pairproof.reports import engines, inputs, model, pages, power
 
@@ -91,23 +87,3 @@ def test_the_measurement_that_comes_with_the_package_can_be_read_and_names_laws_
     found = power.read()
     assert len(found["mutants"]) >= 120 and set(found["laws"]) <= set(names("laws"))
     assert 0 < power.missed(power.chances(found), 1_000).percent < power.missed(power.chances(found), 10).percent < 100
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("", "Expecting value"),
-        ("[]", "is not a JSON object"),
-        (json.dumps({**measurement(), "mutants": 3}), "the document has no mutants"),
-        (json.dumps(measurement([{"module": "a"}])), "mutant 0 has no line"),
-        (json.dumps(measurement(control={"trials": 0})), "its control has no trials"),
-    ],
-)
-def test_what_is_no_measurement_is_refused_with_the_command_that_makes_one(tmp_path: Path, text: str, why: str) -> None:
-    file = tmp_path / "power.json"
-    file.write_text(text)
-    with pytest.raises(UsageError, match=why) as told:
-        power.read(file)
-    assert "pairproof mutants --generic --json FILE" in str(told.value) and "\n" not in str(told.value)
-    with pytest.raises(UsageError, match="not a measurement"):
-        power.read(tmp_path / "absent")

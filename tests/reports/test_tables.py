@@ -186,7 +186,7 @@ def test_runs_in_any_pieces_are_counted_alike(
 
 
 def test_many_values_are_rounded_up_and_few_are_told_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    each = Spread("", ("role",), value="amount")
+    each = Spread("", ("role",), (), "amount")
     amounts = [*range(123_400, 123_500), None]
     rows = [{"role": "master", "run": "r", "trial": trial, "amount": amount} for trial, amount in enumerate(amounts)]
     kinds = (pa.string(), pa.string(), pa.int64(), pa.int64())

@@ -1,4 +1,4 @@
-"""Pages of kept trials: which they are, and the charts of throughput and latency on them."""
+"""Pages of kept trials: which they are, and what is drawn on them."""
 
 from __future__ import annotations
 
@@ -9,28 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from pairproof.harness.commands.main import main
-from pairproof.reports import kept, over_time
+from pairproof.reports import kept
 from pairproof.reports.commands.report import command
-from pairproof.reports.scene import Scene, Sent, scene
-
-MS = 1_000_000
-
-
-def shown(sends: list[Sent], end: int) -> Scene:
-    return scene([])._replace(times=[0, end], sends=sends)
-
-
-def test_answers_are_counted_where_they_come_and_latencies_where_they_are_asked() -> None:
-    sends = [Sent(0, 30 * MS, "done", "m1"), Sent(59 * MS, 1 * MS, "done", "m2"), Sent(10 * MS, None, "open", "m3")]
-    assert [len(each) for each in over_time.latencies(sends, 60 * MS)] == [1, *[0] * 58, 1]
-    drawn = str(over_time.draw(shown(sends, 60 * MS), "label"))
-    assert drawn.count('class="op done"') == 2 and "from 30 ms: 1 send acknowledged" in drawn
-    assert 'aria-label="label"' in drawn
-
-
-@pytest.mark.parametrize("found", [shown([], 60 * MS), shown([Sent(0, 0, "done", "m")], 0)], ids=["no send", "no time"])
-def test_nothing_is_drawn_of_nothing(found: Scene) -> None:
-    assert over_time.draw(found, "label") is None
 
 
 def row(trial: int, seed: str = "s", events: int = 100) -> dict[str, Any]:
@@ -55,6 +35,6 @@ def test_a_green_scenario_has_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert done.exit_code == 0, done.output
     (page,) = (tmp_path / "out" / "trials").iterdir()
     told = page.read_text()
-    assert "Trial 0 of master-kill-under-load" in told and "Throughput and latency" in told
+    assert "Trial 0 of master-kill-under-load" in told and "Send latency" in told
     assert f'href="trials/{page.name}"' in (tmp_path / "out" / "runs.html").read_text()
     assert page.name in (tmp_path / "out" / "trials.html").read_text()
