@@ -145,7 +145,7 @@ def test_check_plays_cases_first_on_its_own_target(cases: Path, tmp_path: Path, 
     red = max((tmp_path / "runs").iterdir())
     assert main(["report", "--engine", "local", str(red)]) == 1
     page = (red / "report" / "index.html").read_text()
-    assert "<b>Known case</b>" in page and "Of 1 known case 1 is REPRODUCED." in page
+    assert "<b>1 known case:</b>" in page and "1 known case is REPRODUCED." in page
     assert main(["show", str(red)]) == 1
 
 
