@@ -52,7 +52,7 @@ def headline(
 def _lowered(text: str) -> str:
     """A sentence in the middle of another: names of runs, targets and nodes begin as they are."""
     first = text.partition(" ")[0]
-    return text[:1].lower() + text[1:] if first in ("Of", "All", "Nothing", "The", "Scenario", "A") else text
+    return text[:1].lower() + text[1:] if first in ("All", "Nothing", "The", "Scenario", "A") else text
 
 
 def _raised(text: str) -> str:
@@ -83,7 +83,8 @@ def _ended(runs: Sequence[Row]) -> str:
     left = [run for run in runs if run.get("state", rejudging.COMPLETE) != rejudging.COMPLETE]
     if len(runs) == 1 and left:
         state = str(left[0]["state"])
-        return f"{ENDED.get(state, state.capitalize())} after {counted(int(left[0].get('trials') or 0), 'trial')}"
+        why = f" ({short(str(left[0]['reason']))})" if state == "failed" and left[0].get("reason") else ""
+        return f"{ENDED.get(state, state.capitalize())} after {counted(int(left[0].get('trials') or 0), 'trial')}{why}"
     named = [f"{run['run']} ({run['state']})" for run in left]
     more = ", ..." if len(named) > MAX_NAMED else ""
     return f"Not complete: {', '.join(named[:MAX_NAMED])}{more}" if named else ""
@@ -95,8 +96,12 @@ def _idle(runs: Iterable[Row]) -> str:
 
 
 def _of_floors(runs: Iterable[Row]) -> str:
-    poor = [str(run["run"]) for run in runs if set(run.get("floors_missed") or ()) - {floors.NOTHING_REPLICATED}]
-    return f"the searches met less than the profile demands in {', '.join(poor[:MAX_NAMED])}" if poor else ""
+    missed = {
+        str(run["run"]): [each for each in run.get("floors_missed") or () if each != floors.NOTHING_REPLICATED]
+        for run in runs
+    }
+    poor = [f"{run} ({'; '.join(each)})" for run, each in missed.items() if each]
+    return f"the searches met less than demanded in {', '.join(poor[:MAX_NAMED])}" if poor else ""
 
 
 def _nothing_judged(runs: Sequence[Row], rows: Sequence[Row]) -> str:

@@ -29,11 +29,15 @@ def verdict(case: Row) -> str:
 
 
 def sentence(runs: Iterable[Row]) -> str:
-    """``Of 5 known cases 4 are REPRODUCED, 1 is FIXED.``; empty without any."""
+    """``1 known case is REPRODUCED, 4 known cases are FIXED.``, the worst first; empty without any."""
     counts = Counter(str(each["verdict"]) for run in runs for each in of(run))
-    told = [f"{number} {'is' if number == 1 else 'are'} {what}" for what, number in sorted(counts.items())]
-    total = counts.total()
-    return f"Of {counted(total, 'known case')} {', '.join(told)}." if told else ""
+    order = [*MEANS, *sorted(counts.keys() - MEANS)]
+    told = [
+        f"{counted(counts[what], 'known case')} {'is' if counts[what] == 1 else 'are'} {what}"
+        for what in order
+        if what in counts
+    ]
+    return f"{', '.join(told)}." if told else ""
 
 
 def amiss(runs: Sequence[Row]) -> Iterator[tuple[str, str]]:

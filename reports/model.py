@@ -123,8 +123,9 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
         made=_now(),
         version=__version__,
         verdict=verdict,
-        headline=rejudging.headline(histories, said.text),
-        amber=said.amber or (verdict == Verdict.HOLDS and any(map(known_deviations.is_amber, described))),
+        headline=rejudging.headline(histories, said.text, len(corrupt)),
+        amber=said.amber
+        or (verdict == Verdict.HOLDS and (bool(corrupt) or any(map(known_deviations.is_amber, described)))),
         runs=described,
         scenarios=played,
         by_run=by_run,

@@ -71,10 +71,12 @@ def warnings(histories: Sequence[Row]) -> list[str]:
     return found
 
 
-def headline(histories: Sequence[Row], recorded: str) -> str:
-    """The report in some sentences: what is wrong with the histories comes before what was recorded."""
+def headline(histories: Sequence[Row], recorded: str, left_out: int) -> str:
+    """The report in some sentences: what is wrong with the histories, and how many folders could not be read, come
+    before what was recorded."""
     told = warnings(histories)
-    return " ".join([*told, f"As it was recorded: {recorded}"]) if told else recorded
+    said = " ".join([*told, f"As it was recorded: {recorded}"]) if told else recorded
+    return f"{counted(left_out, 'run folder')} could not be read. {said}" if left_out else said
 
 
 def exit_code(verdict: str, states: Iterable[str], corrupt: bool) -> int:

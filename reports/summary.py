@@ -16,7 +16,7 @@ from ..harness.judging import deviations
 from ..harness.judging.verdict import Verdict
 from ..harness.runs import atomic
 from ..harness.texts.wording import counted
-from . import known_deviations, objectives, rejudging, scenarios, untested
+from . import known_deviations, objectives, rejudging, scenarios, trend, untested
 from .markdown import MAX_ROWS, escape, fenced, table
 from .model import Report, Row, completeness
 
@@ -78,6 +78,8 @@ def _head(report: Report) -> Iterator[str]:
     causes = f" of {counted(len(report.causes), 'cause')}" if report.findings else ""
     amounts = f"{counted(len(report.runs), 'run')}, {counted(trials, 'trial')}"
     yield f"{amounts}, {counted(len(report.findings), 'finding')}{causes}.\n"
+    if not report.compared:
+        yield from (f"- {escape(line)}\n" for line in trend.sentences(report.trend))
     if report.compared is not None:
         yield f"**Since {escape(report.compared['before'])}**: {escape(report.compared['told'])}\n"
     for run in report.runs:

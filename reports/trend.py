@@ -12,13 +12,15 @@ from typing import Any
 from markupsafe import Markup
 
 from ..harness.texts.wording import counted
-from . import examined
+from . import examined, series
 from .figures import when
+from .rejudging import COMPLETE
 from .svg import Svg
 
 Row = dict[str, Any]
 
 WIDTH, LEFT, HEIGHT, TOP, FOOT = 1100, 62, 150, 30, 36
+MAX_TOLD = 12
 MAX_BARS = 120
 """Runs that are drawn, the newest ones; the table has all."""
 
@@ -36,6 +38,7 @@ def rows(reports: Iterable[Any], replaced_by: Mapping[str, str], losses: Iterabl
             row = {name: run[name] for name in ("run", "target", "lab", "profile", "began", "state", "verdict")}
             row |= {"trials": run["trials"] or 0, "amber": examined.is_amber(run), "commit": run.get("commit") or ""}
             row |= {"causes": causes.get(run["run"], []), "acknowledged": own["acknowledged"], "lost": own["lost"]}
+            row |= {"asked": list(series.question(run))}
             found.append(row | {"replaced_by": replaced_by.get(run["run"], "")})
     return sorted(found, key=lambda row: str(row["began"]))
 
@@ -51,22 +54,38 @@ def _causes(report: Any) -> dict[str, list[Row]]:
     return found
 
 
-def before(trend: Sequence[Row], run: str) -> Row | None:
-    """The newest run that this one replaces."""
-    return next((row for row in reversed(trend) if row["replaced_by"] == run), None)
+def _before(trend: Sequence[Row], run: Row) -> Row | None:
+    """The newest run that this one replaces, or the newest complete one that an incomplete one follows."""
+    if run["state"] == COMPLETE:
+        return next((row for row in reversed(trend) if row["replaced_by"] == run["run"]), None)
+    earlier = (row for row in reversed(trend) if str(row["began"]) < str(run["began"]) and row["state"] == COMPLETE)
+    # Runs of one commit are shards.
+    other = (row for row in earlier if not run["commit"] or row["commit"] != run["commit"])
+    return next((row for row in other if row["asked"] == run["asked"]), None)
 
 
 def since(trend: Sequence[Row]) -> list[Row]:
-    """Of each judged run that replaces another: that one, and the causes that are new, gone, and as before."""
+    """Of each judged run that follows another: that one, and the causes that are new, gone, and as before. An
+    incomplete run is named only where it is worse: what it does not show may be what it did not play."""
     found = []
     for row in trend:
-        earlier = None if row["replaced_by"] else before(trend, row["run"])
+        earlier = None if row["replaced_by"] else _before(trend, row)
         if earlier:
             now, then = ({each["cause"] for each in side["causes"]} for side in (row, earlier))
-            found.append(
-                {"run": row, "before": earlier, "word": "Worse" if now - then else "Better" if then - now else "Same"}
-                | {"new": sorted(now - then), "gone": sorted(then - now), "still": sorted(now & then)}
-            )
+            new, gone, still = sorted(now - then), sorted(then - now), sorted(now & then)
+            word = "Worse" if new else "Better" if gone else "Same"
+            if new or row["state"] == COMPLETE:
+                said = f"{counted(len(new), 'new cause')}, {len(gone)} gone, {len(still)} as before"
+                found.append({"run": row, "before": earlier, "word": word, "new": new, "said": said})
+    return found
+
+
+def sentences(trend: Sequence[Row]) -> list[str]:
+    """What :func:`since` finds, a line each, for the terminal and for Markdown."""
+    found = []
+    for each in since(trend)[:MAX_TOLD]:
+        run = f"{each['run']['run']}, {each['run']['state']}"
+        found.append(f"Since {when(each['before']['began'])}: {each['word']} ({run}): {each['said']}.")
     return found
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..exploration import evidence
 from ..judging import deviations
 from ..judging.law_groups import grouped
-from ..judging.verdict import conclusion
+from ..judging.verdict import Verdict, conclusion
 from ..ports import Lab
 from ..runs.writer import replay_line
 from ..system import System
@@ -24,6 +24,7 @@ from ..texts import invocation
 from ..texts.plain import without_secrets
 from ..texts.wording import counted
 from ..trials import resolve
+from . import suite
 from .findings import Findings
 from .output import AMBER, COLOURS, say, table
 
@@ -129,14 +130,26 @@ def last_lines(
     story."""
     state = facts.get("state")
     verdict = conclusion(standings.values(), missed, deviations.fails(facts))
+    verdict, known = _with_cases(verdict, facts)
     basis = evidence.of(facts, found.by_origin, found.faults)
     ended = "" if state == "complete" else f"; {state} before its end"
     laws = of_laws(str(each.verdict) for each in standings.values())
     cost = known_cost(facts)
-    said = f"{facts['target']} in {facts['lab']}: {verdict}{cost}; {laws}{ended}"
+    said = f"{facts['target']} in {facts['lab']}: {verdict}{known}{cost}; {laws}{ended}"
     told = evidence.headline(said, verdict, {folder.name: basis})
     style = AMBER if told.amber or ((cost or ended) and verdict == "holds") else COLOURS.get(str(verdict), "")
     return three(Line(told.text, style), facts, folder, findings.first, system, following)
+
+
+def _with_cases(verdict: Verdict, facts: Mapping[str, object]) -> tuple[Verdict, str]:
+    """The verdict with what known cases came to, and ``; `` and the first ones that are not fixed; or nothing."""
+    told = facts.get("cases")
+    amiss = [each for each in told if each["verdict"] != suite.FIXED] if isinstance(told, list) else []
+    if any(each["verdict"] in (suite.REPRODUCED, suite.FLAKY) for each in amiss):
+        verdict = Verdict.VIOLATED
+    elif amiss and verdict != Verdict.VIOLATED:
+        verdict = Verdict.UNKNOWN
+    return verdict, "".join(f"; {each['case']} is {each['verdict']}" for each in amiss[:MAX_LINES])
 
 
 def three(

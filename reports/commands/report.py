@@ -96,7 +96,7 @@ def command(
 
 def _say(made: "Made", json_to: str | None) -> None:
     """What went wrong, the headline or the whole in JSON, and where the first page is."""
-    from .. import annotations
+    from .. import annotations, trend
 
     for each in made.corrupt:
         output.echo(f"left out {each['folder']}: {each['reason']}", err=True)
@@ -112,6 +112,9 @@ def _say(made: "Made", json_to: str | None) -> None:
         output.echo(made.report.headline)
         if made.report.compared:
             output.echo(made.report.compared["told"])
+        else:
+            for line in trend.sentences(made.report.trend):
+                output.echo(line)
     # A JSON answer on standard output must stay JSON.
     output.echo(made.first_page.absolute(), err=json_to == output.STDOUT)
 

@@ -136,7 +136,8 @@ def test_check_plays_cases_first_on_its_own_target(cases: Path, tmp_path: Path, 
     guilty = ["--target", "reference+answers_before_flush", "--law", "log-prefix"]
     files = ["--junit", str(tmp_path / "j.xml"), "--json", str(tmp_path / "j.json")]
     assert main([*asked[:5], *guilty, *asked[7:], *files]) == 1
-    assert "1 REPRODUCED" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "1 REPRODUCED" in said.err and "in sim: violated; " in said.out and "json is REPRODUCED" in said.out
     assert [each["verdict"] for each in json.loads((tmp_path / "j.json").read_text())["cases"]] == ["REPRODUCED"]
     (suite_,) = JUnitXml.fromfile(str(tmp_path / "j.xml"))
     failed = [each.name for each in suite_ if each.result]
@@ -145,7 +146,7 @@ def test_check_plays_cases_first_on_its_own_target(cases: Path, tmp_path: Path, 
     red = max((tmp_path / "runs").iterdir())
     assert main(["report", "--engine", "local", str(red)]) == 1
     page = (red / "report" / "index.html").read_text()
-    assert "<b>Known case</b>" in page and "Of 1 known case 1 is REPRODUCED." in page
+    assert "<b>1 known case:</b>" in page and "1 known case is REPRODUCED; " in page
     assert main(["show", str(red)]) == 1
 
 

@@ -112,3 +112,36 @@ def test_a_comparison_judges_the_second_run_whatever_was_tested(night: Any, tmp_
     ] == ["only before"]
     page = (tmp_path / "out" / "compared.html").read_text()
     assert page.index("Better, perhaps: 1 cause is gone") < page.index('id="causes"') < page.index("Both runs")
+
+
+def test_an_interrupted_newest_run_is_never_better(
+    night: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it shows is named beside the fix that came before; what it does not show may be what it did not play."""
+    fixed = [night(0, broken=True), night(1)]
+    report(tmp_path / "calm", *fixed, night(2, state="interrupted"), status=3)
+    told = capsys.readouterr().out
+    assert "Better (r1, complete): 0 new causes, 1 gone, 0 as before." in told and told.count("Since") == 1
+    _, index, _ = report(tmp_path / "worse", *fixed, night(3, broken=True, state="interrupted"), status=1)
+    told = capsys.readouterr().out
+    assert "Better (r1, complete)" in told and "Worse (r3, interrupted): 1 new cause, 0 gone, 0 as before." in told
+    assert "<b>Worse</b> (reference in sim, interrupted): 1 new cause" in index
+    assert "Worse (r3, interrupted)" in (tmp_path / "worse" / "summary.md").read_text()
+    assert "Better (r1" in (tmp_path / "worse" / "summary.md").read_text()
+
+
+def test_a_folder_that_cannot_be_read_is_no_green(night: Any, tmp_path: Path) -> None:
+    spoilt = night(1)
+    (spoilt / "run.json").write_text("{")
+    told, index, _ = report(tmp_path / "out", night(0), spoilt, status=3)
+    assert told["headline"].startswith("1 run folder could not be read. 1 of 1 law was put to the test")
+    assert told["amber"] and 'class="banner amber"' in index
+    assert (tmp_path / "out" / "summary.md").read_text().startswith("## 🟡 pairproof: 1 run folder could not be read.")
+
+
+def test_a_failed_lab_says_why_in_the_headline(write_run: Any, tmp_path: Path) -> None:
+    failed = write_run(
+        "r", facts={"state": "failed", "reason": "no toxiproxy-server: run pairproof labs install toxiproxy"}
+    )
+    told, _, _ = report(tmp_path / "out", failed, status=4)
+    assert "The lab failed after" in told["headline"] and "labs install toxiproxy)" in told["headline"]
