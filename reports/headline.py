@@ -57,7 +57,7 @@ def _lowered(text: str) -> str:
 
 def _raised(text: str) -> str:
     """A sentence on its own: names of messages (``m37``) begin as they are."""
-    return text[:1].upper() + text[1:] if text.partition(" ")[0].isalpha() else text
+    return text if any(map(str.isdigit, text.partition(" ")[0])) else text[:1].upper() + text[1:]
 
 
 def _broken(rows: Sequence[Row], causes: Sequence[Row], texts: Mapping[int, str]) -> str:

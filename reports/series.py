@@ -69,7 +69,7 @@ def brought(facts: Mapping[str, Any]) -> list[str]:
     """The configuration that a run was given: ``--set flushDiskType=ASYNC_FLUSH``, as its command says it."""
     command = facts.get("command")
     words = list(map(str, command)) if isinstance(command, list) else []
-    found = [(*word.partition("="), after) for word, after in zip(words, [*words[1:], ""], strict=True)]
+    found = [(*word.partition("="), after) for word, after in zip(words, [*words, ""][1:], strict=True)]
     return [f"{option} {value if equals else after}" for option, equals, value, after in found if option in BROUGHT]
 
 

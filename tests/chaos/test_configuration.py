@@ -145,7 +145,9 @@ def test_check_records_the_configuration_and_what_each_class_of_faults_took_and_
     assert "What was lost" in shown and "disk lost or wiped, both, the shortest program" in shown
     (facts,) = (tmp_path / "runs").glob("*/run.json")
     lost = {(row["fault"], row["of"]): row for row in json.loads(facts.read_text())["losses"] if row["corpus"]}
-    assert list(lost)[-1] == ("disk lost or wiped", "both") and all(row["trials"] for row in lost.values())
+    assert list(lost)[-1] == ("disk lost or wiped", "both") and all(
+        row["trials"] or row["state"].startswith("counts as") for row in lost.values()
+    )
     path = next((tmp_path / "runs").glob("*/findings/*.json"))
     settings: Any = json.loads(path.read_text())["schedule"]["settings"]
     assert settings["slaveTimeout"] == 1_500 and settings["slave.slaveReadEnable"] is True

@@ -13,6 +13,7 @@ import pytest
 from pairproof.harness.commands.main import main
 from pairproof.harness.exploration.counts import MAX_REASONS, OTHER_REASONS, refuse
 from pairproof.harness.exploration.explore import Explorer
+from pairproof.harness.exploration.losses import PLAYED
 from pairproof.harness.exploration.profiles import profile
 from pairproof.harness.rocketmq import swarm, whole
 from pairproof.harness.rocketmq.system import SYSTEM
@@ -84,7 +85,7 @@ def test_a_schedule_that_cannot_be_played_is_counted_and_named(capsys: Any, tmp_
     assert main([*command, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert any("of the searches refused: join needs a name server" in line for line in told["refused"])
-    assert told["trials"] < 37 + 5
+    assert told["trials"] < 37 + 5 + sum(row["corpus"] for row in told["losses"])
     (run,) = tmp_path.glob("*/run.json")
     assert json.loads(run.read_text())["refused"] == told["refused"]
 
@@ -191,7 +192,7 @@ def test_a_pair_that_replicates_meets_the_floor(capsys: Any, tmp_path: Path) -> 
 
 def test_a_pair_without_a_slave_need_not_replicate() -> None:
     found = Explorer(resolve.lab("sim"), _under("lab.slaves=0"), profile("quick"), "a", (), trials=5).run()
-    assert found.floors == []
+    assert [each.what for each in found.floors] == [PLAYED] and found.floors[0].is_met
 
 
 def test_a_campaign_of_a_pair_that_never_replicates_is_not_green(

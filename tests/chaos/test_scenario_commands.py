@@ -16,7 +16,7 @@ import pytest
 from pairproof.chaos.scenarios import library
 from pairproof.chaos.scenarios.closing import MAX_CASES, costs
 from pairproof.harness.commands.main import main
-from pairproof.harness.rocketmq.losses import Losses, Lost
+from pairproof.harness.exploration.losses import Loss
 from pairproof.harness.runs.reader import RunReader
 
 PAIRPROOF = str(Path(sys.executable).parent / "pairproof")
@@ -93,13 +93,18 @@ def test_a_run_that_holds_says_what_was_lost_all_the_same(tmp_path: Path) -> Non
     assert calm["losses"]["acknowledged"] > 0 == calm["losses"]["lost"]
 
 
+def loss(**amounts: int) -> Loss:
+    none: Any = dict.fromkeys(Loss._fields, 0)
+    return Loss(**{**none, "fault": "kill", "of": "master", "mode": "", **amounts})
+
+
 def test_what_cases_lost_is_one_line_each_and_cases_without_a_loss_share_one() -> None:
-    lost = Losses(5, {"master": Lost(2, 100)}, 0)
-    assert costs([("kill", lost), ("pause", Losses(3, {}, 0)), ("lag", Losses(4, {}, 0))]) == [
-        f" [kill]: {lost.lines()[0]}",
-        ": 2 of 3 trials: 7 PUT_OK, none lost by a broker",
+    lost, calm = loss(acknowledged=5, lost=2), loss(acknowledged=3)
+    assert costs([("kill", lost), ("pause", calm), ("lag", calm), ("idle", None)]) == [
+        " [kill]: 5 PUT_OK: 2 lost",
+        ": 2 of 3 trials: 6 PUT_OK, none lost",
     ]
-    assert costs([("", Losses(3, {}, None))]) == [": 3 PUT_OK, none lost by a broker"]
+    assert costs([("", calm)]) == [": 3 PUT_OK, none lost"]
     assert costs([("kill", lost)] * (MAX_CASES + 2))[-1] == ": 2 more trials lost messages; --json has the sum"
 
 

@@ -120,7 +120,7 @@ def test_what_a_fault_costs_can_be_expected(costs: str, complaint: str) -> None:
 
 
 def test_a_cost_that_nobody_can_tell_is_not_met() -> None:
-    idle = KILLED.replace("fault: kill, with: {node: slave}", "fault: slow_close, with: {link: client-slave}")
+    idle = KILLED.replace("fault: kill, with: {node: slave}", "fault: slow_close, with: {link: ha}")
     assert played("  costs: {lost: 0}", head=idle).unmet == ("costs: no fault had an effect on the pair",)
     found = played("  costs: {readable: 0}", head=KILLED.replace("- pull", "- send"))
     assert found.unmet == ("costs: exactly 0 readable expected, and the trial does not tell",)

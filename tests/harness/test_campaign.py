@@ -130,7 +130,7 @@ def test_a_campaign_plays_what_check_plays(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     about = ["--trials", "40", "--seed", "s", "--law", "log-prefix"]
     assert main(["campaign", "--engine", "local", "--jobs", "1", *about, "--runs", "a", "--json", "a.json"]) == 0
-    assert main(["check", "--jobs", "1", *about, "--runs", "b", "--json", "b.json"]) == 0
+    assert main(["check", "--profile", "deep", "--jobs", "1", *about, "--runs", "b", "--json", "b.json"]) == 0
     rows = []
     for name in "ab":
         (folder,) = (tmp_path / name).iterdir()
