@@ -250,7 +250,7 @@ def test_commands_and_data_work_from_the_wheel_itself(wheel: Path, tmp_path: Pat
     assert "rocketmq-4.9.7" in told("-m", "pairproof", "labs")
     made = "from types import SimpleNamespace as S; from pairproof.reports import pages; "
     made += "report = S(laws=[], runs=[], trials=[]); "
-    made += "pages._environment(report, False).get_template('index.html'); print('made')"
+    made += "pages._environment(report).get_template('index.html'); print('made')"
     assert told("-c", made)
 
 
