@@ -108,10 +108,12 @@ def sentence(rows: Iterable[Row]) -> str:
     )
 
 
+CLASSES = list(classes())
+
+
 def _order(row: Row) -> tuple[Any, ...]:
-    listed = list(classes())
     key = (row["fault"], row["of"])
-    return (row["target"], row["lab"], row["mode"], listed.index(key) if key in listed else len(listed), key)
+    return (row["target"], row["lab"], row["mode"], CLASSES.index(key) if key in CLASSES else len(CLASSES), key)
 
 
 def _told(row: Row) -> Row:

@@ -161,12 +161,15 @@ def _faults(trials: Sequence[Pending]) -> tuple[int, list[object]]:
 
 
 def _objectives(trials: Sequence[Pending]) -> tuple[int, list[object]]:
-    rows = [(each.number, *row) for each in trials for row in each.objectives]
-    return len(rows), [list(column) for column in zip(*rows, strict=True)]
+    return _turned([(each.number, *row) for each in trials for row in each.objectives])
 
 
 def _losses(trials: Sequence[Pending]) -> tuple[int, list[object]]:
-    rows = [(each.number, *row) for each in trials for row in each.losses]
+    return _turned([(each.number, *row) for each in trials for row in each.losses])
+
+
+def _turned(rows: Sequence[tuple[object, ...]]) -> tuple[int, list[object]]:
+    """How many rows, and their columns."""
     return len(rows), [list(column) for column in zip(*rows, strict=True)]
 
 

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...harness.history import Event
-from ...harness.rocketmq.contract import STORED
+from ...harness.rocketmq.contract import PUT_OK
 from ...harness.rocketmq.objectives import NO_FAULT, SEVERAL
 from ...harness.rocketmq.places import MASTER, OTHER
 from ...harness.rocketmq.settings import parse
-
-PUT_OK = STORED[0]
 
 
 class Deployment(NamedTuple):
