@@ -9,7 +9,7 @@ and stops for good at anything else. It begins at the third last file after a cl
   queues know messages behind the log's end, whose files are missing then. Two things are no damage:
   a slave stops in the middle of a record. Then no whole record lies behind the last one, and the queues end with it.
   And a slave copies on in the middle of a record from a master whose log is another by now (its store was lost): its
-  own broker could not read on there. Then the queues end with the last record, too, although messages lie whole behind.
+  own broker could not read on there. Then the queues end before that place, although messages lie whole behind it.
 - **After an unclean stop** everything behind the end is cut, zeroed and made durable.
 
 A lost sector: a machine crash leaves the sectors of a file that the disk never got as zeros. The CRC covers the body
@@ -204,7 +204,7 @@ class LogRecovery:
         # know of the piece of a record that is all that its oldest files left.
         alone = end == self.files.start and reached <= end
         own = reached == last or (self.hints.copied and (reached < last or alone))
-        if not own or (lost and not (reached == last >= 0 and self._stopped_dispatch(end, used))):
+        if (lost or not own) and not (0 <= reached <= end and self._stopped_dispatch(reached, used)):
             raise StoreRefused(
                 f"the log is not whole, although it was stopped in an orderly way: {why}; a cut at {end} would lose "
                 f"{used - end} bytes, with {counted(lost)} in them; {UNTOUCHED} the store from a copy, or create an "
@@ -223,18 +223,26 @@ class LogRecovery:
     def _dispatched(self) -> int:
         return self.hints.dispatched()
 
-    def _stopped_dispatch(self, end: int, used: int) -> bool:
-        """Whether the broker itself got no further than ``end``: it finds no complete record there, and the queues,
-        which end before, lack messages that lie whole in [end, used).
+    def _stopped_dispatch(self, reached: int, used: int) -> bool:
+        """Whether the broker itself got no further than it could read. Then its dispatch, which had come to ``reached``,
+        jumps over what no queue has and what does not add up to its size, and finds no complete record; and the queues
+        lack messages that lie whole behind.
         """
-        room = self.files.file_size - end % self.files.file_size
-        if room >= BLANK_SIZE:
-            size, magic = peek(self.files.read(end, BLANK_SIZE), 0)
-            is_record = magic in (MAGIC_V1, MAGIC_V2) and FIXED_SIZE <= size <= min(room, used - end)
-            if is_record or magic == MAGIC_BLANK:
+        at = max(reached, self.files.start)
+        while (room := self.files.file_size - at % self.files.file_size) >= BLANK_SIZE and at < used:
+            size, magic = peek(self.files.read(at, BLANK_SIZE), 0)
+            is_record = magic in (MAGIC_V1, MAGIC_V2) and FIXED_SIZE <= size <= min(room, used - at)
+            if not is_record and magic != MAGIC_BLANK:
+                break
+            if isinstance(self.step(at), int) and self._is_for_a_queue(at):
                 return False
-        found = (decode(self.files.read(at, size), origin=at) for at, size in self._whole(end, used))
-        return any(isinstance(each, Record) and not each.message.sys_flag & _IN_NO_QUEUE for each in found)
+            at += size if is_record else room
+        return any(self._is_for_a_queue(whole) for whole, _ in self._whole(at, used))
+
+    def _is_for_a_queue(self, at: int) -> bool:
+        window, inside = self._load(at, self.files.file_size - at % self.files.file_size)
+        found = decode(window, inside, origin=at - inside)
+        return isinstance(found, Record) and not found.message.sys_flag & _IN_NO_QUEUE
 
     def _whole(self, end: int, used: int) -> Iterator[tuple[int, int]]:
         """(offset, size) of each whole record in [end, used), wherever it begins."""

@@ -159,6 +159,34 @@ def test_slave_of_a_master_that_lost_its_store_starts_on_what_it_could_not_read_
 
 
 @pytest.mark.parametrize("copied", [True, False], ids=["slave", "promoted"])
+@pytest.mark.parametrize("piece", [0, 150], ids=["no record", "a record's first part"])
+def test_slave_whose_master_lost_more_than_once_starts_although_its_queues_stopped_files_ago(
+    piece: int, copied: bool
+) -> None:
+    slave, end = diverged(piece)
+    ahead, begins = stored(200, properties=b"A\x01b\x02")
+    copy(slave, ahead, begins[150] + 50)
+    # The master cut what the slave has of a record there, and went on otherwise.
+    again, _ = stored(250, body=99, properties=b"AB\x01bc\x02")
+    copy(slave, again, begins[150] + SIZE)
+    assert slave.dispatcher.dispatch() == 0
+    log, found = opened(slave.disk, copied=copied)
+    assert (log.end, found.cut_from, found.unfinished) == (begins[150], None, True)
+    assert begins[150] > end + 4 * SIZE, "of which recovery reads three"
+    # A record there that the queues lack although they could have it is damage.
+    damage(slave.disk, end, encode(message(1), 1, end, 9))
+    with pytest.raises(StoreRefused, match="whole records in them"):
+        opened(slave.disk, copied=copied)
+
+
+def copy(slave: Store, master: Store, until: int) -> None:
+    while slave.log.end < until:
+        at = slave.log.end
+        assert slave.log.append(at, master.log.read(at, until - at))
+        slave.dispatcher.dispatch()
+
+
+@pytest.mark.parametrize("copied", [True, False], ids=["slave", "promoted"])
 def test_what_the_queues_know_is_no_other_master_s_log(copied: bool) -> None:
     store, begins = stored(5)
     damage(store.disk, begins[1], b"\xff" * 8)
