@@ -26,7 +26,7 @@ from ..acks.ack_refused_is_absent import leaves_open
 SETTLED_NS = 3_000 * MS
 """A broker that has just started may still be busy with that; and so after a fault."""
 NO_BODY = digest(b"")
-TOO_LARGE = ("MESSAGE_ILLEGAL", "SYSTEM_ERROR")
+ILLEGAL = ("MESSAGE_ILLEGAL", "SYSTEM_ERROR")
 EMPTY = ("MESSAGE_ILLEGAL",)
 ROOM = 300
 """Bytes that a record may take besides its body, with what the lab's clients say of a message."""
@@ -60,17 +60,17 @@ class ValidTaken(Law):
             self.changed.add(event.message)
 
     def _may_be(self, event: Invoke) -> tuple[str, ...]:
-        """As what that which a call sends may be refused."""
+        """As what a call may be refused for what it sends, or for its queue."""
+        queue = (event.queue or "").rpartition("/")[2]
+        if queue.isdecimal() and int(queue) >= int(self.known.config.get(event.node, {}).get(QUEUES, QUEUES_MADE)):
+            return ILLEGAL
         if event.f not in SENDS:
             return ()
         said = told(event.detail)
         size = said.get("size", LARGE)
         most = (self.known.setting(event.node, key) for key in ("maxMessageSize", "mappedFileSizeCommitLog"))
-        queue = (event.queue or "").rpartition("/")[2]
-        if queue.isdecimal() and int(queue) >= int(self.known.config.get(event.node, {}).get(QUEUES, QUEUES_MADE)):
-            return TOO_LARGE
         if "body" not in said or size + ROOM > min(most) or said.get("illegal"):
-            return TOO_LARGE
+            return ILLEGAL
         return EMPTY if said["body"] == NO_BODY else ()
 
     def on_ok(self, event: Ok) -> None:

@@ -134,6 +134,9 @@ def test_a_topic_that_a_send_makes_has_no_more_queues_than_is_set() -> None:
         assert_holds(ValidTaken, asked(world(**settings), queue=queue))
     for queue, settings in (("T/7", {}), ("T/0", {"defaultTopicQueueNums": 1}), ("T/-1", {"defaultTopicQueueNums": 1})):
         assert_broken(ValidTaken, asked(world(**settings), queue=queue), "refuses")
+    # Clients know queues from before their topic was made anew.
+    assert_holds(ValidTaken, asked(world(defaultTopicQueueNums=1), "SYSTEM_ERROR", f="pull", queue="T/1"))
+    assert_broken(ValidTaken, asked(world(defaultTopicQueueNums=1), "SYSTEM_ERROR", f="pull", queue="T/0"), "refuses")
 
 
 def test_real_brokers_may_be_busy() -> None:
