@@ -24,6 +24,7 @@ from ..harness.rocketmq.known.dispatched import Dispatched
 from ..harness.rocketmq.known.logs import Logs
 from ..harness.rocketmq.known.naming import Naming
 from ..harness.rocketmq.known.nodes import Nodes
+from ..harness.rocketmq.known.positions import Positions
 from ..harness.rocketmq.known.registers import Register
 from ..harness.rocketmq.known.spoiled import Spoiled
 from ..harness.rocketmq.known.stores import Stores
@@ -78,6 +79,7 @@ EXCUSES = (
     ModelMutant("no slave diverges", Logs, "_diverge", _nothing),
     ModelMutant("a slave has its master's bytes only", Logs, "common", lambda _, node, hi: hi),
     ModelMutant("a cut log keeps its copies", Coverage, "cut", _nothing),
+    ModelMutant("a log never has another content", Positions, "started", _nothing),
     ModelMutant("a node has dispatched all that it holds", Dispatched, "has_all", _always(True)),
     ModelMutant("no disk lies", Spoiled, "started", _nothing),
     ModelMutant("a broker keeps what was committed to it", Register, "recover", _nothing),
@@ -101,6 +103,7 @@ FACTS = (
     ModelMutant("nothing is dispatched", Dispatched, "shown", _always(None), "counts_what_waits"),
     ModelMutant("no master is down", Nodes, "is_down_since", _always(False), "takes_over"),
     ModelMutant("no node has dispatched all", Dispatched, "has_all", _always(False), "forgets_keys"),
+    ModelMutant("nobody sees where a record lies", Positions, "seen", _nothing, "gives_one_by_one"),
     ModelMutant("a fault touches everything", Trouble, "is_quiet", _always(False), "keeps_the_dead"),
 )
 """Each with a mutant whose declared law asks for the fact."""

@@ -33,6 +33,7 @@ from .in_flight import InFlight
 from .logs import Logs
 from .naming import Naming
 from .nodes import Nodes
+from .positions import Positions
 from .sent import Sent
 from .spoiled import Spoiled
 from .stores import Stores
@@ -49,7 +50,7 @@ class Known(Links):
         self.logs, self.dispatched, self.spoiled = Logs(self), Dispatched(self), Spoiled()
         self._blind = "append" not in self.observes
         self.calls, self.in_flight = Calls(self), InFlight(self)
-        self.sent = Sent(self.calls)
+        self.sent, self.positions = Sent(self.calls), Positions()
         self.naming = Naming(self.nodes, self.trouble)
         self.consumption = Consumption(self)
         self.derived_under = DerivedUnder()
@@ -148,6 +149,7 @@ class Known(Links):
         self.derived_under.started(event, self.config)
         self.spoiled.started(event)
         self.dispatched.started(event)
+        self.positions.started(event, self.logs.ends.get(node, 0))
         super().on_start(event)
         self.last_started = node
         if node == MASTER:
@@ -195,6 +197,7 @@ class Known(Links):
         self.consumption.hear(event)
         self.derived_under.wiped(event)
         self.spoiled.wiped(event)
+        self.positions.wiped()
         self.logs.wiped(event)
         self.received.pop(event.node, None)
         if event.node != MASTER:
@@ -248,6 +251,8 @@ class Known(Links):
 
     def on_deliver(self, event: Deliver) -> None:
         self.calls.delivered(event)
+        if self.calls.is_current(event):
+            self.positions.seen(event)
         self._consume(event)
 
     def on_try(self, event: Try) -> None:
@@ -292,6 +297,7 @@ class Known(Links):
 
     def on_record(self, event: Record) -> None:
         self.audits.record(event)
+        self.positions.seen(event)
 
     def on_entries(self, event: Entries) -> None:
         self.audits.entry(event)

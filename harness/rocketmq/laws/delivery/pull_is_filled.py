@@ -19,9 +19,8 @@ from typing import NamedTuple
 
 from ....history import Event
 from ....judging.law import CONVENTION
-from ....kinds.client import Deliver
 from ....texts.content import told
-from ...kinds.log import Record
+from ...known.positions import Content
 from ...settings import DEFAULTS, Settings, memory
 from .pulled import FOUND, Answer, Pulled
 
@@ -41,6 +40,7 @@ class Short(NamedTuple):
     end: int | None
     """Where the broker's log ended by then, as far as somebody knew."""
     settings: Settings
+    content: Content
 
 
 class PullIsFilled(Pulled):
@@ -51,8 +51,6 @@ class PullIsFilled(Pulled):
 
     def begin(self) -> None:
         self.short: list[Short] = []
-        self.where: dict[tuple[str, int], tuple[int, int]] = {}
-        """By queue and offset: the lowest log offset, and the largest size, of such a message."""
 
     def judge(self, answer: Answer) -> None:
         ok = answer.ok
@@ -68,7 +66,7 @@ class PullIsFilled(Pulled):
         settings = known.config.get(ok.node, DEFAULTS)
         if not (known.is_a_black_box(ok.node) and answer.following % _entries(settings) == 0):
             end = known.logs.log_end(ok.node) if known.calls.is_current(ok) else None
-            self.short.append(Short(answer, end, settings))
+            self.short.append(Short(answer, end, settings, known.positions.content(ok.node)))
 
     def _judge_brought(self, answer: Answer) -> None:
         ok, known = answer.ok, self.known
@@ -90,20 +88,12 @@ class PullIsFilled(Pulled):
                 )  # fmt: skip
                 return
 
-    def on_deliver(self, event: Deliver | Record) -> None:
-        if event.queue_offset is not None:
-            place, size = (event.queue, event.queue_offset), event.hi - event.lo
-            lo, most = self.where.get(place, (event.lo, size))
-            self.where[place] = min(lo, event.lo), max(most, size)
-
-    on_record = on_deliver
-
     def end(self, last: Event) -> None:
         for each in self.short:
-            left = self.where.get((each.answer.ok.queue or "", each.answer.following))
-            if left is not None:
+            left = each.content.get((each.answer.ok.queue, each.answer.following))
+            if left:
                 self.judged += 1
-                self._judge_short(each, *left)
+                self._judge_short(each, min(left).lo, max(hi - lo for lo, hi in left))
 
     def _judge_short(self, short: Short, lo: int, size: int) -> None:
         answer, ok = short.answer, short.answer.ok

@@ -17,11 +17,10 @@ PullMessageProcessor.processRequest and rejectRequest (5.x), DefaultMessageStore
 from typing import NamedTuple
 
 from ....judging.law import only
-from ....kinds.client import Deliver, Fail, Invoke, Ok
-from ....kinds.node import Config, Start, Wipe
+from ....kinds.client import Fail, Invoke, Ok
+from ....kinds.node import Config
 from ...kinds.log import Expire
 from ...known.calls import Begun
-from ...known.circumstances import EARLIER_INCARNATION
 from ...known.consumed import subscribed
 from ...law import Law
 from ...places import MASTER, NO_SLAVES
@@ -47,8 +46,6 @@ class RoleSlaveServes(Law):
 
     def begin(self) -> None:
         self.slaves: dict[str, Serves] = {}
-        self.places: dict[tuple[str | None, int | None], tuple[int, int] | None] = {}
-        """By queue and offset: where that message lies in the master's log; None where that is not sure."""
         self.expired: set[str | None] = set()
 
     def on_config(self, event: Config) -> None:
@@ -60,16 +57,6 @@ class RoleSlaveServes(Law):
 
     # What slaves have.
 
-    @only(node=MASTER)
-    def on_start(self, event: Start) -> None:
-        end = event.hi or 0
-        self.places = {place: at for place, at in self.places.items() if at is None or at[1] <= end}
-
-    def on_wipe(self, event: Wipe) -> None:
-        """A store is another one: what it has is not what was delivered before."""
-        for place in self.places:
-            self.places[place] = None
-
     def on_expire(self, event: Expire) -> None:
         """The oldest files of a log are gone, and their queues' entries may not be yet."""
         self.expired.add(event.node)
@@ -77,21 +64,14 @@ class RoleSlaveServes(Law):
     def _has(self, begun: Begun[Invoke]) -> bool:
         """Whether the slave had what is asked for, and had derived its queues from that, when the pull began."""
         known, slave = self.known, begun.call.node
-        place = self.places.get((begun.call.queue, begun.call.asked_from))
-        if place is None or slave in known.logs.diverged:
+        seen = known.positions.content(MASTER).get((begun.call.queue, begun.call.asked_from), ())
+        if len(seen) != 1 or slave in known.logs.diverged:
             return False
-        lo, hi = place
+        ((lo, hi),) = seen
         end = min(begun.log_end or 0, begun.dispatched, known.logs.own_end(slave) or 0)
         return hi <= end and known.logs.starts.get(slave, lo + 1) <= lo
 
     # What is asked of them.
-
-    @only(node=MASTER)
-    def on_deliver(self, event: Deliver) -> None:
-        if not self.abstains(event, EARLIER_INCARNATION):
-            place, at = (event.queue, event.queue_offset), (event.lo, event.hi)
-            if self.places.setdefault(place, at) != at:
-                self.places[place] = None
 
     def _asked(self, event: Ok | Fail) -> Begun[Invoke] | None:
         """How a pull began that a slave answers, if the master is down since then."""

@@ -21,11 +21,11 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from ....history import Event
-from ....judging.law import CONVENTION, EVERY, Heard, only
-from ....kinds.client import Deliver, Ok
-from ....kinds.node import Config, Start, Wipe
-from ...kinds.log import Record
+from ....judging.law import CONVENTION, Heard, only
+from ....kinds.client import Ok
+from ....kinds.node import Config
 from ...known.metadata import GROUPS
+from ...known.positions import Content
 from ...law import Law
 from ...places import SLAVES
 from ...settings import DEFAULTS, is_on, memory, parse, version
@@ -49,6 +49,7 @@ class Pull(NamedTuple):
     end: int
     """Where the broker's log ended when the call began and when it ended."""
     memory: int
+    content: Content
 
 
 class ReadSplit(Law):
@@ -60,31 +61,17 @@ class ReadSplit(Law):
     )
     source = "DefaultMessageStore.getMessage, PullMessageProcessor"
     needs = frozenset({"config", "invoke", "ok"})
-    awaits = {"invoke": Heard(frozenset({"pull"})), "deliver": EVERY}
+    awaits = {"invoke": Heard(frozenset({"pull"}))}
 
     def begin(self) -> None:
         self.splits: set[str | None] = set()
         """Brokers where reads are split."""
-        self.where: dict[tuple[str | None, int], tuple[int, int]] = {}
-        """By queue and offset: the lowest and the highest log offset of such a message."""
         self.pulls: list[Pull] = []
 
     def on_config(self, event: Config) -> None:
         # The model hears of it later.
         if is_on(parse(event.detail or "{}"), "slaveReadEnable"):
             self.splits.add(event.node)
-
-    def on_start(self, event: Start) -> None:
-        """What was cut, other messages may come to lie in place of."""
-        end, before = event.hi, self.known.logs.log_end(event.node)
-        if end is not None and before is not None and end < before:
-            self._judge_lags()
-            self.where = {place: at for place, at in self.where.items() if at[1] < end}
-
-    def on_wipe(self, event: Wipe) -> None:
-        """Another store, and other places of messages than answers so far were about."""
-        self._judge_lags()
-        self.where.clear()
 
     # Pulls.
 
@@ -127,35 +114,20 @@ class ReadSplit(Law):
         held = memory(self.known.config.get(event.node, DEFAULTS))
         if begin is None or end is None or held is None or begin > end or event.node in self.known.logs.diverged:
             return
-        self.pulls.append(Pull(event, slow, begin, end, held))
-
-    # Where messages are.
-
-    def on_deliver(self, event: Deliver | Record) -> None:
-        if not self.splits or event.queue_offset is None or event.lo is None:
-            return
-        place = (event.queue, event.queue_offset)
-        low, high = self.where.get(place, (event.lo, event.lo))
-        self.where[place] = (min(low, event.lo), max(high, event.lo))
-
-    on_record = on_deliver
+        self.pulls.append(Pull(event, slow, begin, end, held, self.known.positions.content(event.node)))
 
     def end(self, last: Event) -> None:
-        self._judge_lags()
-
-    def _judge_lags(self) -> None:
         for pull in self.pulls:
             self._judge_lag(pull)
-        self.pulls.clear()
 
     def _judge_lag(self, pull: Pull) -> None:
         ok = pull.ok
         following = ok.queue_offset or 0
-        given = self.where.get((ok.queue, following - 1))
+        given = pull.content.get((ok.queue, following - 1))
         if given is None:
             return
         if pull.slow:
-            most = pull.end - given[0]
+            most = pull.end - min(given).lo
             if most <= pull.memory:
                 lag = f"at most {most} bytes behind the log's end, and {pull.memory} are in memory"
                 self.violate(
@@ -163,9 +135,8 @@ class ReadSplit(Law):
                 )
             return
         left = ok.hi is None or ok.hi > following
-        looked_at = self.where.get((ok.queue, following)) if left else given
-        if looked_at is not None and pull.begin - looked_at[1] > pull.memory:
-            least = pull.begin - looked_at[1]
+        looked_at = pull.content.get((ok.queue, following)) if left else given
+        if looked_at is not None and (least := pull.begin - max(looked_at).lo) > pull.memory:
             lag = f"at least {least} bytes behind the log's end, and {pull.memory} are in memory"
             self.violate(ok, f"{ok.node} suggested broker {ok.broker} for {ok.queue}; this was {lag}")
 

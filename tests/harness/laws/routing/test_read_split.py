@@ -35,9 +35,11 @@ class Reads(H):
         self.begin_pull(how.get("node", "master"))
         return self.end_pull(broker, following, hi, **how)
 
-    def message(self, offset: int, lo: int, node: str = "master") -> Reads:
-        """A store reader, or a reader, finds a message there."""
-        self.add("record", node=node, op=1, queue="t/0", queue_offset=offset, lo=lo, hi=lo + 100)
+    def message(self, offset: int, lo: int, node: str | None = None) -> Reads:
+        """A store reader, or a reader, finds a message there: at the node that the last event was about."""
+        self.add(
+            "record", node=node or self.events[-1].node, op=1, queue="t/0", queue_offset=offset, lo=lo, hi=lo + 100
+        )
         return self
 
     def group(self, phase: str = "ok", node: str = "master", status: str = "", **choice: int) -> Reads:
@@ -274,6 +276,11 @@ def test_a_broker_suggests_to_a_reader_with_a_fixed_broker_as_to_any_other() -> 
 
     assert_holds(ReadSplit, fixed(0))
     assert_broken(ReadSplit, fixed(1), "suggested broker 1")
+
+
+def test_another_broker_may_hold_another_message_at_the_same_offset() -> None:
+    assert_holds(ReadSplit, reads(**ON).pulled(1).message(0, 9 * MB, "slave"))
+    assert_broken(ReadSplit, reads(**ON).pulled(1).message(0, 9 * MB), "at most 1000000 bytes behind")
 
 
 def test_what_a_log_was_before_it_was_replaced_counts_for_who_read_it_then() -> None:
