@@ -224,9 +224,9 @@ class LogRecovery:
         return self.hints.dispatched()
 
     def _stopped_dispatch(self, reached: int, used: int) -> bool:
-        """Whether the broker itself got no further than it could read. Then its dispatch, which had come to ``reached``,
-        jumps over what no queue has and what does not add up to its size, and finds no complete record; and the queues
-        lack messages that lie whole behind.
+        """Whether the broker itself got no further than it could read. Then its dispatch, which had come to
+        ``reached``, jumps over what no queue has and what does not add up to its size, and finds no complete record;
+        and the queues lack messages that lie whole behind.
         """
         at = max(reached, self.files.start)
         while (room := self.files.file_size - at % self.files.file_size) >= BLANK_SIZE and at < used:
