@@ -138,6 +138,11 @@ def creates_topics(settings: Settings) -> bool:
     return is_on(settings, "autoCreateTopicEnable", default=True)
 
 
+def template(settings: Settings) -> tuple[bool, int]:
+    """What a node's own topic TBW102 depends on: whether there is one, and how many queues it has."""
+    return creates_topics(settings), int(settings.get("defaultTopicQueueNums", 8))
+
+
 def keeps_index(settings: Settings) -> bool:
     """Whether a broker indexes messages by their keys: messageIndexEnable, on by default."""
     return is_on(settings, "messageIndexEnable", default=True)

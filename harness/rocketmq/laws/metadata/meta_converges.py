@@ -15,7 +15,8 @@ master saves, or a slave outside of a sync, an administrator's call, a consumer 
 topic by a group; for offsets a commit of another value than the node, or the master, was told last; for delays what the
 master stores.
 
-Left out: topics that neither clients nor masters ever had, such as those that a slave makes at each start; slaves that
+Left out: topics that neither clients nor masters ever had, such as those that a slave makes at each start, and all that
+no client had where the settings of both brokers make other ones; slaves that
 are down at the end; delays where files of the master's log were deleted; heartbeats of consumers in labs that do not
 see what the master saves: there a change counts as 30 s later. Source: SlaveSynchronize, TopicConfigManager.
 """
@@ -43,7 +44,7 @@ from ...known.metadata import (
     told,
 )
 from ...places import MASTER
-from ...settings import Settings
+from ...settings import Settings, template
 from .syncing import CALL_NS, MetadataLaw, schedule
 
 HEARTBEAT_NS = 30_000 * MS
@@ -230,14 +231,23 @@ class MetaConverges(MetadataLaw):
                 since = None if copy is None or hidden else self._due_since(slave, settings, table, copy)
                 if copy is not None and original is not None and since is not None:
                     self.judge_part(table)
-                    difference = _difference(original.event, copy.event, self._own(copy.event))
+                    difference = _difference(original.event, copy.event, self._own(original.event, copy.event))
                     if difference:
                         self.violate(copy.event, f"{slave}'s {table} are not the master's: {difference}", since=since)
 
-    def _own(self, table: Table) -> set[str]:
-        """Topics of a slave that no client and no master ever had: those of the system itself."""
-        named = self.named | self.known.tables.names()
-        return {name for name in entries(table) if name.rpartition("%")[2] not in named and name not in named}
+    def _own(self, original: Table, copy: Table) -> set[str]:
+        """Topics of the system itself that a slave may have otherwise than its master.
+
+        These are topics that the master never had. If the settings of the two make different ones, they are all of the
+        system's: each broker makes them at a start, without a new version, and a slave keeps a table of equal version.
+        """
+        named, known = self.known.tables.names(), self.known
+        one, other = (template(known.config.get(each.node, {})) for each in (original, copy))
+        if one == other:
+            named |= self.named
+        return {
+            name for name in (*entries(original), *entries(copy)) if named.isdisjoint((name, name.rpartition("%")[2]))
+        }
 
     def _due_since(self, slave: str, settings: Settings, table: str, copy: Reading) -> int | None:
         """Since when a slave has had the time to be like its master, ns; None if it need not be."""
@@ -264,7 +274,7 @@ class MetaConverges(MetadataLaw):
 
 
 def _difference(original: Table, copy: Table, own: set[str]) -> str:
-    """What the copy lacks; nothing if it is as it should be. ``own``: topics that it may have beyond the master's."""
+    """What the copy lacks; nothing if it is as it should be. ``own``: topics that do not matter."""
     if original.f in NAMED and (original.counter, original.stamp) != (copy.counter, copy.stamp):
         return f"version ({copy.counter}, {copy.stamp}), the master's ({original.counter}, {original.stamp})"
     if original.detail == copy.detail:
@@ -272,7 +282,7 @@ def _difference(original: Table, copy: Table, own: set[str]) -> str:
     here, there = entries(original), entries(copy)
     names = {*here, *there} if original.f != OFFSETS else {*here}
     shared = _fields(here) & _fields(there) if original.f in NAMED else set()
-    names -= own - here.keys() if original.f == TOPICS else set()
+    names -= own if original.f == TOPICS else set()
     wrong = sorted(name for name in names if not _agree(here.get(name), there.get(name), shared))
     return f"they differ in {', '.join(wrong)}" if wrong else ""
 

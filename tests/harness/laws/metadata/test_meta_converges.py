@@ -122,6 +122,20 @@ def test_topics_that_nobody_ever_had_are_the_slave_s_own() -> None:
     assert_broken(MetaConverges, read(used=True), "they differ in OWN")
 
 
+def test_brokers_whose_settings_make_different_topics_may_differ_in_those() -> None:
+    def read(lacks: str, **settings: object) -> Story:
+        history = named().config("slave", **settings).after(1_000).mark("heal").after(2_000)
+        history.client("send", queue="T/0").after(1_000).round(**dict.fromkeys(("topics", "groups"), "applied"))
+        both = {**FULL, "TBW102": {}}
+        history.table("topics", both, "master", VERSION)
+        return history.table("topics", {name: both[name] for name in both if name != lacks}, "slave", VERSION)
+
+    assert_broken(MetaConverges, read("TBW102"), "they differ in TBW102")
+    for settings in ({"autoCreateTopicEnable": "false"}, {"defaultTopicQueueNums": 16}):
+        assert_holds(MetaConverges, read("TBW102", **settings))
+        assert_broken(MetaConverges, read("T", **settings), "they differ in T")
+
+
 def test_one_failure_may_only_have_shown_that_a_connection_was_dead() -> None:
     def failing(*times_ms: float) -> Story:
         history = named().mark("heal")
