@@ -39,10 +39,10 @@ class Summary(NamedTuple):
     totals: dict[str, int]
     """How many schedules each enumerated search has, executed or not, by origin; empty where it did not begin."""
     seconds: float
-    """Without those of ``shrinking_s``."""
+    """Wall clock, with those of ``shrinking_s``."""
     coverage: CoverageTable
     shrinking_s: float = 0.0
-    """What shrinking took where it is not counted: where the lab is not deterministic."""
+    """What shrinking took."""
     bound: str = "the clock"
     """What ends the searches."""
     exercised: Mapping[str, int] = MappingProxyType({})
@@ -117,9 +117,9 @@ class Summary(NamedTuple):
 
     def rate(self) -> str:
         """Trials a minute, in words, and what was not counted."""
-        trials = self.trials - (self.by_origin.get("shrink", 0) if self.shrinking_s else 0)
-        a_minute = f"{60 * trials / self.seconds:,.0f} trials a minute" if self.seconds else "no time"
-        shrinking = f"; shrinking took {self.shrinking_s:.0f} s, not counted" if self.shrinking_s else ""
+        trials, seconds = self.trials - self.by_origin.get("shrink", 0), self.seconds - self.shrinking_s
+        a_minute = f"{60 * trials / seconds:,.0f} trials a minute" if seconds > 0 else "no time"
+        shrinking = f"; shrinking took {self.shrinking_s:.0f} s besides" if self.shrinking_s >= 1 else ""
         return a_minute + shrinking + (f"; {played_again(self.again)}" if self.again else "")
 
     def complete(self, origin: str) -> bool:

@@ -1,0 +1,65 @@
+"""The time of one exploration: a bound in seconds is that of the whole run, shrinking included.
+
+Where a trial is dear (labs with real time), one begins only if it is likely to end within the bound, by what a trial
+took so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import inf
+
+from ..trials.trial import Trial
+
+
+class Watch:
+    """``seconds``: the bound, None where trials are."""
+
+    def __init__(self, seconds: float | None, clock: Callable[[], float]) -> None:
+        self.seconds = seconds
+        self.clock = clock
+        self.shrinking_s = 0.0
+        self._trials = 0
+        self._trials_s = 0.0
+        self.begin()
+
+    def begin(self) -> None:
+        """The run begins now."""
+        self._began = self.clock()
+
+    def so_far(self) -> float:
+        """Seconds since then."""
+        return self.clock() - self._began
+
+    def take(self, trial: Trial) -> None:
+        """Learn what a trial takes."""
+        self._trials += 1
+        self._trials_s += trial.took_s
+
+    @property
+    def trial_s(self) -> float:
+        """The mean of what a trial took; 0 where it is cheap."""
+        return self._trials_s / max(1, self._trials)
+
+    def ending(self) -> float:
+        """When a trial that begins now is likely to end."""
+        return self.so_far() + self.trial_s
+
+    def left(self) -> float:
+        """For how long trials may still begin."""
+        return inf if self.seconds is None else self.seconds - self.ending()
+
+    def more(self, at_least: float = 0.0) -> Callable[[], bool]:
+        """Whether another trial may begin, if asked within so many seconds in any case."""
+        until = self.clock() + max(self.left(), at_least)
+        return lambda: self.clock() < until
+
+    @contextmanager
+    def shrinking(self) -> Iterator[None]:
+        """Add what is done within to ``shrinking_s``."""
+        began = self.clock()
+        try:
+            yield
+        finally:
+            self.shrinking_s += self.clock() - began
