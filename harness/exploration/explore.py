@@ -295,8 +295,8 @@ class Explorer:
                 yield from slices.play(self.lab, self.target, each)
                 self._under_way -= each.trials
             return
-        in_order = self.lab.deterministic
-        for part, answer in workers.play_in_order(parts) if in_order else workers.play(parts):
+        in_order, patience = self.lab.deterministic, self.watch.patience
+        for part, answer in workers.play_in_order(parts) if in_order else workers.play(parts, patience):
             if isinstance(answer, list):
                 yield from answer
             elif isinstance(answer, LabError) and workers.left and not in_order:

@@ -20,11 +20,16 @@ from ..trials.trial import Finding, Trial
 from . import evidence, floors
 from .coverage_table import CoverageTable
 from .floors import Floor
+from .losses import NAME as LOSSES
 from .losses import Losses
 from .tally import Tally
 
 FOLDER = Path(".pairproof")
 """Where tests keep their findings."""
+
+
+BESIDES = {LOSSES: "losses", evidence.SHRINK: "shrinking"}
+"""What to call trials that no search draws."""
 
 
 class Summary(NamedTuple):
@@ -102,7 +107,7 @@ class Summary(NamedTuple):
             for each in self.offered
             if self.must_judge and each.percent > MOST_PERCENT
         ]
-        played = evidence.of({}, self.by_origin, {}).trials or 0
+        played = (evidence.of({}, self.by_origin, {}).trials or 0) - self.by_origin.get(LOSSES, 0)
         demanded = [Floor("trials of the searches", played, self.demanded)] if self.demanded is not None else []
         return [*floors.replicated(self.replicated), *demanded, *of_profile, *silent, *self.losses.floors()]
 
@@ -165,7 +170,9 @@ class Summary(NamedTuple):
         cut = any(total and not self.complete(origin) for origin, total in self.totals.items())
         told = [self._how_far(origin) for origin in names] + [f"cut short by {self.bound}"] * cut
         first, after = (f"fixed corpus: {counted(corpus, 'trial')}; ", " after it") if corpus else ("", "")
-        trials = counted(self.trials - corpus, "trial")
+        besides = {what: self.by_origin.get(origin, 0) for origin, what in BESIDES.items()}
+        drawn = counted(self.trials - corpus - sum(besides.values()), "trial")
+        trials = " + ".join([drawn, *(f"{n:,} of {what}" for what, n in besides.items() if n)])
         return f"{first}{trials}{after} in {self.seconds:.1f} s ({', '.join(told) or 'no search began'})"
 
     def _how_far(self, origin: str) -> str:

@@ -1,7 +1,7 @@
 """The time of one exploration: a bound in seconds is that of the whole run, shrinking included.
 
 Where a trial is dear (labs with real time), one begins only if it is likely to end within the bound, by what a trial
-took so far.
+took so far; one that goes on for :data:`LATE` of the bound, or :data:`LATE_S`, beyond it is cut off and not judged.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from math import inf
 
 from ..trials.trial import Trial
+
+LATE, LATE_S = 0.1, 30.0
 
 
 class Watch:
@@ -49,6 +51,12 @@ class Watch:
     def left(self) -> float:
         """For how long trials may still begin."""
         return inf if self.seconds is None else self.seconds - self.ending()
+
+    def patience(self) -> float:
+        """For how long the end of a trial is waited for, once one has ended."""
+        if self.seconds is None or not self._trials:
+            return inf
+        return self.seconds + min(LATE * self.seconds, LATE_S) - self.so_far()
 
     def more(self, at_least: float = 0.0) -> Callable[[], bool]:
         """Whether another trial may begin, if asked within so many seconds in any case."""

@@ -228,9 +228,10 @@ def test_the_whole_run_with_shrinking_ends_in_its_time(share: float, monkeypatch
 def test_a_trial_begins_only_if_it_is_likely_to_end_in_time() -> None:
     now = [0.0]
     watch = Watch(100, lambda: now[0])
+    assert watch.patience() == float("inf"), "one is played in any case"
     watch.take(Trial(0, "swarm", Schedule({}, "s", ()), [], [], took_s=30.0))
     now[0] = 69
-    assert watch.left() == 1 and watch.more()()
+    assert watch.left() == 1 and watch.more()() and watch.patience() == 41
     now[0] = 71
     assert watch.left() < 0 and not watch.more()() and watch.more(at_least=5)()
 
