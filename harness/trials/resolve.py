@@ -225,19 +225,22 @@ def lab(name: str) -> Lab:
 
 
 def takes_that(lacks: Iterable[type], hosted: Target | None = None) -> str:
-    """``it takes that clients can write (labs that can: sim)``: abilities in words, and which labs that can be
-    loaded here have them, with this target if one is given."""
+    """``it takes that clients can write (labs that can: sim)``: abilities in words, and which labs have them, with
+    this target if one is given."""
     return f"it takes that {', and that '.join(f'{abilities.words(each)}{_labs(each, hosted)}' for each in lacks)}"
 
 
 def _labs(ability: type, hosted: Target | None) -> str:
     found = []
     for name in registry.names("labs"):
-        with suppress(LabError, ModuleNotFoundError):
+        try:
             own = lab(name)
-            goes = hosted is None or takes(own, hosted)
-            place = own if hosted is None else abilities.Hosted(own, hosted)
-            found += [name] if goes and abilities.can(place, ability) else []
+        except (LabError, ModuleNotFoundError):
+            found.append(f"perhaps {name}, which lacks a package")
+            continue
+        goes = hosted is None or takes(own, hosted)
+        place = own if hosted is None else abilities.Hosted(own, hosted)
+        found += [name] if goes and abilities.can(place, ability) else []
     return f" (labs that can: {', '.join(found) or 'none'})"
 
 
