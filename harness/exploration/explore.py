@@ -60,8 +60,6 @@ REFUSED = 100
 MAX_FINDINGS_PER_LAW = 3
 """Violations of one law that are shrunk in one run; the rest are counted in its verdicts."""
 FIRST_S = 5.0
-SHRINKING = 0.5
-"""The most that shrinking has of a run's time, where a trial is dear."""
 
 
 class Explorer:
@@ -128,10 +126,6 @@ class Explorer:
         self._later: list[Trial] | None = None
         """Trials with violations that are shrunk later; None: at once."""
         self.watch = Watch(self.budget.seconds, clock)
-        # Where trials of each search are counted, all violations together have the time of one.
-        bound = self.budget.seconds
-        most = repeated.SHRINK_S if self.budget.counts is not None else bound and SHRINKING * bound
-        self._effort = repeated.Effort(most, self.budget.trials, clock)
         self._shrunk: Counter[str] = Counter()
         """By law, where a trial is dear: how often its violations were shrunk, whatever came of it."""
 
@@ -372,20 +366,18 @@ class Explorer:
             with self.watch.shrinking():
                 small = smallest(lab, target, schedule, law, self.watch.more(0.0 if self.findings else FIRST_S))
                 return Small(small, lab.name, self._execute(small))
-        if not self._effort.begin(self.watch.trial_s, self.watch.left()):
+        in_time = self.watch.shrink()
+        if not in_time():
             return Small(schedule, lab.name, trial)
         self._shrunk[law] += 1
         tried = count()
 
         def more() -> bool:
             self.progress(next(tried), None, f"shrinking: {law}")
-            return self._effort.more()
+            return in_time()
 
-        try:
-            with self.watch.shrinking():
-                found = repeated.small(lab, target, schedule, law, more, self.laws)
-        finally:
-            self._effort.end()
+        with self.watch.shrinking():
+            found = repeated.small(lab, target, schedule, law, more, self.laws)
         if found.shown is None:
             return Small(found.schedule, found.shrunk_in, trial)
         return Small(found.schedule, found.shrunk_in, found.shown._replace(number=next(self._numbers)))

@@ -13,6 +13,13 @@ from math import inf
 from ..trials.trial import Trial
 
 LATE, LATE_S = 0.1, 30.0
+SHRINK_S = 120.0
+"""For one violation, s, or as long as :data:`SHRINK_TRIALS` last, where that is longer."""
+SHRINK_TRIALS = 20
+SHRINKING = 0.5
+"""The most that shrinking has of a bound in seconds."""
+VIOLATIONS = 3
+"""That many may have their whole time where there is none."""
 
 
 class Watch:
@@ -61,6 +68,13 @@ class Watch:
     def more(self, at_least: float = 0.0) -> Callable[[], bool]:
         """Whether another trial may begin, if asked within so many seconds in any case."""
         until = self.clock() + max(self.left(), at_least)
+        return lambda: self.clock() < until
+
+    def shrink(self) -> Callable[[], bool]:
+        """The same for one violation, where a trial is dear."""
+        own = max(SHRINK_S, SHRINK_TRIALS * self.trial_s)
+        most = VIOLATIONS * own if self.seconds is None else SHRINKING * self.seconds
+        until = self.clock() + min(own, most - self.shrinking_s, self.left())
         return lambda: self.clock() < until
 
     @contextmanager

@@ -3,15 +3,13 @@
 If a simulation shows it too, the schedule is shrunk there, exactly and at once; a target that no simulation runs may
 have a ``model`` that one does. The smallest one may owe its failure to the simulation's exact times: where the lab does
 not show it twice, a larger one on the way to it is taken that it does. Otherwise candidates are executed several times
-in the lab itself, and one counts as failing if any of its executions violates the law; bounded by time or by the number
-of executions, each of which asks first.
+in the lab itself, and one counts as failing if any of its executions violates the law. Each
+execution asks first whether there may be more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
-from time import monotonic
 from typing import NamedTuple
 
 from .. import registry
@@ -34,52 +32,8 @@ STEADY = 2
 """How many of them must violate the law before a schedule from the simulation is taken to show it here."""
 STEPS_BACK = 3
 """How many larger ones are executed where the smallest of the simulation does not."""
-SHRINK_S = 120.0
-"""For one violation, s, or as long as :data:`SHRINK_TRIALS` last, where that is longer."""
-SHRINK_TRIALS = 20
-"""Trials that shrinking one violation may at least play, however long they take, unless the run is over."""
-SHRINK_EXECUTIONS = 120
-"""For one violation, where trials and not seconds are the bound; no longer than :data:`SHRINK_S` all the same."""
 SIMULATION = "sim"
 """The lab in which a violation is looked for first."""
-
-
-class Effort:
-    """What shrinking may take: for one violation, and for all together no more than the searches, whose bound this is.
-
-    ``seconds`` and ``trials`` are the searches' own bounds; where neither is given, only one violation's counts.
-    """
-
-    def __init__(self, seconds: float | None, trials: int | None, clock: Callable[[], float] = monotonic) -> None:
-        self._clock = clock
-        self.by_time = seconds is not None
-        whole = seconds if seconds is not None else trials
-        self._left = inf if whole is None else float(whole)
-        self._until = self._began = self._deadline = 0.0
-        self._asked = 0
-
-    def begin(self, trial_s: float = 0.0, left_s: float = inf) -> bool:
-        """Whether another may be shrunk; from here on its own bound counts. ``trial_s``: what a trial takes;
-        ``left_s``: how long trials of this run may still begin."""
-        self._asked = 0
-        self._began = self._now()
-        longest = max(SHRINK_S, SHRINK_TRIALS * trial_s)
-        self._deadline = self._clock() + min(longest, left_s)
-        own = longest if self.by_time else SHRINK_EXECUTIONS
-        self._until = self._began + min(self._left, own)
-        return self._left > 0 and left_s > 0
-
-    def more(self) -> bool:
-        """Whether another trial may be executed; it is counted."""
-        may = self._now() < self._until and self._clock() < self._deadline
-        self._asked += may
-        return may
-
-    def end(self) -> None:
-        self._left -= self._now() - self._began
-
-    def _now(self) -> float:
-        return self._clock() if self.by_time else float(self._asked)
 
 
 class Small(NamedTuple):

@@ -11,8 +11,8 @@ from shaky_lab import ShakyLab
 
 from pairproof.harness import registry
 from pairproof.harness.commands.main import main
-from pairproof.harness.exploration import explore as explore_module
 from pairproof.harness.exploration import floors
+from pairproof.harness.exploration import watch as watches
 from pairproof.harness.exploration.explore import MAX_FINDINGS_PER_LAW, Explorer
 from pairproof.harness.exploration.profiles import REAL, profile
 from pairproof.harness.exploration.summary import Summary
@@ -132,14 +132,17 @@ def test_one_shrinking_tells_of_every_law_that_the_small_program_breaks() -> Non
     assert small.shown is not None and {each.law for each in small.shown.judgements} == {LAW, "log-grows"}
 
 
-def test_one_violation_may_take_as_long_as_some_trials_where_these_are_slow() -> None:
+def test_one_violation_may_take_as_long_as_some_trials_and_all_together_are_bounded() -> None:
     now = [0.0]
-    effort = repeated.Effort(10_000, None, lambda: now[0])
-    assert effort.begin(trial_s=40)
-    now[0] = 40 * repeated.SHRINK_TRIALS - 1
-    assert effort.more()
+    watch = Watch(None, lambda: now[0])
+    watch.take(Trial(0, "swarm", Schedule({}, "s", ()), [], [], took_s=40.0))
+    more, own = watch.shrink(), 40 * watches.SHRINK_TRIALS
+    now[0] = own - 1
+    assert more()
     now[0] += 1
-    assert not effort.more()
+    assert not more() and watch.shrink()()
+    watch.shrinking_s = watches.VIOLATIONS * own
+    assert not watch.shrink()()
 
 
 def test_what_only_the_lab_shows_is_shrunk_there_by_repeats() -> None:
@@ -155,21 +158,9 @@ def test_a_candidate_fails_if_any_of_its_repeats_does(nth: int, shows: bool) -> 
     assert (shown is not None) is shows
 
 
-def test_without_an_effort_nothing_is_made_smaller() -> None:
+def test_without_time_nothing_is_made_smaller() -> None:
     small = repeated.small(ShakyLab(MUTANT, 1), REFERENCE, LONG, LAW, lambda: False)
     assert (small.schedule, small.shown) == (LONG, None)
-
-
-def test_an_effort_in_executions_is_bounded_for_one_violation_and_for_all() -> None:
-    effort = repeated.Effort(None, repeated.SHRINK_EXECUTIONS + 5)
-    assert (
-        effort.begin()
-        and [effort.more() for _ in range(repeated.SHRINK_EXECUTIONS + 10)].count(True) == repeated.SHRINK_EXECUTIONS
-    )
-    effort.end()
-    assert effort.begin() and [effort.more() for _ in range(repeated.SHRINK_EXECUTIONS + 10)].count(True) == 5
-    effort.end()
-    assert not effort.begin()
 
 
 def test_trials_bound_searches_and_shrinking_where_time_is_real() -> None:
@@ -215,7 +206,7 @@ def test_as_many_violations_of_a_law_are_findings_as_are_shrunk(monkeypatch: pyt
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_the_whole_run_with_shrinking_ends_in_its_time(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explore_module, "SHRINKING", share)
+    monkeypatch.setattr(watches, "SHRINKING", share)
     lab = ShakyLab("reference+repeats_frame", 2)
     # Whatever is executed takes a second.
     found, _ = explore(lab, seconds=20, clock=lambda: float(lab.executed))
