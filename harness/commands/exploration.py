@@ -156,7 +156,7 @@ class Request:
         if (whole := self.bounds.seconds) is None:
             return None
         report = min(REPORT_S, REPORT_SHARE * whole) if self.reported else 0.0
-        return max(1.0, whole - (monotonic() - self.began) - report)
+        return max(0.0, whole - (monotonic() - self.began) - report)
 
     def _explored(self, explorer: Any, writer: Any) -> Ended:
         try:
