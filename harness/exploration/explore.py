@@ -230,7 +230,7 @@ class Explorer:
             elif listed is not None:
                 self._corpus_trials = len(listed)
             ends = allowance.trials if listed is None else min(len(listed), allowance.trials)
-            first, size = 0, slices.size(origin, self.lab, self._jobs)
+            first, size = 0, slices.size(origin, self.lab, self._jobs) if self.watch.left() > 0 else 1
             while count := allowance.begin(min(size, ends - first)):
                 self._under_way += count
                 drawn = () if listed is None else tuple(listed[first : first + count])
@@ -363,8 +363,11 @@ class Explorer:
     def _smaller(self, trial: Trial, law: str) -> Small:
         lab, target, schedule = self.lab, self.target, trial.schedule
         if lab.deterministic:
+            in_time = self.watch.more(0.0 if self.findings else FIRST_S)
+            if not in_time():
+                return Small(schedule, lab.name, trial)
             with self.watch.shrinking():
-                small = smallest(lab, target, schedule, law, self.watch.more(0.0 if self.findings else FIRST_S))
+                small = smallest(lab, target, schedule, law, in_time)
                 return Small(small, lab.name, self._execute(small))
         in_time = self.watch.shrink()
         if not in_time():
