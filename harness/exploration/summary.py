@@ -121,7 +121,7 @@ class Summary(NamedTuple):
         return {law: standing(law, seen, demands) for law, seen in self.seen.items()}
 
     def rate(self) -> str:
-        """Trials a minute, in words, and what was not counted."""
+        """Trials a minute, in words, and what shrinking took besides."""
         trials, seconds = self.trials - self.by_origin.get("shrink", 0), self.seconds - self.shrinking_s
         a_minute = f"{60 * trials / seconds:,.0f} trials a minute" if seconds > 0 else "no time"
         shrinking = f"; shrinking took {self.shrinking_s:.0f} s besides" if self.shrinking_s >= 1 else ""
