@@ -41,31 +41,34 @@ class JudgedCapture(NamedTuple):
 
     history: CapturedHistory
     laws: list[Judgement]
+    """Known deviations of the captured version apart; none where nothing says which version it is."""
     checks: list[Check]
+    does: str = deviations.FAIL
+    """What a known deviation does. A capture is of somebody's own brokers, as a run under files that were brought."""
 
     @property
     def deviations(self) -> list[dict[str, Any]]:
-        """Those of the captured version that explain violations (:class:`harness.judging.deviations.Seen`).
-
-        They stay violations: a capture says what happened to somebody's brokers, be it known or not. None where nothing
-        says which version it is.
-        """
-        version, seen = self.history.version, deviations.Seen()
-        releases = dict.fromkeys((places.MASTER, places.SLAVES[0]), version.name) if version.is_known else {}
-        known = deviations.running(SYSTEM.name, releases)
-        seen.add(deviations.sorted_out(self.laws, self.history.events, known))
+        """Those that explain what was broken (:class:`harness.judging.deviations.Seen`)."""
+        seen = deviations.Seen()
+        seen.add(self.laws)
         return seen.rows()
 
     @property
+    def known_fails(self) -> bool:
+        """Whether it fails by what is known."""
+        return deviations.fails({"known_deviations": self.does, "deviations": self.deviations})
+
+    @property
     def exit_code(self) -> int:
-        """0 holds, 1 violated, 3 unknown."""
+        """0 holds, 1 violated or known-deviation, 3 unknown."""
         verdicts = [*(each.verdict for each in self.laws), *(each.verdict for each in self.checks)]
-        return exit_code(map(Standing, verdicts))
+        return exit_code(map(Standing, verdicts), known_fails=self.known_fails)
 
 
 def judge_capture(
-    folder: Path, laws: Iterable[type[Law]], checks: bool = True, brought: Mapping[str, Path] = NOTHING
-) -> JudgedCapture:
+    folder: Path, laws: Iterable[type[Law]], checks: bool = True, brought: Mapping[str, Path] = NOTHING,
+    does: str = deviations.FAIL,
+) -> JudgedCapture:  # fmt: skip
     """Judge a capture folder by ``laws``, and make the two checks if ``checks``. UsageError if it is no capture.
 
     ``brought``: as for :func:`pairproof.chaos.observers.capture_folder.open_capture`.
@@ -73,7 +76,10 @@ def judge_capture(
     history = read_capture(folder, brought)
     found = [_doubted(each, history.told.unended) for each in judge(history.events, laws, history.observes)]
     made = [_framing(history), _reference_slave(folder, history)] if checks else []
-    return JudgedCapture(history, found, made)
+    version = history.version
+    releases = dict.fromkeys((places.MASTER, places.SLAVES[0]), version.name) if version.is_known else {}
+    known = deviations.running(SYSTEM.name, releases)
+    return JudgedCapture(history, deviations.sorted_out(found, history.events, known), made, does)
 
 
 def _doubted(judgement: Judgement, unended: list[str]) -> Judgement:

@@ -42,7 +42,7 @@ def made(name: str) -> KnownBug | None:
     found = next((each for each in candidates() if fails(each)), None)
     if found is None:
         return None
-    small = repeated.shrunk(BLACK_BOXES, found, lambda: True, fails)
+    small = repeated.shrunk(BLACK_BOXES, found, fails)
     return KnownBug(mutant.name, mutant.law, mutant.seen_in, small)
 
 

@@ -13,6 +13,7 @@ from ...harness import registry
 from ...harness.commands import options, output
 from ...harness.commands.helping import example
 from ...harness.errors import UsageError, joined
+from ...harness.judging.deviations import FAIL
 from ...harness.texts import invocation
 from ...harness.texts.plain import without_secrets
 from ...harness.texts.wording import counted
@@ -34,11 +35,12 @@ Row = tuple[str, str, int, int]
 @click.argument("runs", nargs=-1)
 @click.option("--ha-capture", "capture", type=click.Path(path_type=Path), help="Judge a folder of captured HA streams.")
 @options.configuration_files
+@options.known_deviations
 @options.law
 @output.json_option
 def command(
     runs: tuple[str, ...], capture: Path | None, master_conf: Path | None, slave_conf: Path | None,
-    law_ids: tuple[str, ...], json_to: str | None,
+    known_deviations: str | None, law_ids: tuple[str, ...], json_to: str | None,
 ) -> int:  # fmt: skip
     """Judge the kept histories of RUNS (folders, ids, or latest) again, or a capture of real brokers.
 
@@ -47,7 +49,8 @@ def command(
     never ends makes laws unknown. docs/capture-folder.md describes a capture folder. --master-conf and --slave-conf
     stand in place of its configuration files; a run's histories say themselves how their brokers were set.
 
-    Exit codes: 0 every law holds, 1 one is violated, 2 usage, 3 unknown.
+    Exit codes: 0 every law holds, 1 one is violated, or broken as it is known of the version (of a run: if the run
+    fails by that), 2 usage, 3 unknown.
     """
     if bool(runs) == (capture is not None):
         raise UsageError("judge either run folders or one --ha-capture folder")
@@ -57,7 +60,11 @@ def command(
             "--master-conf and --slave-conf go with --ha-capture: a run's histories say how their brokers were set; to "
             "test another configuration run pairproof check with these files"
         )
-    return _capture(capture, files, law_ids, json_to) if capture is not None else _runs(runs, law_ids, json_to)
+    if capture is not None:
+        return _capture(capture, files, law_ids, json_to, known_deviations or FAIL)
+    if known_deviations is not None:
+        raise UsageError("--known-deviations goes with --ha-capture: a run has recorded what they do to it")
+    return _runs(runs, law_ids, json_to)
 
 
 def _laws(ids: tuple[str, ...]) -> Any:
@@ -66,12 +73,12 @@ def _laws(ids: tuple[str, ...]) -> Any:
     return judging.laws(ids) if ids else judging.all_laws()
 
 
-def _capture(folder: Path, files: dict[str, Path], law_ids: tuple[str, ...], json_to: str | None) -> int:
+def _capture(folder: Path, files: dict[str, Path], law_ids: tuple[str, ...], json_to: str | None, does: str) -> int:
     from ..capture_judging import judge_capture
     from ..rocketmq import configuration
 
     configuration.check(files)
-    found = judge_capture(folder, _laws(law_ids), checks=not law_ids, brought=files)
+    found = judge_capture(folder, _laws(law_ids), checks=not law_ids, brought=files, does=does)
     if json_to is not None:
         output.write_json(_as_json(folder, found), json_to)
     if json_to != output.STDOUT:
@@ -128,7 +135,7 @@ def _show(folder: Path, found: JudgedCapture) -> None:
     checks = f"; {held} of {counted(len(found.checks), 'check')} of the log hold" if found.checks else ""
     events = counted(len(found.history.events), "event")
     again = without_secrets(f"{invocation.program()} {shlex.join(sys.argv[1:])}")
-    _close(str(folder), f"{events}{checks}", rows, [again, _explaining(rows)])
+    _close(str(folder), f"{events}{checks}", rows, [again, _explaining(rows)], found.known_fails)
 
 
 def _listed(what: str, lines: list[str]) -> None:
@@ -156,12 +163,12 @@ def _say(rows: list[Row], texts: list[str], deviations: list[dict[str, Any]]) ->
     say_deviations(deviations)
 
 
-def _close(what: str, amount: str, rows: list[Row], commands: list[str]) -> None:
+def _close(what: str, amount: str, rows: list[Row], commands: list[str], known_fails: bool) -> None:
     """The last three lines: the verdict, the command again, and the next one."""
     from ...harness.commands.closing import of_laws
     from ...harness.judging.verdict import Standing, Verdict, conclusion
 
-    verdict = str(conclusion(Standing(Verdict(row[1])) for row in rows))
+    verdict = str(conclusion([Standing(Verdict(row[1])) for row in rows], known_fails=known_fails))
     said = f"{what}: {verdict}; {of_laws(_of_laws(rows).values())}; {amount}"
     output.say(said, output.COLOURS.get(verdict, "bold"))
     for word, command in zip(("again", "next"), commands, strict=True):
@@ -196,13 +203,20 @@ def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None)
         output.write_json([each.to_json() for each in found], json_to)
     codes = []
     for reader, each in zip(readers, found, strict=True):
-        now = exit_code(map(Standing, each.verdicts.values()))
+        now = exit_code(map(Standing, each.verdicts.values()), known_fails=_fails(reader, each))
         # What a run's own tables and findings say counts as much, unless one law was asked for.
         then = recorded(reader.folder) if reader.facts.get("laws") and not law_ids else now
         codes += [now, then]
         if json_to != output.STDOUT:
             _say_run(reader, each, f"; recorded with exit code {then}" if then != now else "")
     return joined(*codes)
+
+
+def _fails(reader: RunReader, found: JudgedRun) -> bool:
+    """Whether a run fails by what is known, as it is judged now."""
+    from ...harness.judging import deviations
+
+    return deviations.fails({**reader.facts, "deviations": found.deviations})
 
 
 def _say_run(reader: RunReader, found: JudgedRun, recorded: str) -> None:
@@ -218,4 +232,4 @@ def _say_run(reader: RunReader, found: JudgedRun, recorded: str) -> None:
     if found.texts and resolve.system(str(reader.facts.get("system", ""))).has_autopsy:
         then = f"{invocation.line('autopsy', reader.folder)} --trial {found.texts[0][0]}"
     amount = f"{counted(found.trials, 'kept trial')}, {counted(found.events, 'event')}{recorded}"
-    _close(found.run, amount, found.rows(), [invocation.line("judge", reader.folder), then])
+    _close(found.run, amount, found.rows(), [invocation.line("judge", reader.folder), then], _fails(reader, found))

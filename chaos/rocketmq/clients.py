@@ -85,6 +85,8 @@ class Clients:
         self._address_of = address
         self.tags: tuple[str, ...] = TAGS
         """Of the messages that are sent, in turn."""
+        self.stored: dict[str, int] = {}
+        """By node: where the last message begins that it answered for, since it started."""
         self.in_flight = 0
         self.phase_of: dict[int, str] = {}
         self._processes: dict[str, int] = {}
@@ -255,6 +257,8 @@ class Clients:
         self.phase_of[call.op] = outcome.phase
         if outcome.answer is not None:
             remark = outcome.answer.remark
+        if call.f == "send" and lo is not None:
+            self.stored[call.node] = max(lo, self.stored.get(call.node, 0))
         self.add(
             self.stage.now(), outcome.phase, call.node, process=call.process, op=call.op, f=call.f,
             status=outcome.status, message=call.message, queue=call.queue, queue_offset=queue_offset, lo=lo, hi=hi,

@@ -31,8 +31,8 @@ DIGESTS = {
     "5.5.0": "13371e2c629731e9b6fda207646f555af3500f8b44d41bb187c257b937d837ee",
 }
 """Of their jars, see :func:`pairproof.chaos.tools.digest`; as Maven's central repository has them, 2026-11-27."""
-VERSION = re.compile(r"\d{1,3}(\.\d{1,3}){1,2}[-\w.]{0,40}", re.ASCII)
-"""A release's name; it becomes a part of a folder's."""
+VERSION = re.compile(r"[4-6](\.\d{1,3}){1,2}[-\w.]{0,40}", re.ASCII)
+"""A release's name, of a line that may be like a known one; it becomes a part of a folder's."""
 BROKER_JAR = "rocketmq-broker-"
 POM = resources.files(__package__).joinpath("pom.xml")
 FETCH_S = 600
@@ -147,13 +147,15 @@ def source(which: str) -> RocketMQ | Home:
         return Home(Path(which))
     if not VERSION.fullmatch(which):
         raise UsageError(
-            f"{which[:80]!r} is neither a RocketMQ release, such as 4.9.8, nor the absolute path of an unpacked one"
+            f"{which[:80]!r} is neither a RocketMQ release, such as 4.9.8 or 5.5.0, "
+            f"nor the absolute path of an unpacked one"
         )
     return RocketMQ(which)
 
 
 def maven(arguments: Sequence[str], what: str, limit_s: int, missing: str = "") -> None:
-    """Have Maven do something (``what``, in words). LabError if it fails; ``missing``: said where it lacks a jar."""
+    """Have Maven do something (``what``, in words). LabError if it fails; UsageError that says ``missing`` where there
+    is no such jar."""
     command = [program("mvn"), "--quiet", "--batch-mode", "--strict-checksums", *arguments]
     try:
         done = programs.run(command, limit_s)
@@ -161,7 +163,7 @@ def maven(arguments: Sequence[str], what: str, limit_s: int, missing: str = "") 
         raise LabError(f"Maven did not {what} within {limit_s} s; try again") from None
     if done.returncode != 0:
         if missing and NOT_THERE.search(done.stdout + done.stderr):
-            raise LabError(missing)
+            raise UsageError(missing)
         said = " | ".join((done.stdout + done.stderr).split("\n")[:4]).strip(" |")
         raise LabError(f"Maven could not {what}: {said}; is the network there?")
 

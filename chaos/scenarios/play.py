@@ -157,10 +157,11 @@ def code_of(verdicts: Set[str]) -> int:
 
 
 def lacking(scenario: Scenario, lab: Lab) -> tuple[str, ...]:
-    """The abilities that a scenario needs and a lab lacks; none where the lab does not say what it can do."""
+    """What a scenario needs and a lab lacks, in words; none where the lab does not say what it can do."""
     loads = [each.op for case in scenario.cases for each in case.loads]
     steps = [each.op for case in scenario.cases for each in case.steps]
-    return tuple(abilities.lacking(lab, (*loads, *steps), resolve.faults(), resolve.operations()))
+    lacks = abilities.lacking(lab, (*loads, *steps), resolve.faults(), resolve.operations())
+    return tuple(map(abilities.words, lacks))
 
 
 class Watched:

@@ -36,7 +36,7 @@ MAX_TRIALS = 100_000_000
     default=None,
     help=f"One of {', '.join(PROFILES)}. [default: {default(True)}; {default(False)} in {REAL_TIME_LABS}]",
 )
-@click.option("--time", "time_text", default=None, help="Time limit of the searches, such as 90s or 10m.")
+@click.option("--time", "time_text", default=None, help="Time limit of the command, such as 90s or 10m.")
 @click.option(
     "--trials",
     type=click.IntRange(1, MAX_TRIALS),

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import registry
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from ..exploration.tally import FaultCount
     from .findings import Findings
 
+REPORT_S, REPORT_SHARE = 10.0, 0.1
+"""Of the whole time, what is kept for a report: so many seconds, or this share where that is less."""
 _DEMANDS = ("corpus_must_judge", "must_not_be_vacuous")
 
 
@@ -89,6 +92,7 @@ class Request:
     """What became of those that were played before it."""
     failures: list[LabError] = field(default_factory=list)
     """Why processes ended that played trials, while others went on."""
+    began: float = field(default_factory=monotonic)
 
     def run(self) -> Outcome:
         """Explore, record, and print what came of it. UsageError passes through, a lab that fails does not."""
@@ -107,7 +111,7 @@ class Request:
                     self.profile,
                     self.seed,
                     self.laws,
-                    **self.bounds._asdict(),
+                    **self.bounds._replace(seconds=self._seconds())._asdict(),
                     jobs=self.jobs,
                     keeps=Keeps(writer.sampling),
                     on_failure=lambda why: self._go_on(writer, why),
@@ -115,6 +119,7 @@ class Request:
                     on_findings=lambda found: told.say([(each, writer.finding(each)) for each in found]),
                     progress=progress,
                 )
+                told.is_over = lambda: explorer.watch.left() <= 0
                 ended = self._explored(explorer, writer)
             found = explorer.summary()
             self._close(writer, found, ended)
@@ -145,6 +150,13 @@ class Request:
             last = closing.last_lines(facts, found, standings, missed, writer.folder, told, system, following)
         code = verdicts.exit_code(standings.values(), missed, deviations.fails(facts))
         return code, last, self.told(found, writer.folder, facts["state"], standings, told) | closing.known(facts)
+
+    def _seconds(self) -> float | None:
+        """What is left of the whole time: known cases were played, and a report may be to be made."""
+        if (whole := self.bounds.seconds) is None:
+            return None
+        report = min(REPORT_S, REPORT_SHARE * whole) if self.reported else 0.0
+        return max(0.0, whole - (monotonic() - self.began) - report)
 
     def _explored(self, explorer: Any, writer: Any) -> Ended:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from ..judging import deviations
 from ..runs.writer import replay_line
 from ..search.known_bugs import NAME
 from ..system import System
-from ..texts import invocation
+from ..texts import folding, invocation
 from ..texts.wording import counted, search
 from ..trials.trial import Finding
 from .output import COLOURS, say
@@ -38,18 +38,24 @@ class Findings:
         """The file of the first."""
         self.replayed: dict[tuple[str, int], bool] = {}
         """By law and trial of each that was executed once from its file, whether it showed again."""
+        self.is_over: Callable[[], bool] = lambda: False
+        """Whether there is no time left to execute one."""
+        self.whole = 0
+        """Those that were not shrunk."""
 
     def say(self, found: Sequence[tuple[Finding, Path]]) -> None:
         """Print the laws that one program violates, each with the file of its finding."""
         self.number += len(found)
         self.of_bugs += sum(each.search == NAME for each, _ in found)
+        self.whole += sum(not each.is_shrunk for each, _ in found)
         first, path = found[0]
         self.first = self.first or path
         told = self.laws.setdefault(first.cause or "; ".join(first.schedule.program()), [])
         new = [(each, where) for each, where in found if each.law not in told]
         if not told:
             say_finding(first, path, [each.law for each, _ in new[1:]])
-            self.replayed[first.law, first.trial] = say_replayed(first, path)
+            if not self.is_over():
+                self.replayed[first.law, first.trial] = say_replayed(first, path)
             say_commands(self.system, path, first.target, first.law)
         else:
             for each, where in new:
@@ -63,6 +69,7 @@ class Findings:
         causes = len(self.laws)
         bugs = f"; {self.of_bugs} with programs of known bugs" if self.of_bugs else ""
         bugs += f", {self.number - self.of_bugs} without" if self.of_bugs else ""
+        bugs += f"; {self.whole} not shrunk, a longer --time may" if self.whole and self.is_over() else ""
         return (
             f"{counted(self.number, 'finding')} of {counted(causes, 'cause')} (what broke first): "
             f"{'; '.join(self.laws)}{bugs}"
@@ -80,14 +87,10 @@ def say_finding(finding: Finding, path: Path, also: Sequence[str] = ()) -> None:
     say(f"violated: {finding.law}: {finding.text}", COLOURS["violated"])
     if also:
         say(f"  the same program violates: {', '.join(also)}")
-    for number, line in enumerate(finding.schedule.program(), 1):
-        say(f"  {number:3d}  {line}")
-    if not finding.schedule.ops:
-        say("       (nothing: bringing the pair up shows it)")
+    for line in folding.shown(finding.schedule.program()) or ["(nothing: bringing the pair up shows it)"]:
+        say(f"    {line}")
     settings = ", ".join(f"{key}={value}" for key, value in finding.schedule.settings.items())
-    where = f" in {finding.shrunk_in}" if finding.shrunk_in else ""
-    before = f"{counted(finding.original_ops, 'operation')} before shrinking{where}"
-    say(f"  with {settings or 'the default settings'} ({before})")
+    say(f"  with {settings or 'the default settings'} ({finding.size})")
     if finding.search:
         by = f"{search(finding.search)}: {finding.source}" if finding.source else search(finding.search)
         say(f"  found by: {by}, trial {finding.trial}")

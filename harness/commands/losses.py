@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ..exploration.losses import IMPOSSIBLE, Losses
 from ..system import System
+from ..texts import folding
 from . import output
 
 SHOWN_NS = 100_000_000
@@ -23,7 +24,7 @@ def say_losses(found: Losses, system: System) -> None:
         program = row["program"]
         if isinstance(program, list) and program and row["corpus"]:
             output.say(f"{_name(row)}, the shortest program that loses something:", "yellow")
-            for line in program:
+            for line in folding.limited(program):
                 output.say(f"  {line}")
 
 

@@ -18,6 +18,7 @@ import click
 from ..errors import LabError, UsageError
 from ..exploration.profiles import REAL_TIME_LABS
 from ..runs.places import Place
+from ..texts import folding
 from ..texts.wording import counted
 from ..trials import resolve
 from .helping import complete_targets, completes, example
@@ -222,8 +223,8 @@ def _print(finding: Finding, trials: list[Trial], events: bool) -> None:
     out.print(f"{what} on {finding.target} in {finding.lab}, seed {finding.schedule.seed!r}")
     settings = ", ".join(f"{key}={value}" for key, value in finding.schedule.settings.items())
     out.print(f"  settings: {settings or 'the defaults'}")
-    for number, line in enumerate(finding.schedule.program(), 1):
-        out.print(f"  {number:3d}  {line}", soft_wrap=True)
+    for line in folding.shown(finding.schedule.program()):
+        out.print(f"    {line}", soft_wrap=True)
     for reason in trial.skipped:
         out.print(f"skipped: {reason}", style="yellow", soft_wrap=True)
     if events:

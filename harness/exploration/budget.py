@@ -1,8 +1,8 @@
-"""What the searches of an exploration may do: so many seconds, or so many trials, shared out among them.
+"""What the searches of an exploration may do: what is left of so many seconds, or so many trials, shared out.
 
 A budget in trials makes an exploration in a deterministic lab a function of its seed: the same trials under the same
-numbers on any machine. The corpus, and what shrinking executes, are not counted. What a search leaves over goes to
-those after it.
+numbers on any machine. The corpora, and what shrinking executes, are no trials of these, and their seconds count. What
+a search leaves over goes to those after it.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Budget(NamedTuple):
         return self._replace(shares=left)
 
     def allowance(self, origin: str, spent: int, clock: Callable[[], float]) -> Allowance:
-        """What this search may do, when those before it have played ``spent`` trials. ``clock``: seconds since the
-        first search began."""
+        """What this search may do, when those before it have played ``spent`` trials. ``clock``: when a
+        trial that begins now is likely to end, seconds since the run began."""
         if self.counts is not None:
             return Allowance(self.counts.get(origin, 0))
         later = list(self.shares.values())[list(self.shares).index(origin) :]

@@ -7,6 +7,7 @@ real target in that of its model, and stay as they were played where the model d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 
 from ..errors import PairproofError
@@ -30,13 +31,13 @@ def listed(lab: Lab, target: Target) -> tuple[Losses, list[Listed]]:
     place = Hosted(lab, target)
     programs = list(resolve.system_of(target).loss_programs(resolve.under(target, {})))
     lacks = {each.name: lacking(place, each.schedule.ops, resolve.faults(), resolve.operations()) for each in programs}
-    impossible = {name: f"{IMPOSSIBLE}: it takes {', '.join(names)}" for name, names in lacks.items() if names}
+    impossible = {name: f"{IMPOSSIBLE}: {resolve.takes_that(each, target)}" for name, each in lacks.items() if each}
     played = [(each.schedule, each.name) for each in programs if each.name not in impossible]
     return Losses(programs, impossible), played
 
 
-def shrink_shown(lab: Lab, target: Target, found: Losses) -> None:
-    """Make the program of each class of the corpus that lost something small."""
+def shrink_shown(lab: Lab, target: Target, found: Losses, more: Callable[[], bool]) -> None:
+    """Make the program of each class that lost something small, while there may be ``more`` candidates."""
     simulation, model, own = repeated.simulation(lab, target)
     system = resolve.system_of(target)
     if simulation is None:
@@ -44,8 +45,8 @@ def shrink_shown(lab: Lab, target: Target, found: Losses) -> None:
     for key in [each for each in found.classes if each in found.shown]:
 
         def loses(candidate: Schedule, key: tuple[str, str] = key) -> bool:
-            if not any(op.do == system.traffic[0].do for op in candidate.ops):
-                # It would lose the lab's own first message only.
+            if not more() or not any(op.do == system.traffic[0].do for op in candidate.ops):
+                # Without a send it would lose the lab's own first message only.
                 return False
             loss = system.loss(run_trial(simulation, model, candidate, laws=()).events)
             return loss is not None and (loss.fault, loss.of) == key and bool(loss.lost)

@@ -4,8 +4,11 @@ The caller decides what to do with trials and findings; nothing here prints or w
 type, so a violation is shrunk and replayed the same way wherever it came from.
 
 Labs that are not deterministic run in real time: schedules are paced, of the searches that enumerate moments only the
-sweep runs, every fault once, and then come the programs of known bugs. Shrinking, which takes many trials there, has a
-time of its own: as long as the exploration at most.
+sweep runs, every fault once, and then come the programs of known bugs.
+
+A bound in seconds is that of the whole run, with the corpus and with shrinking, which has half of it at most where a
+trial is dear. There a trial begins only if it is likely to end in time. The first finding of a simulation is
+shrunk for :data:`FIRST_S`, even if that time is over.
 
 Several processes may play trials at once; what these find is shrunk in this one. In a deterministic lab they are heard
 in the order of their slices, so a run bounded by trials is the same with any number of processes.
@@ -50,22 +53,24 @@ from .slices import (
 )
 from .summary import Summary
 from .tally import Tally
+from .watch import Watch
 
 REFUSED = 100
 """Schedules that are refused before the first is played, after which no other is tried."""
 MAX_FINDINGS_PER_LAW = 3
 """Violations of one law that are shrunk in one run; the rest are counted in its verdicts."""
+FIRST_S = 5.0
 
 
 class Explorer:
     """One exploration. ``on_trial`` hears every trial, ``on_findings`` the laws that one shrunk program violates.
 
-    ``seconds`` or ``trials`` bounds the searches instead of the profile. ``first``: nothing begins after the first
-    violation, which is shrunk for one law. ``jobs``: how many processes play trials; where there are several, the lab
-    and the target must be registered. ``keeps``: of trials, by default their whole histories. ``bugs``: which programs
-    of known bugs a lab with real time plays, one of :data:`~pairproof.harness.search.known_bugs.WHICH`. ``on_failure``
-    hears why one of these processes ended there; the others go on. ``clock`` tells the seconds that are bounded and
-    reported.
+    ``seconds`` bounds the run, ``trials`` the searches, instead of the profile. ``first``: nothing begins after the
+    first violation, which is shrunk for one law. ``jobs``: how many processes play trials; where there are several,
+    the lab and the target must be registered. ``keeps``: of trials, by default their whole histories. ``bugs``:
+    which programs of known bugs a lab with real time plays, one of
+    :data:`~pairproof.harness.search.known_bugs.WHICH`. ``on_failure`` hears why one of these processes ended there;
+    the others go on. ``clock`` tells the seconds that are bounded and reported.
     """
 
     def __init__(
@@ -120,14 +125,9 @@ class Explorer:
         self._corpus_trials = 0
         self._later: list[Trial] | None = None
         """Trials with violations that are shrunk later; None: at once."""
-        self._corpus_s = self._shrinking_s = 0.0
-        # Where trials of each search are counted, all violations together have the time of one.
-        seconds = repeated.SHRINK_S if self.budget.counts is not None else self.budget.seconds
-        self._effort = repeated.Effort(seconds, self.budget.trials, clock)
+        self.watch = Watch(self.budget.seconds, clock)
         self._shrunk: Counter[str] = Counter()
         """By law, where a trial is dear: how often its violations were shrunk, whatever came of it."""
-        self._clock = clock
-        self._began = clock()
 
     def _tally(self, profile: Profile) -> Tally | None:
         if not profile.has_floors or self.budget.counts is None:
@@ -140,17 +140,15 @@ class Explorer:
 
         UsageError if the lab or the target refuses all schedules.
         """
-        self._began = self._clock()
+        self.watch.begin()
         with rare_collection(), self._working():
             if self.lab.deterministic:
                 self._searched(self._slices([CORPUS]))
-                self._corpus_s = self.seconds_so_far()
             self._play_losses()
             self._searched(self._slices(list(self.budget.shares)))
             if self._lossy:
-                began = self._clock()
-                corpus_of_losses.shrink_shown(self.lab, self.target, self.losses)
-                self._shrinking_s += self._clock() - began
+                with self.watch.shrinking():
+                    corpus_of_losses.shrink_shown(self.lab, self.target, self.losses, self.watch.more(FIRST_S))
         self._check_played(least=1)
         return self.summary()
 
@@ -173,6 +171,12 @@ class Explorer:
     def _is_enough(self) -> bool:
         return self.first and bool(self.findings)
 
+    @property
+    def _is_over(self) -> bool:
+        """Each search of a simulation plays one trial at least; where a trial is dear, the run does."""
+        begun = self._under_way or self._counts.by_origin
+        return bool(begun) and not self.lab.deterministic and self.watch.left() <= 0
+
     @contextmanager
     def _working(self) -> Iterator[None]:
         try:
@@ -180,16 +184,6 @@ class Explorer:
         finally:
             if self._workers is not None:
                 self._workers.close()
-
-    def seconds_so_far(self) -> float:
-        """Since :meth:`run` began, wall clock, without what shrinking took where that is not counted."""
-        return self._clock() - self._began - self._shrinking_s
-
-    def _searching_s(self) -> float:
-        return self.seconds_so_far() - self._corpus_s
-
-    def _trial_s(self) -> float:
-        return self._jobs * self._searching_s() / max(1, self._counts.searched)
 
     @property
     def _jobs(self) -> int:
@@ -200,7 +194,7 @@ class Explorer:
         seen = {law: frozenset(each) for law, each in counts.seen.items()}
         return Summary(
             seen, counts.by_origin.total(), counts.events, dict(counts.by_origin), self.findings, self.totals,
-            self.seconds_so_far(), counts.coverage, self._shrinking_s, self.budget.words, dict(counts.exercised),
+            self.watch.so_far(), counts.coverage, self.watch.shrinking_s, self.budget.words, dict(counts.exercised),
             counts.tally, counts.again, dict(counts.faults), counts.replicated,
             offered(counts.judged, ((law, note, amount) for (law, note), amount in counts.notes.items())),
             self.budget.counts is not None and resolve.brought(self.target) is None, dict(counts.refused),
@@ -214,9 +208,9 @@ class Explorer:
             return Allowance(ALL)
         if origin == losses.NAME:
             seconds = self.budget.seconds
-            return Allowance(ALL) if seconds is None else Allowance(ALL, seconds, self._searching_s)
+            return Allowance(ALL) if seconds is None else Allowance(ALL, seconds, self.watch.ending)
         spent = self._counts.searched + self._under_way
-        self._allowance = self.budget.allowance(origin, spent, self._searching_s)
+        self._allowance = self.budget.allowance(origin, spent, self.watch.ending)
         return self._allowance
 
     def _slices(self, origins: Sequence[str]) -> Iterator[Slice]:
@@ -225,7 +219,7 @@ class Explorer:
         A free worker starts on the next search while others finish the last one.
         """
         for origin in origins:
-            if self._is_enough:
+            if self._is_enough or self._is_over:
                 return
             listed = self._listed(origin)
             allowance = self._allow(origin)
@@ -236,7 +230,7 @@ class Explorer:
             elif listed is not None:
                 self._corpus_trials = len(listed)
             ends = allowance.trials if listed is None else min(len(listed), allowance.trials)
-            first, size = 0, slices.size(origin, self.lab, self._jobs)
+            first, size = 0, slices.size(origin, self.lab, self._jobs) if self.watch.left() > 0 else 1
             while count := allowance.begin(min(size, ends - first)):
                 self._under_way += count
                 drawn = () if listed is None else tuple(listed[first : first + count])
@@ -277,7 +271,7 @@ class Explorer:
             self.progress(counts.by_origin[origin], total, name, f" trials, {violated}")
         elif budget.seconds is not None:
             trials = wording.counted(counts.searched, "trial")
-            done = min(int(self._searching_s()), int(budget.seconds))
+            done = min(int(self.watch.so_far()), int(budget.seconds))
             self.progress(done, int(budget.seconds), f"searching: {name}", f" s, {trials}, {violated}")
         else:
             total = budget.trials or sum((budget.counts or {}).values())
@@ -295,8 +289,8 @@ class Explorer:
                 yield from slices.play(self.lab, self.target, each)
                 self._under_way -= each.trials
             return
-        in_order = self.lab.deterministic
-        for part, answer in workers.play_in_order(parts) if in_order else workers.play(parts):
+        in_order, patience = self.lab.deterministic, self.watch.patience
+        for part, answer in workers.play_in_order(parts) if in_order else workers.play(parts, patience):
             if isinstance(answer, list):
                 yield from answer
             elif isinstance(answer, LabError) and workers.left and not in_order:
@@ -320,6 +314,7 @@ class Explorer:
                 self._later.append(trial)
 
     def _note(self, trial: Trial) -> None:
+        self.watch.take(trial)
         self._counts.count(trial)
         self.losses.take(trial)
         self.on_trial(trial)
@@ -368,23 +363,24 @@ class Explorer:
     def _smaller(self, trial: Trial, law: str) -> Small:
         lab, target, schedule = self.lab, self.target, trial.schedule
         if lab.deterministic:
-            small = smallest(lab, target, schedule, law)
-            return Small(small, lab.name, self._execute(small))
-        if not self._effort.begin(self._trial_s()):
+            in_time = self.watch.more(0.0 if self.findings else FIRST_S)
+            if not in_time():
+                return Small(schedule, lab.name, trial)
+            with self.watch.shrinking():
+                small = smallest(lab, target, schedule, law, in_time)
+                return Small(small, lab.name, self._execute(small))
+        in_time = self.watch.shrink()
+        if not in_time():
             return Small(schedule, lab.name, trial)
         self._shrunk[law] += 1
-        began = self._clock()
         tried = count()
 
         def more() -> bool:
             self.progress(next(tried), None, f"shrinking: {law}")
-            return self._effort.more()
+            return in_time()
 
-        try:
+        with self.watch.shrinking():
             found = repeated.small(lab, target, schedule, law, more, self.laws)
-        finally:
-            self._shrinking_s += self._clock() - began
-            self._effort.end()
         if found.shown is None:
             return Small(found.schedule, found.shrunk_in, trial)
         return Small(found.schedule, found.shrunk_in, found.shown._replace(number=next(self._numbers)))

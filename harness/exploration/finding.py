@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..judging import judge as judging
 from ..judging.cause import cause, violated
 from ..ports import Lab, Target
 from ..search import shrink
+from ..search.repeated import always
 from ..trials import resolve
 from ..trials.interpreter import run_trial
 from ..trials.schedule import Schedule
@@ -22,12 +24,13 @@ class Small(NamedTuple):
     trial: Trial
 
 
-def smallest(lab: Lab, target: Target, schedule: Schedule, law: str) -> Schedule:
-    """The smallest schedule that still violates the law, in a deterministic lab."""
+def smallest(lab: Lab, target: Target, schedule: Schedule, law: str, more: Callable[[], bool] = always) -> Schedule:
+    """The smallest schedule that still violates the law, in a deterministic lab, found while there may be ``more``
+    candidates."""
     laws = judging.laws([law])
 
     def fails(each: Schedule) -> bool:
-        return bool(violated(run_trial(lab, target, each, origin="shrink", laws=laws)))
+        return more() and bool(violated(run_trial(lab, target, each, origin="shrink", laws=laws)))
 
     return shrink.shrink(resolve.system_of(target), schedule, fails, resolve.own_settings(target))
 

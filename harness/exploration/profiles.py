@@ -22,7 +22,7 @@ ALL = 10**9
 
 
 class Profile(NamedTuple):
-    """``seconds`` bounds the searches, not the corpus before them nor the report; None where ``counts`` do."""
+    """``seconds`` bounds the run, without its report; None where ``counts`` do."""
 
     name: str
     seconds: float | None

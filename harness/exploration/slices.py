@@ -11,6 +11,7 @@ import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from time import monotonic
 from typing import NamedTuple
 
 from ..errors import UsageError
@@ -97,8 +98,9 @@ def _trials(lab: Lab, target: Target, system: System, part: Slice) -> Iterator[T
         yield from machine.batch(lab, target, part.laws, part.seed, part.first // machine.BATCH, part.trials)
         return
     for index in range(part.trials):
+        began = monotonic()
         trial, again = until_decided(partial(_once, lab, target, system, part, index), is_spoilt)
-        yield trial._replace(again=again) if again else trial
+        yield trial if lab.deterministic else trial._replace(again=again, took_s=monotonic() - began)
 
 
 def _once(lab: Lab, target: Target, system: System, part: Slice, index: int) -> Trial:

@@ -20,11 +20,16 @@ from ..trials.trial import Finding, Trial
 from . import evidence, floors
 from .coverage_table import CoverageTable
 from .floors import Floor
+from .losses import NAME as LOSSES
 from .losses import Losses
 from .tally import Tally
 
 FOLDER = Path(".pairproof")
 """Where tests keep their findings."""
+
+
+BESIDES = {LOSSES: "losses", evidence.SHRINK: "shrinking"}
+"""What to call trials that no search draws."""
 
 
 class Summary(NamedTuple):
@@ -39,10 +44,10 @@ class Summary(NamedTuple):
     totals: dict[str, int]
     """How many schedules each enumerated search has, executed or not, by origin; empty where it did not begin."""
     seconds: float
-    """Without those of ``shrinking_s``."""
+    """Wall clock, with those of ``shrinking_s``."""
     coverage: CoverageTable
     shrinking_s: float = 0.0
-    """What shrinking took where it is not counted: where the lab is not deterministic."""
+    """What shrinking took."""
     bound: str = "the clock"
     """What ends the searches."""
     exercised: Mapping[str, int] = MappingProxyType({})
@@ -102,7 +107,7 @@ class Summary(NamedTuple):
             for each in self.offered
             if self.must_judge and each.percent > MOST_PERCENT
         ]
-        played = evidence.of({}, self.by_origin, {}).trials or 0
+        played = (evidence.of({}, self.by_origin, {}).trials or 0) - self.by_origin.get(LOSSES, 0)
         demanded = [Floor("trials of the searches", played, self.demanded)] if self.demanded is not None else []
         return [*floors.replicated(self.replicated), *demanded, *of_profile, *silent, *self.losses.floors()]
 
@@ -116,10 +121,10 @@ class Summary(NamedTuple):
         return {law: standing(law, seen, demands) for law, seen in self.seen.items()}
 
     def rate(self) -> str:
-        """Trials a minute, in words, and what was not counted."""
-        trials = self.trials - (self.by_origin.get("shrink", 0) if self.shrinking_s else 0)
-        a_minute = f"{60 * trials / self.seconds:,.0f} trials a minute" if self.seconds else "no time"
-        shrinking = f"; shrinking took {self.shrinking_s:.0f} s, not counted" if self.shrinking_s else ""
+        """Trials a minute, in words, and what shrinking took besides."""
+        trials, seconds = self.trials - self.by_origin.get("shrink", 0), self.seconds - self.shrinking_s
+        a_minute = f"{60 * trials / seconds:,.0f} trials a minute" if seconds > 0 else "no time"
+        shrinking = f"; shrinking took {self.shrinking_s:.0f} s besides" if self.shrinking_s >= 1 else ""
         return a_minute + shrinking + (f"; {played_again(self.again)}" if self.again else "")
 
     def complete(self, origin: str) -> bool:
@@ -165,7 +170,9 @@ class Summary(NamedTuple):
         cut = any(total and not self.complete(origin) for origin, total in self.totals.items())
         told = [self._how_far(origin) for origin in names] + [f"cut short by {self.bound}"] * cut
         first, after = (f"fixed corpus: {counted(corpus, 'trial')}; ", " after it") if corpus else ("", "")
-        trials = counted(self.trials - corpus, "trial")
+        besides = {what: self.by_origin.get(origin, 0) for origin, what in BESIDES.items()}
+        drawn = counted(self.trials - corpus - sum(besides.values()), "trial")
+        trials = " + ".join([drawn, *(f"{n:,} of {what}" for what, n in besides.items() if n)])
         return f"{first}{trials}{after} in {self.seconds:.1f} s ({', '.join(told) or 'no search began'})"
 
     def _how_far(self, origin: str) -> str:

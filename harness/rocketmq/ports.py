@@ -140,7 +140,7 @@ class CanSendOtherwise(Protocol):
 
 @runtime_checkable
 class CanProduce(Protocol):
-    """Producers that look routes up, choose queues and try again can come, and send."""
+    """Producers can come that look routes up, choose queues and try again, and they can send."""
 
     def produce(self, producer: int, how: str, wait: bool, queue: int) -> None:
         """Start a send; ``how``: see the operation ``produce``. A producer comes with its first."""

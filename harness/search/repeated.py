@@ -3,15 +3,13 @@
 If a simulation shows it too, the schedule is shrunk there, exactly and at once; a target that no simulation runs may
 have a ``model`` that one does. The smallest one may owe its failure to the simulation's exact times: where the lab does
 not show it twice, a larger one on the way to it is taken that it does. Otherwise candidates are executed several times
-in the lab itself, and one counts as failing if any of its executions violates the law; bounded by time or by the number
-of candidates.
+in the lab itself, and one counts as failing if any of its executions violates the law. Each
+execution asks first whether there may be more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
-from time import monotonic
 from typing import NamedTuple
 
 from .. import registry
@@ -34,51 +32,8 @@ STEADY = 2
 """How many of them must violate the law before a schedule from the simulation is taken to show it here."""
 STEPS_BACK = 3
 """How many larger ones are executed where the smallest of the simulation does not."""
-SHRINK_S = 120.0
-"""For one violation, s, or as long as :data:`SHRINK_TRIALS` last, where that is longer."""
-SHRINK_TRIALS = 20
-"""Trials that shrinking one violation may at least play, however long they take."""
-SHRINK_CANDIDATES = 60
-"""For one violation, where trials and not seconds are the bound; no longer than :data:`SHRINK_S` all the same."""
 SIMULATION = "sim"
 """The lab in which a violation is looked for first."""
-
-
-class Effort:
-    """What shrinking may take: for one violation, and for all together no more than the searches, whose bound this is.
-
-    ``seconds`` and ``candidates`` are the searches' own bounds; where neither is given, only one violation's counts.
-    """
-
-    def __init__(self, seconds: float | None, candidates: int | None, clock: Callable[[], float] = monotonic) -> None:
-        self._clock = clock
-        self.by_time = seconds is not None
-        whole = seconds if seconds is not None else candidates
-        self._left = inf if whole is None else float(whole)
-        self._until = self._began = self._deadline = 0.0
-        self._asked = 0
-
-    def begin(self, trial_s: float = 0.0) -> bool:
-        """Whether another may be shrunk; from here on its own bound counts. ``trial_s``: what a trial takes."""
-        self._asked = 0
-        self._began = self._now()
-        longest = max(SHRINK_S, SHRINK_TRIALS * trial_s)
-        self._deadline = self._clock() + longest
-        own = longest if self.by_time else SHRINK_CANDIDATES
-        self._until = self._began + min(self._left, own)
-        return self._left > 0
-
-    def more(self) -> bool:
-        """Whether another candidate may be executed; it is counted."""
-        may = self._now() < self._until and self._clock() < self._deadline
-        self._asked += may
-        return may
-
-    def end(self) -> None:
-        self._left -= self._now() - self._began
-
-    def _now(self) -> float:
-        return self._clock() if self.by_time else float(self._asked)
 
 
 class Small(NamedTuple):
@@ -96,40 +51,52 @@ def violates(trial: Trial, law: str) -> bool:
     return any(each.law == law and each.verdict is Verdict.VIOLATED for each in trial.judgements)
 
 
+def always() -> bool:
+    """There may be more."""
+    return True
+
+
 def shows(
-    lab: Lab, target: Target, schedule: Schedule, law: str, times: int = REPEATS, laws: Laws | None = None
-) -> Trial | None:
+    lab: Lab, target: Target, schedule: Schedule, law: str, times: int = REPEATS, laws: Laws | None = None,
+    more: Callable[[], bool] = always,
+) -> Trial | None:  # fmt: skip
     """The first of so many executions that violates the law, judged by ``laws`` (this one, unless told); None if none
-    does."""
+    does as long as there may be ``more``."""
     judged = judging.laws([law]) if laws is None else laws
     for _ in range(times):
+        if not more():
+            return None
         trial = run_trial(lab, target, schedule, origin="shrink", laws=judged)
         if violates(trial, law):
             return trial
     return None
 
 
-def _shown(lab: Lab, target: Target, schedule: Schedule, law: str, laws: Laws | None) -> list[Trial]:
+Shown = Callable[[Schedule, int], Trial | None]
+"""The first of so many executions of a schedule that shows the violation, None if none does."""
+
+
+def _steady(shown_in: Shown, schedule: Schedule) -> list[Trial]:
     """Executions that violate the law, until they are steady or cannot be any more."""
     shown: list[Trial] = []
     for number in range(REPEATS):
         if len(shown) + REPEATS - number < STEADY or len(shown) == STEADY:
             break
-        trial = shows(lab, target, schedule, law, 1, laws)
+        trial = shown_in(schedule, 1)
         shown += [trial] if trial is not None else []
     return shown
 
 
-def _steadiest(lab: Lab, target: Target, way: list[Schedule], law: str, laws: Laws | None) -> Small:
+def _steadiest(shown_in: Shown, way: list[Schedule]) -> Small:
     """Of schedules from the whole one to the smallest a small one that the lab shows ``STEADY`` times, found by
     halving the way; or else the smallest of those that it showed most often."""
     low, high = 0, len(way) - 1
-    best, shown = way[high], _shown(lab, target, way[high], law, laws)
+    best, shown = way[high], _steady(shown_in, way[high])
     steps = STEPS_BACK if len(shown) < STEADY else 0
     while steps and low < high:
         steps -= 1
         middle = (low + high) // 2
-        found = _shown(lab, target, way[middle], law, laws)
+        found = _steady(shown_in, way[middle])
         # A steady one that comes later is smaller; an unsteady one is larger.
         if len(found) > len(shown) or len(found) == STEADY:
             best, shown = way[middle], found
@@ -140,41 +107,45 @@ def _steadiest(lab: Lab, target: Target, way: list[Schedule], law: str, laws: La
 def small(
     lab: Lab, target: Target, schedule: Schedule, law: str, more: Callable[[], bool], laws: Laws | None = None
 ) -> Small:
-    """The smallest schedule found as long as there may be ``more`` candidates, where that was, and a trial in ``lab``
+    """The smallest schedule found as long as there may be ``more`` executions, where that was, and a trial in ``lab``
     that shows it, judged by ``laws`` (this one, unless told)."""
     place, simulated = Hosted(lab, target), _simulated(lab, target, law)
+
+    def shown_in(candidate: Schedule, times: int) -> Trial | None:
+        return shows(lab, target, candidate, law, times, laws, more)
+
     if simulated is not None and simulated(schedule):
         way = [schedule]
 
         def taken(candidate: Schedule) -> bool:
-            failed = simulated(candidate)
+            failed = more() and simulated(candidate)
             if failed:
                 way.append(candidate)
             return failed
 
-        shrunk(place, schedule, more, taken)
-        return _steadiest(lab, target, way, law, laws)
+        shrunk(place, schedule, taken)
+        return _steadiest(shown_in, way)
     shown: list[Trial] = []
 
     def fails(candidate: Schedule) -> bool:
-        trial = shows(lab, target, candidate, law, laws=laws)
+        trial = shown_in(candidate, REPEATS)
         if trial is not None:
             shown[:] = [trial]
         return trial is not None
 
-    found = shrunk(place, schedule, more, fails)
+    found = shrunk(place, schedule, fails)
     # The last one that showed it is the one that was taken.
     return Small(found, lab.name, shown[0] if shown else None)
 
 
-def shrunk(place: Hosted, schedule: Schedule, more: Callable[[], bool], fails: shrink.StillFails) -> Schedule:
-    """A smaller schedule that fails as it is paced, found as long as there may be ``more`` candidates."""
+def shrunk(place: Hosted, schedule: Schedule, fails: shrink.StillFails) -> Schedule:
+    """A smaller schedule that fails as it is paced."""
     system = resolve.system_of(place.target)
     short = system.short({})
     # Short intervals are no part of what makes it fail: they are put back into whatever is executed.
     own = {name: value for name, value in schedule.settings.items() if name not in short}
     found = shrink.shrink(
-        system, schedule._replace(settings=own), lambda each: more() and fails(paced(place, each)),
+        system, schedule._replace(settings=own), lambda each: fails(paced(place, each)),
         resolve.own_settings(place.target),
     )  # fmt: skip
     return paced(place, found)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 MAX_PERIOD = 6
 """Operations of a repetition that is folded."""
+MAX_LINES = 30
+"""Of a program on a terminal."""
 
 
 def folded(program: Sequence[str]) -> list[str]:
@@ -18,6 +20,20 @@ def folded(program: Sequence[str]) -> list[str]:
         found += [f"  {each}" if times > 1 else each for each in program[at : at + period]]
         at += period * times
     return found
+
+
+def shown(program: Sequence[str]) -> list[str]:
+    """The same for a terminal."""
+    return limited(folded(program))
+
+
+def limited(lines: Sequence[str]) -> list[str]:
+    """No more than :data:`MAX_LINES` lines, the middle left out."""
+    left_out = len(lines) - MAX_LINES
+    if left_out <= 1:
+        return [*lines]
+    half = MAX_LINES // 2
+    return [*lines[:half], f"... {left_out} more lines; the finding's file has all", *lines[-half:]]
 
 
 def _repetition(program: Sequence[str], at: int) -> tuple[int, int]:

@@ -8,6 +8,7 @@ is annotated only as Session, or not at all, abilities are unknown until a sessi
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -66,14 +67,21 @@ def abilities(lab: Place, faults: ports.Faults, operations: Operations) -> list[
     return None if kinds is None else sorted(ability.__name__ for ability in wanted if has(kinds, ability))
 
 
-def lacking(lab: Place, ops: Iterable[Op], faults: ports.Faults, operations: Operations) -> list[str]:
-    """Names of the abilities that these operations need and the lab lacks, sorted; none where it does not say."""
+def lacking(lab: Place, ops: Iterable[Op], faults: ports.Faults, operations: Operations) -> list[type]:
+    """The abilities that these operations need and the lab lacks, sorted by name; none where it does not say."""
     kinds = _kinds(lab)
     if kinds is None:
         return []
     return sorted(
-        {ability.__name__ for op in ops for ability in needs(op, faults, operations) if not has(kinds, ability)}
+        {ability for op in ops for ability in needs(op, faults, operations) if not has(kinds, ability)},
+        key=lambda ability: ability.__name__,
     )
+
+
+def words(ability: type) -> str:
+    """What a lab with the ability can do, as its docstring begins: ``clients can write``."""
+    said = re.split(r"[.:;,]| \(", " ".join((ability.__doc__ or "").split()), maxsplit=1)[0]
+    return said[:1].lower() + said[1:]
 
 
 def needs(op: Op, faults: ports.Faults, operations: Operations) -> list[type]:

@@ -169,7 +169,7 @@ class Interpreter:
         """The part of the session that has the ability; None, and the reason kept, if there is none."""
         found = part(self.session, ability)
         if found is None:
-            self._skip(f"{what}: this lab has no {ability.__name__}; pairproof labs says which one has")
+            self._skip(f"{what}: not possible here: {resolve.takes_that([ability])}")
         return found
 
     def _skip(self, reason: str) -> None:

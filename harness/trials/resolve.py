@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
@@ -222,6 +222,26 @@ def family(name: str, group: str) -> Family | None:
 def lab(name: str) -> Lab:
     """A lab by name."""
     return cast(Lab, registry.find("labs", name))
+
+
+def takes_that(lacks: Iterable[type], hosted: Target | None = None) -> str:
+    """``it takes that clients can write (labs that can: sim)``: abilities in words, and which labs have them, with
+    this target if one is given."""
+    return f"it takes that {', and that '.join(f'{abilities.words(each)}{_labs(each, hosted)}' for each in lacks)}"
+
+
+def _labs(ability: type, hosted: Target | None) -> str:
+    found = []
+    for name in registry.names("labs"):
+        try:
+            own = lab(name)
+        except (LabError, ModuleNotFoundError):
+            found.append(f"perhaps {name}, which lacks a package")
+            continue
+        goes = hosted is None or takes(own, hosted)
+        place = own if hosted is None else abilities.Hosted(own, hosted)
+        found += [name] if goes and abilities.can(place, ability) else []
+    return f" (labs that can: {', '.join(found) or 'none'})"
 
 
 find_lab = lab

@@ -9,6 +9,7 @@ from ..exploration.coverage_table import CoverageTable
 from ..exploration.losses import Loss
 from ..history import Event
 from ..judging.verdict import Judgement
+from ..texts.wording import counted
 from .schedule import Args, Schedule
 
 
@@ -63,6 +64,8 @@ class Trial(NamedTuple):
     """Of a trial of an exploration; ``events`` are empty then where the run does not keep them."""
     refused: str = ""
     """Why the target or an operation refused a schedule that a search drew; empty if it was played."""
+    took_s: float = 0.0
+    """How long it took to play, in a lab with real time."""
 
 
 def not_played(origin: str, schedule: Schedule, why: Exception) -> Trial:
@@ -92,3 +95,18 @@ class Finding(NamedTuple):
     """The search that found it; empty if nobody said."""
     source: str = ""
     """Of a program of a known bug: which one it was found with."""
+
+    @property
+    def is_shrunk(self) -> bool:
+        """Whether a trial showed the schedule that was made smaller, or that nothing smaller shows the violation."""
+        return self.shrunk_trial != self.trial or len(self.schedule.ops) < self.original_ops
+
+    @property
+    def size(self) -> str:
+        """How many operations its program has, and how that came, in words."""
+        number = len(self.schedule.ops)
+        words = counted(number, "operation")
+        if not self.is_shrunk:
+            return f"{words}, not shrunk: no smaller program showed it again in the time for that"
+        where = f" in {self.shrunk_in}" if self.shrunk_in else ""
+        return f"{words}, shrunk from {self.original_ops}{where}" if number < self.original_ops else f"{words}, minimal"

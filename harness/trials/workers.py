@@ -14,6 +14,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from math import inf
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from time import monotonic
@@ -68,11 +69,13 @@ class Workers(Generic[Task, Answer]):
         self._busy: dict[Connection, Task] = {}
         """Who has a task whose answer nobody began to read."""
 
-    def play(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Answer | PairproofError]]:
+    def play(
+        self, tasks: Iterable[Task], patience: Callable[[], float] = lambda: inf
+    ) -> Iterator[tuple[Task, Answer | PairproofError]]:
         """Each task with its answer, as they end; a task is drawn when somebody is free for it.
 
         An error as the answer: the worker said it, or a LabError says that it ended; it gets no more tasks. Where
-        nobody is left, the rest of the tasks is not done.
+        nobody is left, or no answer comes within the seconds of ``patience``, the rest of the tasks is not done.
         """
         drawn = iter(tasks)
         while True:
@@ -82,9 +85,11 @@ class Workers(Generic[Task, Answer]):
                 except StopIteration:
                     break
                 self._give(task)
-            if not self._busy:
+            longest = patience()
+            ready = wait(list(self._busy), None if longest == inf else max(0.0, longest)) if self._busy else ()
+            if not ready:
                 return
-            yield self._hear(next(each for each in wait(list(self._busy)) if isinstance(each, Connection)))
+            yield self._hear(next(each for each in ready if isinstance(each, Connection)))
 
     def play_in_order(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Answer | PairproofError]]:
         """The same, in the order of the tasks. Who is done is given the next task before anybody hears its answer.

@@ -76,9 +76,21 @@ def test_a_finding_is_told_with_program_settings_and_size(capsys: Any) -> None:
     Findings(SYSTEM).say([(known, Path("/r/0001.json"))])
     assert capsys.readouterr().out.splitlines()[:3] == [
         "violated: log-prefix: differs [at] 40",
-        "    1  advance(ms=5)",
-        "  with brokerRole=SYNC_MASTER (30 operations before shrinking)",
+        "    advance(ms=5)",
+        "  with brokerRole=SYNC_MASTER (1 operation, shrunk from 30)",
     ]
+
+
+def test_a_long_program_that_was_not_shrunk_is_folded_limited_and_says_so(capsys: Any) -> None:
+    send, advance = Op("send", {"producer": 0}), Op("advance", {"ms": 50})
+    ops = (send, advance) * 20 + tuple(Op("advance", {"ms": number}) for number in range(100))
+    known = Finding("log-prefix", "differs", "reference+x", "sim", 7, 7, Schedule({}, "s", ops), 140)
+    Findings(SYSTEM).say([(known, Path("/r/0001.json"))])
+    said = capsys.readouterr().out.splitlines()
+    assert said[1:4] == ["    20 times:", "      send(producer=0)", "      advance(ms=50)"]
+    assert any("73 more lines" in line for line in said) and len(said) < 50
+    assert any("(140 operations, not shrunk: no smaller program showed it again" in line for line in said)
+    assert known._replace(shrunk_trial=8).size == "140 operations, minimal"
 
 
 def test_no_autopsy_is_offered_of_a_system_that_has_none(capsys: Any) -> None:

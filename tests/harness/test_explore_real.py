@@ -12,9 +12,11 @@ from shaky_lab import ShakyLab
 from pairproof.harness import registry
 from pairproof.harness.commands.main import main
 from pairproof.harness.exploration import floors
+from pairproof.harness.exploration import watch as watches
 from pairproof.harness.exploration.explore import MAX_FINDINGS_PER_LAW, Explorer
 from pairproof.harness.exploration.profiles import REAL, profile
 from pairproof.harness.exploration.summary import Summary
+from pairproof.harness.exploration.watch import Watch
 from pairproof.harness.judging import judge
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.ports import Target
@@ -54,7 +56,7 @@ def test_every_single_fault_is_swept_then_the_others_search_and_all_they_do_is_p
     assert set(found.totals) == {"sweep", "known-bugs"} and not found.complete("sweep")
     for trial in trials:
         assert paced.paced(PLACE, trial.schedule) == trial.schedule
-    assert found.shrinking_s == 0 and "not counted" not in found.rate()
+    assert found.shrinking_s == 0 and "shrinking" not in found.rate()
 
 
 @pytest.mark.parametrize(("first", "order"), [(False, "losses losses shrink"), (True, "losses shrink losses")])
@@ -130,14 +132,17 @@ def test_one_shrinking_tells_of_every_law_that_the_small_program_breaks() -> Non
     assert small.shown is not None and {each.law for each in small.shown.judgements} == {LAW, "log-grows"}
 
 
-def test_one_violation_may_take_as_long_as_some_trials_where_these_are_slow() -> None:
+def test_one_violation_may_take_as_long_as_some_trials_and_all_together_are_bounded() -> None:
     now = [0.0]
-    effort = repeated.Effort(10_000, None, lambda: now[0])
-    assert effort.begin(trial_s=40)
-    now[0] = 40 * repeated.SHRINK_TRIALS - 1
-    assert effort.more()
+    watch = Watch(None, lambda: now[0])
+    watch.take(Trial(0, "swarm", Schedule({}, "s", ()), [], [], took_s=40.0))
+    more, own = watch.shrink(), 40 * watches.SHRINK_TRIALS
+    now[0] = own - 1
+    assert more()
     now[0] += 1
-    assert not effort.more()
+    assert not more() and watch.shrink()()
+    watch.shrinking_s = watches.VIOLATIONS * own
+    assert not watch.shrink()()
 
 
 def test_what_only_the_lab_shows_is_shrunk_there_by_repeats() -> None:
@@ -153,18 +158,9 @@ def test_a_candidate_fails_if_any_of_its_repeats_does(nth: int, shows: bool) -> 
     assert (shown is not None) is shows
 
 
-def test_without_an_effort_nothing_is_made_smaller() -> None:
+def test_without_time_nothing_is_made_smaller() -> None:
     small = repeated.small(ShakyLab(MUTANT, 1), REFERENCE, LONG, LAW, lambda: False)
     assert (small.schedule, small.shown) == (LONG, None)
-
-
-def test_an_effort_in_candidates_is_bounded_for_one_violation_and_for_all() -> None:
-    effort = repeated.Effort(None, repeated.SHRINK_CANDIDATES + 5)
-    assert effort.begin() and [effort.more() for _ in range(70)].count(True) == repeated.SHRINK_CANDIDATES
-    effort.end()
-    assert effort.begin() and [effort.more() for _ in range(70)].count(True) == 5
-    effort.end()
-    assert not effort.begin()
 
 
 def test_trials_bound_searches_and_shrinking_where_time_is_real() -> None:
@@ -181,7 +177,8 @@ def test_findings_say_where_they_were_shrunk_and_their_time_is_told_apart() -> N
     numbers = [each.number for each in trials]
     assert len(set(numbers)) == len(numbers) == found.trials
     assert {each.trial for each in found.findings} | {each.shrunk_trial for each in found.findings} <= set(numbers)
-    assert found.shrinking_s > 0 and f"shrinking took {found.shrinking_s:.0f} s, not counted" in found.rate()
+    assert 0 < found.shrinking_s < found.seconds
+    assert "shrinking took 7 s besides" in found._replace(shrinking_s=7.0, seconds=60.0).rate()
 
 
 def test_a_violation_that_never_shows_again_is_kept_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,12 +204,27 @@ def test_as_many_violations_of_a_law_are_findings_as_are_shrunk(monkeypatch: pyt
     assert len(found.findings) == len(shrunk) == MAX_FINDINGS_PER_LAW
 
 
-def test_shrinking_has_no_more_time_than_the_exploration() -> None:
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_the_whole_run_with_shrinking_ends_in_its_time(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watches, "SHRINKING", share)
     lab = ShakyLab("reference+repeats_frame", 2)
     # Whatever is executed takes a second.
     found, _ = explore(lab, seconds=20, clock=lambda: float(lab.executed))
-    # One candidate, with its repeats, may be under way when the time is over.
-    assert found.findings and 0 < found.shrinking_s <= 20 + repeated.REPEATS
+    assert found.findings and 18 <= found.seconds <= 20 and found.shrinking_s <= share * 20
+    assert (found.shrinking_s > 0) == (share > 0)
+    if not share:
+        assert {each.size.partition(", ")[2].partition(":")[0] for each in found.findings} == {"not shrunk"}
+
+
+def test_a_trial_begins_only_if_it_is_likely_to_end_in_time() -> None:
+    now = [0.0]
+    watch = Watch(100, lambda: now[0])
+    assert watch.patience() == float("inf"), "one is played in any case"
+    watch.take(Trial(0, "swarm", Schedule({}, "s", ()), [], [], took_s=30.0))
+    now[0] = 69
+    assert watch.left() == 1 and watch.more()() and watch.patience() == 41
+    now[0] = 71
+    assert watch.left() < 0 and not watch.more()() and watch.more(at_least=5)()
 
 
 def test_fewer_trials_than_were_demanded_within_a_time_miss_a_floor() -> None:

@@ -238,7 +238,7 @@ def test_a_violation_counts_more_than_the_lab_that_failed_after_it(
     held: Path, part: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     fails_from_third_trial(held, monkeypatch)
-    monkeypatch.setattr("pairproof.harness.search.repeated.SHRINK_S", 0.0)
+    monkeypatch.setattr("pairproof.harness.exploration.watch.SHRINK_S", 0.0)
     law: Any = registry.find("laws", "log-grows")
     monkeypatch.setattr(law, "end", lambda self, last: self.violate(last, "nothing was wrong"))
     assert main([*CHECK, "--lab", "held", "--report", "--law", "log-grows"]) == 1

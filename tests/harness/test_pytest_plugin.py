@@ -69,7 +69,7 @@ CALLS = {
     "play(pair.op('sned'))": "operation 1: unknown 'sned'; did you mean 'send'?",
     "play(pair.op('send', producr=0))": "operation 1 (send) needs producer as int",
     "play([pair.op('send')])": "play takes operations, each made by pair.op or pair.fault, not [",
-    "play(pair.fault('memory_limit', node='master'))": "but not all was done: memory_limit: this lab has no CanLimit",
+    "play(pair.fault('memory_limit', node='master'))": "but not all was done: memory_limit: not possible here",
     "explore(trials=-1)": "trials of a search are a number above 0, not -1",
     "explore(trials='5')": "trials of a search are a number above 0, not '5'",
     "explore(seconds=0)": "seconds of a search are a number above 0, not 0",

@@ -51,7 +51,7 @@ def explored(jobs: int, target: str = "reference", keeps: Keeps | None = None, *
         SIM, resolve.target(target), EVERY_SEARCH, "s", LAWS, jobs=jobs, on_trial=trials.append, keeps=keeps,
         **(bounds or {"trials": 140}),
     ).run()  # fmt: skip
-    about = found._replace(seconds=0, coverage=found.coverage.rows(), tally=None)
+    about = found._replace(seconds=0, shrinking_s=0, coverage=found.coverage.rows(), tally=None)
     return about, [each._replace(measured=each.measured and each.measured._replace(coverage=())) for each in trials]
 
 

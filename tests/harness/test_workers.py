@@ -110,6 +110,14 @@ def test_interrupted_tasks_may_say_how_far_they_came(held: Path, do: Callable[..
     assert held_lab.pids(held, "closed") == held_lab.pids(held, "opened")
 
 
+def test_what_goes_on_for_too_long_is_not_waited_for(held: Path) -> None:
+    (held / "wait").touch()
+    workers = Workers(2, held_lab.own_up, "held", "reference")
+    assert list(workers.play([1, 2, 3], lambda: 0.0)) == []
+    until(lambda: len(held_lab.pids(held, "opened")) == 2)
+    assert len(workers.close()) == 2 and held_lab.pids(held, "closed") == held_lab.pids(held, "opened")
+
+
 def until(true: Callable[[], bool]) -> None:
     limit = time.monotonic() + 60
     while not true():

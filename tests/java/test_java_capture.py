@@ -71,8 +71,7 @@ def test_a_captured_pair_of_4_9_7_whose_master_is_killed_breaks_only_what_is_kno
         (folder / "store" / name).symlink_to(each.store)
     found = judge_capture(folder, all_laws())
     verdicts = {each.law: str(each.verdict) for each in found.laws} | {e.id: str(e.verdict) for e in found.checks}
-    known = {law for each in found.deviations for law in each["laws"]}
-    assert {law for law, each in verdicts.items() if each == "violated"} <= known
+    assert "violated" not in verdicts.values(), "what is known of the version is known-deviation"
     assert verdicts["ha-contiguous"] == verdicts["ha-start-offset"] == verdicts["reference-slave"] == "holds"
     assert next(each.judged for each in found.laws if each.law == "ack-replicated") >= 40
     path = folder / "ha" / "slave-0001.m2s.bin"
