@@ -131,7 +131,7 @@ def _how_bad(report: Report) -> list[str]:
     told += [objectives.sentence(report.losses).rstrip(".")] if report.losses else []
     allowed = [row["verdict"] == Verdict.HOLDS for row in report.by_run if row["law"] == CONTRACT]
     if allowed and all(allowed) and any(row["lost"] for row in report.losses):
-        told.append("the durability contract allows each loss")
+        told.append("The durability contract allows each loss")
     rto = [
         row for row in report.objectives
         if row["what"] == "rto_ns" and row["max"] is not None and row["lab"] != SIMULATED
@@ -139,7 +139,7 @@ def _how_bad(report: Report) -> list[str]:
     if rto:
         most = max(rto, key=lambda row: row["max"])
         cause = objectives.CAUSES.get(most["cause"], most["cause"])
-        told.append(f"at most {seconds(most['max'])} without a stored send (master {cause})")
+        told.append(f"At most {seconds(most['max'])} without a stored send (master {cause})")
     return told
 
 

@@ -1,7 +1,7 @@
 """Runs over time: a row for each run of a report, and one drawing of their trials, losses and verdicts.
 
-Rows are ordered by when the runs began. Losses are those of the histories that a run kept. Leaves out: what changed
-from one run to the next law by law, which ``report --compare`` tells.
+Rows are ordered by when the runs began. Leaves out: what changed from one run to the next law by law,
+which ``report --compare`` tells; a mutation score, since it belongs to a version of the laws and not to a run.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ real target in that of its model, and stay as they were played where the model d
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from contextlib import suppress
 
 from ..errors import PairproofError
@@ -30,9 +32,14 @@ def listed(lab: Lab, target: Target) -> tuple[Losses, list[Listed]]:
     place = Hosted(lab, target)
     programs = list(resolve.system_of(target).loss_programs(resolve.under(target, {})))
     lacks = {each.name: lacking(place, each.schedule.ops, resolve.faults(), resolve.operations()) for each in programs}
-    impossible = {name: f"{IMPOSSIBLE}: it takes {', '.join(names)}" for name, names in lacks.items() if names}
+    impossible = {name: f"{IMPOSSIBLE}: the lab cannot {_plain(names)}" for name, names in lacks.items() if names}
     played = [(each.schedule, each.name) for each in programs if each.name not in impossible]
     return Losses(programs, impossible), played
+
+
+def _plain(abilities: Iterable[str]) -> str:
+    """``CanFillDisk`` as ``fill disk``."""
+    return " or ".join(re.sub("(?<=.)([A-Z])", r" \1", each.removeprefix("Can")).lower() for each in abilities)
 
 
 def shrink_shown(lab: Lab, target: Target, found: Losses) -> None:
