@@ -107,7 +107,8 @@ class Browser:
         """Show a page in a window that is ``width`` pixels wide."""
         own = {"width": width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
         self._call("Emulation.setDeviceMetricsOverride", **own)
-        self._call("Page.navigate", url=page.resolve().as_uri())
+        told = self._call("Page.navigate", url=page.resolve().as_uri())
+        assert "errorText" not in told, told
         self.run(LOADED)
         assert self.run("innerWidth") == width
 
