@@ -24,7 +24,7 @@ OPENED = "document.querySelectorAll('details').forEach(each => { each.open = tru
 WIDE = """(() => {
   const told = [];
   for (const each of document.querySelectorAll("body *")) {
-    if (each.closest(".timeline") || each.closest(".scroll:has(table.grid)") || each.closest("svg")) continue;
+    if (each.closest(".timeline, .trend") || each.closest(".scroll:has(table.grid)") || each.closest("svg")) continue;
     const cut = each.matches(".scroll") && each.scrollWidth > each.clientWidth + 1;
     if (cut || each.getBoundingClientRect().right > innerWidth + 1)
       told.push(`${each.tagName}.${each.className} ${each.textContent.trim().slice(0, 60)}`);
