@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -42,7 +43,6 @@ for number, own in enumerate(os.dup(int(each)) for each in sys.argv[1:3]): os.du
 os.dup2(23, 3), os.dup2(24, 4)
 os.execvp(sys.argv[3], sys.argv[3:])"""
 """Chromium reads messages from descriptor 3 and writes answers to 4."""
-LOADED = "new Promise(done => document.readyState == 'complete' ? done() : addEventListener('load', () => done()))"
 
 
 def _chromium() -> str:
@@ -73,9 +73,10 @@ class Browser:
         os.close(theirs)
         os.close(ours)
         self._from = os.fdopen(mine, "rb", buffering=0)
-        self._rest, self._number, self._session = b"", 0, ""
+        self._rest, self._number, self._session, self._loaded = b"", 0, "", False
         target = self._call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._call("Page.enable")
 
     def __enter__(self) -> Browser:
         return self
@@ -92,24 +93,31 @@ class Browser:
         if self._session:
             message["sessionId"] = self._session
         os.write(self._to, json.dumps(message).encode() + b"\0")
-        while True:
-            while b"\0" not in self._rest:
-                piece = self._from.read(1 << 16)
-                assert piece, "chromium has ended"
-                self._rest += piece
-            answer, self._rest = self._rest.split(b"\0", 1)
-            told = json.loads(answer)
-            if told.get("id") == self._number:
-                assert "error" not in told, told
-                return dict(told["result"])
+        while (told := self._read()).get("id") != self._number:
+            pass
+        assert "error" not in told, told
+        return dict(told["result"])
+
+    def _read(self) -> dict[str, Any]:
+        while b"\0" not in self._rest:
+            assert select.select([self._from], [], [], TIMEOUT_S)[0], "chromium does not answer"
+            piece = self._from.read(1 << 16)
+            assert piece, "chromium has ended"
+            self._rest += piece
+        answer, self._rest = self._rest.split(b"\0", 1)
+        told = dict(json.loads(answer))
+        self._loaded |= told.get("method") == "Page.loadEventFired"
+        return told
 
     def open(self, page: Path, width: int) -> None:
         """Show a page in a window that is ``width`` pixels wide."""
         own = {"width": width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
         self._call("Emulation.setDeviceMetricsOverride", **own)
+        self._loaded = False
         told = self._call("Page.navigate", url=page.resolve().as_uri())
         assert "errorText" not in told, told
-        self.run(LOADED)
+        while not self._loaded:
+            self._read()
         assert self.run("innerWidth") == width
 
     def run(self, script: str) -> Any:
