@@ -10,6 +10,7 @@ import pytest
 from pairproof.harness import registry
 from pairproof.harness.commands.check import recorded
 from pairproof.harness.commands.main import main
+from pairproof.harness.exploration import corpus_of_losses
 from pairproof.harness.exploration.losses import NAME, NOT_PLAYED, PLAYED, Loss, Losses
 from pairproof.harness.rocketmq import losses, outlook
 from pairproof.harness.rocketmq.losses import CALLED, measure, outcome, total, words
@@ -344,3 +345,7 @@ def test_a_class_that_the_time_limit_cut_off_makes_the_run_unknown(
     (facts,) = tmp_path.glob("*/run.json")
     assert [row["state"] for row in json.loads(facts.read_text())["losses"] if row["corpus"]][1:] == [NOT_PLAYED] * 17
     assert recorded(facts.parent) == 3, "and so says whoever reads the run"
+
+
+def test_what_a_lab_cannot_do_is_said_in_words() -> None:
+    assert corpus_of_losses._plain(["CanFillDisk", "CanKill"]) == "fill disk or kill"
