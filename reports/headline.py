@@ -100,8 +100,8 @@ def _of_floors(runs: Iterable[Row]) -> str:
         str(run["run"]): [each for each in run.get("floors_missed") or () if each != floors.NOTHING_REPLICATED]
         for run in runs
     }
-    poor = [f"{run} ({'; '.join(each)})" for run, each in missed.items() if each]
-    return f"the searches met less than demanded in {', '.join(poor[:MAX_NAMED])}" if poor else ""
+    poor = [f"{'; '.join(each)}{f' in {run}' if len(missed) > 1 else ''}" for run, each in missed.items() if each]
+    return f"less than demanded: {', '.join(poor[:MAX_NAMED])}" if poor else ""
 
 
 def _nothing_judged(runs: Sequence[Row], rows: Sequence[Row]) -> str:

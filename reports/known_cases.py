@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..harness.commands.suite import MEANINGS
 from ..harness.texts.wording import counted
-from .scenarios import FAILED, HOLDS, UNKNOWN, VIOLATED
+from .scenarios import HOLDS, UNKNOWN
 
-MEANS = {"REPRODUCED": VIOLATED, "FLAKY": VIOLATED, "FAILED": FAILED, "FIXED": HOLDS}
-"""What a run's verdict is by them; unknown for the others."""
 COLUMNS = ("case", "law", "verdict", "showed", "executed", "about")
 
 Row = Mapping[str, Any]
@@ -25,13 +24,14 @@ def of(run: Row) -> list[Row]:
 
 def verdict(case: Row) -> str:
     """What it means for the run: violated, failed, unknown or holds."""
-    return MEANS.get(str(case["verdict"]), UNKNOWN)
+    known = MEANINGS.get(str(case["verdict"]))
+    return known.run if known else UNKNOWN
 
 
 def sentence(runs: Iterable[Row]) -> str:
     """``1 known case is REPRODUCED, 4 known cases are FIXED.``, the worst first; empty without any."""
     counts = Counter(str(each["verdict"]) for run in runs for each in of(run))
-    order = [*MEANS, *sorted(counts.keys() - MEANS)]
+    order = [*MEANINGS, *sorted(counts.keys() - MEANINGS)]
     told = [
         f"{counted(counts[what], 'known case')} {'is' if counts[what] == 1 else 'are'} {what}"
         for what in order

@@ -54,7 +54,8 @@ class Report(NamedTuple):
     verdict: str
     headline: str
     amber: bool
-    """Nothing is wrong, and a run had too few trials to be green (:mod:`harness.exploration.evidence`)."""
+    """Nothing is wrong, and a run ended early, or had too few trials to be green
+    (:mod:`harness.exploration.evidence`)."""
     runs: list[Row]
     scenarios: list[Row]
     by_run: list[Row]
@@ -114,18 +115,18 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
     findings = _findings(runs, firsts)
     verdict = overall(described)
     found = causes(findings)
-    sentence = known_deviations.headline(described, verdict, headline(described, by_run, played, found, findings))
+    sentence = headline(described, by_run, played, found, findings)
     said = evidence.headline(sentence, verdict, basis)
-    if any(run["state"] != rejudging.COMPLETE for run in described):
-        # It says itself after how many trials the run ended.
-        said = said._replace(text=sentence)
+    # A run that did not come to its end says itself after how many trials it ended.
+    partial = any(run["state"] != rejudging.COMPLETE for run in described)
+    sentence = known_deviations.headline(described, verdict, sentence if partial else said.text)
     return Report(
         made=_now(),
         version=__version__,
         verdict=verdict,
-        headline=rejudging.headline(histories, said.text, len(corrupt)),
+        headline=rejudging.headline(histories, sentence, len(corrupt), verdict == Verdict.VIOLATED),
         amber=said.amber
-        or (verdict == Verdict.HOLDS and (bool(corrupt) or any(map(known_deviations.is_amber, described)))),
+        or (verdict == Verdict.HOLDS and (bool(corrupt) or partial or any(map(known_deviations.is_amber, described)))),
         runs=described,
         scenarios=played,
         by_run=by_run,

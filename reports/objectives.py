@@ -7,13 +7,14 @@ how long its programs last.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from math import log10
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from ..harness.commands.losses import single, unavailable
+from ..harness.history import MS
 from ..harness.rocketmq.outlook import classes
 from ..harness.search.repeated import SIMULATION
 from ..harness.texts.wording import counted
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 WIDTH, HEIGHT = 220, 16
+FLOOR_NS = MS
+"""Where the logarithmic scale of bars begins."""
 
 CAUSES = {
     "process": "killed",
@@ -41,6 +44,8 @@ CAUSES = {
 
 UNSEEN = {"trials": 0, "state": "", "program": []}
 """A class in a run without the corpus."""
+BAD = ("lost", "other_lost", "slave_only", "unknown")
+"""Columns of a row that is never folded."""
 MAX_OPEN = 25
 """Rows of a table that is not folded."""
 AMOUNTS = {"rpo_messages": "{:,}".format, "rpo_bytes": "{:,}".format}
@@ -58,14 +63,16 @@ def known(row: Row) -> Row:
 def page(report: "Report") -> Row:
     """For ``losses.html``."""
     rows = [_told(row) for row in sorted(report.losses, key=_order)]
+    highest = max((row["max"] or 0 for row in report.objectives if _is_rto(row)), default=0)
     return {
         "played": corpora(report.runs),
         "sentence": sentence(report.losses),
-        "losses": rows,
-        "open": len(rows) <= MAX_OPEN,
-        "worst": [row for row in rows if row["lost"] or row["slave_only"]],
-        "objectives": at_stake(report.objectives),
+        "worst": (worst := [row for row in rows if any(row[name] for name in BAD)]),
+        "calm": [row for row in rows if row not in worst],
+        "objectives": at_stake(report.objectives, highest),
+        "max_open": MAX_OPEN,
         "timed": any(row["lab"] != SIMULATION for row in report.objectives),
+        "axis": axis(highest),
         "places": sorted({(row["target"], row["lab"]) for row in (*report.losses, *report.objectives)}),
     }
 
@@ -126,17 +133,24 @@ def _told(row: Row) -> Row:
     }
 
 
-def at_stake(rows: Iterable[Row]) -> list[Row]:
-    """Table ``objectives`` with a row for each cause, fault and mode: the median and the largest of each objective."""
+def _is_rto(row: Row) -> bool:
+    return bool(row["what"] == "rto_ns" and row["lab"] != SIMULATION)
+
+
+def at_stake(rows: Iterable[Row], highest: int = 0) -> list[Row]:
+    """Table ``objectives`` with a row for each cause, fault and mode: the median and the largest of each objective, and
+    ``plot``, the bars of the RTO, on a scale up to ``highest``."""
     found: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         key = tuple(row[name] for name in ("target", "lab", "cause", "fault", "role", "flush"))
         own = found.setdefault(
-            key, dict.fromkeys(OBJECTIVES, "") | row | {"why": CAUSES.get(row["cause"], row["cause"])}
+            key, dict.fromkeys((*OBJECTIVES, "plot"), "") | row | {"why": CAUSES.get(row["cause"], row["cause"])}
         )
         is_time = row["what"] not in AMOUNTS
         if is_time and row["lab"] == SIMULATION:
             continue
+        if _is_rto(row):
+            own["plot"] = plot(row, highest)
         say = AMOUNTS.get(row["what"], seconds)
         own[row["what"]] = "–" if row["max"] is None else say(row["max"])
         if row["p50"] is not None and row["p50"] != row["max"]:
@@ -147,13 +161,31 @@ def at_stake(rows: Iterable[Row]) -> list[Row]:
     return [found[key] for key in sorted(found) if any(found[key][what] for what in OBJECTIVES)]
 
 
-def plot(row: Row, highest: int, say: Callable[[int], str]) -> Markup:
-    """Three bars over one another, to the median, to p99, to the largest value; a baseline only where all are 0."""
-    label = ", ".join(f"{name} {say(row[name])}" for name in PERCENTILES if row[name] is not None) or "never came"
+def _at(ns: int, highest: int) -> float:
+    """Pixels of a length of time on a logarithmic scale from :data:`FLOOR_NS` to ``highest``."""
+    return (WIDTH - 2) * log10(max(ns, FLOOR_NS) / FLOOR_NS) / log10(max(highest, 10 * FLOOR_NS) / FLOOR_NS)
+
+
+def plot(row: Row, highest: int) -> Markup:
+    """Three bars over one another, to the median, to p99, to the largest time; a baseline only where all are 0."""
+    label = ", ".join(f"{name} {seconds(row[name])}" for name in PERCENTILES if row[name] is not None) or "never came"
     svg = Svg(WIDTH, label)
     svg.line(0, HEIGHT - 1, WIDTH, HEIGHT - 1, "grid")
     for name, inset in reversed(list(zip(PERCENTILES, (5, 3, 1), strict=True))):
         if row[name]:
-            width = (WIDTH - 2) * log10(1 + row[name]) / log10(1 + highest)
-            svg.rect(0, inset, width, HEIGHT - 2 * inset, f"share {name}", label)
+            svg.rect(0, inset, _at(row[name], highest), HEIGHT - 2 * inset, f"share {name}", label)
+    return svg.done(HEIGHT)
+
+
+def axis(highest: int) -> Markup:
+    """The scale of :func:`plot`: a tick and a label for each power of ten."""
+    svg = Svg(WIDTH, f"logarithmic scale from {seconds(FLOOR_NS)} to {seconds(max(highest, 10 * FLOOR_NS))}")
+    ns = FLOOR_NS
+    while ns <= max(highest, 10 * FLOOR_NS):
+        x = _at(ns, highest)
+        svg.line(x, 0, x, 4, "tick")
+        # A label at the end stands before its tick.
+        side = "begin" if ns == FLOOR_NS else "end" if x > WIDTH - 20 else ""
+        svg.text(x, HEIGHT - 2, seconds(ns), f"gap {side}".strip())
+        ns *= 10
     return svg.done(HEIGHT)

@@ -23,9 +23,11 @@ CALM = (Verdict.HOLDS, Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE, Verdict.V
 """Verdicts of laws that need no look."""
 SAID = {
     Verdict.HOLDS: "hold", Verdict.DEVIATES: "known to deviate", Verdict.NOT_OBSERVABLE: "not observable",
-    Verdict.NOT_APPLICABLE: "not applicable", Verdict.VACUOUS: "nothing to judge",
+    Verdict.NOT_APPLICABLE: "not applicable", Verdict.VACUOUS: "had nothing to judge",
 }  # fmt: skip
 
+CONTRACT = "contract"
+"""The law that judges whether a loss is allowed."""
 SURE = 0.05
 """What is left of certainty."""
 MAX_COLUMNS = 12
@@ -33,6 +35,8 @@ MAX_COLUMNS = 12
 MAX_GREEN = 12
 """Scenarios that hold: more of them are folded away."""
 MAX_BARS = 40
+MAX_HEADLINE = 160
+"""Characters of a headline in large print; of a longer one the first sentence is."""
 
 
 def shown(report: Report) -> dict[str, Any]:
@@ -54,6 +58,7 @@ def shown(report: Report) -> dict[str, Any]:
         "max_configurations": known_deviations.MAX_CONFIGURATIONS,
         "grave": [each for each in caveats if each.grave],
         "caveats": [each for each in caveats if not each.grave],
+        "headline": report.headline.partition(". " if len(report.headline) > MAX_HEADLINE else "\n"),
         "tested": _tested(report),
         "bad": _how_bad(report),
         "lost": {"played": objectives.corpora(report.runs)},
@@ -119,14 +124,22 @@ def _tested(report: Report) -> list[str]:
 
 
 def _how_bad(report: Report) -> list[str]:
-    """What it costs: acknowledged messages that were lost, and how long no send was stored."""
-    told = [objectives.sentence(report.losses).rstrip(".")] if report.losses else []
-    rto = [row for row in report.objectives if row["what"] == "rto_ns" and row["max"] is not None]
+    """What it costs: trials that violate a law, acknowledged messages that were lost, and how long no send was stored.
+    Virtual time is left out: it says how long a program waits."""
+    red, trials = (sum(row[name] for row in report.search) for name in ("violated", "trials"))
+    told = [f"{red:,} of {counted(trials, 'trial')} violate a law"] if red else []
+    told += [objectives.sentence(report.losses).rstrip(".")] if report.losses else []
+    allowed = [row["verdict"] == Verdict.HOLDS for row in report.by_run if row["law"] == CONTRACT]
+    if allowed and all(allowed) and any(row["lost"] for row in report.losses):
+        told.append("The durability contract allows each loss")
+    rto = [
+        row for row in report.objectives
+        if row["what"] == "rto_ns" and row["max"] is not None and row["lab"] != SIMULATED
+    ]  # fmt: skip
     if rto:
         most = max(rto, key=lambda row: row["max"])
         cause = objectives.CAUSES.get(most["cause"], most["cause"])
-        virtual = " of virtual time" if most["lab"] == SIMULATED else ""
-        told.append(f"at most {seconds(most['max'])}{virtual} without a stored send (master {cause})")
+        told.append(f"At most {seconds(most['max'])} without a stored send (master {cause})")
     return told
 
 

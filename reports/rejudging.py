@@ -71,12 +71,13 @@ def warnings(histories: Sequence[Row]) -> list[str]:
     return found
 
 
-def headline(histories: Sequence[Row], recorded: str, left_out: int) -> str:
-    """The report in some sentences: what is wrong with the histories, and how many folders could not be read, come
-    before what was recorded."""
+def headline(histories: Sequence[Row], recorded: str, left_out: int, broken: bool) -> str:
+    """The report in some sentences: what is wrong with the histories comes before what was recorded; so does how many
+    folders could not be read, unless something is ``broken``."""
     told = warnings(histories)
     said = " ".join([*told, f"As it was recorded: {recorded}"]) if told else recorded
-    return f"{counted(left_out, 'run folder')} could not be read. {said}" if left_out else said
+    left = [f"{counted(left_out, 'run folder')} could not be read."] if left_out else []
+    return " ".join([said, *left] if broken else [*left, said])
 
 
 def exit_code(verdict: str, states: Iterable[str], corrupt: bool) -> int:

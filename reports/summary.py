@@ -208,7 +208,7 @@ def _not_tested(report: Report) -> Iterator[str]:
 
 def _losses(report: Report) -> Iterator[str]:
     found = objectives.page(report)
-    if found["losses"]:
+    if report.losses:
         yield "### What was lost\n"
         yield f"{found['sentence']}\n"
         rows = (

@@ -26,6 +26,6 @@ def latency(rows: Iterable[Row]) -> list[Row]:
     return [
         row
         | {name: "–" if row[name] is None else seconds(row[name]) for name in PERCENTILES}
-        | {"plot": objectives.plot(row, highest, seconds)}
+        | {"plot": objectives.plot(row, highest), "axis": objectives.axis(highest)}
         for row in found
     ]

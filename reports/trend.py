@@ -1,7 +1,7 @@
 """Runs over time: a row for each run of a report, and one drawing of their trials, losses and verdicts.
 
-Rows are ordered by when the runs began. Losses are those of the histories that a run kept. Leaves out: what changed
-from one run to the next law by law, which ``report --compare`` tells.
+Rows are ordered by when the runs began. Leaves out: what changed from one run to the next law by law,
+which ``report --compare`` tells; a mutation score, since it belongs to a version of the laws and not to a run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .svg import Svg
 
 Row = dict[str, Any]
 
-WIDTH, LEFT, HEIGHT, TOP, FOOT = 1100, 62, 150, 30, 36
+WIDTH, LEFT, RIGHT, HEIGHT, TOP, FOOT = 1100, 62, 80, 150, 30, 36
 MAX_TOLD = 12
 MAX_BARS = 120
 """Runs that are drawn, the newest ones; the table has all."""
@@ -93,14 +93,15 @@ def draw(trend: Sequence[Row]) -> Markup:
     """A bar for each run: as high as it has trials, coloured by its verdict, with its causes and losses above it."""
     shown = trend[-MAX_BARS:]
     highest = max((row["trials"] for row in shown), default=0) or 1
-    svg = Svg(WIDTH, "Trials of each run, by verdict, ordered by time")
+    wide = min(80.0, (WIDTH - LEFT - RIGHT) / max(1, len(shown)))
+    width = LEFT + wide * len(shown) + RIGHT
+    svg = Svg(width, "Trials of each run, by verdict, ordered by time")
     bottom = TOP + HEIGHT
     for share in (0.0, 0.5, 1.0):
         y = bottom - HEIGHT * share
-        svg.line(LEFT, y, WIDTH, y, "grid")
+        svg.line(LEFT, y, width, y, "grid")
         svg.text(LEFT - 8, y + 4, f"{round(highest * share):,}", "unit")
     svg.text(LEFT - 8, 12, "Trials", "name")
-    wide = min(80.0, (WIDTH - LEFT) / max(1, len(shown)))
     for at, row in enumerate(shown):
         x = LEFT + wide * at
         height = max(2.0, HEIGHT * row["trials"] / highest)
@@ -110,6 +111,5 @@ def draw(trend: Sequence[Row]) -> Markup:
         if row["causes"] and wide >= 14:
             svg.text(x + wide / 2, bottom - height - 4, f"✕{len(row['causes'])}", "above violated", title)
         if at == 0 or (at == len(shown) - 1 and at > 2):
-            end = at and WIDTH - LEFT - wide * at < 120
-            svg.text(x + (wide if end else 0), bottom + 18, when(row["began"]), "time end" if end else "time")
+            svg.text(x, bottom + 18, when(row["began"]), "time")
     return svg.done(bottom + FOOT - 10)

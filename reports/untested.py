@@ -13,14 +13,17 @@ from .markdown import escape
 from .model import Report
 from .rejudging import COMPLETE
 
+AGAIN = "runs.html#again"
+
 
 class Caveat(NamedTuple):
-    """Lines of one kind, and their kind in short. A ``grave`` one is never folded: what was recorded is not as it was,
-    or a known case shows."""
+    """Lines of one kind, and their kind in short. A ``grave`` one is never folded, and its lines say its kind: what was
+    recorded is not as it was, or a known case shows. ``more``: the page that explains it."""
 
     short: str
     lines: list[str]
     grave: bool = False
+    more: str = ""
 
 
 def lines(report: Report) -> list[str]:
@@ -35,21 +38,27 @@ def caveats(report: Report) -> list[Caveat]:
 
 
 def _grave(report: Report) -> Iterator[Caveat]:
-    left = [f"left out {each['folder']}: {each['reason']}" for each in report.corrupt]
+    # Most reasons name a file of the folder.
+    left = [
+        f"left out{'' if each['folder'] in each['reason'] else ' ' + each['folder']}: {each['reason']}"
+        for each in report.corrupt
+    ]
     yield Caveat(f"{counted(len(left), 'folder')} left out", left, True)
     odd = [
         f"history {'' if each['trial'] is None else 'of trial {} '.format(each['trial'])}in {each['part']} of "
         f"{each['run']}: {each['problem']}"
         for each in report.problems
     ]
-    yield Caveat("damaged histories", odd, True)
+    yield Caveat("damaged histories", odd, True, AGAIN)
     again = [
         f"trial {each['trial']} of {each['run']}: {each['law']} was recorded as {each['stored']}, and is "
         f"{each['again']} when it is judged again"
         for each in (report.rejudged or {"differences": []})["differences"]
     ]
-    yield Caveat("verdicts that differ when judged again", again, True)
-    cases = [f"known case of {name}: {told}" for name, told in known_cases.amiss(report.runs)]
+    yield Caveat("verdicts that differ when judged again", again, True, AGAIN)
+    # A case is named by its file; runs need a name where there are several.
+    several = len(report.runs) > 1
+    cases = [f"known case {told}{f' in {name}' if several else ''}" for name, told in known_cases.amiss(report.runs)]
     yield Caveat(counted(len(cases), "known case"), cases, True)
 
 

@@ -129,8 +129,7 @@ def last_lines(
     """The verdict, the command that shows it again, and the next one: ``following``, where no finding has a
     story."""
     state = facts.get("state")
-    verdict = conclusion(standings.values(), missed, deviations.fails(facts))
-    verdict, known = _with_cases(verdict, facts)
+    verdict, known = _with_cases(conclusion(standings.values(), missed, deviations.fails(facts)), facts)
     basis = evidence.of(facts, found.by_origin, found.faults)
     ended = "" if state == "complete" else f"; {state} before its end"
     laws = of_laws(str(each.verdict) for each in standings.values())
@@ -141,14 +140,12 @@ def last_lines(
     return three(Line(told.text, style), facts, folder, findings.first, system, following)
 
 
-def _with_cases(verdict: Verdict, facts: Mapping[str, object]) -> tuple[Verdict, str]:
+def _with_cases(verdict: str, facts: Mapping[str, object]) -> tuple[str, str]:
     """The verdict with what known cases came to, and ``; `` and the first ones that are not fixed; or nothing."""
     told = facts.get("cases")
     amiss = [each for each in told if each["verdict"] != suite.FIXED] if isinstance(told, list) else []
-    if any(each["verdict"] in (suite.REPRODUCED, suite.FLAKY) for each in amiss):
-        verdict = Verdict.VIOLATED
-    elif amiss and verdict != Verdict.VIOLATED:
-        verdict = Verdict.UNKNOWN
+    if amiss and verdict != Verdict.VIOLATED:
+        verdict = suite.MEANINGS[min((each["verdict"] for each in amiss), key=list(suite.MEANINGS).index)].run
     return verdict, "".join(f"; {each['case']} is {each['verdict']}" for each in amiss[:MAX_LINES])
 
 

@@ -23,17 +23,26 @@ if TYPE_CHECKING:
 
 REPRODUCED, FLAKY, FIXED, UNKNOWN, FAILED = "REPRODUCED", "FLAKY", "FIXED", "UNKNOWN", "FAILED"
 INVALID = "INVALID"
+
+
+class Meaning(NamedTuple):
+    """What a case's verdict says, the exit code, and the verdict of a run that played it: unknown for a file that says
+    nothing about the brokers."""
+
+    says: str
+    code: int
+    run: str
+
+
+UNDECIDED = "no execution violates the law, and in some it could not be decided or had nothing to judge"
 MEANINGS = {
-    REPRODUCED: "each execution violates the law", FLAKY: "some executions violate the law, others do not",
-    FIXED: "the law was judged, and held, in each execution",
-    UNKNOWN: "no execution violates the law, and in some it could not be decided or had nothing to judge",
-    FAILED: "the lab failed",
-    INVALID: "the file is not a case that can be played",
-}  # fmt: skip
-CODES = {
-    REPRODUCED: EXIT_VIOLATED, FLAKY: EXIT_VIOLATED, INVALID: EXIT_USAGE, FAILED: EXIT_LAB, UNKNOWN: EXIT_UNKNOWN,
-    FIXED: EXIT_HOLDS,
-}  # fmt: skip
+    REPRODUCED: Meaning("each execution violates the law", EXIT_VIOLATED, "violated"),
+    FLAKY: Meaning("some executions violate the law, others do not", EXIT_VIOLATED, "violated"),
+    INVALID: Meaning("the file is not a case that can be played", EXIT_USAGE, "unknown"),
+    FAILED: Meaning("the lab failed", EXIT_LAB, "failed"),
+    UNKNOWN: Meaning(UNDECIDED, EXIT_UNKNOWN, "unknown"),
+    FIXED: Meaning("the law was judged, and held, in each execution", EXIT_HOLDS, "holds"),
+}
 """In the order in which one counts for all."""
 MAX_CASES = 10_000
 
@@ -102,12 +111,13 @@ def tell(found: Sequence[Told]) -> None:
     counts = {each: sum(told.verdict == each for told in found) for each in MEANINGS}
     for verdict, number in counts.items():
         if number:
-            say(f"{number} {verdict}: {MEANINGS[verdict]}")
+            say(f"{number} {verdict}: {MEANINGS[verdict].says}")
 
 
 def code(found: Sequence[Told]) -> int:
     """The exit code."""
-    return next((code for verdict, code in CODES.items() if any(each.verdict == verdict for each in found)), EXIT_HOLDS)
+    played = {each.verdict for each in found}
+    return next((each.code for verdict, each in MEANINGS.items() if verdict in played), EXIT_HOLDS)
 
 
 def _played(path: Path, target: str | None, lab: str | None, repeat: int | None) -> Told:

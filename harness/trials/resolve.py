@@ -225,9 +225,9 @@ def lab(name: str) -> Lab:
 
 
 def takes_that(lacks: Iterable[type], hosted: Target | None = None) -> str:
-    """``it takes that clients can write (labs that can: sim)``: abilities in words, and which labs have them, with
+    """``it requires that clients can write (labs that can: sim)``: abilities in words, and which labs have them, with
     this target if one is given."""
-    return f"it takes that {', and that '.join(f'{abilities.words(each)}{_labs(each, hosted)}' for each in lacks)}"
+    return f"it requires that {', and that '.join(f'{abilities.words(each)}{_labs(each, hosted)}' for each in lacks)}"
 
 
 def _labs(ability: type, hosted: Target | None) -> str:

@@ -1,3 +1,5 @@
+// The newest runs are at the right.
+for (const drawn of document.querySelectorAll(".trend")) drawn.scrollLeft = drawn.scrollWidth;
 for (const table of document.querySelectorAll("table:not(.grid)")) {
   const heads = Array.from(table.querySelectorAll("thead th"), head => head.innerText.replace(/\s+/g, " ").trim());
   if (heads.length < 2) continue;

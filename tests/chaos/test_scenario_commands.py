@@ -257,7 +257,7 @@ def test_all_decides_the_exit_code_by_what_was_played(tmp_path: Path) -> None:
 def test_what_is_asked_for_by_its_name_is_skipped_and_never_green(tmp_path: Path) -> None:
     done = run(tmp_path, "run", "memory-limit", "slave-lag", "--json", "a.json")
     assert done.returncode == 3 and "memory-limit: skipped" in done.stdout and "not for this lab" not in done.stdout
-    assert f"skipped: memory_limit: not possible here: it takes that {LIMITS} (labs that can: docker)" in done.stdout
+    assert f"skipped: memory_limit: not possible here: it requires that {LIMITS} (labs that can: docker)" in done.stdout
     assert json.loads((tmp_path / "a.json").read_text())["left_out"] == []
 
 

@@ -80,7 +80,7 @@ def test_scenario_that_needs_containers_is_skipped_elsewhere_and_says_why(name: 
         found = play(scenario, case, SIM, resolve.target("reference"), seed)
         assert found.verdict == SKIPPED and found.trial.faults == ()
         assert found.doubts == (
-            f"skipped: {fault}: not possible here: it takes that {ability} (labs that can: docker)",
+            f"skipped: {fault}: not possible here: it requires that {ability} (labs that can: docker)",
         )
 
 

@@ -183,7 +183,7 @@ def test_what_a_lab_cannot_do_is_skipped_and_the_reason_kept(op: Op, reason: str
     interpreter.do(op)
     interpreter.do(op)
     (said,), (what, _, needed) = interpreter.skipped, reason.partition(": ")
-    assert said.startswith(f"{what}: not possible here: it takes that {needed} (labs that can: docker, process, sim")
+    assert said.startswith(f"{what}: not possible here: it requires that {needed} (labs that can: docker, process, sim")
 
 
 def test_consumers_and_administrators_are_asked_with_all_arguments() -> None:

@@ -10,6 +10,7 @@ import pytest
 from pairproof.harness import registry
 from pairproof.harness.commands.check import recorded
 from pairproof.harness.commands.main import main
+from pairproof.harness.exploration import corpus_of_losses
 from pairproof.harness.exploration.losses import NAME, NOT_PLAYED, PLAYED, Loss, Losses
 from pairproof.harness.rocketmq import losses, outlook
 from pairproof.harness.rocketmq.losses import CALLED, measure, outcome, total, words
@@ -285,13 +286,13 @@ SEEN = loss(back(away(sent("m0", "m1")), "m0", slave=("m0",)))
 
 
 def test_each_class_says_what_was_lost_or_why_it_was_not_played() -> None:
-    found = table(kill__both="not possible here: it takes that a node's process can be killed")
+    found = table(kill__both="not possible here: it requires that a node's process can be killed")
     assert len(found.missing) == len(found.classes) - 1, "one is not possible"
     found.take(trial(SEEN, "kill, master"))
     found.take(trial(SEEN))
     assert [row(found, "kill", "master")[name] for name in ("trials", "lost", "state")] == [2, 2, ""]
     assert row(found, "kill", "slave")["state"] == NOT_PLAYED
-    assert row(found, "kill", "both")["state"] == "not possible here: it takes that a node's process can be killed"
+    assert row(found, "kill", "both")["state"] == "not possible here: it requires that a node's process can be killed"
     (floor,) = found.floors()
     assert (floor.met, floor.least, floor.is_met) == (1, len(found.classes) - 1, False)
 

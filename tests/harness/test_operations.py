@@ -122,7 +122,7 @@ def test_a_lab_that_cannot_do_it_skips_it() -> None:
     interpreter = Interpreter(Idle(), {})  # type: ignore[arg-type]
     interpreter.do(Op("ask", {"times": 1, "loudly": True, "whom": "a"}))
     (said,) = interpreter.skipped
-    assert said.startswith("ask: not possible here: it takes that ") and "CanAsk" not in said
+    assert said.startswith("ask: not possible here: it requires that ") and "CanAsk" not in said
 
 
 def test_each_is_registered_under_its_name_and_says_what_it_does() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
+
 from pairproof.harness.exploration.losses import SUMS
 from pairproof.harness.rocketmq import places
 from pairproof.harness.rocketmq.coverage_whole import AT_SLAVE, IN_STEP
@@ -43,11 +45,15 @@ def test_times_of_a_simulation_are_left_out() -> None:
 
 
 def test_bars_grow_with_their_values_and_share_a_scale() -> None:
-    rows = [measured("rto_ns", 10**9, p50=10**6), measured("rto_ns", 10**5, p50=10**5)]
-    bars = [objectives.plot(row, 10**9, str) for row in rows]
+    rows = [measured("rto_ns", 10**9, p50=10**8), measured("rto_ns", 10**7, p50=10**7)]
+    bars = [objectives.plot(row, 10**9) for row in rows]
     widths = [[float(each) for each in re.findall(r'rect [^>]*width="([\d.]+)"', bar)] for bar in bars]
     assert widths[0][0] == widths[0][1] > widths[0][2] > widths[1][0] == widths[1][2]
-    never = objectives.plot(measured("rto_ns", None, p50=None), 0, str)
+    assert widths[0][0] <= objectives.WIDTH, "never clipped"
+    ticks = [float(each) for each in re.findall(r'line x1="([\d.]+)"', objectives.axis(10**9))]
+    assert ticks == [0, *(pytest.approx(widths[0][0] * power / 3, abs=0.2) for power in (1, 2, 3))]
+    assert re.findall(">([^<]+)</text>", objectives.axis(10**9)) == ["1 ms", "10 ms", "100 ms", "1 s"]
+    never = objectives.plot(measured("rto_ns", None, p50=None), 0)
     assert "<rect" not in never and "never came" in never
 
 

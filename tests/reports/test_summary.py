@@ -111,7 +111,7 @@ def test_a_missed_floor_makes_the_run_unknown_and_is_told(write_run: Any, rows: 
     missed = {"floors": [{"what": "faults that took effect: latency", "met": 0, "least": 1}]}
     text = told([write_run("poor", facts=missed, **held)])
     assert text.startswith("## ❓ pairproof: unknown.")
-    assert "the searches met less than demanded in poor (faults that took effect: latency: 0 of 1)" in text
+    assert "less than demanded: faults that took effect: latency: 0 of 1" in text
     assert "floor missed in poor: faults that took effect: latency: 0 of 1" in text
     odd = told([write_run("odd", facts={"floors": [{"what": "x"}]}, **held)])
     assert odd.startswith("## 🟡 pairproof: 1 trial only. ") and "floor" not in odd

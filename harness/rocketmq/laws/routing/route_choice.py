@@ -2,7 +2,7 @@
 
 For each pull of a consumer: it wants the id that its user fixed (connectBrokerByUser, defaultBrokerId), whatever
 brokers suggest; without one, the id that the queue's last answer suggested, and 0 before there was any. Of the brokers
-that its last route names it takes that id; if that is missing and not 0, the next higher id; if that is missing too,
+that its last route names it requires that id; if that is missing and not 0, the next higher id; if that is missing too,
 any. So of several slaves it uses one only. The node that it asks is the one that its route has under that id. Who
 chooses a broker of the route to send to chooses 0.
 
