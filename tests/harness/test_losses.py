@@ -10,7 +10,6 @@ import pytest
 from pairproof.harness import registry
 from pairproof.harness.commands.check import recorded
 from pairproof.harness.commands.main import main
-from pairproof.harness.exploration import corpus_of_losses
 from pairproof.harness.exploration.losses import NAME, NOT_PLAYED, PLAYED, Loss, Losses
 from pairproof.harness.rocketmq import losses, outlook
 from pairproof.harness.rocketmq.losses import CALLED, measure, outcome, total, words
