@@ -125,11 +125,8 @@ def _of_laws(rows: Sequence[Row]) -> str:
     most = Counter[str]()
     for row in rows:
         most[row["run"]] = max(most[row["run"]], row["trials"])
-    but = f", but for known deviations from {known}" if known else ""
-    return (
-        f"{held} of {_laws_of(rows)} {'was' if held == 1 else 'were'} put to the test in "
-        f"{counted(most.total(), 'trial')}, and every one holds{but}"
-    )
+    but = f"{known} of them {'deviates' if known == 1 else 'deviate'} as known" if known else "each of them holds"
+    return f"{held} of {_laws_of(rows)} could be judged in {counted(most.total(), 'trial')}, and {but}"
 
 
 def _by_whom(rows: Sequence[Row]) -> str:

@@ -106,12 +106,12 @@ def sentence(rows: Iterable[Row]) -> str:
         return ""
     single = sums["slave_only"] + sums["master_only"]
     unknown = f" {counted(sums['unaudited'], 'trial')} cannot say it." if sums["unaudited"] else ""
-    other = f" Of {sums['other']:,} with another answer that says stored: {sums['other_lost']:,} lost."
+    other = f" Of {sums['other']:,} stored with another answer, {sums['other_lost']:,} are lost."
     other = other if sums["other"] else ""
     removed = f" Retention removed {sums['removed']:,}, which are not counted as lost." if sums["removed"] else ""
     return (
         f"Of {sums['acknowledged']:,} messages that were answered PUT_OK in {counted(sums['trials'], 'trial')} with a "
-        f"fault: {sums['lost']:,} lost, {single:,} on one broker only.{other}{removed}{unknown}"
+        f"fault, {sums['lost']:,} are lost and {single:,} are left on one broker only.{other}{removed}{unknown}"
     )
 
 

@@ -23,7 +23,7 @@ CALM = (Verdict.HOLDS, Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE, Verdict.V
 """Verdicts of laws that need no look."""
 SAID = {
     Verdict.HOLDS: "hold", Verdict.DEVIATES: "known to deviate", Verdict.NOT_OBSERVABLE: "not observable",
-    Verdict.NOT_APPLICABLE: "not applicable", Verdict.VACUOUS: "had nothing to judge",
+    Verdict.NOT_APPLICABLE: "not applicable", Verdict.VACUOUS: "not tested",
 }  # fmt: skip
 
 CONTRACT = "contract"
@@ -115,7 +115,7 @@ def _tested(report: Report) -> list[str]:
             f"pairproof {run['versions']['pairproof']}" for run in runs if (run["versions"] or {}).get("pairproof")
         }
         trials = counted(sum(run["trials"] or 0 for run in runs), "trial")
-        parts = [f"{target} in {lab}", trials, f"{counted(len(faults[lab]), 'kind')} of fault that took effect"]
+        parts = [f"{target} in the {lab} lab", trials, f"{counted(len(faults[lab]), 'kind')} of fault that took effect"]
         own = runs[0]
         parts += [f"profile {own['profile']}, seed {own['seed']}"] if len(runs) == 1 and own["profile"] else []
         parts += sorted({", ".join(told) for run in runs if (told := series.brought(run))})
@@ -131,7 +131,7 @@ def _how_bad(report: Report) -> list[str]:
     told += [objectives.sentence(report.losses).rstrip(".")] if report.losses else []
     allowed = [row["verdict"] == Verdict.HOLDS for row in report.by_run if row["law"] == CONTRACT]
     if allowed and all(allowed) and any(row["lost"] for row in report.losses):
-        told.append("The durability contract allows each loss")
+        told.append("The contract of these settings allows each of these losses")
     rto = [
         row for row in report.objectives
         if row["what"] == "rto_ns" and row["max"] is not None and row["lab"] != SIMULATED
@@ -139,7 +139,7 @@ def _how_bad(report: Report) -> list[str]:
     if rto:
         most = max(rto, key=lambda row: row["max"])
         cause = objectives.CAUSES.get(most["cause"], most["cause"])
-        told.append(f"At most {seconds(most['max'])} without a stored send (master {cause})")
+        told.append(f"At most {seconds(most['max'])} without a stored send, over all trials (master {cause})")
     return told
 
 

@@ -103,7 +103,7 @@ def _without_effect(report: Report) -> Iterator[Caveat]:
     untried = [f"not played in {run['run']}: {', '.join(run['evidence']['not_played'])}" for run in runs]
     yield Caveat("faults not played", untried)
     idle = [row for row in report.faults if row["uses"] and not row["bit"]]
-    told = [f"fault {row['name']} had no effect in {row['lab']}: used {row['uses']:,} times" for row in idle]
+    told = [f"fault {row['name']} had no effect in {row['lab']}: used {counted(row['uses'], 'time')}" for row in idle]
     yield Caveat(f"{counted(len(told), 'fault')} without effect", told)
     power = [each for each in effects.power_losses(report.faults) if each.imitated]
     yield Caveat(

@@ -22,7 +22,7 @@ NAME = "losses"
 """The origin of the corpus's trials."""
 IMPOSSIBLE = "not possible here"
 """How it begins what a class says that the lab cannot do to the target."""
-PLAYED = "classes of faults whose program of losses was played"
+PLAYED = "classes of losses played"
 NOT_PLAYED = "not played"
 """What a class says that the time limit, an interrupt or the first violation cut off."""
 

@@ -84,7 +84,8 @@ def _changes(pair: Pair, known: set[str]) -> Iterator[Advice]:
     yield from _a_pair(pair)
     if pair.has_pool:
         yield Advice(
-            f"master: {POOL}=true to false", "that a kill of the master's process takes what was answered PUT_OK",
+            f"master: set {POOL}=false (now true)",
+            "that a kill of the master's process takes what was answered PUT_OK",
             "higher peaks of latency, as writes go through the page cache", {f"master.{POOL}": "false"},
         )  # fmt: skip
     if not pair.copies:
@@ -92,21 +93,21 @@ def _changes(pair: Pair, known: set[str]) -> Iterator[Advice]:
     if not pair.is_durable:
         ahead = next((each for each in AHEAD if each in known), "")
         yield Advice(
-            "master: flushDiskType=ASYNC_FLUSH to SYNC_FLUSH",
+            "master: set flushDiskType=SYNC_FLUSH (now ASYNC_FLUSH)",
             f"that a power loss of the master{' and its slaves at once' if pair.copies else ''} takes {pair.unflushed}"
             f"{f', and mostly that a slave is ahead of the master after it ({ahead})' if ahead else ''}",
             "a wait for the disk in each send (not measured here)", {"master.flushDiskType": "SYNC_FLUSH"},
         )  # fmt: skip
     if FAILED_FLUSH in known:
         yield Advice(
-            f"RocketMQ {pair.master['rocketmqVersion']} to {FIXED_IN}",
+            f"upgrade RocketMQ {pair.master['rocketmqVersion']} to {FIXED_IN}",
             "that PUT_OK is answered although the disk has turned read-only, and a reboot takes it",
             "an upgrade; SYNC_MASTER then waits for slaves with inSyncReplicas=2 only, and slaves serve reads with "
             "slaveReadEnable=true only",
         )  # fmt: skip
     if refuses_reads(pair.slave):
         yield Advice(
-            "slave: slaveReadEnable=false to true", "that consumers stand still while the master is away",
+            "slave: set slaveReadEnable=true (now false)", "that consumers stand still while the master is away",
             "that consumers can read from a slave that lags", {"slave.slaveReadEnable": "true"},
         )  # fmt: skip
 
@@ -123,14 +124,14 @@ def _a_pair(pair: Pair) -> Iterator[Advice]:
         shortest = min(int(each.get(HOUSEKEEPING, DEFAULTS[HOUSEKEEPING])) for each in pair)
         often = str(max(1, shortest // 4))
         yield Advice(
-            f"both: {HEARTBEAT} to {often}",
+            f"both: set {HEARTBEAT}={often}",
             f"that each side drops the other after {HOUSEKEEPING}, so that nothing is copied", "a few bytes a second",
             {f"{side}.{HEARTBEAT}": often for side in (MASTER, SLAVE)},
         )  # fmt: skip
     if _differs(pair, FILE_SIZE):
         size = str(pair.master.get(FILE_SIZE, DEFAULTS[FILE_SIZE]))
         yield Advice(
-            f"slave: {FILE_SIZE} to {size}, as its master has, on an empty store",
+            f"slave: set {FILE_SIZE}={size}, as its master has, on an empty store",
             "that the slave acknowledges what it cannot read back (file-size-unnoticed)", "copying the log again",
             {f"slave.{FILE_SIZE}": size},
         )  # fmt: skip
@@ -140,11 +141,11 @@ def _copied(pair: Pair) -> Advice:
     """How PUT_OK comes to mean a copy on a slave."""
     loss = "the loss of what the slave lacks when the master's disk is lost or the slave is promoted"
     sets = {} if pair.role == "SYNC_MASTER" else {"master.brokerRole": "SYNC_MASTER"}
-    role = "" if pair.role == "SYNC_MASTER" else "brokerRole=ASYNC_MASTER to SYNC_MASTER"
+    role = "" if pair.role == "SYNC_MASTER" else "brokerRole=SYNC_MASTER (now ASYNC_MASTER)"
     if not line(pair.master).counts_replicas:
         stored = "sends end as SLAVE_NOT_AVAILABLE: stored on the master"
-        return Advice(f"master: {role}", loss, f"{COST_OF_A_COPY}{stored}", sets)
+        return Advice(f"master: set {role}", loss, f"{COST_OF_A_COPY}{stored}", sets)
     stored = f"each send takes slaveTimeout ({pair.number('slaveTimeout') / 1000:g} s)"
-    replicas = f"inSyncReplicas={pair.master.get('inSyncReplicas', 1)} to 2"
-    change = f"master: {' and '.join(filter(None, (role, replicas)))}; SYNC_MASTER waits for nobody while it is 1"
+    replicas = f"inSyncReplicas=2 (now {pair.master.get('inSyncReplicas', 1)})"
+    change = f"master: set {' and '.join(filter(None, (role, replicas)))}; SYNC_MASTER waits for nobody while it is 1"
     return Advice(change, loss, f"{COST_OF_A_COPY}{stored}", {**sets, "master.inSyncReplicas": "2"})

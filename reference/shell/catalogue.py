@@ -105,15 +105,15 @@ def like(key: str, keys: Iterable[str], cutoff: float) -> str:
 def lacks(release: str, key: str, more: Iterable[str] = ()) -> str:
     """That a release does not have a key, and what was meant or which release has it."""
     if key in OF_LEGEND:
-        return f"RocketMQ has no key {key}, though many files name it: the path follows from storePathRootDir"
+        return f"RocketMQ ignores the key {key}, though many files name it: the path follows from storePathRootDir"
     if key in settings():
         other = like(key, of(release), QUITE_CLOSE)
         hint = f"; did you mean {other}?" if other else ""
-        return f"RocketMQ {release} has no key {key}, {_releases(settings()[key].releases)}{hint}"
+        return f"RocketMQ {release} has no key {key} and ignores it, {_releases(settings()[key].releases)}{hint}"
     meant = close(key, more)
     hint = f"; did you mean {meant}?" if meant else ""
     also = " (RocketMQ passes over that key, too)" if meant in OF_LEGEND else ""
-    return f"RocketMQ {release} has no key {plain(key, MAX_SHOWN)}{hint}{also}"
+    return f"RocketMQ {release} has no key {plain(key, MAX_SHOWN)} and ignores it{hint}{also}"
 
 
 def misspelt(keys: Collection[str], known: Collection[str]) -> tuple[str, str] | None:

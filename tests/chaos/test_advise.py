@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SLAVE_CONF = "brokerRole=SLAVE\nbrokerId=1\nnamesrvAddr=n:9876\n"
 RELEASES = ("4.9.7", "5.3.3", "5.5.0")
 ROLES, FLUSHES = ("ASYNC_MASTER", "SYNC_MASTER"), ("ASYNC_FLUSH", "SYNC_FLUSH")
-PLAYED = {outlook.KILL: "kill", outlook.POWER: "power loss", outlook.WIPED: "wipe", outlook.PROMOTION: "promotion"}
+PLAYED = {outlook.KILL: "kill", outlook.POWER: "power loss", outlook.WIPED: "disk", outlook.PROMOTION: "promotion"}
 
 
 def asked(tmp_path: Path, master: str, slave: str = SLAVE_CONF, target: str = "rocketmq@4.9.7") -> dict[str, Any]:
@@ -66,16 +66,18 @@ def test_the_table_follows_the_contract_and_not_a_copy_of_it(monkeypatch: pytest
 
 def test_measured_figures_are_those_of_decision_43() -> None:
     page = next((ROOT / "docs" / "decisions").glob("0043-*")).read_text(encoding="utf-8")
-    told = {}
-    for row in re.findall(r"^\| several masters, (a?synchronous) slaves \|(.*)\|$", page, re.M):
-        fault, flush, *cells = (each.strip() for each in row[1].split("|"))
-        last = tuple(int(each.split(", ")[-1]) for each in cells[:3])
-        told[row[0], fault, flush] = last
+    told, kind = {}, ""
+    for deployment, faults, *cells in re.findall(r"^\|(.*)\|(.*)\|(.*)\|(.*)\|$", page, re.M):
+        kind = deployment.strip() or kind
+        for fault in faults.split(","):
+            told[kind, fault.strip()] = [each.strip() for each in cells]
     for (fault, of), figures in outlook.MEASURED.items():
-        for (role, flush), own in zip(outlook.MODES, figures, strict=True):
-            kind = "asynchronous" if role == "ASYNC_MASTER" else "synchronous"
-            assert told.pop((kind, f"{PLAYED[fault]} of the {of}", flush)) == own
-    assert not told
+        for number, own in enumerate(figures):
+            kind = ("asynchronous slaves", "synchronous slaves")[number // 2]
+            if (fault, of) == (outlook.WIPED, SLAVE):
+                assert told["both", "the slave's disk"] == ["nothing lost"] * 2 and own[1:] == (0, 0)
+            else:
+                assert told[kind, PLAYED[fault]][number % 2].split("/")[:3] == [*map(str, own)]
 
 
 def test_measured_cells_are_of_the_release_that_was_measured() -> None:
@@ -128,12 +130,12 @@ GOOD = "brokerRole=SYNC_MASTER\nflushDiskType=SYNC_FLUSH\ninSyncReplicas=2\n"
 READS = f"{SLAVE_CONF}slaveReadEnable=true\n"
 NEEDS = [
     # A part of the change, the release, and the files that need it; after it those that do not.
-    ("transientStorePoolEnable=true", "4.9.7", ("flushDiskType=ASYNC_FLUSH\ntransientStorePoolEnable=true\n", READS),
+    ("Enable=false (now true)", "4.9.7", ("flushDiskType=ASYNC_FLUSH\ntransientStorePoolEnable=true\n", READS),
      ("flushDiskType=SYNC_FLUSH\ntransientStorePoolEnable=true\n", READS)),
-    ("brokerRole=ASYNC_MASTER", "4.9.7", ("brokerRole=ASYNC_MASTER\n", READS), ("brokerRole=SYNC_MASTER\n", READS)),
-    ("inSyncReplicas=1", "5.5.0", ("brokerRole=SYNC_MASTER\n", READS), (GOOD, READS)),
-    ("inSyncReplicas=1", "5.3.3", ("brokerRole=SYNC_MASTER\nallAckInSyncStateSet=true\n", READS), (GOOD, READS)),
-    ("flushDiskType=ASYNC_FLUSH", "5.5.0", ("brokerRole=SYNC_MASTER\n", READS), (GOOD, READS)),
+    ("now ASYNC_MASTER", "4.9.7", ("brokerRole=ASYNC_MASTER\n", READS), ("brokerRole=SYNC_MASTER\n", READS)),
+    ("inSyncReplicas=2 (now 1)", "5.5.0", ("brokerRole=SYNC_MASTER\n", READS), (GOOD, READS)),
+    ("Replicas=2 (now 1)", "5.3.3", ("brokerRole=SYNC_MASTER\nallAckInSyncStateSet=true\n", READS), (GOOD, READS)),
+    ("now ASYNC_FLUSH", "5.5.0", ("brokerRole=SYNC_MASTER\n", READS), (GOOD, READS)),
     ("slaveReadEnable", "5.5.0", (GOOD, SLAVE_CONF), (GOOD, READS)),
     ("slave: add brokerRole=SLAVE, brokerId=1", "5.5.0", (GOOD, "slaveReadEnable=true\n"), (GOOD, READS)),
     ("haSendHeartbeatInterval", "5.5.0", (f"{GOOD}haHousekeepingInterval=4000\n", READS), (GOOD, READS)),
@@ -160,7 +162,7 @@ def test_a_change_is_recommended_to_files_that_need_it_and_followed_it_is_not_re
 
 
 def test_an_upgrade_is_recommended_where_a_failed_flush_is_acknowledged(tmp_path: Path) -> None:
-    assert "RocketMQ 5.3.3 to 5.5.0" in changes(asked(tmp_path, GOOD, READS, "rocketmq@5.3.3"))
+    assert "upgrade RocketMQ 5.3.3 to 5.5.0" in changes(asked(tmp_path, GOOD, READS, "rocketmq@5.3.3"))
     assert changes(asked(tmp_path, GOOD, READS, "rocketmq@5.5.0")) == []
     asynchronous = GOOD.replace("SYNC_FLUSH", "ASYNC_FLUSH")
     assert not any("to 5.5.0" in each for each in changes(asked(tmp_path, asynchronous, READS, "rocketmq@5.3.3")))
@@ -261,7 +263,7 @@ def test_a_team_reads_its_answer_and_programs_the_same_as_json(
     assert main(["advise", *files]) == 0
     shown = capsys.readouterr().out
     assert "RocketMQ 4.9.7: SYNC_MASTER, ASYNC_FLUSH" in shown and "neither --target nor a file names" in shown
-    assert shown.index("1. master: flushDiskType=ASYNC_FLUSH to SYNC_FLUSH") < shown.index("PUT_OK messages")
+    assert shown.index("1. master: set flushDiskType=SYNC_FLUSH (now ASYNC_FLUSH)") < shown.index("PUT_OK messages")
     assert main(["advise", *files, "--target", "rocketmq@5.3.1", "--json", str(tmp_path / "a.json")]) == 0
     found: dict[str, Any] = json.loads((tmp_path / "a.json").read_text())
     assert found["changes"][0]["sets"] == {"master.inSyncReplicas": "2"}

@@ -166,8 +166,8 @@ def test_the_default_of_such_a_setting_and_a_slave_s_pool_are_no_remark(tmp_path
 def test_a_key_that_rocketmq_lacks_and_one_that_the_model_does_not_implement_are_two_things(tmp_path: Path) -> None:
     text = f"{MASTER}clusterTopicEnabel=true\nsendMessageThreadPoolNums=16\ndiskMaxUsedSpaceRatio=88\nflushLater=1\n"
     assert lines_of(tmp_path, "master", text)[1] == [
-        "master.conf:6: RocketMQ 4.9.7 has no key clusterTopicEnabel; did you mean clusterTopicEnable?",
-        "master.conf:9: RocketMQ 4.9.7 has no key flushLater",
+        "master.conf:6: RocketMQ 4.9.7 has no key clusterTopicEnabel and ignores it; did you mean clusterTopicEnable?",
+        "master.conf:9: RocketMQ 4.9.7 has no key flushLater and ignores it",
         "master.conf: the model does not implement sendMessageThreadPoolNums, diskMaxUsedSpaceRatio, so their effect "
         "was not tested",
         REPLACES,
@@ -179,7 +179,7 @@ def test_a_key_that_rocketmq_lacks_and_one_that_the_model_does_not_implement_are
 def test_a_mistyped_path_is_named_and_not_replaced(tmp_path: Path) -> None:
     text = f"{MASTER}storePathRootDir=/d\nstorePathComsumeQueue=/d/q\nstorePathCheckpoint=/d/c\n"
     _, lines = lines_of(tmp_path, "master", text)
-    assert "storePathComsumeQueue; did you mean storePathConsumeQueue?" in lines[0]
+    assert "storePathComsumeQueue and ignores it; did you mean storePathConsumeQueue?" in lines[0]
     assert "has no key storePathCheckpoint" in lines[1]
     assert lines[2].startswith("the lab replaces brokerName, brokerId, namesrvAddr, storePathRootDir:")
 
@@ -216,7 +216,7 @@ def test_the_release_is_the_model_s_or_the_one_that_was_asked_for(tmp_path: Path
         ),
         (
             "totalReplicas=2",
-            "RocketMQ 4.9.7 has no key totalReplicas, 5.3.1 to 5.5.0 have it; leave it out, or test such",
+            "RocketMQ 4.9.7 has no key totalReplicas and ignores it, 5.3.1 to 5.5.0 have it; leave it out, or test",
         ),
         ("x\x1b[1m=2", r"--set x\x1b[1m: no broker of this target knows it"),
     ],

@@ -68,7 +68,7 @@ def test_six_trials_are_amber_everywhere_and_name_what_they_did_not_play(
     missing = ", ".join(found["not_played"])
     drawn = set(resolve.drawn(resolve.lab("sim")))
     assert len(drawn) > len(found["not_played"]) > 10 and set(found["not_played"]) < drawn
-    headline = "6 trials only. 3 of 3 laws were put to the test in 6 trials, and every one holds."
+    headline = "6 trials only. 3 of 3 laws could be judged in 6 trials, and each of them holds."
     said = capsys.readouterr().out
     assert f"\nnot played: {missing}" in said and report["headline"] == headline and f"\n{headline}\n" in said
     assert said.splitlines()[-3] == "6 trials only. reference in realtime: holds; 3 of 3 laws hold"

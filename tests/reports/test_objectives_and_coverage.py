@@ -75,8 +75,8 @@ def lost(**more: Any) -> Row:
 def test_the_sentence_counts_put_ok_and_other_answers_apart() -> None:
     told = objectives.sentence([lost(lost=3, slave_only=2, master_only=1, other=5, other_lost=4), lost(removed=7)])
     assert told == (
-        "Of 20 messages that were answered PUT_OK in 4 trials with a fault: 3 lost, 3 on one broker only. Of 5 with "
-        "another answer that says stored: 4 lost. Retention removed 7, which are not counted as lost."
+        "Of 20 messages that were answered PUT_OK in 4 trials with a fault, 3 are lost and 3 are left on one broker "
+        "only. Of 5 stored with another answer, 4 are lost. Retention removed 7, which are not counted as lost."
     )
     assert objectives.sentence([]) == ""
     assert objectives.sentence([lost(unaudited=1)]).endswith("1 trial cannot say it.")

@@ -48,7 +48,7 @@ def test_verdicts_are_those_of_who_plays_scenarios() -> None:
 def test_laws_that_hold_make_no_report_green_in_which_a_scenario_is_not(played: Any, verdict: str) -> None:
     report = report_of(played("r", told("a", "holds"), told("b", verdict, "why")))
     assert report.verdict == report.runs[0]["verdict"] == verdict
-    laws = "1 of 1 law was put to the test in 1 trial, and every one holds."
+    laws = "1 of 1 law could be judged in 1 trial, and each of them holds."
     scenes = "All 2 scenarios hold" if verdict == "holds" else f"Of 2 scenarios: 1 {verdict}, 1 holds"
     assert report.headline == f"{scenes}; {laws}"
 

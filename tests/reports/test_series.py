@@ -134,7 +134,7 @@ def test_a_folder_that_cannot_be_read_is_no_green(night: Any, tmp_path: Path) ->
     spoilt = night(1)
     (spoilt / "run.json").write_text("{")
     told, index, _ = report(tmp_path / "out", night(0), spoilt, status=3)
-    assert told["headline"].startswith("1 run folder could not be read. 1 of 1 law was put to the test")
+    assert told["headline"].startswith("1 run folder could not be read. 1 of 1 law could be judged")
     assert told["amber"] and 'class="banner amber"' in index
     assert (tmp_path / "out" / "summary.md").read_text().startswith("## 🟡 pairproof: 1 run folder could not be read.")
 

@@ -56,7 +56,7 @@ def test_a_run_without_a_trial_is_unknown_and_said_beside_one_that_holds(write_r
     assert (report_of(empty).verdict, report_of(empty).headline) == ("unknown", "0 trials only. Nothing was judged.")
     full = write_run("full", verdicts=[rows.verdict(0, "contract", "holds")], trials=[rows.trial(0)])
     both = report_of(full, empty)
-    assert both.verdict == "unknown" and both.headline.endswith("every one holds; nothing was judged in empty.")
+    assert both.verdict == "unknown" and both.headline.endswith("each of them holds; nothing was judged in empty.")
 
 
 def test_a_law_that_few_of_many_trials_put_to_the_test_does_not_look_like_the_others(write_run: Any, rows: Any) -> None:

@@ -87,7 +87,7 @@ def test_nodes_without_seams_have_none_and_those_with_the_agent_do() -> None:
     found = [can(Hosted(process, resolve.target(name)), CanArm) for name in ("reference", "rocketmq-4.9.7")]
     assert found == [True, False] and can(Hosted(process, resolve.target("rocketmq@4.9.7+agent")), CanArm)
     plain = Hosted(process, resolve.target("rocketmq-4.9.7"))
-    assert lacking(plain, [arm("master", "send", 1)], resolve.faults(), resolve.operations()) == ["CanArm"]
+    assert lacking(plain, [arm("master", "send", 1)], resolve.faults(), resolve.operations()) == [CanArm]
 
 
 @pytest.fixture
