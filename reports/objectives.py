@@ -93,7 +93,10 @@ def corpora(runs: Iterable[Mapping[str, Any]]) -> list[Row]:
                 {"fault": key[0], "of": key[1], "foreseen": foreseen.get(key), **seen.get(key, UNSEEN)}
                 for key in seen or foreseen
             ]
-            found.append({name: run[name] for name in ("run", "target", "lab")} | {"rows": rows, "seen": bool(seen)})
+            others = [each for each in run.get("losses") or () if not each["corpus"]]
+            more = {name: sum(each[name] for each in others) for name in ("trials", "lost")}
+            of = {name: run[name] for name in ("run", "target", "lab")}
+            found.append(of | {"rows": rows, "seen": bool(seen), "more": more})
     return found
 
 

@@ -57,4 +57,4 @@ def single(row: Mapping[str, object]) -> str:
 def unavailable(row: Mapping[str, object]) -> str:
     """The longest time without a stored answer, in seconds."""
     longest = row["unavailable_ns"]
-    return f"{longest / 1e9:.1f} s" if isinstance(longest, int) and longest >= SHOWN_NS else "no"
+    return f"{longest / 1e9:.1f} s" if isinstance(longest, int) and longest >= SHOWN_NS else "none seen"

@@ -91,6 +91,7 @@ def test_a_run_with_the_corpus_shows_every_class_and_others_none() -> None:
     (found,) = objectives.corpora([run, {**run, "losses": None}, {**run, "losses": [lost(corpus=False)]}])
     assert [each["state"] for each in found["rows"]] == ["", "not played"]
     assert found["rows"][0]["unavailable"] == "1.0 s"
+    assert found["more"] == {"trials": 2, "lost": 0}, "of faults that have no row"
 
 
 def test_what_was_foreseen_stands_beside_what_was_seen_and_once_where_nothing_was_played() -> None:
