@@ -49,7 +49,7 @@ def run(*command: str | Path, cwd: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(2 * LIMIT_S)
 def test_each_python_that_is_here_plays_the_same_trials(tmp_path: Path) -> None:
     found = others()

@@ -69,7 +69,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return made
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", [pytest.param(1400, marks=pytest.mark.nightly), 390])
 def test_axe_objects_to_no_page_and_nothing_stands_out_of_the_window(
     pages: list[Path], browser: Browser, width: int
 ) -> None:

@@ -82,7 +82,9 @@ def test_a_trigger_fires_once_at_its_point(lab: ProcessLab, version: str, node: 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("lies", [True, False], ids=["lying", "honest"])
+@pytest.mark.parametrize(
+    "lies", [pytest.param(True, id="lying"), pytest.param(False, id="honest", marks=pytest.mark.nightly)]
+)
 def test_a_power_loss_takes_what_a_lying_disk_called_durable_and_nothing_else(
     lab: ProcessLab, version: str, lies: bool
 ) -> None:
