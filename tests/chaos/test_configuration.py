@@ -64,7 +64,8 @@ def test_what_the_lab_replaces_and_what_a_broker_does_not_know_is_named_in_a_lin
     files["master"].write_text(MASTER + "haSlavFallbehindMax=5\n")
     _, lines = brought(files, [], known)
     assert [each for each in lines if not each.startswith("messageDelayLevel differs")] == [
-        f"{files['master']}:11: RocketMQ 4.9.7 has no key haSlavFallbehindMax; did you mean haSlaveFallbehindMax?",
+        f"{files['master']}:11: RocketMQ 4.9.7 has no key haSlavFallbehindMax and ignores it; did you mean "
+        "haSlaveFallbehindMax?",
         "the lab replaces brokerName, listenPort, storePathRootDir, brokerId: "
         "addresses, names, paths and file sizes are its own",
     ]

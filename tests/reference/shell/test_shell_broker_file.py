@@ -150,9 +150,12 @@ def test_releases_have_keys_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("key", "says"),
     [
-        ("totalReplicas", "RocketMQ 4.9.7 has no key totalReplicas, 5.3.1 to 5.5.0 have it"),
+        ("totalReplicas", "RocketMQ 4.9.7 has no key totalReplicas and ignores it, 5.3.1 to 5.5.0 have it"),
         ("mapedFileSizeCommitLog", "4.4.0 has it; did you mean mappedFileSizeCommitLog?"),
-        ("clusterTopicEnabel", "RocketMQ 4.9.7 has no key clusterTopicEnabel; did you mean clusterTopicEnable?"),
+        (
+            "clusterTopicEnabel",
+            "RocketMQ 4.9.7 has no key clusterTopicEnabel and ignores it; did you mean clusterTopicEnable?",
+        ),
         ("storePathComsumeQueue", "did you mean storePathConsumeQueue? (RocketMQ passes over that key, too)"),
         ("storePathConsumeQueue", "though many files name it: the path follows from storePathRootDir"),
         ("own\x1b" + "x" * 200, r"has no key own\x1bxxx"),
