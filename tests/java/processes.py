@@ -197,8 +197,10 @@ ASKED = 3
 
 
 def mqadmin(folder: Path, *arguments: str) -> str:
-    """Run mqadmin as a process of its own; what it printed. It exits with 0 also after a timeout of its own, which a busy
-    machine causes: then it runs again."""
+    """Run mqadmin as a process of its own; what it printed.
+
+    It exits with 0 also after a timeout of its own, which a busy machine causes: then it runs again.
+    """
     command = java(folder, "org.apache.rocketmq.tools.command.MQAdminStartup", *arguments)
     for _ in range(ASKED):
         done = subprocess.run(
