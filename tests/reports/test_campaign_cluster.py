@@ -119,6 +119,7 @@ def test_executors_without_pairproof_and_a_leader_that_is_killed(two: Cluster, t
     assert after == before
 
 
+@pytest.mark.nightly
 def test_what_executors_lack_is_named_in_one_line(two: Cluster, tmp_path: Path) -> None:
     venv.create(tmp_path / "empty")
     leader = campaign(tmp_path, *ASKED, "--master", two.url, python=tmp_path / "empty" / "bin" / "python")
