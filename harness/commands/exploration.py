@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .findings import Findings
 
 REPORT_S, REPORT_SHARE = 10.0, 0.1
-"""Of the whole time, what is kept for a report: so many seconds, or this share where that is less."""
+"""What ``--time`` reserves for a report: so many seconds, or this share of it if that is less."""
 _DEMANDS = ("corpus_must_judge", "must_not_be_vacuous")
 
 

@@ -31,7 +31,7 @@ class Positions:
         self._contents: dict[str | None, Content] = {}
 
     def content(self, node: str | None) -> Content:
-        """The present content of a node's log. One who keeps it can see later what was found in it since."""
+        """The present content of a node's log, to which later sightings are added."""
         return self._contents.setdefault(node, {})
 
     def seen(self, event: Deliver | Record) -> None:
@@ -39,12 +39,12 @@ class Positions:
             self.content(event.node).setdefault((event.queue, event.queue_offset), set()).add(Span(event.lo, event.hi))
 
     def started(self, event: Start, before: int) -> None:
-        """A log that was known to end at ``before``. Where nobody knows where it ends now, nothing is known of it."""
+        """A log is recovered that was known to end at ``before``. An unknown end leaves nothing of its content."""
         end, content = event.hi or 0, self.content(event.node)
         left = {place: {each for each in spans if each.hi <= end} for place, spans in content.items()}
         if end < before or left != content:
             self._contents[event.node] = {place: spans for place, spans in left.items() if spans}
 
     def wiped(self) -> None:
-        """A replaced store may be any node's, so what is known of the others is no copy of it either."""
+        """The new store may be any node's, so no content is sure to agree with it."""
         self._contents.clear()

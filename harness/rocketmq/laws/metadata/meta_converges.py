@@ -231,7 +231,8 @@ class MetaConverges(MetadataLaw):
                 since = None if copy is None or hidden else self._due_since(slave, settings, table, copy)
                 if copy is not None and original is not None and since is not None:
                     self.judge_part(table)
-                    difference = _difference(original.event, copy.event, self._own(original.event, copy.event))
+                    own = self._own(original.event, copy.event) if table == TOPICS else set()
+                    difference = _difference(original.event, copy.event, own)
                     if difference:
                         self.violate(copy.event, f"{slave}'s {table} are not the master's: {difference}", since=since)
 
@@ -282,8 +283,7 @@ def _difference(original: Table, copy: Table, own: set[str]) -> str:
     here, there = entries(original), entries(copy)
     names = {*here, *there} if original.f != OFFSETS else {*here}
     shared = _fields(here) & _fields(there) if original.f in NAMED else set()
-    names -= own if original.f == TOPICS else set()
-    wrong = sorted(name for name in names if not _agree(here.get(name), there.get(name), shared))
+    wrong = sorted(name for name in names - own if not _agree(here.get(name), there.get(name), shared))
     return f"they differ in {', '.join(wrong)}" if wrong else ""
 
 
