@@ -362,16 +362,14 @@ class Explorer:
 
     def _smaller(self, trial: Trial, law: str) -> Small:
         lab, target, schedule = self.lab, self.target, trial.schedule
-        if lab.deterministic:
-            in_time = self.watch.more(0.0 if self.findings else FIRST_S)
-            if not in_time():
-                return Small(schedule, lab.name, trial)
+        is_cheap = lab.deterministic
+        in_time = self.watch.more(0.0 if self.findings else FIRST_S) if is_cheap else self.watch.shrink()
+        if not in_time():
+            return Small(schedule, lab.name, trial)
+        if is_cheap:
             with self.watch.shrinking():
                 small = smallest(lab, target, schedule, law, in_time)
                 return Small(small, lab.name, self._execute(small))
-        in_time = self.watch.shrink()
-        if not in_time():
-            return Small(schedule, lab.name, trial)
         self._shrunk[law] += 1
         tried = count()
 
