@@ -16,7 +16,7 @@ from ..harness.judging import deviations
 from ..harness.judging.judge import judge
 from ..harness.judging.law import Law
 from ..harness.judging.verdict import Judgement, Standing, Verdict, exit_code
-from ..harness.rocketmq import places
+from ..harness.rocketmq import topology
 from ..harness.rocketmq.system import SYSTEM
 from ..reference.errors import BrokerError
 from .observers.capture_folder import NOTHING, Connection
@@ -77,7 +77,7 @@ def judge_capture(
     found = [_doubted(each, history.told.unended) for each in judge(history.events, laws, history.observes)]
     made = [_framing(history), _reference_slave(folder, history)] if checks else []
     version = history.version
-    releases = dict.fromkeys((places.MASTER, places.SLAVES[0]), version.name) if version.is_known else {}
+    releases = dict.fromkeys((topology.MASTER, topology.SLAVES[0]), version.name) if version.is_known else {}
     known = deviations.running(SYSTEM.name, releases)
     return JudgedCapture(history, deviations.sorted_out(found, history.events, known), made, does)
 

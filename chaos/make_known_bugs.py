@@ -17,7 +17,7 @@ from pathlib import Path
 from ..harness.rocketmq import known_bugs
 from ..harness.rocketmq.known_bugs import FILE
 from ..harness.search import repeated
-from ..harness.search.paced import paced
+from ..harness.search.pacing import paced
 from ..harness.system import KnownBug
 from ..harness.trials import resolve
 from ..harness.trials.abilities import Hosted, lacking
@@ -52,10 +52,10 @@ def candidates() -> list[Schedule]:
     lab, target = resolve.lab("sim"), resolve.target("reference")
     drawn = (paced(BLACK_BOXES, each) for _, each in islice(schedules(lab, target, SEED), TRIALS))
     once = {f"{each.settings} {each.program()}": each for each in drawn}
-    return sorted(list(once.values())[:PACED], key=_asks_for_seams)
+    return sorted(list(once.values())[:PACED], key=_asks_for_hooks)
 
 
-def _asks_for_seams(schedule: Schedule) -> bool:
+def _asks_for_hooks(schedule: Schedule) -> bool:
     return bool(lacking(BLACK_BOXES, schedule.ops, resolve.faults(), resolve.operations()))
 
 

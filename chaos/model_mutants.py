@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from ..harness.judging.trouble import Trouble
+from ..harness.judging.disturbances import Disturbances
 from ..harness.rocketmq.contract import WIPE
 from ..harness.rocketmq.known.calls import Calls
 from ..harness.rocketmq.known.consumption import Consumption
@@ -22,14 +22,14 @@ from ..harness.rocketmq.known.copies import Copies
 from ..harness.rocketmq.known.coverage import Coverage
 from ..harness.rocketmq.known.dispatched import Dispatched
 from ..harness.rocketmq.known.logs import Logs
+from ..harness.rocketmq.known.lost_undetected import LostUndetected
 from ..harness.rocketmq.known.naming import Naming
 from ..harness.rocketmq.known.nodes import Nodes
 from ..harness.rocketmq.known.positions import Positions
 from ..harness.rocketmq.known.registers import Register
-from ..harness.rocketmq.known.spoiled import Spoiled
 from ..harness.rocketmq.known.stores import Stores
 from ..harness.rocketmq.known.tables import Tables
-from ..harness.rocketmq.places import NODES
+from ..harness.rocketmq.topology import NODES
 
 
 class ModelMutant(NamedTuple):
@@ -81,15 +81,15 @@ EXCUSES = (
     ModelMutant("a cut log keeps its copies", Coverage, "cut", _nothing),
     ModelMutant("a log never has another content", Positions, "started", _nothing),
     ModelMutant("a node has dispatched all that it holds", Dispatched, "has_all", _always(True)),
-    ModelMutant("no disk lies", Spoiled, "started", _nothing),
+    ModelMutant("no disk lies", LostUndetected, "started", _nothing),
     ModelMutant("a broker keeps what was committed to it", Register, "recover", _nothing),
     ModelMutant("a table is what was committed last", Register, "possible_since", _settled),
     ModelMutant("no commit reaches the next incarnation", Register, "_outlive", _forgets_pending),
     ModelMutant("a sync brings a slave nothing", Register, "copy", _nothing),
     ModelMutant("the name server always knows a broker", Naming, "knows", _always(True)),
-    ModelMutant("no fault touches anything", Trouble, "is_quiet", _always(True)),
-    ModelMutant("no node stands still", Trouble, "still_ns", _always(0)),
-    ModelMutant("no fault goes on", Trouble, "is_struck", _always(False)),
+    ModelMutant("no fault touches anything", Disturbances, "is_quiet", _always(True)),
+    ModelMutant("no node stands still", Disturbances, "still_ns", _always(0)),
+    ModelMutant("no fault goes on", Disturbances, "is_struck", _always(False)),
 )
 FACTS = (
     ModelMutant("no answer is of the present incarnation", Calls, "is_current", _always(False), "lies_about_place"),
@@ -104,6 +104,6 @@ FACTS = (
     ModelMutant("no master is down", Nodes, "is_down_since", _always(False), "takes_over"),
     ModelMutant("no node has dispatched all", Dispatched, "has_all", _always(False), "forgets_keys"),
     ModelMutant("nobody sees where a record lies", Positions, "seen", _nothing, "gives_one_by_one"),
-    ModelMutant("a fault touches everything", Trouble, "is_quiet", _always(False), "keeps_the_dead"),
+    ModelMutant("a fault touches everything", Disturbances, "is_quiet", _always(False), "keeps_the_dead"),
 )
 """Each with a mutant whose declared law asks for the fact."""

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ..harness import registry
 from ..harness.errors import LabError, UsageError
+from ..harness.event_types.node import UNKNOWN
 from ..harness.history import own_kinds
-from ..harness.kinds.node import UNKNOWN
 from ..harness.ports import Target
 from ..harness.ports.timing import POINTS
 from ..harness.trials import resolve
@@ -203,7 +203,7 @@ class Program:
     """Until it serves, at the longest. What takes longer does not come up."""
     orderly: Status = Status("exited", 0)
     """How it ends when it is told to stop by SIGTERM."""
-    seams: frozenset[str] = frozenset()
+    hooks: frozenset[str] = frozenset()
     """Which of the numbers of the lab's control file it obeys, see :mod:`pairproof.chaos.labs.real.control`."""
     tells: frozenset[str] = frozenset()
     """The kinds of row that its own process traces; the others of its kinds somebody else tells, or nobody."""
@@ -289,7 +289,7 @@ class LinkPlan(NamedTuple):
     addresses: tuple[str, ...] = ()
     """In a simulation: addresses that lead over it from ``near``, beside its name."""
     is_overheard: bool = False
-    """Whether the plan's ``ears`` hear what passes."""
+    """Whether the plan's ``listener`` hear what passes."""
     buffer: int = 0
     """Bytes of its sockets' buffers; 0: the system decides."""
     beside: tuple[str, int] | None = None
@@ -303,9 +303,9 @@ class Plan(NamedTuple):
     links: tuple[LinkPlan, ...]
     replicas: tuple[str, ...] = ()
     """Nodes that hold the same data, the master first."""
-    ears: str = ""
+    listener: str = ""
     """``module:name`` of who hears overheard links, wherever their taps run: called with a teller, the stores' paths by
-    node, a label for connections, and ``notes``. See :class:`pairproof.chaos.labs.real.taps.Ears`."""
+    node, a label for connections, and ``notes``. See :class:`pairproof.chaos.labs.real.taps.Listener`."""
     notes: Mapping[str, Any] = NOTHING
     """JSON as it stands."""
 
@@ -335,13 +335,13 @@ def forms(target: Target) -> frozenset[type]:
     )
 
 
-def seams(target: Target) -> frozenset[str]:
+def hooks(target: Target) -> frozenset[str]:
     """The numbers of a lab's control file that some node of the target's obeys, of those that store something."""
     plan = getattr(target, "plan", None)
     if plan is None:
         return frozenset()
     programs = (each.form(Program) for each in plan(target.settings({})).nodes if each.has_store)
-    return frozenset(chain.from_iterable(each.seams for each in programs if each is not None))
+    return frozenset(chain.from_iterable(each.hooks for each in programs if each is not None))
 
 
 def has_others(target: Target | None) -> bool:

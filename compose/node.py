@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pairproof.chaos.rocketmq.proxied_names import name_server
-from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq import topology
 from pairproof.reference.core.namesrv import NameServer
 from pairproof.reference.errors import EXIT_FAILED, EXIT_USAGE, BrokerError, exit_code
 from pairproof.reference.shell import properties
@@ -38,7 +38,7 @@ EVERYWHERE = "0.0.0.0"
 REGISTERED = "127.0.0.1"
 STORE = "/store"
 CLIENT = "client"
-CLIENT_PROXIES = tuple(each for each in places.LINKS if each.startswith(f"{CLIENT}-"))
+CLIENT_PROXIES = tuple(each for each in topology.LINKS if each.startswith(f"{CLIENT}-"))
 
 
 class Proxy(NamedTuple):
@@ -68,14 +68,14 @@ def proxies() -> dict[str, Proxy]:
 
 def asks(found: Mapping[str, Proxy]) -> dict[str, int]:
     """The ports that the name server listens on, by who asks there."""
-    askers = {CLIENT: places.NAMES_CLIENT, **{node: f"names-{node}" for node in places.PROCESSES}}
+    askers = {CLIENT: topology.NAMES_CLIENT, **{node: f"names-{node}" for node in topology.PROCESSES}}
     return {asker: found[link].port for asker, link in askers.items() if link in found}
 
 
 def views(found: Mapping[str, Proxy], told: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """By asker, registered addresses and what this asker is told instead. ``told``: by link, what clients are."""
     seen = {CLIENT: {f"{REGISTERED}:{found[link].port}": address for link, address in told.items()}}
-    for slave, *links in zip(places.SLAVES, places.META_LINKS, places.HA_LINKS, strict=True):
+    for slave, *links in zip(topology.SLAVES, topology.META_LINKS, topology.HA_LINKS, strict=True):
         # From the main port that it is told, a slave finds the fast one itself.
         seen[slave] = {f"{REGISTERED}:{found[link].port}": f"{TOXIPROXY}:{found[link].listen}" for link in links}
     return seen
@@ -101,7 +101,7 @@ def run_names(told: Mapping[str, str]) -> None:
     """Until a signal stops it; errors as those of ``serve``."""
     found = proxies()
     ports = asks(found)
-    given = name_settings(properties.read(HERE / "pair" / f"{places.NAMES}.conf"))
+    given = name_settings(properties.read(HERE / "pair" / f"{topology.NAMES}.conf"))
     nowhere = Path("/nonexistent")
     run(
         Process(
@@ -122,9 +122,9 @@ def program(arguments: list[str]) -> Callable[[], None] | str:
     """What these arguments ask for, or one line that says what is wrong with them."""
     name, *rest = arguments or [""]
     told = dict(each.split("=", 1) for each in rest if "=" in each)
-    if name not in places.PROCESSES:
-        return f"there is no node {name!r}: give one of {', '.join(places.PROCESSES)}"
-    if name != places.NAMES:
+    if name not in topology.PROCESSES:
+        return f"there is no node {name!r}: give one of {', '.join(topology.PROCESSES)}"
+    if name != topology.NAMES:
         return (lambda: run_broker(name)) if not rest else f"a broker takes no more arguments, such as {rest[0]!r}"
     for each in rest:
         link, _, address = each.partition("=")

@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple, cast, get_args, get_type_hints
 from . import registry
 from .errors import UsageError
 
-FORMAT = 4
+FORMAT = 5
 """Version of the event row. Raised whenever a column or a kind changes its meaning."""
 
 MS = 1_000_000
@@ -97,14 +97,16 @@ class Kinds(dict[str, type[Event]]):
 
     def __missing__(self, kind: str) -> type[Event]:
         raise UsageError(
-            f"unknown kind of event {short(kind)}; register its class under the entry points pairproof.kinds"
+            f"unknown kind of event {short(kind)}; register its class under the entry points pairproof.event_types"
         )
 
 
 @cache
 def kinds() -> Mapping[str, type[Event]]:
-    """Every registered kind (:mod:`pairproof.harness.kinds`)."""
-    return Kinds((name, cast(type[Event], registry.find("kinds", name))) for name in registry.names("kinds"))
+    """Every registered kind (:mod:`pairproof.harness.event_types`)."""
+    return Kinds(
+        (name, cast(type[Event], registry.find("event_types", name))) for name in registry.names("event_types")
+    )
 
 
 LONG = range(-(2**63), 2**63)
@@ -117,7 +119,7 @@ BY_THEMSELVES = frozenset({"own", "disk", "stuck"})
 
 def own_kinds() -> frozenset[str]:
     """Those that pairproof itself registers, not a third party."""
-    return registry.own("kinds")
+    return registry.own("event_types")
 
 
 def digest(data: bytes | bytearray | memoryview) -> int:

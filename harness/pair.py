@@ -15,7 +15,7 @@ from reprlib import repr as short
 from typing import Any
 
 from .errors import PairproofError, UsageError
-from .exploration import floors, profiles
+from .exploration import minimums, profiles
 from .exploration.explore import Explorer
 from .exploration.finding import Small, findings_of, smallest
 from .exploration.summary import Summary
@@ -128,7 +128,7 @@ class Pair:
         for trial in shown:
             # There was no time to shrink it.
             raise self._as_it_is(trial, violated(trial)[0].law)
-        if missed := floors.missed(found.floors):
+        if missed := minimums.missed(found.minimums):
             raise Unsettled("; ".join(missed))
         self._settled({law: each.verdict for law, each in found.standings(Demands.of_facts({})).items()}, found.trials)
         return found

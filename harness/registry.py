@@ -18,19 +18,25 @@ from importlib.resources.abc import Traversable
 from types import ModuleType
 
 from .errors import UsageError, meant
+from .renamed import current, drawn_as
 
 DISTRIBUTION = "pairproof"
 PLUGINS = "PAIRPROOF_PLUGINS"
 GROUPS = (
-    "labs", "tools", "targets", "systems", "faults", "operations", "kinds", "laws", "mutants", "scenarios",
+    "labs", "tools", "targets", "systems", "faults", "operations", "event_types", "laws", "mutants", "scenarios",
     "deviations", "commands", "writers", "families",
 )  # fmt: skip
+FORMER = {"event_types": ("kinds",)}
+"""Names of groups that third parties may still register in."""
 
 
 @cache
 def _group(group: str) -> dict[str, EntryPoint]:
     assert group in GROUPS, group
-    found = sorted(entry_points(group=f"pairproof.{group}"), key=lambda each: each.name)
+    found = sorted(
+        (each for key in (group, *FORMER.get(group, ())) for each in entry_points(group=f"pairproof.{key}")),
+        key=lambda each: drawn_as(each.name),
+    )
     return {each.name: each for each in found if _wanted(each)}
 
 
@@ -40,7 +46,7 @@ def _wanted(found: EntryPoint) -> bool:
 
 
 def names(group: str) -> list[str]:
-    """Registered names of a group, sorted."""
+    """Registered names of a group, sorted; a renamed one by its old name, so that seeds draw what they drew."""
     return list(_group(group))
 
 
@@ -89,7 +95,7 @@ def plugins(*groups: str) -> list[str]:
 @cache
 def find(group: str, name: str) -> object:
     """The object registered as ``name``; a :class:`UsageError` that lists the valid names otherwise."""
-    found = _group(group).get(name)
+    found = _group(group).get(current(group, name))
     if found is None:
         raise UsageError(f"unknown {group[:-1]} {name!r}{meant(name, names(group))}")
     return found.load()

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from .exploration.coverage_table import CoverageTable
-from .exploration.floors import Floors
 from .exploration.losses import Loss, LossProgram
+from .exploration.minimums import Minimums
 from .history import Event
 from .judging.law import Violation
 from .ports import Lab, Target
@@ -110,8 +110,8 @@ class System:
     circumstances: ClassVar[Mapping[str, Circumstance]] = {}
     """By name, what its known deviations (:mod:`harness.judging.deviations`) ask of a trial."""
 
-    floors: ClassVar[Floors] = Floors(trials={"machine": 20})
-    """What the searches of a profile with floors must have met."""
+    minimums: ClassVar[Minimums] = Minimums(trials={"machine": 20})
+    """What the searches of a profile with coverage minimums must have met."""
 
     def listed(self, schedule: Schedule, number: int) -> Schedule:
         """A schedule of the sweep, in virtual time, under this number: what not all of them need may differ."""
@@ -186,7 +186,7 @@ class System:
             if event.kind == "held" and event.message is not None:
                 place = event.queue_offset
                 held.setdefault(key, {})[event.message] = "" if place is None else f"at place {place}"
-            elif event.kind == "looked" and event.f == "final":
+            elif event.kind == "scanned" and event.f == "final":
                 final[event.node or ""] = held.get(key, {})
         return final
 

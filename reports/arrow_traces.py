@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ..harness.runs.tables import ARROW
 from .inputs import RunInput
 from .measures import LISTS, MAX_LISTED, PERCENTILES, PLACE, Spread
-from .traces.bench import bench
+from .traces.environment import bench
 from .traces.histories import batches, numbered, schema
 from .traces.measured import TABLES
 from .traces.sends import Deployment

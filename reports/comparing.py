@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import erfc, exp, lgamma, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..harness.exploration.proportion import wilson
+from ..harness.exploration.ratio import wilson
 from ..harness.texts.wording import counted
 from .headline import short
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..harness.exploration.coverage_table import NO_FAULT
 from ..harness.rocketmq.coverage import AT, STATES
-from ..harness.rocketmq.coverage_whole import READERS, TABLES
+from ..harness.rocketmq.coverage_cluster import READERS, TABLES
 
 Row = dict[str, Any]
 

@@ -6,23 +6,23 @@ Left out: which faults a place can have at all; the catalogue of faults knows.
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ..harness.rocketmq import places
+from ..harness.rocketmq import topology
 
 Row = dict[str, Any]
 
 KINDS = (
-    ("Brokers of the pair", places.NODES),
-    ("Replication", places.HA_LINKS),
-    ("Clients' links", places.CLIENT_LINKS),
-    ("Name server, and links to it", (places.NAMES, places.NAMES_CLIENT, *places.NAMES_LINKS)),
-    ("Slaves' metadata sync", (*places.META_LINKS, *places.FAST_LINKS)),
-    ("Another broker name", (places.OTHER, *places.OTHERS_LINKS)),
+    ("Brokers of the pair", topology.NODES),
+    ("Replication", topology.HA_LINKS),
+    ("Clients' links", topology.CLIENT_LINKS),
+    ("Name server, and links to it", (topology.NAMES, topology.NAMES_CLIENT, *topology.NAMES_LINKS)),
+    ("Slaves' metadata sync", (*topology.META_LINKS, *topology.FAST_LINKS)),
+    ("Another broker name", (topology.OTHER, *topology.OTHERS_LINKS)),
 )
 """What places are of, and those places in order."""
 
 OF_MORE_SLAVES = frozenset((
-    *places.SLAVES[1:], *places.HA_LINKS[1:], *places.CLIENT_LINKS[2:], *places.NAMES_LINKS[2:],
-    *places.META_LINKS[1:], *places.FAST_LINKS[1:],
+    *topology.SLAVES[1:], *topology.HA_LINKS[1:], *topology.CLIENT_LINKS[2:], *topology.NAMES_LINKS[2:],
+    *topology.META_LINKS[1:], *topology.FAST_LINKS[1:],
 ))  # fmt: skip
 """Places that only trials with several slaves have: nobody need miss them."""
 

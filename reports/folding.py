@@ -7,9 +7,9 @@ that broke a law is never folded into others.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ..harness.event_types.text import client, outcome
 from ..harness.history import Event
-from ..harness.kinds.text import client, outcome
-from ..harness.rocketmq.kinds.metadata import TABLES
+from ..harness.rocketmq.event_types.metadata import TABLES
 from .events import words
 
 LEAST = 3

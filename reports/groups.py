@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
+from ..harness.event_types.text import client, outcome
 from ..harness.history import Event
-from ..harness.kinds.text import client, outcome
-from ..harness.rocketmq import places
-from ..harness.rocketmq.kinds.metadata import TABLES
+from ..harness.rocketmq import topology
+from ..harness.rocketmq.event_types.metadata import TABLES
 from ..harness.rocketmq.naming import the
 from .lanes import Bar, Row, Tick
 
@@ -92,7 +92,7 @@ def _serving(how: str, node: str) -> tuple[str, str]:
     if how == ASKING:
         return "held asking", f"asks {node}" if node else "not asked"
     if how == FROM:
-        return f"held from {node if node in places.NODES else 'other'}", node
+        return f"held from {node if node in topology.NODES else 'other'}", node
     return "held nobody", f"{node}: {how}"
 
 
@@ -186,7 +186,7 @@ class _Consumer:
 
 
 def _key(event: Event) -> Key:
-    return event.queue or "", places.OTHER if event.node == places.OTHER else ""
+    return event.queue or "", topology.OTHER if event.node == topology.OTHER else ""
 
 
 def _named(event: Event) -> str:
@@ -215,7 +215,7 @@ def _commits(found: Iterable[tuple[int, Event]]) -> list[Tick]:
     ticks = []
     for (t, node), same in together.items():
         bad = any(event.kind != "ok" for event in same)
-        kind = "failed" if bad else "usual" if node in (places.MASTER, places.OTHER) else "aside"
+        kind = "failed" if bad else "usual" if node in (topology.MASTER, topology.OTHER) else "aside"
         told = ", ".join(f"{event.queue_offset} of {event.queue} {outcome(event)}" for event in same)
         ticks.append(Tick(t, kind, "", f"commits to {the(node)}: {told}"))
     return ticks

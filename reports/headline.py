@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..harness.exploration import floors
+from ..harness.exploration import minimums
 from ..harness.judging.verdict import Verdict
 from ..harness.texts.wording import counted
 from . import known_cases, rejudging, scenarios
@@ -41,7 +41,7 @@ def headline(
         laws,
         *([known] if not any(known_cases.amiss(runs)) else []),
         _nothing_judged(runs, by_run),
-        _of_floors(runs),
+        _of_minimums(runs),
     ]
     first, *others = [each for each in parts if each]
     said = "; ".join([first, *map(_lowered, others)])
@@ -91,13 +91,13 @@ def _ended(runs: Sequence[Row]) -> str:
 
 
 def _idle(runs: Iterable[Row]) -> str:
-    idle = [str(run["run"]) for run in runs if floors.NOTHING_REPLICATED in (run.get("floors_missed") or ())]
-    return f"{floors.NOTHING_REPLICATED.capitalize()} of {', '.join(idle[:MAX_NAMED])}" if idle else ""
+    idle = [str(run["run"]) for run in runs if minimums.NOTHING_REPLICATED in (run.get("minimums_missed") or ())]
+    return f"{minimums.NOTHING_REPLICATED.capitalize()} of {', '.join(idle[:MAX_NAMED])}" if idle else ""
 
 
-def _of_floors(runs: Iterable[Row]) -> str:
+def _of_minimums(runs: Iterable[Row]) -> str:
     missed = {
-        str(run["run"]): [each for each in run.get("floors_missed") or () if each != floors.NOTHING_REPLICATED]
+        str(run["run"]): [each for each in run.get("minimums_missed") or () if each != minimums.NOTHING_REPLICATED]
         for run in runs
     }
     poor = [f"{'; '.join(each)}{f' in {run}' if len(missed) > 1 else ''}" for run, each in missed.items() if each]

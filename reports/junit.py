@@ -78,10 +78,10 @@ def _suite(report: Report, run: Row) -> TestSuite:
         elif bad != scenarios.HOLDS:
             case.result = [Error(told, "unknown")]
         suite.add_testcase(case)
-    if run.get("floors"):
-        case = TestCase("the searches met the profile's floors", _place(run))
-        if run.get("floors_missed"):
-            case.result = [Error(_clean("; ".join(run["floors_missed"])), "unknown")]
+    if run.get("minimums"):
+        case = TestCase("the searches met the profile's coverage minimums", _place(run))
+        if run.get("minimums_missed"):
+            case.result = [Error(_clean("; ".join(run["minimums_missed"])), "unknown")]
         suite.add_testcase(case)
     for row in run.get("deviations") or ():
         case = TestCase(_clean(f"known deviation: {row['id']}"), _place(run))

@@ -9,7 +9,7 @@ MAX_ROWS = 200
 MAX_CHARS = 400
 """Of one text that comes from a run."""
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&@$]|(?<=www)\.|:(?=//))")
+_EDGE_CASE = re.compile(r"([\\`*_{}\[\]<>#|~&@$]|(?<=www)\.|:(?=//))")
 
 
 def escape(value: object) -> str:
@@ -20,7 +20,7 @@ def escape(value: object) -> str:
 
 def prose(text: str) -> str:
     """``text`` on one line that Markdown shows as it is, whole."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _EDGE_CASE.sub(r"\\\1", " ".join(text.split()))
 
 
 def fenced(lines: Sequence[str]) -> list[str]:

@@ -14,11 +14,11 @@ import pyarrow as pa
 from pairproof import __version__
 
 from ..harness import registry
-from ..harness.exploration import evidence, floors
+from ..harness.exploration import evidence, minimums
 from ..harness.exploration.evidence import FEW, Evidence
 from ..harness.judging import deviations
 from ..harness.judging.verdict import Demands, Standing, Verdict, conclusion, standing
-from ..harness.runs import places, replays
+from ..harness.runs import locations, replays
 from ..harness.runs.schema import FACTS
 from ..harness.texts import invocation
 from ..harness.texts.plain import without_secrets
@@ -28,7 +28,7 @@ from .headline import headline
 from .inputs import Corrupt, RunInput
 from .measures import SPREADS, VERDICTS
 
-FORMAT = 3  # of report.json
+FORMAT = 4  # of report.json
 
 MAX_PAGES = 100
 """Findings that get a page of their own; the others are listed only."""
@@ -176,8 +176,8 @@ def _judged(row: Row, found: Standing, basis: Evidence) -> Row:
 
 def _described(run: RunInput, standings: Standings, histories: Iterable[Row], basis: Evidence) -> Row:
     facts = run.facts
-    demanded = floors.of_facts(facts)
-    missed = floors.missed(demanded)
+    demanded = minimums.of_facts(facts)
+    missed = minimums.missed(demanded)
     own = (each for (name, _), each in standings.items() if name == run.run)
     verdict = conclusion(own, missed, deviations.fails(facts))
     # Laws that hold do not make a scenario come true.
@@ -187,7 +187,7 @@ def _described(run: RunInput, standings: Standings, histories: Iterable[Row], ba
     said = scenarios.worst([verdict.value, *played, *again, *known])
     # A run that was killed never came to write some of its facts; its scenarios are a table of their own.
     told = {name: value for name, value in {**dict.fromkeys(FACTS), **facts}.items() if name != "scenarios"}
-    told |= {"floors": [each._asdict() for each in demanded], "floors_missed": missed}
+    told |= {"minimums": [each._asdict() for each in demanded], "minimums_missed": missed}
     told |= {"evidence": basis.to_json(), "untried": basis.untried}
     return {**told, "folder": without_secrets(str(run.folder)), "verdict": said}
 
@@ -222,7 +222,7 @@ def _findings(runs: Sequence[RunInput], firsts: Iterable[Row]) -> list[Row]:
 def _finding(run: RunInput, told: Row) -> Row:
     row: Row = {"run": run.run, "target": run.facts["target"], "lab": run.facts["lab"]}
     row |= {name: told.get(name, "") for name in ("law", "text", "replay", "original_ops", "schedule", "cause")}
-    row["autopsy"] = invocation.line("autopsy", places.place(told["path"])) if "path" in told else ""
+    row["autopsy"] = invocation.line("autopsy", locations.place(told["path"])) if "path" in told else ""
     row |= {name: int(told.get(name) or 0) for name in ("trial", "shrunk_trial")}
     row |= replayed(told.get("path", ""))
     row["program"] = [str(line) for line in told.get("program") or program_of(told.get("schedule"))]
@@ -233,7 +233,7 @@ def _finding(run: RunInput, told: Row) -> Row:
 
 def replayed(path: str) -> Row:
     """How often a finding was executed again, and how often it showed; ``path``: of its file."""
-    entries = replays.read(found) if path and (found := replays.place(places.place(path))) else []
+    entries = replays.read(found) if path and (found := replays.place(locations.place(path))) else []
     return {f"replay_{name}": sum(each[name] for each in entries) for name in ("executed", "showed")}
 
 

@@ -19,7 +19,7 @@ from .model import MAX_PAGES, Report, Row, completeness
 from .rejudging import COMPLETE
 from .traced import SIMULATED
 
-CALM = (Verdict.HOLDS, Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE, Verdict.VACUOUS)
+UNDISTURBED = (Verdict.HOLDS, Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE, Verdict.VACUOUS)
 """Verdicts of laws that need no look."""
 SAID = {
     Verdict.HOLDS: "hold", Verdict.DEVIATES: "known to deviate", Verdict.NOT_OBSERVABLE: "not observable",
@@ -86,9 +86,9 @@ def matrix(cells: Mapping[tuple[str, str], Row], runs: Mapping[str, bool]) -> li
             worst[law] = min(worst.get(law, told), told, key=list(Verdict).index)
     found = []
     for title, laws in grouped(sorted(worst)):
-        look = [law for law in laws if worst[law] not in CALM]
+        look = [law for law in laws if worst[law] not in UNDISTURBED]
         look.sort(key=lambda law: list(Verdict).index(worst[law]))
-        calm = [law for law in laws if worst[law] in CALM]
+        calm = [law for law in laws if worst[law] in UNDISTURBED]
         row = {"title": title, "said": said([worst[law] for law in laws]), "look": look, "calm": calm}
         found.append(row | {"calm_said": said([worst[law] for law in calm])})
     return sorted(found, key=lambda row: not row["look"])

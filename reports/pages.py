@@ -10,10 +10,10 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from ..harness.event_types.text import plain
 from ..harness.history import Event
 from ..harness.judging.law_groups import grouped
 from ..harness.judging.verdict import Verdict
-from ..harness.kinds.text import plain
 from ..harness.rocketmq.autopsy import autopsy, message_of
 from ..harness.rocketmq.settings import DEFAULTS
 from ..harness.runs import atomic

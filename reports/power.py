@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from ..harness.exploration.proportion import wilson
+from ..harness.exploration.ratio import wilson
 
 Row = dict[str, Any]
 

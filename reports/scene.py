@@ -6,17 +6,17 @@ Consumers and metadata are read by :mod:`pairproof.reports.groups`. Times are ns
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from ..harness.event_types.text import plain, status
 from ..harness.history import BY_THEMSELVES, Event
-from ..harness.kinds.text import plain, status
-from ..harness.rocketmq import places
+from ..harness.rocketmq import topology
 from . import groups
 from .axis import seconds
 from .events import words
 from .lanes import Bar, Row
 
-MASTER = places.MASTER
-STRANGERS = ("hostile", "impostor")
-OTHERS = (places.OTHER, places.NAMES)
+MASTER = topology.MASTER
+ROGUES = ("rogue_slave", "rogue_master")
+OTHERS = (topology.OTHER, topology.NAMES)
 """Nodes whose logs, if they have one, have nothing to do with the pair's."""
 
 
@@ -96,7 +96,7 @@ def scene(events: Sequence[Event], violated_at: int | None = None) -> Scene:
 
 def _nodes(events: Iterable[Event]) -> list[str]:
     found = {event.node for event in events if event.kind in ("config", "start", "append") and event.node}
-    return sorted(found - {*STRANGERS}, key=lambda node: (node != MASTER, node))
+    return sorted(found - {*ROGUES}, key=lambda node: (node != MASTER, node))
 
 
 def _calls(events: Iterable[Event]) -> Iterator[tuple[Event, Event | None]]:
@@ -185,7 +185,7 @@ def _links(events: Iterable[Event]) -> list[Bar]:
 
 
 def _link(began: Event, ended: Event | None, refused: Event | None) -> Bar:
-    kind = "link refused" if refused else "link stranger" if began.f == "hostile" else "link"
+    kind = "link refused" if refused else "link stranger" if began.f == "rogue_slave" else "link"
     label = f"{began.link} {'refused' if refused else began.f or ''}".strip()
     title = f"HA connection {began.link}, opened by {began.f}"
     title += f"; {words(refused)}" if refused else ""
@@ -250,8 +250,10 @@ def _lag(master: Sequence[Step], slave: Sequence[Step]) -> list[Step]:
 
 def _reported(events: Sequence[Event]) -> dict[str, list[Step]]:
     # A stranger on the HA port may claim any number: it would say nothing of a slave, and ruin the scale.
-    peers = {event.link: event.node or MASTER for event in events if event.kind == "connect" and event.f != "hostile"}
-    strangers = {event.link for event in events if event.kind == "connect" and event.f == "hostile"}
+    peers = {
+        event.link: event.node or MASTER for event in events if event.kind == "connect" and event.f != "rogue_slave"
+    }
+    strangers = {event.link for event in events if event.kind == "connect" and event.f == "rogue_slave"}
     found: dict[str, list[Step]] = {}
     for event in events:
         if event.kind == "report" and event.side == "m" and event.link not in strangers and event.hi is not None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from ..harness.history import Event
-from ..harness.rocketmq import places
+from ..harness.rocketmq import topology
 from .axis import Axis, Break, ms, seconds
 from .charts import Charts
 from .lanes import Bar, Row, Tick
@@ -37,7 +37,7 @@ SIGN = 3.5
 TICK_TEXT = 62
 """Pixels of the longest time beneath the axis."""
 
-CALLED = {places.NAMES: "Name server", places.OTHER: "Other master"}
+CALLED = {topology.NAMES: "Name server", topology.OTHER: "Other master"}
 
 HATCH = (
     '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'

@@ -69,7 +69,11 @@ def _demanded(report: Report) -> Iterator[Caveat]:
         if run["state"] != COMPLETE
     ]
     yield Caveat("not complete", states)
-    missed = [f"floor missed in {run['run']}: {each}" for run in report.runs for each in run.get("floors_missed") or ()]
+    missed = [
+        f"coverage minimum missed in {run['run']}: {each}"
+        for run in report.runs
+        for each in run.get("minimums_missed") or ()
+    ]
     yield Caveat("searches met less than demanded", missed)
     rows = [row for row in report.by_run if row["forbidden"]]
     idle = [f"{row['law']} in {row['run']}: {row['remark']}, although the run demands it" for row in rows]

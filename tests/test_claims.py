@@ -38,7 +38,7 @@ BY_UNIT_TEST = "unit test"
 FIGURES = ("tests/bench/", "tests/control/")
 """Programs that measure: they are named without a function."""
 MIN_REASON = 20
-SAMPLE = {"sweep": 100, "cuts": 60, "swarm": 80, "whole": 50}
+SAMPLE = {"sweep": 100, "truncation": 60, "swarm": 80, "cluster": 50}
 """Schedules of each search that a law is looked for in."""
 
 

@@ -40,10 +40,10 @@ def pages() -> Iterator[Path]:
 
 
 def test_no_page_installs_a_name_that_nobody_owns() -> None:
-    looked = list(pages())
-    assert len(looked) > 100 and ROOT / "docs/guide/ci.md" in looked
-    assert ROOT / "examples/broker_team/.github/workflows/pair.yml" in looked
-    assert {str(each): told for each in looked if (told := wrong(each.read_text(encoding="utf-8")))} == {}
+    scanned = list(pages())
+    assert len(scanned) > 100 and ROOT / "docs/guide/ci.md" in scanned
+    assert ROOT / "examples/broker_team/.github/workflows/pair.yml" in scanned
+    assert {str(each): told for each in scanned if (told := wrong(each.read_text(encoding="utf-8")))} == {}
 
 
 @pytest.mark.parametrize(

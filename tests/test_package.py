@@ -27,7 +27,7 @@ from pairproof.harness.trials.trial import Trial
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "pairproof"
-STRANGER = ROOT / "tests" / "stranger"
+ROGUE_SLAVE = ROOT / "tests" / "stranger"
 ROOMS = ("chaos", "harness", "reference", "reports")
 LIMIT_S = 300
 
@@ -264,7 +264,7 @@ def home(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder / "venv", symlinks=True)
     python = folder / "venv" / "bin" / "python"
     shutil.copytree(
-        STRANGER,
+        ROGUE_SLAVE,
         folder / "repository",
         ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "build", ".mypy_cache"),
     )

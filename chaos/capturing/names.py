@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..labs.real.taps import StraightDoor
-from ..labs.real.wires import Passage, Wire
+from ..labs.real.wires import Forwarder, Wire
 from ..plan import Address
-from .passages import LENGTH, MAX_FRAME
+from .forwarders import LENGTH, MAX_FRAME
 
 KEY = "haServerAddr"
 JSON_HEADER = 0
@@ -29,7 +29,7 @@ class NamesDoor(StraightDoor):
     """The name server ``to``, where ``address`` is reached in its place and the master's HA address is ``ha``."""
 
     def __init__(self, address: Address, to: Address, ha: Address, told: Told, unreached: Callable[[OSError], None]):
-        super().__init__(address, to, Passage, unreached, patience_s=None)
+        super().__init__(address, to, Forwarder, unreached, patience_s=None)
         self.ha = ha
         self.told = told
 

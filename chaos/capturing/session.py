@@ -22,8 +22,8 @@ from ..labs.real.taps import Door, StraightDoor
 from ..labs.real.wires import FLUSHED_S
 from ..plan import Address
 from .bypass import Bypass
+from .forwarders import ClientConnection, HaConnection
 from .names import NamesDoor
-from .passages import ClientConnection, HaConnection
 from .recording import SLAVE, ClientFile, Recording
 
 SAVED_S = 1.0
@@ -155,12 +155,12 @@ class Session:
         """End all connections in an orderly way; what a peer does not take in time is lost with its connection."""
         for door in self.doors:
             door.shut()
-            for passage in door.passages:
-                for wire in passage.wires:
+            for forwarder in door.forwarders:
+                for wire in forwarder.wires:
                     wire.end("peer")
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FLUSHED_S):
-                while any(door.passages for door in self.doors):
+                while any(door.forwarders for door in self.doors):
                     await asyncio.sleep(POLL_S)
         for door in self.doors:
             door.stop()

@@ -27,7 +27,7 @@ from ...harness.exploration.profiles import PROOF, REAL_TIME_LABS, profile
 from ...harness.judging import judge as judging
 from ...harness.judging.verdict import Verdict
 from ...harness.ports import Lab, Target
-from ...harness.rocketmq import cuts, swarm, whole
+from ...harness.rocketmq import cluster, swarm, truncation
 from ...harness.search import shrink, sweep
 from ...harness.trials import resolve
 from ...harness.trials.interpreter import run_trial
@@ -40,7 +40,7 @@ from . import mutants_generic, mutants_model, mutants_real
 TRIALS = 6_000
 REAL = sum(profile(PROOF).counts.values())
 DEFAULTS = f"{TRIALS}; {REAL} in {REAL_TIME_LABS}; {mutants_generic.TRIALS} with --generic"
-WHOLE_ONE_IN = 4
+CLUSTER_ONE_IN = 4
 """Cluster trials cost ten times as much as the others: so they get about half of the time."""
 
 
@@ -67,17 +67,17 @@ def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedu
         if swept is not None:
             yield "sweep", swept
         if cut is not None:
-            yield "cuts", cut
+            yield "truncation", cut
         yield "swarm", swarm.schedule(seed, number)
-        if number % WHOLE_ONE_IN == 0:
-            yield "whole", whole.schedule(seed, number // WHOLE_ONE_IN)
+        if number % CLUSTER_ONE_IN == 0:
+            yield "cluster", cluster.schedule(seed, number // CLUSTER_ONE_IN)
 
 
 @lru_cache(maxsize=1)
 def _listed(lab: str, target: str, seed: str) -> tuple[list[Schedule], list[Schedule]]:
     """Schedules of the enumerated searches: the same for all hunts, many of which end sooner than this list is made."""
     there, pair = resolve.lab(lab), resolve.target(target)
-    return sweep.schedules(there, pair, seed), cuts.schedules(there, pair, seed)
+    return sweep.schedules(there, pair, seed), truncation.schedules(there, pair, seed)
 
 
 def violated(lab: Lab, target: Target, schedule: Schedule) -> dict[str, str]:

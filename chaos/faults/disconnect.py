@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...harness.judging.trouble import EVERY_LINK
+from ...harness.judging.disturbances import EVERY_LINK
 from ...harness.ports import Effect
 from ...harness.ports.nodes import CanDisconnect
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.trials.schedule import Args
 
 
@@ -20,7 +20,7 @@ class Disconnect:
 
     name = "disconnect"
     needs = CanDisconnect
-    arguments = {"node": places.PROCESSES, "link": (EVERY_LINK,)}
+    arguments = {"node": topology.PROCESSES, "link": (EVERY_LINK,)}
 
     def start(self, session: CanDisconnect, args: Args) -> Any:
         return session.disconnect(str(args["node"]))

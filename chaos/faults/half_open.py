@@ -4,13 +4,13 @@ New connections are fine, so a slave or a client may be there twice: as it is no
 """
 
 from ...harness.ports.links import CanSeverLink
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "half_open",
     CanSeverLink,
-    {"link": places.LINKS, "keeps": ("server", "client")},
+    {"link": topology.LINKS, "keeps": ("server", "client")},
     CanSeverLink.sever_link,
     CanSeverLink.end_severed,
 )

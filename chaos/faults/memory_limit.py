@@ -10,7 +10,7 @@ from typing import Any
 from ...harness.errors import UsageError
 from ...harness.ports import Effect
 from ...harness.ports.nodes import CanLimitMemory
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.trials.schedule import Args
 
 LEAST_MB = 6
@@ -22,7 +22,7 @@ class MemoryLimit:
 
     name = "memory_limit"
     needs = CanLimitMemory
-    arguments = {"node": places.PROCESSES, "mb": (16, 64)}
+    arguments = {"node": topology.PROCESSES, "mb": (16, 64)}
 
     def start(self, session: CanLimitMemory, args: Args) -> Any:
         """Begin; UsageError for a limit that no engine sets."""

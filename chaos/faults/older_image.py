@@ -4,13 +4,13 @@ The image is what a copy of a running broker's files holds: the page cache's vie
 """
 
 from ...harness.ports.nodes import CanReplaceStore
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "older_image",
     CanReplaceStore,
-    {"node": (*places.SLAVES[:1], places.MASTER, *places.SLAVES[1:])},
+    {"node": (*topology.SLAVES[:1], topology.MASTER, *topology.SLAVES[1:])},
     CanReplaceStore.take_image,
     CanReplaceStore.restore_image,
 )

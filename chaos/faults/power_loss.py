@@ -1,13 +1,13 @@
 """A broker's machine loses power: unflushed bytes are lost or torn, peers hear nothing; it starts again at the end."""
 
 from ...harness.ports.nodes import CanCrashMachine, CanScatter, CanTear
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.trials.fault import DownFault
 
 FAULT = DownFault(
     "power_loss",
     CanCrashMachine,
-    {"node": places.NODES, "keep": ("none", "half", "hole", "some", "derived", "all")},
+    {"node": topology.NODES, "keep": ("none", "half", "hole", "some", "derived", "all")},
     CanCrashMachine.crash_machine,
     {"half": CanTear, "hole": CanTear, "some": CanScatter, "derived": CanScatter},
 )

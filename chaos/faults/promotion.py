@@ -4,13 +4,13 @@ Its store is emptied first, as one has to, or comes back as it was (``stale``), 
 """
 
 from ...harness.ports.nodes import CanPromote
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "promotion",
     CanPromote,
-    {"node": places.SLAVES, "rejoin": ("wiped", "stale")},
+    {"node": topology.SLAVES, "rejoin": ("wiped", "stale")},
     CanPromote.promote,
     CanPromote.take_back,
 )

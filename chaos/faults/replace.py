@@ -6,14 +6,14 @@ fault ends the node's own takes its place again, also in an orderly way; ``upgra
 
 from ...harness.ports import AnyText
 from ...harness.ports.nodes import CanReplaceImage
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.trials.fault import HeldFault
 
 FAULT = HeldFault(
     "replace",
     CanReplaceImage,
     {
-        "node": (*places.SLAVES[:1], places.MASTER, *places.SLAVES[1:], places.NAMES, places.OTHER),
+        "node": (*topology.SLAVES[:1], topology.MASTER, *topology.SLAVES[1:], topology.NAMES, topology.OTHER),
         "image": (AnyText("other"),),
     },
     CanReplaceImage.replace_image,

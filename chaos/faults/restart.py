@@ -1,12 +1,12 @@
 """A broker is stopped in an orderly way, as SIGTERM does; it starts again when the fault ends."""
 
 from ...harness.ports.nodes import CanStop
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.trials.fault import DownFault
 
 FAULT = DownFault(
     "restart",
     CanStop,
-    {"node": (*places.SLAVES[:1], places.MASTER, *places.SLAVES[1:], places.NAMES, places.OTHER)},
+    {"node": (*topology.SLAVES[:1], topology.MASTER, *topology.SLAVES[1:], topology.NAMES, topology.OTHER)},
     CanStop.stop,
 )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ...harness.errors import UsageError
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.trials.fault import ToxicFault
 from ...harness.trials.schedule import Args
 
@@ -18,7 +18,7 @@ def _attributes(args: Args) -> dict[str, int]:
 
 FAULT = ToxicFault(
     "slicer",
-    {"link": (*places.HA_LINKS, "client-master"), "direction": ("up", "down"), "bytes": (5, 1), "micros": (100,)},
+    {"link": (*topology.HA_LINKS, "client-master"), "direction": ("up", "down"), "bytes": (5, 1), "micros": (100,)},
     "slicer",
     _attributes,
 )

@@ -3,7 +3,9 @@
 The end of a connection is held only behind bytes: where nothing waits, it passes.
 """
 
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.trials.fault import ToxicFault
 
-FAULT = ToxicFault("stall", {"link": places.LINKS, "direction": ("up", "down")}, "bandwidth", lambda args: {"rate": 0})
+FAULT = ToxicFault(
+    "stall", {"link": topology.LINKS, "direction": ("up", "down")}, "bandwidth", lambda args: {"rate": 0}
+)

@@ -1,12 +1,12 @@
 """Bytes of one direction are lost, and the connection closes when none has come for ``ms`` (0: never) or when the fault
 ends; toxiproxy's ``timeout``."""
 
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.trials.fault import ToxicFault
 
 FAULT = ToxicFault(
     "timeout",
-    {"link": (*places.HA_LINKS, "client-master"), "direction": ("up", "down"), "ms": (0, 500)},
+    {"link": (*topology.HA_LINKS, "client-master"), "direction": ("up", "down"), "ms": (0, 500)},
     "timeout",
     lambda args: {"timeout": int(args["ms"])},
 )

@@ -14,7 +14,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-BORDERS: dict[type, type] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+BOUNDARIES: dict[type, type] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 NEGATED: dict[type, type] = {
     ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
@@ -230,7 +230,7 @@ def changes(node: ast.AST, names: Sequence[str] = ()) -> Iterator[Change]:
 
 def _compared(node: ast.Compare) -> Iterator[Change]:
     for at, op in enumerate(node.ops):
-        for name, others in (("border", BORDERS), ("compare", NEGATED)):
+        for name, others in (("border", BOUNDARIES), ("compare", NEGATED)):
             if type(op) in others:
                 ops = [*node.ops[:at], others[type(op)](), *node.ops[at + 1 :]]
                 yield name, node, ast.Compare(node.left, ops, node.comparators), node

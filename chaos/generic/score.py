@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...harness.exploration.proportion import share
+from ...harness.exploration.ratio import share
 from .sampling import Place
 
 KILLED, CRASH, SURVIVED, NOT_REACHED, EQUIVALENT = "killed", "crash", "survived", "not reached", "equivalent"

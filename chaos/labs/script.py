@@ -1,6 +1,6 @@
 """The script of a trial, the same in every lab: warm-up; after the last fault settling, the final audit, and questions.
 
-A lab hands in what differs: how to let time pass, what its system answers to the script's questions (:class:`Stage`),
+A lab hands in what differs: how to let time pass, what its system answers to the script's questions (:class:`Context`),
 and how long each phase may last there (:class:`Bounds`).
 """
 
@@ -37,7 +37,7 @@ class Bounds(NamedTuple):
     """The period of the slaves' metadata sync, where there is a name server."""
 
 
-class Stage(Protocol):
+class Context(Protocol):
     """What the script is played on: one trial's system."""
 
     recorder: Recorder
@@ -63,43 +63,43 @@ class Stage(Protocol):
         """Start a node; nothing if it runs."""
 
 
-def warm_up(stage: Stage) -> None:
+def warm_up(context: Context) -> None:
     """Until every slave has reported, then until one waiting send is answered and replicated."""
-    stage.run_until(stage.driver.linked, WARM_NS)
-    stage.driver.clients.probe()
-    stage.run_until(stage.driver.agreed, WARM_NS)
-    _mark(stage, "warm")
+    context.run_until(context.driver.linked, WARM_NS)
+    context.driver.clients.probe()
+    context.run_until(context.driver.agreed, WARM_NS)
+    _mark(context, "warm")
 
 
-def settle(stage: Stage) -> None:
+def settle(context: Context) -> None:
     """Start what is down; a probe proves that the pair is alive; then until all logs end alike, or the bound passes.
 
     With a name server also until consumers have caught up, or the bound passes; then a period of metadata sync is
     quiet, if the driver says that anything is copied in it, or as much of it as replicas are seen to need.
     """
-    for name in stage.all_nodes:
-        stage.restart(name)
+    for name in context.all_nodes:
+        context.restart(name)
     for _ in range(PROBES):
-        op = stage.driver.clients.probe()
-        _mark(stage, "probe", op)
-        stage.run_until(stage.driver.clients.answered, stage.bounds.probe)
+        op = context.driver.clients.probe()
+        _mark(context, "probe", op)
+        context.run_until(context.driver.clients.answered, context.bounds.probe)
         # The first probe may only find out that its connection died with the master's machine.
-        if stage.driver.clients.phase_of.get(op) == "ok":
+        if context.driver.clients.phase_of.get(op) == "ok":
             break
-    stage.run_until(stage.driver.resting(), stage.bounds.settle)
-    _mark(stage, "converged" if stage.driver.agreed() else "unsettled")
-    if stage.driver.has_names:
-        ends = stage.now() + CATCH_UP_NS
-        while not stage.driver.caught_up() and stage.now() < ends:
-            stage.idle(stage.bounds.look)
-        if stage.driver.is_owed_copies():
-            since = stage.now() + COPIED_NS
-            if stage.run_until(lambda: stage.driver.copied(since), stage.bounds.sync + CALLS_NS):
-                stage.idle(COPIED_NS)
-    stage.run_until(stage.driver.derived, DERIVED_NS)
-    stage.driver.audit("final", *stage.all_nodes)
-    stage.driver.question(*stage.all_nodes)
-    _mark(stage, "end")
+    context.run_until(context.driver.resting(), context.bounds.settle)
+    _mark(context, "converged" if context.driver.agreed() else "unsettled")
+    if context.driver.has_names:
+        ends = context.now() + CATCH_UP_NS
+        while not context.driver.caught_up() and context.now() < ends:
+            context.idle(context.bounds.look)
+        if context.driver.is_owed_copies():
+            since = context.now() + COPIED_NS
+            if context.run_until(lambda: context.driver.copied(since), context.bounds.sync + CALLS_NS):
+                context.idle(COPIED_NS)
+    context.run_until(context.driver.derived, DERIVED_NS)
+    context.driver.audit("final", *context.all_nodes)
+    context.driver.question(*context.all_nodes)
+    _mark(context, "end")
 
 
 def audited(pair: Sequence[str], nodes: Collection[str]) -> Iterator[tuple[str, set[str]]]:
@@ -115,5 +115,5 @@ def audited(pair: Sequence[str], nodes: Collection[str]) -> Iterator[tuple[str, 
             listed.discard(master)
 
 
-def _mark(stage: Stage, f: str, op: int | None = None) -> None:
-    stage.recorder.add(stage.now(), "mark", op=op, f=f)
+def _mark(context: Context, f: str, op: int | None = None) -> None:
+    context.recorder.add(context.now(), "mark", op=op, f=f)

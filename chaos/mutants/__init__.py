@@ -16,17 +16,19 @@ from .administrators import ADMINISTRATORS
 from .by_tag import BY_TAG
 from .client_port import CLIENT_PORT
 from .contents import CONTENTS
+from .conversations import CONVERSATIONS
 from .delivery import DELIVERY
 from .fan_out import FAN_OUT
 from .garbled import GARBLED
 from .groups import GROUPS
-from .lives import LIVES
+from .incarnations import LIVES
 from .locks import LOCKS
+from .long_conversations import LONG_CONVERSATIONS
 from .master import MASTER
 from .metadata import METADATA
 from .mutant import Mutant
 from .other_sends import OTHER_SENDS
-from .paces import PACES
+from .pacing import PACES
 from .pieces import PIECES
 from .producers import PRODUCERS
 from .progress import PROGRESS
@@ -43,14 +45,12 @@ from .storage import STORAGE
 from .store import STORE
 from .stream import STREAM
 from .transactions import TRANSACTIONS
-from .visits import VISITS
-from .visits_in_time import VISITS_IN_TIME
 
 OWN: tuple[Mutant, ...] = (
     *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PACES, *PIECES,
     *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED, *QUESTIONS, *OTHER_SENDS,
-    *GROUPS, *ADMINISTRATORS, *PRODUCERS, *LOCKS, *PULLS, *SENT_BACK, *BY_TAG, *TRANSACTIONS, *VISITS,
-    *VISITS_IN_TIME, *RECOVERIES,
+    *GROUPS, *ADMINISTRATORS, *PRODUCERS, *LOCKS, *PULLS, *SENT_BACK, *BY_TAG, *TRANSACTIONS, *CONVERSATIONS,
+    *LONG_CONVERSATIONS, *RECOVERIES,
 )  # fmt: skip
 
 

@@ -56,7 +56,7 @@ class HoldsForEver(Pulling):
         """They have time."""
 
 
-@seeded("master", "route-told", "leaves a changed topic to the next period's registration")
+@seeded("master", "route-reported", "leaves a changed topic to the next period's registration")
 class RegistersByPeriod(Registration):
     def topics_changed(self) -> None:
         """Soon enough."""

@@ -10,10 +10,10 @@ from ...reference.ports import Disk
 from .mutant import seeded, seeded_in
 
 
-@seeded("master", "log-cut-told", "says that a cut lost one whole record less than lay there")
+@seeded("master", "log-cut-reported", "says that a cut lost one whole record less than lay there")
 class CountsTooFewLost(LogRecovery):
-    def count_whole(self, end: int, used: int) -> int:
-        return max(0, super().count_whole(end, used) - 1)
+    def count_cluster(self, end: int, used: int) -> int:
+        return max(0, super().count_cluster(end, used) - 1)
 
 
 @seeded("master", "log-recovered", "leaves in the last file what recovery has cut")

@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...harness.errors import UsageError
-from ...harness.runs import places
+from ...harness.runs import locations
 from ..properties import parsed
 from .store_folder import open_log
 from .store_reader import LogFile
@@ -174,7 +174,7 @@ def ns(ms: float) -> int:
 def read_bytes(path: Path, at_most: int = MAX_STREAM) -> bytes:
     """A captured file; UsageError if it is missing, or too large to be one."""
     try:
-        return places.read_bytes(path, at_most)
+        return locations.read_bytes(path, at_most)
     except ValueError as why:
         raise UsageError(f"{path}: {why}, which no captured file is") from None
     except FileNotFoundError:

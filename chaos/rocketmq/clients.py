@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ...harness.errors import LabError, UsageError
 from ...harness.history import LONG, MS, UNREADABLE
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.texts.content import content
 from ...harness.texts.quoting import quoted
 from ...harness.trials.schedule import Args
@@ -24,8 +24,8 @@ from ...reference.ports import Effects
 from ...reference.wire import record
 from ...reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
 from ...reference.wire.record import Record
+from .context import Context
 from .provision import TOPIC
-from .stage import Stage
 
 SEND_TIMEOUT_MS = 10_000
 """Longer than any one send waits for a slave by default; several in turn may wait longer."""
@@ -75,11 +75,11 @@ class Clients:
     """
 
     def __init__(
-        self, io: Effects, stage: Stage, brokers: tuple[str, ...], address: Callable[[str], str], settings: Args
+        self, io: Effects, context: Context, brokers: tuple[str, ...], address: Callable[[str], str], settings: Args
     ) -> None:
         self.nodes = brokers
-        self.stage = stage
-        self.add = stage.add
+        self.context = context
+        self.add = context.add
         self.client = Client(io, send_timeout_ms(settings) * MS)
         self._most = int(settings.get("lab.pullMessages", 0))
         self._address_of = address
@@ -105,7 +105,7 @@ class Clients:
 
     def send(self, producer: int, size: int, wait: bool, queue: int) -> int:
         """Start a send to the master; its operation number, under which ``phase_of`` tells how it ended."""
-        return self.send_to(f"producer-{producer}", places.MASTER, size, wait, queue)
+        return self.send_to(f"producer-{producer}", topology.MASTER, size, wait, queue)
 
     def send_to(self, client: str, node: str, size: int, wait: bool, queue: int, level: int = 0) -> int:
         """Start a send to whatever broker, of a message that it is to hold back (``level``)."""
@@ -201,7 +201,7 @@ class Clients:
     ) -> Call:  # fmt: skip
         call = self.begin(client, f, node, message, queue, value)
         self.add(
-            self.stage.now(), "invoke", node, process=call.process, op=call.op, f=f, message=message, queue=queue,
+            self.context.now(), "invoke", node, process=call.process, op=call.op, f=f, message=message, queue=queue,
             value=value, detail=detail,
         )  # fmt: skip
         return call
@@ -218,7 +218,7 @@ class Clients:
             call = answered_queue(call, fields)
             try:
                 queue_offset, lo = _long(fields["queueOffset"]), _long(fields["msgId"][16:], 16)
-                hi = self.stage.end_of_record(call.node, lo)
+                hi = self.context.end_of_record(call.node, lo)
             except GARBLED as why:
                 self.unreadable(call, why)
                 return None
@@ -242,7 +242,7 @@ class Clients:
         while at < len(body):
             found = record.decode(body, at)
             if isinstance(found, Record):
-                self.stage.delivered(call.process, call.op, call.node, found, body[at : at + found.size], f=call.f)
+                self.context.delivered(call.process, call.op, call.node, found, body[at : at + found.size], f=call.f)
             at += found.size
 
     def unreadable(self, call: Call, why: Exception) -> None:
@@ -260,7 +260,7 @@ class Clients:
         if call.f == "send" and lo is not None:
             self.stored[call.node] = max(lo, self.stored.get(call.node, 0))
         self.add(
-            self.stage.now(), outcome.phase, call.node, process=call.process, op=call.op, f=call.f,
+            self.context.now(), outcome.phase, call.node, process=call.process, op=call.op, f=call.f,
             status=outcome.status, message=call.message, queue=call.queue, queue_offset=queue_offset, lo=lo, hi=hi,
             value=call.value, detail=remark, broker=broker,
         )  # fmt: skip

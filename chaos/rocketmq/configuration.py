@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...harness.errors import UsageError
-from ...harness.rocketmq import places
+from ...harness.renamed import given
+from ...harness.rocketmq import topology
 from ...harness.trials.schedule import Args, Scalar
 from ...reference.core.config import BrokerConfig
 from ...reference.errors import ConfigError
@@ -31,7 +32,7 @@ from ...reference.shell.properties import MAX_SHOWN, Entry, plain, quoted
 from .hazards import hazards
 from .settings import OURS, RENAMED
 
-SIDES = (places.MASTER, places.SLAVES[0])
+SIDES = (topology.MASTER, topology.SLAVES[0])
 LAB = "lab."
 KEPT = ("haCutReports", "totalMemory")
 """Of what only the reference has: how its sockets and its machine are, which no broker's file says."""
@@ -154,7 +155,7 @@ def of_side(side: str, settings: Args) -> dict[str, Scalar]:
 
 def side_of(node: str) -> str:
     """The side that a node is on: every broker that is not a slave is on the master's."""
-    return SIDES[1] if node in places.SLAVES else SIDES[0]
+    return SIDES[1] if node in topology.SLAVES else SIDES[0]
 
 
 def is_of_a_side(key: str) -> bool:
@@ -275,6 +276,7 @@ def _type(
     if not equals or not key:
         raise UsageError(f"--set wants key=value, such as flushDiskType=SYNC_FLUSH, not {quoted(text)}")
     if key.startswith(LAB):
+        key = given("settings", key)
         lab[key] = _value(key, value, int)
         return
     sides = [side for side in SIDES if key.startswith(f"{side}.")] or list(SIDES)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from ...harness.errors import UsageError
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.rocketmq.operations.join import BROADCASTING, ORDERLY
 from ...harness.rocketmq.operations.scope import BY_TAG, FALTERING
 from ...reference.client.consumer import Consumer, ConsumerSettings
@@ -22,11 +22,11 @@ from ...reference.wire.bodies_client import MessageQueue
 from ...reference.wire.bodies_route import TopicRouteData
 from ...reference.wire.properties import properties_of
 from ...reference.wire.record import Record
-from . import calls_ears, lock_ears
+from . import calls_listener, lock_listener
 from .clients import ALL, MORE_TAGS, PULL_ANSWER, Clients
+from .context import Machine
 from .planning import OTHER_NAME
 from .provision import TOPIC
-from .stage import Machine
 
 
 class Call(NamedTuple):
@@ -43,12 +43,12 @@ class Call(NamedTuple):
     """Of one that is sent back."""
 
 
-class Ears:
+class Listener:
     """The listener of one consumer, see :class:`pairproof.reference.client.listener.Listener`."""
 
     def __init__(self, clients: Clients, settings: ConsumerSettings) -> None:
         self.clients = clients
-        self.stage = clients.stage
+        self.context = clients.context
         self.add = clients.add
         self.group = settings.group
         self.f = "broadcasting" if settings.broadcasting else "orderly" if settings.orderly else "clustering"
@@ -72,7 +72,7 @@ class Ears:
         if topic != TOPIC and all(broker.broker_name == OTHER_NAME for broker in brokers):
             return
         nodes = {
-            str(broker_id): self.stage.node_at(address)
+            str(broker_id): self.context.node_at(address)
             for broker in brokers
             if broker.broker_name != OTHER_NAME
             for broker_id, address in broker.broker_addrs.items()
@@ -102,7 +102,7 @@ class Ears:
     def delivered(self, op: int, queue: MessageQueue, record: Record, raw: bytes) -> None:
         """A message was handed to the application."""
         call = self.calls[op]
-        self.stage.delivered(self.process, call.op, call.node, record, raw, self.group)
+        self.context.delivered(self.process, call.op, call.node, record, raw, self.group)
 
     def pull_ended(self, op: int, outcome: Outcome, header: Mapping[str, Any] | None) -> None:
         if header is None:
@@ -128,7 +128,7 @@ class Ears:
         """A message is sent back."""
         told = {"at": record.physical_offset, "times": record.message.reconsume_times, "level": level, "most": most}
         call = Call(
-            self.clients.new_op(), "back", self.stage.node_at(address), _name(queue), broker_id, record.queue_offset,
+            self.clients.new_op(), "back", self.context.node_at(address), _name(queue), broker_id, record.queue_offset,
             None, key_of(record),
         )  # fmt: skip
         self.calls[op] = call
@@ -146,16 +146,16 @@ class Ears:
 
     def note(self, kind: str, node: str | None = None, **columns: object) -> None:
         """Records what the consumer did."""
-        self.add(self.stage.now(), kind, node, process=self.process, group=self.group, **columns)
+        self.add(self.context.now(), kind, node, process=self.process, group=self.group, **columns)
 
     def _began(
         self, number: int, f: str, queue: MessageQueue, broker: int, address: str, queue_offset: int | None = None,
         value: int | None = None, detail: str | None = None,
     ) -> None:  # fmt: skip
-        call = Call(self.clients.new_op(), f, self.stage.node_at(address), _name(queue), broker, queue_offset, value)
+        call = Call(self.clients.new_op(), f, self.context.node_at(address), _name(queue), broker, queue_offset, value)
         self.calls[number] = call
         self.add(
-            self.stage.now(), "invoke", call.node, process=self.process, op=call.op, f=f, queue=call.queue,
+            self.context.now(), "invoke", call.node, process=self.process, op=call.op, f=f, queue=call.queue,
             queue_offset=queue_offset, value=value, detail=detail, group=self.group, broker=broker,
         )  # fmt: skip
 
@@ -166,7 +166,7 @@ class Ears:
         call = self.calls.pop(number)
         answer = outcome.answer
         self.add(
-            self.stage.now(), outcome.phase, call.node, process=self.process, op=call.op, f=call.f,
+            self.context.now(), outcome.phase, call.node, process=self.process, op=call.op, f=call.f,
             status=outcome.status, queue=call.queue, queue_offset=queue_offset, lo=lo, hi=hi, value=call.value,
             detail=answer.remark if answer is not None else None, group=self.group,
             broker=call.broker if broker is None else broker,
@@ -198,14 +198,14 @@ class Consumers:
             self.clients.tags = MORE_TAGS
         self._come("join", group, consumer)
 
-    def falter(self, consumer: int, every: int, times: int, level: int, most: int) -> None:
+    def fail_consume(self, consumer: int, every: int, times: int, level: int, most: int) -> None:
         """Start one that fails at messages, see CanFalter; nothing if it runs."""
 
         def fails(message: Record, tries: int) -> int | None:
             chosen = every and not crc32((key_of(message) or "").encode()) % every
             return level if chosen and message.message.reconsume_times + tries < times else None
 
-        self._come("falter", FALTERING, consumer, fails=fails, max_reconsume_times=most)
+        self._come("fail_consume", FALTERING, consumer, fails=fails, max_reconsume_times=most)
 
     def _come(self, op: str, group: int, consumer: int, **more: Any) -> None:
         self._check(op)
@@ -220,14 +220,14 @@ class Consumers:
             consume_from_where="CONSUME_FROM_FIRST_OFFSET",
             connect_broker_by_user=self.fixed is not None, default_broker_id=self.fixed or 0, **more,
         )  # fmt: skip
-        ears = Ears(self.clients, settings)
-        host.start(lambda: self._made(host, settings, ears))
+        listener = Listener(self.clients, settings)
+        host.start(lambda: self._made(host, settings, listener))
 
-    def _made(self, host: Machine, settings: ConsumerSettings, ears: Ears) -> Consumer:
-        consumer = self.build(host.io, settings, ears)
-        calls_ears.listen(consumer, ears.note, self.clients.stage.node_at)
+    def _made(self, host: Machine, settings: ConsumerSettings, listener: Listener) -> Consumer:
+        consumer = self.build(host.io, settings, listener)
+        calls_listener.listen(consumer, listener.note, self.clients.context.node_at)
         if settings.orderly:
-            lock_ears.listen(consumer, ears.note, self.clients.stage.node_at)
+            lock_listener.listen(consumer, listener.note, self.clients.context.node_at)
         return consumer
 
     def leave(self, group: int, consumer: int, lost: bool) -> None:
@@ -244,7 +244,9 @@ class Consumers:
 
     def _check(self, op: str) -> None:
         if not self.name_servers:
-            raise UsageError(f"{op} needs a name server, from which consumers learn where brokers are: set lab.names=1")
+            raise UsageError(
+                f"{op} needs a name server, from which consumers learn where brokers are: set lab.nameServer=1"
+            )
 
     def live(self) -> dict[str, list[Consumer]]:
         """Those that run, by group."""
@@ -289,4 +291,4 @@ def _name(queue: MessageQueue) -> str:
 
 
 def _owner(queue: MessageQueue) -> str | None:
-    return places.OTHER if queue.broker_name == OTHER_NAME else None
+    return topology.OTHER if queue.broker_name == OTHER_NAME else None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from ...harness.history import MS, Event
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.rocketmq.known.metadata import STEPS
 from ...harness.texts.content import told
 from ..driver import Driver
@@ -23,8 +23,8 @@ from .other_sends import OtherSends
 from .programs import placed, shown
 from .provision import TOPIC
 from .readings import TracedReadings
-from .remaking import Remaking
-from .strangers import Strangers
+from .recreating import Recreating
+from .rogue_peers import RoguePeers
 
 if TYPE_CHECKING:
     from ..targets.reference import ReferenceTarget
@@ -35,14 +35,14 @@ REFUSALS = 2
 LOG = ("commitlog/",)
 CHANGES = ("topic", "group", "delete-topic", "delete-group", "commit")
 """Calls that change tables, whatever comes of them."""
-TABLES_WAYS = frozenset((*places.META_LINKS, *places.FAST_LINKS, *places.NAMES_LINKS))
+TABLES_WAYS = frozenset((*topology.META_LINKS, *topology.FAST_LINKS, *topology.NAMES_LINKS))
 """What slaves copy their master's tables over, and learn of it."""
 
 
 class RocketMQDriver(Driver):
     """Clients and consumers live in this process, on the same loop as the taps."""
 
-    parts: tuple[Clients, OtherSends, Remaking, Consumers, Strangers]
+    parts: tuple[Clients, OtherSends, Recreating, Consumers, RoguePeers]
     clients: Clients
 
     def __init__(self, target: ReferenceTarget | RocketMQTarget, world: World) -> None:
@@ -53,7 +53,7 @@ class RocketMQDriver(Driver):
         self.configs = {name: placed(name, target.config(name, settings), links) for name in brokers}
         world.evidence.readings = self.readings = TracedReadings(world.evidence)
         self.machines = Machines(world)
-        self.has_names = places.has_names(settings)
+        self.has_names = topology.has_names(settings)
         self.observed = target.observes()
         self.call_ns, self.sync_ns = send_timeout_ms(settings) * MS, target.sync_period_ms(settings) * MS
         self.inspection = Inspection(world, self.machines.machine("inspector"), self.configs, self.has_names)
@@ -62,13 +62,13 @@ class RocketMQDriver(Driver):
             client.io, self.readings, brokers, lambda node: str(links.dials(f"client-{node}")), settings
         )
         client.start(lambda: self.clients.client)
-        names = (str(links.dials(places.NAMES_CLIENT)),) if self.has_names else ()
-        build, fixed = target.consumer_class(), places.chosen_by_user(settings)
+        names = (str(links.dials(topology.NAMES_CLIENT)),) if self.has_names else ()
+        build, fixed = target.consumer_class(), topology.chosen_by_user(settings)
         self.consumers = Consumers(self.clients, self.machines.machine, build, names, fixed)
         ends = world.evidence.log_ends
-        others = OtherSends(self.clients, self.configs[places.MASTER], lambda: ends.get(places.MASTER, 0))
-        strangers = Strangers(world, self.machines.machine)
-        self.parts = (self.clients, others, Remaking(self.clients), self.consumers, strangers)
+        others = OtherSends(self.clients, self.configs[topology.MASTER], lambda: ends.get(topology.MASTER, 0))
+        rogue_peers = RoguePeers(world, self.machines.machine)
+        self.parts = (self.clients, others, Recreating(self.clients), self.consumers, rogue_peers)
 
     def config(self, node: str) -> str | None:
         if node not in self.configs:
@@ -84,9 +84,9 @@ class RocketMQDriver(Driver):
         A Java broker that serves has registered already, or tries again 10 s later, as a slave that started meanwhile
         does: a wait for that would gain nothing.
         """
-        master = self.world.nodes[places.MASTER]
+        master = self.world.nodes[topology.MASTER]
         known = (master.name, master.incarnation) in self.readings.registered
-        return known or not (self.has_names and places.MASTER in nodes and "register" in master.program.tells)
+        return known or not (self.has_names and topology.MASTER in nodes and "register" in master.program.tells)
 
     def _tells(self, node: str, kind: str) -> bool:
         """Whether a node says such a thing, so that it can be waited for."""
@@ -111,7 +111,7 @@ class RocketMQDriver(Driver):
         if any(not self.world.nodes[name].is_up for name in self.pair):
             return self.clients.answered()
         ends = self.world.evidence.log_ends
-        others = [name for name in self.pair[1:] if ends.get(name) != ends.get(places.MASTER)]
+        others = [name for name in self.pair[1:] if ends.get(name) != ends.get(topology.MASTER)]
         refused = all(self.readings.refusals[name] >= REFUSALS for name in others)
         return self.agreed() or (bool(others) and refused and self.clients.answered())
 
@@ -154,7 +154,7 @@ class RocketMQDriver(Driver):
 
     def look(self) -> None:
         if self.has_names:
-            self.inspection.tables(places.NAMES)
+            self.inspection.tables(topology.NAMES)
 
     def log_end(self, node: str) -> int:
         found = self.world.nodes[node]
@@ -176,5 +176,5 @@ def _touches_tables(event: Event) -> bool:
                 return "level" in told(event.detail) or not (event.queue or "").startswith(f"{TOPIC}/")
             return event.f in CHANGES
         case "fault":
-            return event.node == places.NAMES or event.link in TABLES_WAYS
+            return event.node == topology.NAMES or event.link in TABLES_WAYS
     return False

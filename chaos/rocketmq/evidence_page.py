@@ -77,7 +77,7 @@ CONTROLS: Mapping[str, Control] = MappingProxyType({
     "sends and pulls of two queues, 5.5.0": QUEUES_TOLD,
 })  # fmt: skip
 
-YOUNGER = frozenset({"route-told"})
+YOUNGER = frozenset({"route-reported"})
 """Laws that are younger than the controls: none of these says anything of them."""
 
 PLAYED = """

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.rocketmq.known.derived_under import LEVELS
 from ...harness.rocketmq.settings import DEFAULTS, HEARTBEAT, HOUSEKEEPING
 from ...harness.trials.schedule import Args
 from ...reference.core.config import BrokerConfig
 
-MASTER, SLAVE = places.MASTER, places.SLAVES[0]
+MASTER, SLAVE = topology.MASTER, topology.SLAVES[0]
 
 
 def hazards(settings: Args) -> Iterator[str]:
@@ -19,7 +19,7 @@ def hazards(settings: Args) -> Iterator[str]:
     def of(node: str, key: str, default: object) -> object:
         return settings.get(f"{node}.{key}", settings.get(key, default))
 
-    if not places.slaves(settings):
+    if not topology.slaves(settings):
         return
     for node, peer in ((SLAVE, MASTER), (MASTER, SLAVE)):
         every, silence = of(node, HEARTBEAT, DEFAULTS[HEARTBEAT]), of(peer, HOUSEKEEPING, DEFAULTS[HOUSEKEEPING])

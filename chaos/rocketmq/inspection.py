@@ -15,11 +15,11 @@ from functools import partial
 from typing import Any
 
 from ...harness.errors import LabError
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
+from ...harness.rocketmq.conversations.brokers import OF_BROKERS
 from ...harness.rocketmq.invalid_requests import Invalid
 from ...harness.rocketmq.laws.delivery.deliver_delayed import delays_ms
 from ...harness.rocketmq.operations.scope import AWAITED_MS
-from ...harness.rocketmq.visits.brokers import OF_BROKERS
 from ...reference.client import admin
 from ...reference.client.client import Client
 from ...reference.core.calls import Outcome
@@ -33,7 +33,7 @@ from ..labs.real.world import World
 from ..observers import auditing, start_reader, table_reader
 from ..observers.auditing import Snapshot
 from ..observers.remoting_codes import Request
-from . import invalid_requests, questions, visits
+from . import conversations, invalid_requests, questions
 from .machines import Machine
 from .questions import Answered, Asking
 
@@ -78,7 +78,7 @@ class Inspection:
         """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's."""
         for name, listed in script.audited(self.world.plan.replicas, nodes):
             self.world.evidence.audits += 1
-            now, found = self.snapshots(*dict.fromkeys((places.MASTER, name)))
+            now, found = self.snapshots(*dict.fromkeys((topology.MASTER, name)))
             auditing.audit(self.world.recorder, now, self.world.evidence.audits, f, found[0], found[-1], listed)
         if self.has_names:
             for name in nodes:
@@ -120,7 +120,7 @@ class Inspection:
             return
         for table, code in TABLES.items():
             asked = self.world.evidence.now()
-            if table == "delays" and node.name in places.SLAVES:
+            if table == "delays" and node.name in topology.SLAVES:
                 files = node.files((DELAYS,))
                 bodies = [bytes(files.get(name) or b"") for name in (DELAYS, DELAYS_BACKUP)]
                 self._record(node.name, table, asked, partial(table_reader.read_delays, bodies))
@@ -150,13 +150,13 @@ class Inspection:
                     evidence.add, evidence.now(), name, node.incarnation, sent, answered.status, answered.remark
                 )
         before: list[Answered] = []
-        for step in visits.chosen(self.world.seed, name, OF_BROKERS) if asking.is_visited else ():
+        for step in conversations.chosen(self.world.seed, name, OF_BROKERS) if asking.has_conversation else ():
             asks = step.asks
             answered = self.world.run(self._answered(name, Request[asks.code], asks.fields, asks.body))
             if answered is None:
                 # What follows is of who has come, and nobody knows whether he has.
                 break
-            visits.record(evidence.add, evidence.now(), name, node.incarnation, step, answered, before)
+            conversations.record(evidence.add, evidence.now(), name, node.incarnation, step, answered, before)
             before.append(answered)
 
     async def _refused(self, name: str, sent: Invalid) -> Answered | None:
@@ -210,7 +210,7 @@ class Inspection:
     async def queue_ends(self, topic: str) -> dict[MessageQueue, int]:
         """The next offset of each of a topic's queues, at every master that answers."""
         found = {}
-        for name in (places.MASTER, places.OTHER):
+        for name in (topology.MASTER, topology.OTHER):
             node = self.world.nodes.get(name)
             if node is None or not self.world.serves(node):
                 continue
@@ -227,7 +227,7 @@ class Inspection:
 
     async def delayed(self) -> bool:
         """Whether the master still holds delayed messages back, of levels whose end a trial awaits."""
-        node, config = self.world.nodes[places.MASTER], self.configs[places.MASTER]
+        node, config = self.world.nodes[topology.MASTER], self.configs[topology.MASTER]
         if not self.world.serves(node):
             return False
         address = config.address
@@ -265,4 +265,4 @@ class Inspection:
         return found if found is not None else Outcome("info", "timeout", None)
 
     def _names(self) -> str:
-        return str(self.world.links.address(places.NAMES, places.NAMES))
+        return str(self.world.links.address(topology.NAMES, topology.NAMES))

@@ -22,7 +22,7 @@ NOBODY = -1
 
 
 class Machine:
-    """See :class:`pairproof.chaos.rocketmq.stage.Machine`. Its node's process is played by a shell of its own.
+    """See :class:`pairproof.chaos.rocketmq.context.Machine`. Its node's process is played by a shell of its own.
 
     ``anywhere``: whether it may connect to other addresses than loopback. ``unreached`` hears of addresses where it
     could not connect.
@@ -98,7 +98,7 @@ class Machines:
 
     def machine(self, name: str) -> Machine:
         world = self.world
-        made = Machine(world.loop, name, world.bench.anywhere, world.evidence.unreached_at)
+        made = Machine(world.loop, name, world.environment.anywhere, world.evidence.unreached_at)
         self.all.append(made)
         return made
 

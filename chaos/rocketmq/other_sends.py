@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.texts.content import LARGE, content
 from ...reference.client.client import Outcome
 from ...reference.core.config import BrokerConfig
@@ -74,7 +74,7 @@ class OtherSends:
             partial(self._sent, calls),
         )  # fmt: skip
 
-    def send_special(self, producer: int, what: str, wait: bool, queue: int) -> None:
+    def send_edge_case(self, producer: int, what: str, wait: bool, queue: int) -> None:
         clients = self.clients
         key, flag, tags = clients.new_message()
         topic, number, sys_flag, name = TOPIC, queue, 0, "KEYS"
@@ -129,7 +129,7 @@ class OtherSends:
         return PADDING + "p" * (MOST_PROPERTIES - rest + (1 if what == "too-long" else -SLACK))
 
     def _invoke(self, producer: int, key: str, queue: str, wait: bool, detail: str) -> Call:
-        return self.clients.invoke(f"producer-{producer}", "send", places.MASTER, key, queue, int(wait), detail)
+        return self.clients.invoke(f"producer-{producer}", "send", topology.MASTER, key, queue, int(wait), detail)
 
     def _sent(self, calls: Sequence[Call], outcome: Outcome) -> None:
         """Each message of a batch has its place, and the next offset of its queue."""

@@ -9,23 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.trials.schedule import Args
 from ...reference.core.config import BrokerConfig
 from ..plan import CLIENT, OTHER, LinkPlan, NodePlan, Plan
 from . import provision
 
 NAME_SERVER, NOBODY = "127.0.0.1:9876", "127.0.0.1:9875"
-"""Where brokers and clients of a trial with ``lab.names`` find it, and where they look for one that never runs."""
+"""Where brokers and clients of a trial with ``lab.nameServer`` find it, and where they look for one that never runs."""
 HA_ADDRESS = f"{BrokerConfig.brokerIP1}:{BrokerConfig.listenPort + 1}"
 """Where a haMasterAddress leads: the master listens there, whatever brokerIP2 it registers."""
 OTHER_NAME = "broker-b"
 FAST_BELOW = 2
 PORTS = {"main": 0, "fast": -FAST_BELOW, "ha": 1}
 """A broker's ports."""
-ASKERS = {name: at for at, name in enumerate((CLIENT, places.NAMES, *places.NODES, places.OTHER))}
+ASKERS = {name: at for at, name in enumerate((CLIENT, topology.NAMES, *topology.NODES, topology.OTHER))}
 """The name server's ports, by who asks there: behind proxies nothing else tells who does."""
-EARS = "pairproof.chaos.rocketmq.ha_ears:HaListener"
+LISTENER = "pairproof.chaos.rocketmq.ha_listener:HaListener"
 
 Config = Callable[[str], BrokerConfig]
 Forms = Callable[[str], tuple[object, ...]]
@@ -34,59 +34,61 @@ Forms = Callable[[str], tuple[object, ...]]
 def plan(settings: Args, config: Config, forms: Forms, other: Forms = lambda node: ()) -> Plan:
     """The plan of a trial; ``config`` and ``forms`` give a node's by its name, ``other`` the forms of the program that
     can take its place."""
-    has_names = places.has_names(settings)
+    has_names = topology.has_names(settings)
     # A slave that has a name server fetches all from its master.
     nodes = [
         NodePlan(
-            name, forms(name), PORTS, fresh={} if has_names and name in places.SLAVES else provision.FILES,
-            others={OTHER: found} if (found := other(name)) else {}, stage=2 if name in places.SLAVES else 1,
+            name, forms(name), PORTS, fresh={} if has_names and name in topology.SLAVES else provision.FILES,
+            others={OTHER: found} if (found := other(name)) else {}, stage=2 if name in topology.SLAVES else 1,
         )
         for name in brokers(settings)
     ]  # fmt: skip
     if has_names:
         # The name server first, so that brokers find it when they register.
-        nodes.insert(0, NodePlan(places.NAMES, forms(places.NAMES), {"main": 0, **ASKERS}, has_store=False))
-    pair = places.nodes(places.slaves(settings))
+        nodes.insert(0, NodePlan(topology.NAMES, forms(topology.NAMES), {"main": 0, **ASKERS}, has_store=False))
+    pair = topology.nodes(topology.slaves(settings))
     sizes = {name: config(name).mappedFileSizeCommitLog for name in brokers(settings)}
     links = (*_pair_links(settings, config), *_client_links(settings, config))
-    return Plan(tuple(nodes), links, pair, EARS, {"sizes": sizes})
+    return Plan(tuple(nodes), links, pair, LISTENER, {"sizes": sizes})
 
 
 def brokers(settings: Args) -> tuple[str, ...]:
     """A trial's brokers, the master first."""
-    pair = places.nodes(places.slaves(settings))
-    return (*pair, places.OTHER) if places.has_other(settings) else pair
+    pair = topology.nodes(topology.slaves(settings))
+    return (*pair, topology.OTHER) if topology.has_other(settings) else pair
 
 
 def name_servers(settings: Args) -> tuple[str, ...]:
     """Those that brokers and clients of a simulated trial are told, in their order; of two, one is not there."""
-    absent = int(settings.get("lab.absentNames", 0))
+    absent = int(settings.get("lab.absentNameServers", 0))
     both = {0: (NAME_SERVER,), 1: (NOBODY, NAME_SERVER), 2: (NAME_SERVER, NOBODY)}[absent]
-    return both if places.has_names(settings) else ()
+    return both if topology.has_names(settings) else ()
 
 
 def _pair_links(settings: Args, config: Config) -> list[LinkPlan]:
-    pair = places.nodes(places.slaves(settings))
-    master, buffer = config(places.MASTER), int(settings["lab.bufferBytes"])
+    pair = topology.nodes(topology.slaves(settings))
+    master, buffer = config(topology.MASTER), int(settings["lab.bufferBytes"])
     fast = f"{master.brokerIP1}:{master.listenPort - FAST_BELOW}"
     found = []
-    for ha, meta, quick, slave in zip(places.HA_LINKS, places.META_LINKS, places.FAST_LINKS, pair[1:], strict=False):
+    for ha, meta, quick, slave in zip(
+        topology.HA_LINKS, topology.META_LINKS, topology.FAST_LINKS, pair[1:], strict=False
+    ):
         addresses = (master.ha_address, HA_ADDRESS)
-        found.append(LinkPlan(ha, slave, places.MASTER, "ha", addresses, is_overheard=True, buffer=buffer))
-        if places.has_names(settings):
+        found.append(LinkPlan(ha, slave, topology.MASTER, "ha", addresses, is_overheard=True, buffer=buffer))
+        if topology.has_names(settings):
             # A slave looks for its master's fast port below the main one.
-            found.append(LinkPlan(meta, slave, places.MASTER, addresses=(master.address,), is_overheard=True))
+            found.append(LinkPlan(meta, slave, topology.MASTER, addresses=(master.address,), is_overheard=True))
             beside = (meta, -FAST_BELOW)
-            found.append(LinkPlan(quick, slave, places.MASTER, "fast", (fast,), is_overheard=True, beside=beside))
+            found.append(LinkPlan(quick, slave, topology.MASTER, "fast", (fast,), is_overheard=True, beside=beside))
     return found
 
 
 def _client_links(settings: Args, config: Config) -> list[LinkPlan]:
-    found, has_names = [], places.has_names(settings)
+    found, has_names = [], topology.has_names(settings)
     for broker in brokers(settings):
         found.append(LinkPlan(f"client-{broker}", CLIENT, broker, addresses=(config(broker).address,)))
         if has_names:
-            found.append(LinkPlan(f"names-{broker}", broker, places.NAMES, broker, (NAME_SERVER,), is_overheard=True))
+            found.append(LinkPlan(f"names-{broker}", broker, topology.NAMES, broker, (NAME_SERVER,), is_overheard=True))
     if has_names:
-        found.append(LinkPlan(places.NAMES_CLIENT, CLIENT, places.NAMES, CLIENT, (NAME_SERVER,)))
+        found.append(LinkPlan(topology.NAMES_CLIENT, CLIENT, topology.NAMES, CLIENT, (NAME_SERVER,)))
     return found

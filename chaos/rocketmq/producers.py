@@ -15,18 +15,18 @@ from collections.abc import Callable
 from functools import partial
 
 from ...harness.errors import UsageError
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.rocketmq.operations.produce import ONE_WAY, ORDER, QUEUE
 from ...harness.rocketmq.operations.scope import SMALL
 from ...harness.texts.content import content
 from ...reference.client.producer import Outgoing, Producer, ProducerSettings, Sent
 from ...reference.core.calls import Outcome
 from ...reference.wire.bodies_client import MessageQueue
-from . import calls_ears
+from . import calls_listener
 from .clients import Call, Clients, filled
+from .context import Machine
 from .planning import OTHER_NAME
 from .provision import TOPIC
-from .stage import Machine
 
 USUAL_TIMEOUT_MS = 3_000
 RETRIES = 2
@@ -62,7 +62,7 @@ class Producers:
         said = content(body, tags, flag, how=how, producer=producer, tries=tries, within=self._within_ms(producer))
         number = queue if how == QUEUE else ANY
         call = self.clients.invoke(
-            f"sender-{producer}", "produce", places.MASTER, key, f"{TOPIC}/{number}", int(wait), said
+            f"sender-{producer}", "produce", topology.MASTER, key, f"{TOPIC}/{number}", int(wait), said
         )
         self.calls[key] = call
         properties = {"KEYS": key, **({} if wait else {"WAIT": "false"}), **({"TAGS": tags} if tags else {})}
@@ -83,7 +83,7 @@ class Producers:
     def _host(self, producer: int) -> Machine:
         """Its machine; the producer runs."""
         if not self.name_servers:
-            raise UsageError("produce needs a name server, which knows where the topic is: set lab.names=1")
+            raise UsageError("produce needs a name server, which knows where the topic is: set lab.nameServer=1")
         host = self.hosts.get(producer)
         if host is None:
             host = self.hosts[producer] = self.machine(f"producer-{producer}")
@@ -97,12 +97,12 @@ class Producers:
 
     def _made(self, machine: Machine, settings: ProducerSettings, process: int) -> Producer:
         producer = self.build(machine.io, settings, None, partial(self._tried, machine))
-        stage = self.clients.stage
+        context = self.clients.context
 
         def note(kind: str, node: str, **columns: object) -> None:
-            self.clients.add(stage.now(), kind, node, process=process, **columns)
+            self.clients.add(context.now(), kind, node, process=process, **columns)
 
-        calls_ears.listen(producer, note, stage.node_at)
+        calls_listener.listen(producer, note, context.node_at)
         return producer
 
     def _ended(self, key: str, sent: Sent) -> None:
@@ -118,7 +118,7 @@ class Producers:
             phase, status = outcome.phase, outcome.status
             remark = outcome.answer.remark or "" if outcome.answer is not None else ""
         self.clients.add(
-            self.clients.stage.now(), "try", call.node, process=call.process, op=call.op, f=phase, status=status,
+            self.clients.context.now(), "try", call.node, process=call.process, op=call.op, f=phase, status=status,
             message=call.message, queue=call.queue, detail=remark or None,
         )  # fmt: skip
 
@@ -127,7 +127,7 @@ class Producers:
         """The call, where it went last."""
         if queue is None:
             return call
-        node = places.OTHER if queue.broker_name == OTHER_NAME else places.MASTER
+        node = topology.OTHER if queue.broker_name == OTHER_NAME else topology.MASTER
         return call._replace(node=node, queue=f"{queue.topic}/{queue.queue_id}")
 
 

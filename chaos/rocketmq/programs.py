@@ -11,12 +11,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.trials.schedule import Args, as_text
 from ...reference.core.config import BrokerConfig
 from ...reference.errors import EXIT_REFUSED, EXIT_USAGE
 from ..labs.real.child import EXIT_LOST
-from ..labs.real.control import SEAMS
+from ..labs.real.control import HOOKS
 from ..labs.real.trace import TraceReader
 from ..plan import CLIENT, OUTSIDE, Cause, Command, Fork, Net, Place, Program, Status, View
 from . import jvm, setters, settings
@@ -37,7 +37,7 @@ def placed(name: str, config: BrokerConfig, net: Net) -> BrokerConfig:
     host, port = net.address(name)
     found = replace(config, listenPort=port, brokerIP1=host)
     if found.haMasterAddress:
-        link = places.HA_LINKS[places.SLAVES.index(name)]
+        link = topology.HA_LINKS[topology.SLAVES.index(name)]
         found = replace(found, haMasterAddress=str(net.dials(link)))
     if found.namesrvAddr:
         found = replace(found, namesrvAddr=str(net.dials(f"names-{name}")))
@@ -46,7 +46,7 @@ def placed(name: str, config: BrokerConfig, net: Net) -> BrokerConfig:
 
 def gives_memory(name: str, settings: Args) -> bool:
     """Whether a trial says how much memory a broker's machine has; if not, the broker asks its machine."""
-    return MEMORY in settings or (name in places.SLAVES and bool(settings.get("lab.slaveMemory")))
+    return MEMORY in settings or (name in topology.SLAVES and bool(settings.get("lab.slaveMemory")))
 
 
 def shown(config: BrokerConfig, memory_given: bool) -> dict[str, object]:
@@ -57,7 +57,7 @@ def shown(config: BrokerConfig, memory_given: bool) -> dict[str, object]:
 class ReferenceProgram(Program):
     """A node of the reference, or of a mutant: traced, with a disk and a clock that obey the lab."""
 
-    seams = frozenset(SEAMS)
+    hooks = frozenset(HOOKS)
     tells = frozenset(KINDS)
 
     more: Args = MappingProxyType({})
@@ -119,16 +119,16 @@ class NameServerProgram(ReferenceProgram):
         self.brokers = brokers
 
     def _more(self, at: Place) -> Mapping[str, object]:
-        askers = (CLIENT, *self.brokers, places.NAMES)
+        askers = (CLIENT, *self.brokers, topology.NAMES)
         real = {name: str(at.address(name)) for name in self.brokers}
         views = {CLIENT: {real[name]: str(at.dials(f"client-{name}")) for name in self.brokers}}
-        for slave in (each for each in self.brokers if each in places.SLAVES):
-            number = places.SLAVES.index(slave)
+        for slave in (each for each in self.brokers if each in topology.SLAVES):
+            number = topology.SLAVES.index(slave)
             views[slave] = {
-                real[places.MASTER]: str(at.dials(places.META_LINKS[number])),
-                str(at.address(places.MASTER, "ha")): str(at.dials(places.HA_LINKS[number])),
+                real[topology.MASTER]: str(at.dials(topology.META_LINKS[number])),
+                str(at.address(topology.MASTER, "ha")): str(at.dials(topology.HA_LINKS[number])),
             }
-        return {"asks": {asker: at.address(places.NAMES, asker).port for asker in askers}, "views": views}
+        return {"asks": {asker: at.address(topology.NAMES, asker).port for asker in askers}, "views": views}
 
 
 class JavaProgram(Program):
@@ -149,7 +149,7 @@ class JavaProgram(Program):
         self.which = which
         self.has_agent = has_agent
         if has_agent:
-            self.seams, self.tells = agent.SEAMS, agent.TELLS
+            self.hooks, self.tells = agent.HOOKS, agent.TELLS
         self.more = more
         self.config = config
 

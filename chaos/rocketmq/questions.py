@@ -60,7 +60,7 @@ class Asking(NamedTuple):
 
     kinds: frozenset[str]
     figures: tuple[str, ...]
-    is_visited: bool = False
+    has_conversation: bool = False
     """Whether visitors come, too, who leave a trace."""
 
 

@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...harness.history import Event, kinds
-from ..labs.real.evidence import Evidence, Life, Readings
+from ..labs.real.evidence import Evidence, Incarnation, Readings
 from ..plan import SeenFromOutside
+from .context import Context
 from .outside.dates import dated
 from .settled import settled
-from .stage import Stage
 
 OF_TAPS = {"answered": "register", "fetched": "sync"}
 """Rows in which taps tell what a broker does, and what it is called there."""
 
 
-class TracedReadings(Readings, Stage):
+class TracedReadings(Readings, Context):
     """Of one trial; the clients' stage, too. The columns of rows: :data:`pairproof.chaos.rocketmq.traced.KINDS`."""
 
     def __init__(self, evidence: Evidence) -> None:
@@ -47,7 +47,7 @@ class TracedReadings(Readings, Stage):
 
     # Rows.
 
-    def event(self, life: Life, t: int, kind: str, columns: list[Any]) -> Event | None:
+    def event(self, life: Incarnation, t: int, kind: str, columns: list[Any]) -> Event | None:
         if kind == "claimed":
             self._claimed(t, *columns)
             return None
@@ -70,7 +70,7 @@ class TracedReadings(Readings, Stage):
         self.refusals[who] += 1
         return event._replace(link=label)
 
-    def _note(self, life: Life, t: int, kind: str, columns: list[Any]) -> None:
+    def _note(self, life: Incarnation, t: int, kind: str, columns: list[Any]) -> None:
         node, who, ends = life.node, (life.node, life.incarnation), self.evidence.log_ends
         match kind, columns:
             case "start", [_, _, int(hi)]:
@@ -145,7 +145,7 @@ class _Weaver:
         return found
 
 
-def _event(t: int, life: Life, kind: str, columns: list[Any]) -> Event | None:
+def _event(t: int, life: Incarnation, kind: str, columns: list[Any]) -> Event | None:
     """A trace's row as an event; None for one that the history has no place for."""
 
     def row(**columns: Any) -> Event:

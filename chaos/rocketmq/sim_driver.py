@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...harness.history import MS
-from ...harness.rocketmq import places
-from ...harness.rocketmq.borders import NOTHING_ASKED, VISITS
+from ...harness.rocketmq import topology
+from ...harness.rocketmq.boundaries import CONVERSATIONS, NOTHING_ASKED
 from ..driver import Driver
 from ..labs import script
 from ..labs.sim.world import World
 from ..plan import CLIENT
-from . import planning, sim_questions, sim_visits_in_time
+from . import planning, sim_long_conversations, sim_questions
 from . import sim_tables as tables
 from .clients import Clients, send_timeout_ms
 from .consumers import Consumers
 from .other_sends import LARGEST, MOST, OtherSends
 from .producers import Producers
-from .remaking import Remaking
+from .recreating import Recreating
 from .sim_readings import SimReadings
-from .sim_strangers import Strangers
+from .sim_rogue_peers import RoguePeers
 from .transactions import Transactions
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ WIDE = 65_536
 class SimDriver(Driver):
     """Nothing is derived later than its append, unless a fault holds it back."""
 
-    parts: tuple[Clients, OtherSends, Remaking, Producers, Consumers, Transactions, Strangers]
+    parts: tuple[Clients, OtherSends, Recreating, Producers, Consumers, Transactions, RoguePeers]
     clients: Clients
 
     def __init__(self, target: ReferenceTarget, world: World) -> None:
@@ -48,26 +48,26 @@ class SimDriver(Driver):
         client = world.hosts[CLIENT]
         self.clients = Clients(client, self.readings, brokers, lambda node: f"client-{node}", settings)
         client.start(lambda: self.clients.client)
-        self.has_names = places.has_names(settings)
+        self.has_names = topology.has_names(settings)
         self.sync_ns = target.sync_period_ms(settings) * MS
         names = planning.name_servers(settings)
         self.consumers = Consumers(
             self.clients, lambda name: world.machine(name, world.clients_ways), target.consumer_class(),
-            names, places.chosen_by_user(settings),
+            names, topology.chosen_by_user(settings),
         )  # fmt: skip
         # Through small buffers a large message takes seconds, which no bound allows for.
         most = MOST if int(settings.get("lab.bufferBytes", WIDE)) >= WIDE else LARGEST
         others = OtherSends(
-            self.clients, self.configs[places.MASTER], lambda: self.readings.log_end(places.MASTER), most
+            self.clients, self.configs[topology.MASTER], lambda: self.readings.log_end(topology.MASTER), most
         )
         producers = Producers(
             self.clients, lambda name: world.machine(name, world.clients_ways), target.producer_class(),
             names, send_timeout_ms(settings),
-            self.configs[places.MASTER].brokerName,
+            self.configs[topology.MASTER].brokerName,
         )  # fmt: skip
         self.parts = (
-            self.clients, others, Remaking(self.clients), producers, self.consumers, Transactions(self.clients),
-            Strangers(world, self.readings),
+            self.clients, others, Recreating(self.clients), producers, self.consumers, Transactions(self.clients),
+            RoguePeers(world, self.readings),
         )  # fmt: skip
 
     def config(self, node: str) -> str | None:
@@ -80,7 +80,7 @@ class SimDriver(Driver):
         return {self.readings.end(name) for name in self.pair}
 
     def caught_up(self) -> bool:
-        found = [self.readings.broker(name) for name in (places.MASTER, places.OTHER)]
+        found = [self.readings.broker(name) for name in (topology.MASTER, topology.OTHER)]
         if found[0] is not None and tables.holds_back(found[0]):
             return False
         return self.consumers.stand_at(tables.queue_ends(broker for broker in found if broker is not None))
@@ -91,23 +91,23 @@ class SimDriver(Driver):
         With a name server also the tables of ``nodes``, and its own.
         """
         for name, listed in script.audited(self.pair, nodes):
-            self.readings.audit(self.world.hosts[places.MASTER], self.world.hosts[name], f, listed)
+            self.readings.audit(self.world.hosts[topology.MASTER], self.world.hosts[name], f, listed)
         if self.has_names:
             for name in nodes:
                 tables.record(self.world.evidence, self.world.hosts[name])
 
     def question(self, *nodes: str) -> None:
-        asked = [name for name in nodes if name in self.pair or name == places.NAMES]
-        which = self.world.settings.get(VISITS)
+        asked = [name for name in nodes if name in self.pair or name == topology.NAMES]
+        which = self.world.settings.get(CONVERSATIONS)
         if which == NOTHING_ASKED:
             return
         seed = f"{self.world.seed}/{which}" if which else self.world.seed
         for name in asked:
             host = self.world.hosts[name]
-            sim_questions.put(self.world.evidence, host, seed, self.consumers.groups, is_visited=which != 0)
+            sim_questions.put(self.world.evidence, host, seed, self.consumers.groups, has_conversation=which != 0)
         if which != 0:
-            sim_visits_in_time.put(self.world, asked, seed)
+            sim_long_conversations.put(self.world, asked, seed)
 
     def look(self) -> None:
         if self.has_names:
-            tables.record(self.world.evidence, self.world.hosts[places.NAMES])
+            tables.record(self.world.evidence, self.world.hosts[topology.NAMES])

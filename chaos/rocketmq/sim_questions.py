@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+from ...harness.rocketmq.conversations import CONVERSATIONS, FEW, LEAST_QUEUES, MASTER, NAMES, SLAVE
+from ...harness.rocketmq.conversations.steps import Step
 from ...harness.rocketmq.invalid_requests import (
     ILLEGAL_FOR_NAMES,
     ILLEGAL_FOR_REFERENCE,
     OF_BROKERS,
     OF_NAMES,
 )
-from ...harness.rocketmq.visits import FEW, LEAST_QUEUES, MASTER, NAMES, SLAVE, VISITS
-from ...harness.rocketmq.visits.steps import Step
 from ...reference.core.broker import Broker
 from ...reference.core.namesrv import NameServer
 from ..labs.sim.evidence import Evidence
 from ..labs.sim.host import Host
 from ..observers.remoting_codes import Request
-from . import invalid_requests, questions, visits
+from . import conversations, invalid_requests, questions
 from .frames import FORMS, Form
 from .questions import OF_REFERENCE, Answered
 from .sim_caller import OPAQUE, Frame, answers, unseen
@@ -42,7 +42,7 @@ ENDS = ("crash", "abort", "close")
 """What stays in the history of what a node does while it is visited."""
 
 
-def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str], is_visited: bool) -> None:
+def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str], has_conversation: bool) -> None:
     """Ask one node, if it is a broker or a name server that runs; what is invalid, and visits, where it is visited."""
     node, began = host.node, evidence.now()
     form = FORMS[Random(f"{seed}/form/{host.name}").randrange(len(FORMS))]
@@ -58,20 +58,20 @@ def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str], is_vis
                 questions.record(
                     evidence.add, began, host.name, host.incarnation, audit, each, answered, OF_REFERENCE.figures
                 )
-    if isinstance(node, Broker | NameServer) and is_visited:
+    if isinstance(node, Broker | NameServer) and has_conversation:
         sendable = (OF_BROKERS, ILLEGAL_FOR_REFERENCE) if isinstance(node, Broker) else (OF_NAMES, ILLEGAL_FOR_NAMES)
         for sent in invalid_requests.chosen(seed, host.name, *sendable):
             for answered in ask([Frame(invalid_requests.framed(sent, form, OPAQUE))]):
                 invalid_requests.record(
                     evidence.add, began, host.name, host.incarnation, sent, answered.status, answered.remark
                 )
-        steps = visits.chosen(seed, host.name, VISITS[kind_of(host.node)])
+        steps = conversations.chosen(seed, host.name, CONVERSATIONS[kind_of(host.node)])
         since = len(evidence.recorder.events)
         told = ask([_frame(form, step) for step in steps])
         # What a visitor sends comes after the last audit: nobody could compare it with anything.
         unseen(evidence, since, ENDS, began)
         for number, (step, answered) in enumerate(zip(steps, told, strict=False)):
-            visits.record(evidence.add, began, host.name, host.incarnation, step, answered, told[:number])
+            conversations.record(evidence.add, began, host.name, host.incarnation, step, answered, told[:number])
     # The time that it took for its answers was its own.
     evidence.kernel.now = began
 
@@ -87,7 +87,7 @@ def kind_of(node: object) -> str:
 
 def _frame(form: Form, step: Step) -> Frame:
     return Frame(
-        lambda number, before: visits.framed(step, form, number, before),
-        Request[step.asks.code] in READS and not visits.refers(step),
+        lambda number, before: conversations.framed(step, form, number, before),
+        Request[step.asks.code] in READS and not conversations.refers(step),
         step.may_be_silent,
     )

@@ -19,8 +19,8 @@ from ..labs.sim.network import End
 from ..observers import auditing
 from ..observers.ha_tap import FrameTap, ReportTap
 from ..observers.stored_record import stored_key
+from .context import Context
 from .sim_starts import Starts
-from .stage import Stage
 
 FOLDER = "commitlog"
 ANSWERED = {"ha": "haServerAddr", "master": "masterAddr"}
@@ -86,7 +86,7 @@ class Watcher:
         )  # fmt: skip
 
 
-class SimReadings(Readings, Stage):
+class SimReadings(Readings, Context):
     """Records what the laws may want to see of the brokers of one simulated trial, and is its clients' stage."""
 
     by_time = ("partial",)
@@ -161,7 +161,7 @@ class SimReadings(Readings, Stage):
         """An HA connection stands at this end: tap it."""
         if end.link.port != "ha":
             return
-        if end.host.name == "impostor":
+        if end.host.name == "rogue_master":
             # Nobody taps a stranger's end; what it says is seen where the slave hears it.
             self.connections += 1
             end.peer.label = f"ha:{self.connections}"

@@ -41,7 +41,8 @@ KINDS = {
 abnormal, empty) and the log's range after it; ``ready``: the node listens; ``unreached``: it could not connect there;
 ``peer``: ip:port of the other end; ``failed``: one line, as on stderr. ``seen``, ``met``, ``heard``, ``claimed`` (a
 slave reports another end than before), ``answered`` (a broker's registration was) and ``fetched`` (a slave's call for a
-table left it, or was answered) are those of an observer, what its taps tell: :mod:`pairproof.chaos.rocketmq.ha_ears`.
+table left it, or was answered) are those of an observer, what its taps tell:
+:mod:`pairproof.chaos.rocketmq.ha_listener`.
 Of nodes that do not trace themselves others tell some of these: see :mod:`pairproof.chaos.rocketmq.outside.view`.
 """
 

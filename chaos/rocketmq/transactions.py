@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ...harness.history import MS
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.rocketmq.operations.scope import SMALL
 from ...harness.rocketmq.operations.transact import COMMIT, NEVER
 from ...harness.texts.content import content
@@ -43,7 +43,9 @@ class Transactions:
         key, flag, tags = clients.new_message()
         body = filled(key, SMALL)
         detail = content(body, tags, flag, half=True)
-        call = clients.invoke(f"producer-{producer}", "send", places.MASTER, key, f"{TOPIC}/{queue}", int(True), detail)
+        call = clients.invoke(
+            f"producer-{producer}", "send", topology.MASTER, key, f"{TOPIC}/{queue}", int(True), detail
+        )
         properties = described(f"UNIQ_KEY\x01{key}", tags, True) + HALF
         plan = Plan(says, ms, 0 if says == NEVER else times)
         clients.client.send(
@@ -78,6 +80,6 @@ class Transactions:
 
     def _note(self, call: Call, half: tuple[int, int], f: str, **columns: object) -> None:
         self.clients.add(
-            self.clients.stage.now(), "decide", call.node, process=call.process, op=call.op, f=f,
+            self.clients.context.now(), "decide", call.node, process=call.process, op=call.op, f=f,
             message=call.message, queue=call.queue, queue_offset=half[1], **columns,
         )  # fmt: skip

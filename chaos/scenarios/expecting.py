@@ -13,7 +13,7 @@ from ...harness import registry
 from ...harness.errors import UsageError, meant
 from ...harness.history import kinds
 from ...harness.judging import deviations, versions
-from ...harness.rocketmq import losses, places
+from ...harness.rocketmq import losses, topology
 from ...reference.core.calls import ANSWERS
 from ...reference.wire.remoting import RESPONSE_NAMES
 from . import amounts, fields
@@ -104,7 +104,7 @@ def _bounds(what: str, spot: Spot, valid: Collection[str]) -> dict[str, Bound]:
         if name not in valid:
             kind = {"statuses": "status", "events": "kind of event"}[what]
             each.fail(f"unknown {kind} {name!r}{meant(name, valid)}")
-        if at and node not in places.PROCESSES:
-            each.fail(f"unknown node {node!r}{meant(node, places.PROCESSES)}")
+        if at and node not in topology.PROCESSES:
+            each.fail(f"unknown node {node!r}{meant(node, topology.PROCESSES)}")
         found[key] = fields.amount(each, key, amounts.bound)
     return found

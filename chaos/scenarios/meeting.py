@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
+from ...harness.event_types.machine import Stall
 from ...harness.exploration.losses import Loss
 from ...harness.history import Event
-from ...harness.judging.trouble import Trouble, doubted
-from ...harness.kinds.machine import Stall
+from ...harness.judging.disturbances import Disturbances, doubted
 from ...harness.rocketmq import losses
 from ...harness.trials.trial import Trial
 from .amounts import Bound
@@ -79,11 +79,11 @@ def _dear(wanted: Mapping[str, Bound], cost: Loss | None) -> Iterator[str]:
 def _stall(events: Sequence[Event], interval: Interval) -> Stall | None:
     """The longest stall of this machine within an interval."""
     met = events[interval.lo : interval.hi]
-    trouble = Trouble()
+    disturbances = Disturbances()
     for each in events:
         if isinstance(each, Stall):
-            trouble.stalls(each)
-    return trouble.stall(met[0].t, met[-1].t) if met else None
+            disturbances.stalls(each)
+    return disturbances.stall(met[0].t, met[-1].t) if met else None
 
 
 def unseen(case: Case, observes: Set[str]) -> list[str]:

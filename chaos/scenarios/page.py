@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.trials import resolve
 from . import library, timeline
 from .scenario import Scenario
@@ -61,14 +61,16 @@ FORM = """\
       bites: true                  # every fault must have done something
 
 - `target`: a target of the system that the scenario is about, if that is not RocketMQ: its settings are meant.
-- `settings`: RocketMQ's own keys and values, and what the pair consists of: `lab.slaves`, `lab.names` (a name server,
+- `settings`: RocketMQ's own keys and values, and what the pair consists of: `lab.slaves`, `lab.nameServer` (a name
+  server,
   which consumers need), `lab.others` (a master of another broker name), `lab.haMasterAddress`,
   `lab.slaveFileSize` and `lab.slaveMemory` (the slaves' `mappedFileSizeCommitLog` and `totalMemory`, where they are
   not the master's), `lab.connectBrokerByUser` and `lab.defaultBrokerId` (users of consumers fix the broker to read
   from). `lab.sendTimeoutMs` is how long producers wait for an answer, 10 s unless it is set; sends that wait in turn
   may take longer. `lab.pullMessages` is how many messages readers ask for, 32 unless it is set.
   In the simulation, what one end sends within `lab.gatherMicros` arrives as one piece, and with `lab.spread: 10`
-  latencies and flushes take a tenth to ten times as long as usual; with `lab.absentNames` brokers and clients know two
+  latencies and flushes take a tenth to ten times as long as usual; with `lab.absentNameServers` brokers and clients
+  know two
   name servers, of which the first (1) or the second (2) is not there.
   Cases with another `rocketmqVersion` than the target's are left out for targets that have their own.
 - A step begins `at` a time, `after` the end of the step before it, or right behind the n-th send (`after_sends`). A
@@ -137,10 +139,10 @@ def _row(scenario: Scenario) -> str:
 def deployment(scenario: Scenario) -> str:
     """What the scenario runs on, in words."""
     roles = sorted({str(each.settings.get("brokerRole", "SYNC_MASTER")) for each in scenario.cases})
-    slaves = sorted({places.slaves(each.settings) for each in scenario.cases})
+    slaves = sorted({topology.slaves(each.settings) for each in scenario.cases})
     parts = [" or ".join(roles), " or ".join(f"{count or 'no'} slave{'' if count == 1 else 's'}" for count in slaves)]
-    parts += ["name server"] if any(places.has_names(each.settings) for each in scenario.cases) else []
-    parts += ["second broker name"] if any(places.has_other(each.settings) for each in scenario.cases) else []
+    parts += ["name server"] if any(topology.has_names(each.settings) for each in scenario.cases) else []
+    parts += ["second broker name"] if any(topology.has_other(each.settings) for each in scenario.cases) else []
     return ", ".join(parts)
 
 

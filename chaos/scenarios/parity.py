@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
 from ...harness.errors import EXIT_VIOLATED
-from ...harness.judging.trouble import STALLED
+from ...harness.judging.disturbances import STALLED
 from ...harness.judging.verdict import Verdict
 from .play import HOLDS, NOTHING, SKIP, SKIPPED, UNKNOWN, Result, code_of
 from .reading import VERDICT

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ...harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED, PairproofError, UsageError
 from ...harness.judging import deviations
 from ...harness.judging import judge as judging
-from ...harness.judging.trouble import STALLED
+from ...harness.judging.disturbances import STALLED
 from ...harness.judging.verdict import Judgement, Verdict, over_trials
 from ...harness.ports import HasLogs, Lab, Session, Target
 from ...harness.rocketmq import losses

@@ -10,7 +10,7 @@ from itertools import product
 from math import prod
 from pathlib import Path
 
-from ...harness import registry
+from ...harness import registry, renamed
 from ...harness.errors import UsageError, meant
 from ...harness.judging import judge
 from ...harness.trials import resolve
@@ -45,7 +45,21 @@ def from_text(text: str, name: str = "scenario") -> Scenario:
     return _scenario(parse(text, f"{name}.yaml"), name)
 
 
+def _renamed(spot: Spot) -> Spot:
+    """The same tree with present names in place of old ones: of settings, operations, faults and laws."""
+    match spot.value:
+        case dict():
+            keys = {key: renamed.given("operations", renamed.given("settings", key)) for key in spot.value}
+            return spot._replace(value={keys[key]: _renamed(each) for key, each in spot.value.items()})
+        case list():
+            return spot._replace(value=[_renamed(each) for each in spot.value])
+        case str():
+            return spot._replace(value=renamed.given("laws", renamed.given("faults", spot.value)))
+    return spot
+
+
 def _scenario(root: Spot, stem: str) -> Scenario:
+    root = _renamed(root)
     found = fields.mapping(root, KEYS, "a scenario", REQUIRED)
     name = fields.text(found["name"], "name")
     if not _NAME.fullmatch(name):

@@ -8,7 +8,7 @@ operation (:mod:`harness.trials.operation`) with its arguments.
 from collections.abc import Mapping
 
 from ...harness.errors import UsageError, meant
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.trials import resolve
 from ...harness.trials.interpreter import check_arguments
 from ...harness.trials.schedule import FORMAT, Args, Op, Scalar
@@ -160,10 +160,10 @@ def _argument(key: str, spot: Spot, settings: Args) -> Scalar:
 
 
 def _check_places(spot: Spot, args: Args, settings: Args) -> None:
-    count = places.slaves(settings)
-    missing = places.absent(count, places.has_names(settings), places.has_other(settings))
-    for value in (args.get(key) for key in places.PLACED):
+    count = topology.slaves(settings)
+    missing = topology.absent(count, topology.has_names(settings), topology.has_other(settings))
+    for value in (args.get(key) for key in topology.PLACED):
         if value in missing:
             spot.fail(
-                f"this scenario has no {value!r}; lab.slaves, lab.names and lab.others in settings say what it has"
+                f"this scenario has no {value!r}; lab.slaves, lab.nameServer and lab.others in settings say what it has"
             )

@@ -19,7 +19,7 @@ from ...harness.history import Event
 from ...harness.judging.verdict import Verdict, over_trials
 from ...harness.ports import Session
 from ...harness.ports.links import CanCutLink
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.texts.plain import plain
 from ...harness.trials import resolve
 from . import meeting
@@ -78,8 +78,8 @@ class Sight:
         self.faults[number] = f"{event.f}({', '.join(map(str, args.values()))})", event.link
 
     def _connect(self, event: Event) -> None:
-        if event.link is not None and event.node in places.SLAVES:
-            self._links[event.link] = places.HA_LINKS[places.SLAVES.index(event.node)]
+        if event.link is not None and event.node in topology.SLAVES:
+            self._links[event.link] = topology.HA_LINKS[topology.SLAVES.index(event.node)]
             self.received[self._links[event.link]] += 0
 
     def _frame(self, event: Event) -> None:

@@ -12,10 +12,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ...harness.errors import UsageError
+from ...harness.event_types import store
 from ...harness.history import own_kinds
 from ...harness.judging import deviations
-from ...harness.kinds import store
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.rocketmq.ports import ABILITIES, SIMULATED
 from ...harness.trials.schedule import Args, Scalar, as_text
 from ...reference.client.consumer import Consumer
@@ -55,15 +55,15 @@ LAB_PREFIX = "lab."
 SYSTEM_BUFFER = 262_144
 """Bytes that a connection buffers where a version leaves that to the system."""
 LAB_SETTINGS = {
-    "lab.slaves": (0, places.MAX_SLAVES),
-    "lab.names": (0, 1),
-    "lab.absentNames": (0, 2),
+    "lab.slaves": (0, topology.MAX_SLAVES),
+    "lab.nameServer": (0, 1),
+    "lab.absentNameServers": (0, 2),
     "lab.others": (0, 1),
     "lab.haMasterAddress": (0, 1),
     "lab.slaveFileSize": (0, 1 << 30),
     "lab.slaveMemory": (0, 1 << 62),
     "lab.connectBrokerByUser": (0, 1),
-    "lab.defaultBrokerId": (0, places.MAX_SLAVES),
+    "lab.defaultBrokerId": (0, topology.MAX_SLAVES),
     "lab.bufferBytes": (1, 1 << 30),
     "lab.latencyMicros": (1, 50_000),
     "lab.gatherMicros": (0, 50_000),
@@ -71,12 +71,13 @@ LAB_SETTINGS = {
     "lab.flushMicros": (1, 1_000_000),
     "lab.sendTimeoutMs": (1, 600_000),
     "lab.pullMessages": (0, 1_000),
-    "lab.visits": (-1, 1 << 30),
+    "lab.conversations": (-1, 1 << 30),
 }
 """The labs' own settings and their ranges. ``absentNames``: 1 or 2: which of two name servers is not there.
 ``slaveFileSize``, ``slaveMemory``: the slaves' mappedFileSizeCommitLog and totalMemory; 0: the master's.
 ``connectBrokerByUser``, ``defaultBrokerId``: what consumers' users choose. ``sendTimeoutMs``: how long producers wait
-for an answer. ``pullMessages``: how many messages readers ask for; 0: 32. ``visits``: which visits are paid at the end
+for an answer. ``pullMessages``: how many messages readers ask for; 0: 32. ``conversations``: which visits are paid at
+the end
 of a trial, and what else is asked; 0: only questions about logs, -1: nothing, absent: all of the schedule's seed."""
 REPORT = 8
 """Bytes of a slave's report."""
@@ -126,7 +127,7 @@ class ReferenceTarget(NamedTuple):
     @property
     def releases(self) -> Mapping[str, str]:
         """What it runs, by role, as known deviations ask for it; the reference is no version of RocketMQ."""
-        return dict.fromkeys((places.MASTER, places.SLAVES[0]), self.stands_for) if self.stands_for else {}
+        return dict.fromkeys((topology.MASTER, topology.SLAVES[0]), self.stands_for) if self.stands_for else {}
 
     def mutant(self, name: str) -> ReferenceTarget:
         if name not in catalogue():
@@ -153,12 +154,12 @@ class ReferenceTarget(NamedTuple):
                 _check_lab_setting(key, value)
             else:
                 configuration.check_setting(key, value)
-        if places.has_other(merged) and not places.has_names(merged):
-            raise UsageError("lab.others needs a name server, where clients learn of it: set lab.names=1, too")
+        if topology.has_other(merged) and not topology.has_names(merged):
+            raise UsageError("lab.others needs a name server, where clients learn of it: set lab.nameServer=1, too")
         _check_users_choice(merged)
-        for node in places.nodes(places.slaves(merged)):
+        for node in topology.nodes(topology.slaves(merged)):
             self.config(node, merged)
-        _check_together(merged, self.config(places.MASTER, merged))
+        _check_together(merged, self.config(topology.MASTER, merged))
         return merged
 
     def config(self, node: str, settings: Args) -> BrokerConfig:
@@ -208,7 +209,7 @@ class ReferenceTarget(NamedTuple):
 
     def sync_period_ms(self, settings: Args) -> int:
         """How long after one metadata sync of a slave the next one has begun at the latest."""
-        sync = self.config(places.SLAVES[0], settings).version.sync
+        sync = self.config(topology.SLAVES[0], settings).version.sync
         return max(sync.first, sync.every + sync.rest)
 
     def plan(self, settings: Args) -> Plan:
@@ -219,7 +220,7 @@ class ReferenceTarget(NamedTuple):
 
     def forms(self, node: str, settings: Args) -> tuple[object, ...]:
         """One node's."""
-        if node == places.NAMES:
+        if node == topology.NAMES:
             server, brokers = self.name_server_class(), planning.brokers(settings)
             return (
                 InProcess(lambda io, watcher: server(io)),
@@ -231,11 +232,11 @@ class ReferenceTarget(NamedTuple):
         return InProcess(lambda io, watcher: build(config, io, watcher)), program, Image(named=self.images)
 
     def broker_class(self, node: str) -> type[Broker]:
-        found = self._mutated_class(places.SLAVES[0] if node in places.SLAVES else node)
+        found = self._mutated_class(topology.SLAVES[0] if node in topology.SLAVES else node)
         return Broker if found is None else cast("type[Broker]", found)
 
     def name_server_class(self) -> type[NameServer]:
-        found = self._mutated_class(places.NAMES)
+        found = self._mutated_class(topology.NAMES)
         return NameServer if found is None else cast("type[NameServer]", found)
 
     def consumer_class(self) -> type[Consumer]:
@@ -277,7 +278,7 @@ def _check_lab_setting(key: str, value: Scalar) -> None:
 
 
 def _check_users_choice(settings: Args) -> None:
-    if settings.get("lab.defaultBrokerId") and places.chosen_by_user(settings) is None:
+    if settings.get("lab.defaultBrokerId") and topology.chosen_by_user(settings) is None:
         raise UsageError(
             "lab.defaultBrokerId is asked only where users choose: set lab.connectBrokerByUser=1, too, or leave it out"
         )
@@ -334,20 +335,20 @@ def _given(node: str, settings: tuple[tuple[str, Scalar], ...]) -> dict[str, obj
     own = {key: value for key, value in of_side(side_of(node), given).items() if key in FIELDS}
     common = {key: value for key, value in settings if not key.startswith(LAB_PREFIX) and not is_of_a_side(key)}
     values: dict[str, object] = {**common, **own}
-    if places.has_names(given):
+    if topology.has_names(given):
         values["namesrvAddr"] = ";".join(name_servers(given))
-    if node in places.SLAVES:
-        number = places.SLAVES.index(node)
+    if node in topology.SLAVES:
+        number = topology.SLAVES.index(node)
         values |= {"brokerRole": "SLAVE", "brokerId": number + 1, "listenPort": 10_921 + 10 * number}
         if given.get("lab.slaveFileSize"):
             values["mappedFileSizeCommitLog"] = given["lab.slaveFileSize"]
         if given.get("lab.slaveMemory"):
             values["totalMemory"] = given["lab.slaveMemory"]
-        if not places.has_names(given):
-            values["haMasterAddress"] = places.HA_LINKS[number]
+        if not topology.has_names(given):
+            values["haMasterAddress"] = topology.HA_LINKS[number]
         elif given.get("lab.haMasterAddress"):
             values["haMasterAddress"] = HA_ADDRESS
-    if node == places.OTHER:
+    if node == topology.OTHER:
         values |= {"brokerRole": "ASYNC_MASTER", "brokerName": OTHER_NAME, "listenPort": 10_971}
     return values
 

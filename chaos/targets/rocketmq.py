@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ...harness import registry
 from ...harness.errors import UsageError
+from ...harness.event_types import store
 from ...harness.history import own_kinds
 from ...harness.judging import versions
-from ...harness.kinds import store
-from ...harness.rocketmq import places
+from ...harness.rocketmq import topology
 from ...harness.rocketmq.ports import ABILITIES
 from ...harness.trials.schedule import Args
 from ...reference.client.consumer import Consumer
@@ -57,7 +57,7 @@ MEMORY_MB = 1_024
 FAMILY = "rocketmq"
 BEHAVES = {"<=4.5.2": "4.4.0", "<=4.9.2": "4.9.2", "<5": "4.9.7", ">=5": "5.5.0"}
 """Ranges of releases, oldest first, and the line whose conduct is known."""
-SIMULATED = frozenset(("try", "back", "decide", "visit", "left"))
+SIMULATED = frozenset(("try", "back", "decide", "conversation", "left"))
 """What only simulated clients tell, visitors, who would change a real broker, and who reads before anybody goes on."""
 UNTRACED = frozenset(("flush",))
 """What only a broker itself can tell."""
@@ -114,14 +114,14 @@ class RocketMQTarget(NamedTuple):
         return {role: _version(other) or other for role, other in self._of_roles(self._other).items() if other}
 
     def _of_roles(self, which: Callable[[str], str]) -> dict[str, str]:
-        return {role: which(role) for role in (places.MASTER, places.SLAVES[0])}
+        return {role: which(role) for role in (topology.MASTER, topology.SLAVES[0])}
 
     def _program(self, node: str) -> str:
-        return (self.slave if node in places.SLAVES else self.master).partition(THEN)[0]
+        return (self.slave if node in topology.SLAVES else self.master).partition(THEN)[0]
 
     def _other(self, node: str) -> str:
         """What can take its place; empty where nothing can."""
-        return (self.slave if node in places.SLAVES else self.master).partition(THEN)[2]
+        return (self.slave if node in topology.SLAVES else self.master).partition(THEN)[2]
 
     def _programs(self, node: str) -> list[str]:
         return [each for each in (self._program(node), self._other(node)) if each]
@@ -164,7 +164,7 @@ class RocketMQTarget(NamedTuple):
         )
 
     def _forms(self, node: str, program: str, settings: Args) -> tuple[object, ...]:
-        if node == places.NAMES or program == TARGET.name:
+        if node == topology.NAMES or program == TARGET.name:
             return TARGET.forms(node, _as(program, settings))
         mounted = [*tools.tool_folders(), *([source(program).find()] if program.startswith("/") else [])]
         more = {key: value for key, value in of_side(side_of(node), settings).items() if key not in FIELDS}
@@ -175,7 +175,7 @@ class RocketMQTarget(NamedTuple):
         """See :meth:`ReferenceTarget.settings`. What only the reference can be set to is what RocketMQ does anyway."""
         masters, slaves = (
             [version for each in self._programs(role) if (version := _version(each))]
-            for role in (places.MASTER, places.SLAVES[0])
+            for role in (topology.MASTER, topology.SLAVES[0])
         )
         own = [*masters, *slaves]
         # What a later one knows is kept for it.
@@ -185,8 +185,10 @@ class RocketMQTarget(NamedTuple):
         if isinstance(size, int):
             given[LOG_FILE] = max(size, int(DEFAULTS[LOG_FILE]))
         newer = next((each for each in own if LINES[nearest(each)].counts_replicas), None)
-        if newer and not given.setdefault("lab.names", 1):
-            raise UsageError(f"RocketMQ {newer} learns of its master only from a name server: leave lab.names=0 out")
+        if newer and not given.setdefault("lab.nameServer", 1):
+            raise UsageError(
+                f"RocketMQ {newer} learns of its master only from a name server: leave lab.nameServer=0 out"
+            )
         return TARGET.settings({**DEFAULTS, **given})
 
     def questions(self, node: str) -> questions.Asking:
@@ -206,7 +208,7 @@ class RocketMQTarget(NamedTuple):
     def programs(self, settings: Args) -> Mapping[str, str]:
         told = {
             node: TARGET.programs(settings)[node] if own == TARGET.name else describing.product(source(own).find())
-            for node in (places.MASTER, places.SLAVES[0])
+            for node in (topology.MASTER, topology.SLAVES[0])
             for own in (self._program(node),)
         }
         return {**told, "Java": jvm.version()}
@@ -214,7 +216,7 @@ class RocketMQTarget(NamedTuple):
     @property
     def digests(self) -> Mapping[str, str]:
         """Of the jars of its Java brokers, by release or folder. LabError if they are not there."""
-        own = (each for role in (places.MASTER, places.SLAVES[0]) for each in self._programs(role))
+        own = (each for role in (topology.MASTER, topology.SLAVES[0]) for each in self._programs(role))
         return {each: tools.digest(source(each).find()) for each in own if each != TARGET.name}
 
     def defaults(self, node: str, settings: Args) -> Mapping[str, str]:
@@ -225,7 +227,7 @@ class RocketMQTarget(NamedTuple):
 
     def observes(self) -> frozenset[str]:
         """A Java broker is a black box, save for its files and what its log says."""
-        masters = [version for each in self._programs(places.MASTER) if (version := _version(each))]
+        masters = [version for each in self._programs(topology.MASTER) if (version := _version(each))]
         silent = {"diverged"} if any(nearest(each) != SAYS_WHOM_IT_REFUSES for each in masters) else set()
         told = agent.TELLS if self.has_agent else frozenset()
         return own_kinds() - store.KINDS - SIMULATED - (UNTRACED - told) - silent - self._hidden()

@@ -20,7 +20,7 @@ from ..exploration.coverage_table import CoverageTable
 from ..exploration.explore import MAX_FINDINGS_PER_LAW
 from ..exploration.summary import Summary
 from ..judging.verdict import CORPUS, Verdict
-from ..runs import atomic, places, schema, tables
+from ..runs import atomic, locations, schema, tables
 from ..runs.part_size import Budget
 from ..runs.parts import About
 from ..runs.reader import RunReader, read_facts
@@ -148,7 +148,7 @@ class Campaign:
         found = self.summary()
         self.writer.close(
             state, reason=reason, seconds=round(self._seconds(), 3), searches=found.searches(),
-            floors=[each._asdict() for each in found.floors], refused=found.refusals(),
+            minimums=[each._asdict() for each in found.minimums], refused=found.refusals(),
             unjudged=found.unjudged(),
         )  # fmt: skip
         if self._lock is not None:
@@ -297,7 +297,7 @@ def alone(folder: Path) -> int | None:
 
     UsageError if another process leads the campaign in this folder.
     """
-    if places.is_remote(folder):
+    if locations.is_remote(folder):
         return None
     try:
         return atomic.lock(folder)

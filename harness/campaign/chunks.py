@@ -16,12 +16,12 @@ from ..errors import CorruptRun, PairproofError
 from ..exploration.counts import refuse
 from ..exploration.coverage_table import CoverageTable
 from ..exploration.finding import Small, findings_of, smallest
-from ..exploration.keeps import Keeps, measured
+from ..exploration.retention import Retention, measured
 from ..exploration.slices import MACHINE, SLICE, Slice, play, rare_collection
 from ..judging import deviations
 from ..judging.cause import violated
 from ..judging.verdict import Verdict
-from ..runs import atomic, parts, places
+from ..runs import atomic, locations, parts
 from ..runs.part_size import MAX_FILE_BYTES
 from ..runs.parts import About, Pending, Written
 from ..runs.reader import folder_name, read
@@ -126,7 +126,7 @@ def play_chunk(plan: Plan, folder: str, about: About, chunk: Chunk) -> Told:
             if why := pending[-1].cause:
                 for each in violated(trial):
                     first.setdefault(each.law, {}).setdefault(why, trial.number)
-    place = places.place(folder)
+    place = locations.place(folder)
     written = parts.write(place, about, chunk.part, pending, coverage.rows())
     tables = {table: (each.rows, each.digest) for table, each in written.items()}
     told = Told(
@@ -151,7 +151,7 @@ def read_told(folder: Path, plan: Plan, chunk: Chunk) -> Told:
     """What a chunk came to; CorruptRun if its file, or one of its parts, is not what this plan's chunk writes."""
     path = folder / told_name(chunk.part)
     try:
-        data = places.read_bytes(path, MAX_FILE_BYTES)
+        data = locations.read_bytes(path, MAX_FILE_BYTES)
         # The second line is what the digest is of.
         _, text, _ = data.split(b"\n")
         if json.loads(data)["digest"] != digest(text):
@@ -215,7 +215,7 @@ def play_small(plan: Plan, task: Violating) -> tuple[Violating, Trial, list[Find
 
 
 def _trials(found: Bench, plan: Plan, chunk: Chunk) -> Iterator[Trial]:
-    keeps = Keeps(sampling(plan.keep, plan.seed))
+    keeps = Retention(sampling(plan.keep, plan.seed))
     size = machine.BATCH if chunk.origin == MACHINE else SLICE
     for first in range(chunk.first, chunk.first + chunk.trials, size):
         count = min(size, chunk.first + chunk.trials - first)

@@ -11,7 +11,7 @@ import click
 
 from .. import registry
 from ..errors import UsageError
-from ..runs.places import Place
+from ..runs.locations import Place
 from .helping import Group, example
 from .output import say
 

@@ -16,7 +16,7 @@ import click
 from ..errors import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, UsageError
 from ..judging import deviations
 from ..judging.deviations import Deviation
-from ..judging.trouble import STALLED
+from ..judging.disturbances import STALLED
 from ..judging.verdict import Verdict
 from ..trials import resolve
 from ..trials.again import until_decided

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import registry
 from ..errors import EXIT_INTERRUPTED, EXIT_LAB, EXIT_VIOLATED, LabError, interrupted
-from ..exploration import evidence, floors
+from ..exploration import evidence, minimums
 from ..exploration.budget import Budget
 from ..exploration.profiles import Profile
 from ..judging import deviations
@@ -97,7 +97,7 @@ class Request:
     def run(self) -> Outcome:
         """Explore, record, and print what came of it. UsageError passes through, a lab that fails does not."""
         from ..exploration.explore import Explorer
-        from ..exploration.keeps import Keeps
+        from ..exploration.retention import Retention
         from ..runs.writer import RunWriter, run_folder
         from .findings import Findings
 
@@ -113,7 +113,7 @@ class Request:
                     self.laws,
                     **self.bounds._replace(seconds=self._seconds())._asdict(),
                     jobs=self.jobs,
-                    keeps=Keeps(writer.sampling),
+                    keeps=Retention(writer.sampling),
                     on_failure=lambda why: self._go_on(writer, why),
                     on_trial=lambda trial: writer.trial(trial, None),
                     on_findings=lambda found: told.say([(each, writer.finding(each)) for each in found]),
@@ -135,17 +135,19 @@ class Request:
 
         facts, system = writer.facts, resolve.system_of(self.target)
         standings = found.standings(Demands.of_facts(facts))
-        missed = floors.missed(floors.of_facts(facts))
+        missed = minimums.missed(minimums.of_facts(facts))
         last: list[Line] = []
         if found.trials or facts["state"] == "complete":
-            if floors.NOTHING_REPLICATED in missed:
-                output.say(f"{floors.NOTHING_REPLICATED}; the verdicts below say nothing about replication", "bold red")
+            if minimums.NOTHING_REPLICATED in missed:
+                output.say(
+                    f"{minimums.NOTHING_REPLICATED}; the verdicts below say nothing about replication", "bold red"
+                )
             closing.say_run(facts, self.lab, found, writer.folder, standings, self.full, told.sentence())
             say_deviations(writer.known_deviations)
             if found.losses.classes:
                 say_losses(found.losses, system)
             output.say_remarks(closing.known(facts)["configuration_remarks"])
-            say_floors(found, missed)
+            say_minimums(found, missed)
             following = "show" if self.reported else "report"
             last = closing.last_lines(facts, found, standings, missed, writer.folder, told, system, following)
         code = verdicts.exit_code(standings.values(), missed, deviations.fails(facts))
@@ -184,7 +186,7 @@ class Request:
             # A run that stopped at a violation had no time for the rest.
             return {name: [] for name in _DEMANDS}
         return {
-            "floors": [each._asdict() for each in found.floors],
+            "minimums": [each._asdict() for each in found.minimums],
             "refused": found.refusals(),
             "unjudged": found.unjudged(),
         }
@@ -216,7 +218,7 @@ class Request:
         made_for = self.lab.deterministic and as_made
         listed = registry.own("laws") if made_for and resolve.system_of(self.target).corpus() else ()
         counts = Budget.of(self.profile, self.lab, self.bounds.seconds, self.bounds.trials).counts
-        counted = counts is not None and not self.profile.has_floors and resolve.brought(self.target) is None
+        counted = counts is not None and not self.profile.has_minimums and resolve.brought(self.target) is None
         by_corpus = [law.id for law in self.laws if law.id in listed]
         return dict(zip(_DEMANDS, (by_corpus, [law.id for law in self.laws] if counted else []), strict=True))
 
@@ -258,7 +260,7 @@ class Request:
             **{name: {"done": found.by_origin.get(name, 0), "of": total} for name, total in found.totals.items()},
             "evidence": evidence.of(self.facts(), found.by_origin, found.faults).to_json(),
             "coverage": {"counts": len(found.coverage.rows()), "gaps": _gaps(found.coverage, self.lab)},
-            "floors": [each._asdict() for each in found.floors],
+            "minimums": [each._asdict() for each in found.minimums],
             "refused": found.refusals(),
             "unjudged": found.unjudged(),
             "abstained": {each.law: dict(each.abstained) for each in found.offered if each.abstained},
@@ -290,12 +292,12 @@ def _gaps(table: Any, lab: Any) -> dict[str, list[str]]:
     return {fault: [" ".join(pair) for pair in pairs] for fault, pairs in table.gaps(resolve.drawn(lab)).items()}
 
 
-def say_floors(found: Summary, missed: Sequence[str]) -> None:
-    """Print what the searches did, where the profile has floors, and which of these were missed."""
+def say_minimums(found: Summary, missed: Sequence[str]) -> None:
+    """Print what the searches did, where the profile has coverage minimums, and which of these were missed."""
     if found.tally is not None:
         _say_tally(found, found.tally.faults())
-    if of_profile := [each for each in missed if each != floors.NOTHING_REPLICATED]:
-        output.say(f"floors missed: {'; '.join(of_profile)}", output.COLOURS["unknown"])
+    if of_profile := [each for each in missed if each != minimums.NOTHING_REPLICATED]:
+        output.say(f"coverage minimums missed: {'; '.join(of_profile)}", output.COLOURS["unknown"])
 
 
 def _say_tally(found: Summary, faults: Mapping[str, FaultCount]) -> None:
@@ -306,7 +308,7 @@ def _say_tally(found: Summary, faults: Mapping[str, FaultCount]) -> None:
     output.table(
         "Faults of the searches", ("fault", "drawn", "took effect", "hit nothing", "not begun", "effect"), rows
     )
-    output.table("Floors", ("what", "met", "at least"), found.floors)
+    output.table("Floors", ("what", "met", "at least"), found.minimums)
     idle = sum(each.drawn - each.took_effect for each in faults.values())
     drawn = sum(each.drawn for each in faults.values())
     output.say(f"{drawn - idle} of {counted(drawn, 'fault')} took effect; {idle} did not, and count for nothing")

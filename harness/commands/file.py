@@ -24,7 +24,7 @@ import click
 from click.core import ParameterSource
 
 from ..errors import UsageError, meant
-from ..runs.places import Place, is_remote
+from ..runs.locations import Place, is_remote
 from ..texts.plain import plain
 from ..trials import resolve
 

@@ -13,7 +13,7 @@ import click
 from ..errors import UsageError
 from ..judging.deviations import POLICIES
 from ..ports import Target
-from ..runs.places import Place
+from ..runs.locations import Place
 from ..trials import resolve
 from ..trials.schedule_json import check_text
 from ..trials.workers import MAX_JOBS

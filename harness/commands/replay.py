@@ -17,7 +17,7 @@ import click
 
 from ..errors import LabError, UsageError
 from ..exploration.profiles import REAL_TIME_LABS
-from ..runs.places import Place
+from ..runs.locations import Place
 from ..texts import folding
 from ..texts.wording import counted
 from ..trials import resolve

@@ -1,1 +1,1 @@
-"""Explores a target: searches in turn, counts, floors, findings and the summary."""
+"""Explores a target: searches in turn, counts, coverage minimums, findings and the summary."""

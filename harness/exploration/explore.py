@@ -39,8 +39,8 @@ from . import corpus_of_losses, losses, slices
 from .budget import Allowance, Budget
 from .counts import Counts, refuse
 from .finding import Small, findings_of, smallest
-from .keeps import Keeps
 from .profiles import ALL, Profile
+from .retention import Retention
 from .slices import (
     MACHINE,
     SWEEP,
@@ -85,7 +85,7 @@ class Explorer:
         trials: int | None = None,
         first: bool = False,
         jobs: int = 1,
-        keeps: Keeps | None = None,
+        keeps: Retention | None = None,
         bugs: str = known_bugs.ALL,
         clock: Callable[[], float] = monotonic,
         on_trial: Callable[[Trial], None] = lambda trial: None,
@@ -114,7 +114,7 @@ class Explorer:
         self.findings: list[Finding] = []
         self.totals: dict[str, int] = {}
         self._counts = Counts([law.id for law in self.laws], self.budget.shares, self._tally(profile))
-        self._keeps = (keeps or Keeps())._replace(kinds=self._counts.tally is not None)
+        self._keeps = (keeps or Retention())._replace(kinds=self._counts.tally is not None)
         about = (played, lab.name, target.name, resolve.brought(target))
         self._workers: Workers[Slice, list[Trial]] | None = Workers(jobs, *about) if jobs > 1 else None
         self._numbers = count()
@@ -130,10 +130,10 @@ class Explorer:
         """By law, where a trial is dear: how often its violations were shrunk, whatever came of it."""
 
     def _tally(self, profile: Profile) -> Tally | None:
-        if not profile.has_floors or self.budget.counts is None:
+        if not profile.has_minimums or self.budget.counts is None:
             return None
         needs = [law.needs for law in self.laws]
-        return Tally(self.system.floors.of(self.lab.observes(self.target), needs), len(needs))
+        return Tally(self.system.minimums.of(self.lab.observes(self.target), needs), len(needs))
 
     def run(self) -> Summary:
         """Play the corpus, then every search. KeyboardInterrupt passes through; :meth:`summary` still works.

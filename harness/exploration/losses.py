@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..texts.folding import folded
-from .floors import Floor
+from .minimums import Minimum
 
 if TYPE_CHECKING:
     from ..trials.schedule import Schedule
@@ -126,10 +126,10 @@ class Losses:
         """Classes whose program was cut off."""
         return [key for key in self.classes if key not in self._ended and not self.reasons[key]]
 
-    def floors(self) -> list[Floor]:
+    def minimums(self) -> list[Minimum]:
         """That no class was cut off, where there is a corpus."""
         asked = [key for key in self.classes if key in self._ended or not self.reasons[key]]
-        return [Floor(PLAYED, len(asked) - len(self.missing), len(asked))] if asked else []
+        return [Minimum(PLAYED, len(asked) - len(self.missing), len(asked))] if asked else []
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Losses) and self.rows() == other.rows()

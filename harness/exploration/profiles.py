@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..errors import UsageError
+from ..renamed import given
 
 QUICK = "quick"
 CI = "ci"
@@ -34,9 +35,9 @@ class Profile(NamedTuple):
     about: str
     counts: Mapping[str, int] = {}
     """Trials of each search, where the profile is bounded by them. Then the searches must give every law something to
-    judge (docs/decisions/0034), unless it has floors."""
-    has_floors: bool = False
-    """Whether the counted trials must have met the system's floors instead: docs/decisions/0037."""
+    judge (docs/decisions/0034), unless it has coverage minimums."""
+    has_minimums: bool = False
+    """Whether the counted trials must have met the system's coverage minimums instead: docs/decisions/0037."""
 
 
 PROFILES: dict[str, Profile] = {
@@ -45,29 +46,29 @@ PROFILES: dict[str, Profile] = {
         Profile(
             QUICK,
             30,
-            {"sweep": 0.3, "cuts": 0.17, "whole": 0.15, "swarm": 0.25, "machine": 0.13},
+            {"sweep": 0.3, "truncation": 0.17, "cluster": 0.15, "swarm": 0.25, "machine": 0.13},
             400,
             "a first verdict in seconds; every cut point, most of the sweep, samples of the three others",
         ),
         Profile(
             CI,
             None,
-            {"sweep": 0.45, "cuts": 0.12, "whole": 0.2, "swarm": 0.15, "machine": 0.08},
+            {"sweep": 0.45, "truncation": 0.12, "cluster": 0.2, "swarm": 0.15, "machine": 0.08},
             2_000,
             "the whole sweep of single faults, every cut point, and fixed numbers of the three others",
-            {"sweep": ALL, "cuts": ALL, "whole": 1_600, "swarm": 2_500, "machine": 500},
+            {"sweep": ALL, "truncation": ALL, "cluster": 1_600, "swarm": 2_500, "machine": 500},
         ),
         Profile(
             "deep",
             1_200,
-            {"sweep": 0.13, "cuts": 0.04, "whole": 0.25, "swarm": 0.43, "machine": 0.15},
+            {"sweep": 0.13, "truncation": 0.04, "cluster": 0.25, "swarm": 0.43, "machine": 0.15},
             20_000,
             "all of the enumerated searches, then the three others for what is left of twenty minutes",
         ),
         Profile(
-            "broad",
+            "fault-pairs",
             1_200,
-            {"sweep": 0.13, "cuts": 0.04, "pairs": 0.8, "whole": 0.01, "swarm": 0.01, "machine": 0.01},
+            {"sweep": 0.13, "truncation": 0.04, "fault-pairs": 0.8, "cluster": 0.01, "swarm": 0.01, "machine": 0.01},
             20_000,
             "the most trials for the time: all of the enumerated searches, then mostly pairs of faults, which cost "
             "less than half of a swarm trial",
@@ -75,7 +76,7 @@ PROFILES: dict[str, Profile] = {
         Profile(
             REAL,
             600,
-            {"sweep": 0.35, "known-bugs": 0.2, "swarm": 0.15, "whole": 0.15, "machine": 0.15},
+            {"sweep": 0.35, "known-bugs": 0.2, "swarm": 0.15, "cluster": 0.15, "machine": 0.15},
             10,
             "for real-time labs: every single fault once, programs of known bugs, then the others for what time there "
             "is; a law may have had nothing to judge",
@@ -92,9 +93,9 @@ PROFILES: dict[str, Profile] = {
             None,
             {"machine": 1.0},
             1,
-            "the Hypothesis state machine alone, a fixed number of trials in any lab, every history kept, with floors",
+            "the Hypothesis state machine alone, a set number of trials in any lab, with minimums; keeps all histories",
             {"machine": 24},
-            has_floors=True,
+            has_minimums=True,
         ),
     )
 }
@@ -107,7 +108,7 @@ def default(deterministic: bool) -> str:
 
 def profile(name: str) -> Profile:
     """A profile by name; UsageError that lists the valid ones."""
-    found = PROFILES.get(name)
+    found = PROFILES.get(given("profiles", name))
     if found is None:
         raise UsageError(f"unknown profile {name!r}; valid: {', '.join(PROFILES)}")
     return found

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from ..errors import UsageError
 from ..ports import Lab, Target
-from ..search import machine, pairs, swarm, sweep
-from ..search.paced import paced
+from ..search import fault_pairs, machine, swarm, sweep
+from ..search.pacing import paced
 from ..system import Draw, Enumerate, System
 from ..trials import resolve
 from ..trials.abilities import Hosted
@@ -25,7 +25,7 @@ from ..trials.again import is_spoilt, until_decided
 from ..trials.interpreter import Laws, run_trial
 from ..trials.schedule import Schedule
 from ..trials.trial import Trial, not_played
-from .keeps import Keeps
+from .retention import Retention
 
 SWEEP = "sweep"
 MACHINE = "machine"
@@ -45,7 +45,7 @@ class Slice(NamedTuple):
     first: int
     trials: int
     laws: Laws
-    keeps: Keeps
+    keeps: Retention
     listed: tuple[Listed, ...] = ()
     """These trials, where a search has listed them; the others make theirs from seed and number."""
 
@@ -77,7 +77,11 @@ def enumerated(system: System) -> Mapping[str, Enumerate]:
 
 def seeded(system: System) -> Mapping[str, Draw]:
     """The searches that never end, by name."""
-    return {"pairs": partial(pairs.schedule, system), "swarm": partial(swarm.schedule, system), **system.seeded}
+    return {
+        "fault-pairs": partial(fault_pairs.schedule, system),
+        "swarm": partial(swarm.schedule, system),
+        **system.seeded,
+    }
 
 
 @contextmanager

@@ -17,11 +17,11 @@ from ..judging.verdict import CORPUS, NO_DEMANDS, Demands, Standing, Verdict, ov
 from ..texts import wording
 from ..texts.wording import counted
 from ..trials.trial import Finding, Trial
-from . import evidence, floors
+from . import evidence, minimums
 from .coverage_table import CoverageTable
-from .floors import Floor
 from .losses import NAME as LOSSES
 from .losses import Losses
+from .minimums import Minimum
 from .tally import Tally
 
 FOLDER = Path(".pairproof")
@@ -53,7 +53,7 @@ class Summary(NamedTuple):
     exercised: Mapping[str, int] = MappingProxyType({})
     """By law: trials that gave it something to judge."""
     tally: Tally | None = None
-    """What the searches did, where the profile has floors."""
+    """What the searches did, where the profile has coverage minimums."""
     again: int = 0
     """Trials that the machine spoilt, and that were played again."""
     faults: Mapping[str, int] = MappingProxyType({})
@@ -95,21 +95,21 @@ class Summary(NamedTuple):
             raise broken(first, self.shown, self.laws, folder, also, own)
         verdicts = self.verdicts
         open_ = [f"{law} is {verdicts[law]}" for law in self.named if verdicts[law] not in SETTLED]
-        if lacks := [*floors.missed(self.floors), *open_]:
+        if lacks := [*minimums.missed(self.minimums), *open_]:
             raise Unsettled(f"nothing is violated, but after {self.trials:,} trials {'; '.join(lacks)}")
 
     @property
-    def floors(self) -> list[Floor]:
+    def minimums(self) -> list[Minimum]:
         """What the run met of what it demands: replication always, and what the profile asks of its searches."""
         of_profile = self.tally.rows() if self.tally is not None else []
         silent = [
-            Floor(f"percent of what {each.law} was offered that it judged", 100 - each.percent, 100 - MOST_PERCENT)
+            Minimum(f"percent of what {each.law} was offered that it judged", 100 - each.percent, 100 - MOST_PERCENT)
             for each in self.offered
             if self.must_judge and each.percent > MOST_PERCENT
         ]
         played = (evidence.of({}, self.by_origin, {}).trials or 0) - self.by_origin.get(LOSSES, 0)
-        demanded = [Floor("trials of the searches", played, self.demanded)] if self.demanded is not None else []
-        return [*floors.replicated(self.replicated), *demanded, *of_profile, *silent, *self.losses.floors()]
+        demanded = [Minimum("trials of the searches", played, self.demanded)] if self.demanded is not None else []
+        return [*minimums.replicated(self.replicated), *demanded, *of_profile, *silent, *self.losses.minimums()]
 
     @property
     def verdicts(self) -> dict[str, Verdict]:

@@ -1,4 +1,4 @@
-"""Counts what the trials of the searches did, and measures that by a profile's floors.
+"""Counts what the trials of the searches did, and measures that by a profile's coverage minimums.
 
 Faults are counted three times over: how many were drawn, how many of these began, and how many took effect, as the lab
 counted it: where links are real proxies, the bytes and connections that their taps saw. So a fault that hit nothing is
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..trials.trial import Measured, Trial
 from .coverage_table import CoverageTable
-from .floors import Floor, Floors
+from .minimums import Minimum, Minimums
 
 
 class FaultCount(NamedTuple):
@@ -28,8 +28,8 @@ class FaultCount(NamedTuple):
 class Tally:
     """Counts the trials of searches. ``laws``: by how many laws they are judged."""
 
-    def __init__(self, floors: Floors, laws: int) -> None:
-        self.floors = floors
+    def __init__(self, minimums: Minimums, laws: int) -> None:
+        self.minimums = minimums
         self.operations: Counter[str] = Counter()
         self._asked = laws
         self._origins: Counter[str] = Counter()
@@ -68,20 +68,20 @@ class Tally:
             for name, drawn in sorted(self._drawn.items())
         }
 
-    def rows(self) -> list[Floor]:
-        floors = self.floors
-        rows = [Floor(f"trials of the {name}", self._origins[name], least) for name, least in floors.trials.items()]
+    def rows(self) -> list[Minimum]:
+        minimums = self.minimums
+        rows = [Minimum(f"trials of the {name}", self._origins[name], least) for name, least in minimums.trials.items()]
         rows += [
-            Floor(f"operations: {name}", self.operations[name], least) for name, least in floors.operations.items()
+            Minimum(f"operations: {name}", self.operations[name], least) for name, least in minimums.operations.items()
         ]
-        rows += [Floor(f"events: {name}", self._events[name], least) for name, least in floors.events.items()]
-        for name, family in floors.faults.items():
+        rows += [Minimum(f"events: {name}", self._events[name], least) for name, least in minimums.events.items()]
+        for name, family in minimums.faults.items():
             took_effect = sum(self._took_effect[each] for each in family.names)
-            rows.append(Floor(f"faults that took effect: {name}", took_effect, family.least))
+            rows.append(Minimum(f"faults that took effect: {name}", took_effect, family.least))
         states: Counter[str] = Counter()
         for (state, _, _), number in self._coverage.rows().items():
             states[state] += number
-        rows += [Floor(f"events in state: {name}", states[name], least) for name, least in floors.states.items()]
-        if floors.laws:
-            rows.append(Floor("laws with something to judge", len(self._judged), min(floors.laws, self._asked)))
+        rows += [Minimum(f"events in state: {name}", states[name], least) for name, least in minimums.states.items()]
+        if minimums.laws:
+            rows.append(Minimum("laws with something to judge", len(self._judged), min(minimums.laws, self._asked)))
         return rows

@@ -31,8 +31,8 @@ from ..trials.resolve import Brought
 from ..trials.schedule import Schedule
 from ..trials.schedule_json import from_json
 from . import versions
+from .disturbances import STALLED
 from .law import CONVENTION, STALLS, Law, Violation
-from .trouble import STALLED
 from .verdict import Judgement, Verdict
 
 KEYS = {"about": str, "reason": str, "source": str, "system": str, "node": str, "versions": list, "shows": list}

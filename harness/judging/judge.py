@@ -15,9 +15,10 @@ from types import MethodType
 from typing import NamedTuple
 
 from .. import registry
+from ..event_types.machine import Mark
 from ..history import STOPPED, Event, kinds
-from ..kinds.machine import Mark
 from ..ports import Target
+from ..renamed import given
 from .known import Known
 from .law import EVERY, Circumstance, Heard, Law
 from .precedence import Precedence
@@ -85,7 +86,7 @@ def _law(name: str) -> type[Law]:
 
 def laws(ids: Iterable[str]) -> tuple[type[Law], ...]:
     """Laws by id; UsageError for an unknown one."""
-    return tuple(_law(each) for each in ids)
+    return tuple(_law(given("laws", each)) for each in ids)
 
 
 @cache

@@ -10,10 +10,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ..event_types.machine import Clock, Fault, Lab, Mark, Pause, Resume, Stall
+from ..event_types.node import Abort, Crash, Start, Stop
 from ..history import BY_THEMSELVES, kinds
-from ..kinds.machine import Clock, Fault, Lab, Mark, Pause, Resume, Stall
-from ..kinds.node import Abort, Crash, Start, Stop
-from .trouble import Trouble
+from .disturbances import Disturbances
 
 
 class Known:
@@ -28,7 +28,7 @@ class Known:
         """What lies between two things that a node does at once: nothing in virtual time."""
         self.lab: Mapping[str, Any] = {}
         """The lab's own settings."""
-        self.trouble = Trouble(self.links_of)
+        self.disturbances = Disturbances(self.links_of)
         self.up: set[str] = set()
         self.gone: set[str] = set()
         """Nodes that are down by themselves: they crashed, or did not come up."""
@@ -54,7 +54,7 @@ class Known:
         self.instant_ns = int(self.lab.get("instantNs", 0))
 
     def on_fault(self, event: Fault) -> None:
-        self.trouble.fault(event)
+        self.disturbances.fault(event)
 
     def on_clock(self, event: Clock) -> None:
         self.clocks.setdefault(event.node, []).append(event)
@@ -63,23 +63,23 @@ class Known:
         self.milestones[event.f] = event
 
     def on_stall(self, event: Stall) -> None:
-        self.trouble.stalls(event)
+        self.disturbances.stalls(event)
 
     def on_pause(self, event: Pause) -> None:
-        self.trouble.pause(event.node, event.t)
+        self.disturbances.pause(event.node, event.t)
 
     def on_resume(self, event: Resume) -> None:
         """It goes on, unless it was killed meanwhile."""
         if event.node in self.up:
-            self.trouble.resume(event.node, event.t)
+            self.disturbances.resume(event.node, event.t)
 
     def on_start(self, event: Start) -> None:
-        self.trouble.up(event.node, event.t)
+        self.disturbances.up(event.node, event.t)
         self.up.add(event.node)
         self.gone.discard(event.node)
 
     def on_crash(self, event: Crash | Stop) -> None:
-        self.trouble.down(event.node, event.t)
+        self.disturbances.down(event.node, event.t)
         self.up.discard(event.node)
         if event.status in BY_THEMSELVES:
             self.gone.add(event.node)

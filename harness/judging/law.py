@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from ..history import Event
+from .disturbances import doubted
 from .known import Known
-from .trouble import doubted
 
 MAX_VIOLATIONS = 16
 """Violations that one law keeps of one trial; the rest are counted only."""
@@ -156,7 +156,7 @@ class Law:
         unknown there, and goes on.
         """
         if since is not None:
-            stall = self.known.trouble.stall(since, event.t if until is None else until)
+            stall = self.known.disturbances.stall(since, event.t if until is None else until)
             if stall is not None:
                 self.notes[STALLS] = self.notes.get(STALLS, 0) + 1
                 self.doubt = self.doubt or doubted(stall, text)

@@ -14,8 +14,8 @@ from __future__ import annotations
 from types import MethodType
 
 from ..errors import LabError
+from ..event_types.client import SENDS
 from ..history import Event, kinds
-from ..kinds.client import SENDS
 
 CALL = "invoke"
 MAX_EARLY = 100_000

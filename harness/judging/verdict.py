@@ -111,7 +111,7 @@ def conclusion(standings: Iterable[Standing], missed: Collection[str] = (), know
     was judged. Where laws are broken only as it is known of the target, it holds, unless ``known_fails``
     (:func:`harness.judging.deviations.fails`).
 
-    ``missed``: the floors (:mod:`harness.exploration.floors`) that the searches did not meet, in words.
+    ``missed``: the coverage minimums (:mod:`harness.exploration.minimums`) that the searches did not meet, in words.
     """
     known = list(standings)
     verdict = over_trials(each.verdict for each in known)

@@ -8,11 +8,11 @@ Left out: how long it takes, within what the lab allows. Source: what replicatio
 
 from __future__ import annotations
 
+from ..event_types.machine import Mark
+from ..event_types.store import Held, Scanned
 from ..history import Event
 from ..judging.known import Known
 from ..judging.law import DURABILITY, Law
-from ..kinds.machine import Mark
-from ..kinds.store import Held, Looked
 
 
 class Converges(Law):
@@ -20,7 +20,7 @@ class Converges(Law):
     kind = DURABILITY
     promise = "After every fault has ended the system comes to rest, and each copy holds what its source holds."
     source = "the meaning of replication"
-    needs = frozenset({"mark", "held", "looked"})
+    needs = frozenset({"mark", "held", "scanned"})
     timed = True
 
     def __init__(self, known: Known) -> None:
@@ -28,7 +28,7 @@ class Converges(Law):
         self.healed: int | None = None
         self.settled: Mark | None = None
         self.found: dict[str, set[str]] = {}
-        self.readings: list[Looked] = []
+        self.readings: list[Scanned] = []
 
     def on_mark(self, event: Mark) -> None:
         if event.f == "heal":
@@ -40,7 +40,7 @@ class Converges(Law):
         if self.settled is not None:
             self.found.setdefault(event.node, set()).add(event.message)
 
-    def on_looked(self, event: Looked) -> None:
+    def on_scanned(self, event: Scanned) -> None:
         if event.f == "final":
             self.readings.append(event)
 

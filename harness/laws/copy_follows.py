@@ -7,11 +7,11 @@ Source: what replication means.
 
 from __future__ import annotations
 
+from ..event_types.machine import Mark
+from ..event_types.store import Held, Scanned
 from ..history import Event
 from ..judging.known import Known
 from ..judging.law import DURABILITY, Law
-from ..kinds.machine import Mark
-from ..kinds.store import Held, Looked
 
 
 class CopyFollows(Law):
@@ -19,14 +19,14 @@ class CopyFollows(Law):
     kind = DURABILITY
     promise = "When the system is at rest a copy holds nothing that its source does not hold, and at the same place."
     source = "the meaning of replication"
-    needs = frozenset({"mark", "held", "looked"})
+    needs = frozenset({"mark", "held", "scanned"})
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)
         self.at_rest = False
         self.found: dict[tuple[int, str], dict[str, int | None]] = {}
         """By reading and node: each write and its place."""
-        self.audits: list[Looked] = []
+        self.audits: list[Scanned] = []
 
     def on_mark(self, event: Mark) -> None:
         self.at_rest = self.at_rest or event.f == "converged"
@@ -35,7 +35,7 @@ class CopyFollows(Law):
         if self.at_rest:
             self.found.setdefault((event.reading, event.node), {})[event.message] = event.place
 
-    def on_looked(self, event: Looked) -> None:
+    def on_scanned(self, event: Scanned) -> None:
         if self.at_rest and event.f == "final":
             self.audits.append(event)
 
@@ -47,7 +47,7 @@ class CopyFollows(Law):
                 self.judged += 1
                 self._compare(copy, source.node, held)
 
-    def _compare(self, copy: Looked, source: str, held: dict[str, int | None]) -> None:
+    def _compare(self, copy: Scanned, source: str, held: dict[str, int | None]) -> None:
         for write, place in self.found.get((copy.reading, copy.node), {}).items():
             if write not in held:
                 self.violate(copy, f"{copy.node} holds {write}, and {source} does not")

@@ -11,9 +11,9 @@ An emptied store is as good as new. Left out: nodes that run and do not answer, 
 design; BrokerStartup exits where BrokerController.initialize() is false, which is where a store cannot be loaded.
 """
 
+from ..event_types.node import Abort, Crash, Start, Stop, Wipe
 from ..judging.known import Known
 from ..judging.law import Law
-from ..kinds.node import Abort, Crash, Start, Stop, Wipe
 
 _FAILED = {
     "own": "ended by itself", "stuck": "went on without end",
@@ -30,7 +30,7 @@ class NodeLives(Law):
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)
-        self.spoiled: set[str] = set()
+        self.lost_undetected: set[str] = set()
         """Nodes whose stores are not their own work any more."""
         self.since: dict[str, int] = {}
         """When a node came up last, or went down, ns: for so long it may have gone on without end."""
@@ -44,19 +44,19 @@ class NodeLives(Law):
 
     def on_crash(self, event: Crash) -> None:
         if event.status == "lied":
-            self.spoiled.add(event.node)
+            self.lost_undetected.add(event.node)
         elif event.status in ("own", "stuck"):
             self._violate(event, event.status)
         self.since[event.node] = event.t
 
     def on_abort(self, event: Abort) -> None:
         self.judged += 1
-        excused = event.status == "disk" or event.node in self.spoiled
+        excused = event.status == "disk" or event.node in self.lost_undetected
         if event.f == "stuck" or not excused:
             self._violate(event, event.f or "ended")
 
     def on_wipe(self, event: Wipe) -> None:
-        (self.spoiled.discard if event.f == "empty" else self.spoiled.add)(event.node)
+        (self.lost_undetected.discard if event.f == "empty" else self.lost_undetected.add)(event.node)
 
     def _violate(self, event: Abort | Crash, how: str) -> None:
         since = self.since.get(event.node or "", 0) if how == "stuck" else None

@@ -13,11 +13,11 @@ Source: what acknowledging means.
 
 from __future__ import annotations
 
+from ..event_types.client import Invoke
+from ..event_types.node import Crash, Start, Stop, Wipe
+from ..event_types.store import Held, Promise, Scanned
 from ..judging.known import Known
 from ..judging.law import DURABILITY, Law
-from ..kinds.client import Invoke
-from ..kinds.node import Crash, Start, Stop, Wipe
-from ..kinds.store import Held, Looked, Promise
 
 WORST = {None: 0, "stop": 1, "process": 2, "machine": 3, "store": 4}
 """Ends of a node, each worse than those before; a store that is replaced survives nothing."""
@@ -31,7 +31,7 @@ class PromiseKept(Law):
     kind = DURABILITY
     promise = "A write that a client was told a node has is there after every failure that this survives."
     source = "the meaning of an acknowledgement"
-    needs = frozenset({"promise", "held", "looked"})
+    needs = frozenset({"promise", "held", "scanned"})
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)
@@ -97,7 +97,7 @@ class PromiseKept(Law):
     def on_held(self, event: Held) -> None:
         self.found.setdefault((event.reading, event.node), set()).add(event.message)
 
-    def on_looked(self, event: Looked) -> None:
+    def on_scanned(self, event: Scanned) -> None:
         found = self.found.pop((event.reading, event.node), set())
         began = self._began(event)
         kept = self.kept.get(event.node, {})
@@ -109,14 +109,14 @@ class PromiseKept(Law):
             for write in missing:
                 del kept[write]
 
-    def _began(self, event: Looked) -> int:
+    def _began(self, event: Scanned) -> int:
         """Promises from before this event (``seq``) count for a reading."""
         if event.f == "read":
             return self.calls.get(event.reading, (event.seq, ""))[0]
         # Nobody writes during the last audit; one at a start may be told after what was promised meanwhile.
         return event.seq if event.f == "final" else self.born.get(event.node, event.seq)
 
-    def _accuse(self, event: Looked, missing: list[str]) -> None:
+    def _accuse(self, event: Scanned, missing: list[str]) -> None:
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         worst = max((how for _, how in self.ends.get(event.node, ())), default=0)
         after = f"the worst that befell it: {NAMES[worst]}" if worst else "nothing befell it"

@@ -8,10 +8,10 @@ Left out: calls of which nobody knows (``info``). Source: what refusing means.
 
 from __future__ import annotations
 
+from ..event_types.client import Fail, Invoke
+from ..event_types.store import Held
 from ..judging.known import Known
 from ..judging.law import DURABILITY, Law
-from ..kinds.client import Fail, Invoke
-from ..kinds.store import Held
 
 
 class WrittenOnly(Law):

@@ -123,11 +123,11 @@ class Fault(Protocol):
 
 
 @runtime_checkable
-class IsSpecial(Protocol):
+class IsEdgeCase(Protocol):
     """A fault of which some values need more than the fault itself."""
 
     @property
-    def special(self) -> Mapping[str, type]:
+    def edge_case(self) -> Mapping[str, type]:
         """Values of its arguments that need a further ability, and which."""
 
     def without(self, values: Collection[str]) -> Fault:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from ..judging import deviations
 from ..judging.deviations import DIFFERS, Deviation
 from .outlook import AHEAD, FAILED_FLUSH, SLAVE, Pair
-from .places import MASTER
 from .settings import DEFAULTS, HEARTBEAT, HOUSEKEEPING, POOL, keeps_connections, line, refuses_reads
+from .topology import MASTER
 
 MAX_ADVICE = 5
 FILE_SIZE = "mappedFileSizeCommitLog"

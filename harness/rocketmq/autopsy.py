@@ -19,8 +19,8 @@ from .contract import STORED
 from .known.kept import Kept
 from .known.replay import Reader
 from .naming import all_of, ms, named, span, the
-from .places import MASTER
 from .reception import Reception
+from .topology import MASTER
 
 HEAD, TAIL = 40, 20
 """Lines of a long life that are told: the first and the last."""
@@ -314,13 +314,13 @@ class _Life(Reader):
         self.holds.discard(node)
         self.durable.discard(node)
         t, how = self.went.get(node, (event.t, f"the recovery of {the(node)}"))
-        others = [each for each in self.known.trouble.active.values() if each.node != node]
+        others = [each for each in self.known.disturbances.active.values() if each.node != node]
         under = f", with {named(others)} active," if others else ""
         self.losses[node] = _Loss(t, how, under, not self.holds)
         self.say(event, text + self._under())
 
     def _under(self) -> str:
-        active = self.known.trouble.active
+        active = self.known.disturbances.active
         return f" [active: {named(active.values())}]" if active else ""
 
     # The end.

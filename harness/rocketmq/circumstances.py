@@ -14,7 +14,7 @@ from ..judging.law import Violation
 from .known.metadata import CHANGES
 from .known.model import Known
 from .known.replay import before
-from .places import MASTER, SLAVES
+from .topology import MASTER, SLAVES
 
 JUST_NS = 2_000 * MS
 FIRST, LATER, EXPIRED = "first", "later", "expired"
@@ -61,7 +61,7 @@ def answered_on_read_only_disk(events: Sequence[Event], violation: Violation) ->
     answer = next(sends, None)
     if answer is None:
         return False
-    active = before(events, answer.seq, "fault").trouble.active.values()
+    active = before(events, answer.seq, "fault").disturbances.active.values()
     return any(each.f == "read_only" and each.node == MASTER for each in active)
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from .places import MASTER
+from .topology import MASTER
 
 MUST_SURVIVE = "must-survive"
 """On the master."""
@@ -135,22 +135,23 @@ PROMOTED = "promoted "
 
 
 def fault_class(
-    happened: Iterable[tuple[str, str]], misled: bool = False, copies: int = 1, everyone: bool = False
+    happened: Iterable[tuple[str, str]], acked_while_diverged: bool = False, copies: int = 1, everyone: bool = False
 ) -> str:
     """The class of what happened to the stores since: (node, how) each; around promotions in their order.
 
     ``how``: process, machine, :data:`LIED`, :data:`WIPE`, :data:`EXPIRE` (of the message itself) or :data:`PROMOTED`
-    and a name. ``misled``: a slave was diverged when the message was acknowledged. ``copies``: how many slaves
+    and a name. ``acked_while_diverged``: a slave was diverged when the message was acknowledged. ``copies``: how many
+    slaves
     hold the message by its answer; ``everyone``: that these are all of them.
     """
     seen, owner = _by_store(happened)
     master = {how for store, how in seen if store == MASTER}
     hurt = {store for store, how in seen if store != MASTER and how != "process"}
-    copy_left = not misled and (not hurt or len(hurt) < copies)
+    copy_left = not acked_while_diverged and (not hurt or len(hurt) < copies)
     if EXPIRE in master or (owner, EXPIRE) in seen:
         return "expired"
     if owner != MASTER:
-        if everyone and not misled and owner not in hurt:
+        if everyone and not acked_while_diverged and owner not in hurt:
             return "promotion"
         return "master-store-lost" if copy_left else "all-copies-lost"
     if WIPE in master or LIED in master:
@@ -158,7 +159,7 @@ def fault_class(
             return "all-copies-lost"
         return "master-store-lost" if WIPE in master else "lying-disk"
     if "machine" in master:
-        if misled:
+        if acked_while_diverged:
             return "rollback"
         return "master-machine-crash" if copy_left else "both-machines-crash"
     if hurt:

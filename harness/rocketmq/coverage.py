@@ -3,7 +3,7 @@
 A cheap fold over each trial's history, kept or not. The state is the one in which the event found the HA connection
 that it names; otherwise its node's newest connection; otherwise (the master, clients) the first slave's newest one. A
 fault at a place that only cluster trials have counts a second time under that place. Cluster trials have further
-states, see :mod:`pairproof.harness.rocketmq.coverage_whole`.
+states, see :mod:`pairproof.harness.rocketmq.coverage_cluster`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from operator import itemgetter
 
 from ..exploration.coverage_table import CoverageTable, Pair
 from ..history import Event
-from . import places
-from .coverage_whole import WholeStates, is_whole
+from . import topology
+from .coverage_cluster import ClusterStates, is_whole
 
 NONE, ACCEPTED, BEHIND, CAUGHT_UP, REFUSED = STATES = ("unconnected", "accepted", "behind", "caught-up", "refused")
 """No connection; connected, but nothing reported yet; the master has bytes that the slave has not reported; it has
@@ -27,10 +27,10 @@ OUTSIDE = frozenset({
 """Kinds that are no step of replication or its clients: what faults do, what observers read, and what has states of
 its own."""
 AT = {
-    places.NAMES: "at names",
-    **dict.fromkeys((*places.NAMES_LINKS, places.NAMES_CLIENT), "at names links"),
-    **dict.fromkeys((*places.META_LINKS, *places.FAST_LINKS), "at meta links"),
-    **dict.fromkeys((places.OTHER, *places.OTHERS_LINKS), "at other"),
+    topology.NAMES: "at names",
+    **dict.fromkeys((*topology.NAMES_LINKS, topology.NAMES_CLIENT), "at names links"),
+    **dict.fromkeys((*topology.META_LINKS, *topology.FAST_LINKS), "at meta links"),
+    **dict.fromkeys((topology.OTHER, *topology.OTHERS_LINKS), "at other"),
 }
 """What stands in a fault's place for where it is."""
 MOVES = frozenset({"connect", "close", "report", "diverged", "start"})
@@ -41,7 +41,7 @@ def cover(events: Sequence[Event]) -> CoverageTable:
     """The table of one trial."""
     table = CoverageTable()
     if events and is_whole(events[0]):
-        _count_whole(table, events)
+        _count_cluster(table, events)
     links = _Links()
     states = links.states
     pairs: list[Pair] = []
@@ -56,7 +56,7 @@ def cover(events: Sequence[Event]) -> CoverageTable:
             continue
         pairs.append((states.get(link or node, NONE), kind))
         if kind == "append":
-            if node == places.MASTER:
+            if node == topology.MASTER:
                 links.grow(hi)
         elif kind in MOVES:
             links.move(kind, node, link, side, hi)
@@ -64,8 +64,8 @@ def cover(events: Sequence[Event]) -> CoverageTable:
     return table
 
 
-def _count_whole(table: CoverageTable, events: Sequence[Event]) -> None:
-    whole = WholeStates()
+def _count_cluster(table: CoverageTable, events: Sequence[Event]) -> None:
+    whole = ClusterStates()
     pairs: list[Pair] = []
     active: list[str] = []
     for event in events:
@@ -109,7 +109,7 @@ class _Links:
         """Follow an event of :data:`MOVES`."""
         if link is None:
             # Where the log of a broker ends that tells nothing of itself nobody knows.
-            if node == places.MASTER and hi is not None:
+            if node == topology.MASTER and hi is not None:
                 self.grow(hi)
         elif kind == "report":
             if side == "m" and self.states.get(link, NONE) not in (NONE, REFUSED):
@@ -128,5 +128,5 @@ class _Links:
         owner = self.owners.get(link)
         if owner is not None and self.newest[owner] == link:
             states[owner] = state
-            if owner == places.SLAVES[0]:
-                states[places.MASTER] = state
+            if owner == topology.SLAVES[0]:
+                states[topology.MASTER] = state

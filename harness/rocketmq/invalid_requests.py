@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from .visits.asks import READERS, shortened, sized
-from .visits.steps import Ask
+from .conversations.asks import READERS, shortened, sized
+from .conversations.steps import Ask
 
 _ERROR = frozenset({"SYSTEM_ERROR", "INVALID_PARAMETER"})
 """5.x answers with the second, where 4.9 has no better code than the first."""

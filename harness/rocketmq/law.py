@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..judging import law
 from .known.model import Known
-from .places import OTHER
+from .topology import OTHER
 
 
 class Law(law.Law):

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..exploration.losses import LossProgram
 from ..trials.schedule import Args, Op, Schedule
 from .outlook import BOTH, FULL, KILL, PARTITION, POWER, PROMOTION, READ_ONLY, SLAVE, WIPED, classes
-from .places import CLIENT_LINKS, HA_LINKS, MASTER, NODES, slaves
+from .topology import CLIENT_LINKS, HA_LINKS, MASTER, NODES, slaves
 
 BODY, LARGE = 1_024, 1_500
 """Bytes: both fit the smallest log file of a lab."""

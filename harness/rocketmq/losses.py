@@ -22,24 +22,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ..event_types.client import Deliver, Invoke, Ok
+from ..event_types.machine import Fault, Pause
+from ..event_types.node import Crash, Start, Stop, Wipe
 from ..exploration.losses import SUMS, Loss
 from ..history import Event
-from ..kinds.client import Deliver, Invoke, Ok
-from ..kinds.machine import Fault, Pause
-from ..kinds.node import Crash, Start, Stop, Wipe
 from .contract import PUT_OK, STORED
-from .kinds.log import Audit, Expire
+from .event_types.log import Audit, Expire
 from .known.replay import Reader
 from .objectives import SEVERAL
 from .outlook import BOTH, FULL, KILL, LINK, PARTITION, POWER, PROMOTION, READ_ONLY, SLAVE, WIPED
-from .places import CLIENT_LINKS, HA_LINKS, HOSTILE, MASTER, NAMES, NODES, OTHER, OTHERS_LINKS, SLAVES
+from .topology import CLIENT_LINKS, HA_LINKS, MASTER, NAMES, NODES, OTHER, OTHERS_LINKS, ROGUE, SLAVES
 
 CALLED: Mapping[str, str] = {
     **dict.fromkeys(("stall", "timeout", "disconnect", "reset", "reset_peer", "limit_data", "down"), PARTITION),
     **dict.fromkeys(("latency", "jitter", "bandwidth", "slicer", "slow_close"), "slow link"),
     **dict.fromkeys(("disk_stall", "slow_disk"), "slow disk"),
     "disk_full": FULL, "read_only": READ_ONLY, "lying_flush": "disk that lies", "half_open": PARTITION,
-    **dict.fromkeys(("hostile", "impostor", "intruder"), "strangers"),
+    **dict.fromkeys(("rogue_slave", "rogue_master", "rogue_client"), "strangers"),
     "kill": KILL, "power_loss": POWER, "wipe": WIPED, "promotion": PROMOTION,
 }  # fmt: skip
 """By fault. Others have their own name."""
@@ -237,7 +237,7 @@ def _class(faults: Sequence[_Span]) -> tuple[str, str]:
 def _place(begun: Fault) -> str:
     """What a fault is at, as classes say it."""
     place = begun.node or begun.link or ""
-    if begun.node == HOSTILE or begun.f in ("hostile", "impostor", "intruder"):
+    if begun.node == ROGUE or begun.f in ("rogue_slave", "rogue_master", "rogue_client"):
         return ""
     if place in HA_LINKS:
         return LINK

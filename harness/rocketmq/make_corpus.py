@@ -3,7 +3,7 @@
 Plays the stories and a sample of every other search on the correct pair in the simulation, then takes, one after the
 other, the schedule that gives most laws something to judge for the events that it costs, until every law has
 :data:`TIMES` schedules: one may be lost when the reference or a law changes. Takes a minute or two. A law that no
-candidate reaches is named: it needs a story (:mod:`pairproof.harness.rocketmq.stories`), or an operation.
+candidate reaches is named: it needs a story (:mod:`pairproof.harness.rocketmq.workloads`), or an operation.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from ..search import sweep
 from ..trials import resolve
 from ..trials.interpreter import run_trial
 from ..trials.schedule import Schedule
-from . import cuts, swarm, whole
+from . import cluster, swarm, truncation
 from .corpus import FILE, to_text
-from .stories import STORIES
+from .workloads import TEMPLATES
 
 SEED = "corpus"
 TIMES = 2
-SWEPT, CUT, SWARMED, WHOLE = 250, 250, 150, 2 * len(STORIES)
+SWEPT, CUT, SWARMED, CLUSTER = 250, 250, 150, 2 * len(TEMPLATES)
 """Candidates from each search; of the cluster trials the first are the stories."""
 
 
@@ -45,9 +45,9 @@ class Candidate(NamedTuple):
 def candidates(lab: Lab, target: Target) -> Iterator[Schedule]:
     """What is chosen from; the same each time."""
     yield from islice(sweep.schedules(lab, target, SEED), SWEPT)
-    yield from islice(cuts.schedules(lab, target, SEED), CUT)
+    yield from islice(truncation.schedules(lab, target, SEED), CUT)
     yield from (swarm.schedule(SEED, number, lab) for number in range(SWARMED))
-    yield from (whole.schedule(SEED, number, lab) for number in range(WHOLE))
+    yield from (cluster.schedule(SEED, number, lab) for number in range(CLUSTER))
 
 
 def played(lab: Lab, target: Target, schedule: Schedule) -> Candidate:

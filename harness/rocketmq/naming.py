@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..history import Event
-from . import places
+from . import topology
 
-_CALLED = {places.NAMES: "the name server", places.OTHER: "the other broker name's master"}
+_CALLED = {topology.NAMES: "the name server", topology.OTHER: "the other broker name's master"}
 
 
 def the(node: str | None) -> str:

@@ -27,17 +27,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..event_types.client import Invoke, Ok
+from ..event_types.machine import Pause, Resume
+from ..event_types.node import Crash, Start, Stop, Wipe
 from ..history import BY_THEMSELVES, Event
-from ..kinds.client import Invoke, Ok
-from ..kinds.machine import Pause, Resume
-from ..kinds.node import Crash, Start, Stop, Wipe
 from .contract import STORED
-from .kinds.log import Append, Expire
+from .event_types.log import Append, Expire
 from .known.kept import Kept
 from .known.model import Known
 from .known.replay import Reader
 from .known.stores import promotes
-from .places import MASTER, NAMES, OTHER
+from .topology import MASTER, NAMES, OTHER
 
 APART = frozenset((NAMES, OTHER))
 """Nodes whose losses are none of the pair's. A fault there may still be what hurt the pair."""
@@ -215,7 +215,7 @@ def blamed(known: Known, node: str) -> str:
     """The fault, among the active ones in the order in which they began, that hurt this node."""
     found = NO_FAULT
     on_node = False
-    for event in known.trouble.active.values():
+    for event in known.disturbances.active.values():
         if event.node == node or not on_node:
             found, on_node = event.f or found, event.node == node
     return found

@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from .contract import MAY_VANISH, PROMOTED, PUT_OK, WIPE, fault_class, must
-from .places import MASTER, SLAVES
 from .settings import DEFAULTS, HOUSEKEEPING, POOL, Settings, has_pool, is_on, line, promised_slaves, refuses_reads
+from .topology import MASTER, SLAVES
 
 SLAVE, BOTH, LINK = SLAVES[0], "both", "link"
 CONTRACT, MODEL, MEASURED_AT = "contract", "model", "measured"

@@ -93,11 +93,11 @@ class CanConsume(Protocol):
 
 
 @runtime_checkable
-class CanFalter(Protocol):
+class CanFailConsume(Protocol):
     """Consumers can come whose application fails at some messages."""
 
-    def falter(self, consumer: int, every: int, times: int, level: int, most: int) -> None:
-        """Start it; nothing if it runs. See the operation ``falter``; it goes as other consumers do."""
+    def fail_consume(self, consumer: int, every: int, times: int, level: int, most: int) -> None:
+        """Start it; nothing if it runs. See the operation ``fail_consume``; it goes as other consumers do."""
 
 
 @runtime_checkable
@@ -112,10 +112,10 @@ class CanAdminister(Protocol):
 
 
 @runtime_checkable
-class CanRemake(Protocol):
+class CanRecreate(Protocol):
     """An administrator can make, delete and make again at a broker what nobody uses; the outcomes are recorded."""
 
-    def remake(self, what: str, number: int, steps: int, node: str) -> None:
+    def recreate(self, what: str, number: int, steps: int, node: str) -> None:
         """Start the first of so many steps for a ``topic`` or a ``group`` of this number at ``node``."""
 
 
@@ -134,8 +134,8 @@ class CanSendOtherwise(Protocol):
     def send_batch(self, producer: int, count: int, size: int, wait: bool, queue: int) -> None:
         """Start one request with ``count`` messages; each has its own events, and one outcome."""
 
-    def send_special(self, producer: int, what: str, wait: bool, queue: int) -> None:
-        """Start a send that is special; ``what``: see the operation ``special``."""
+    def send_edge_case(self, producer: int, what: str, wait: bool, queue: int) -> None:
+        """Start a send that is special; ``what``: see the operation ``edge_case``."""
 
 
 @runtime_checkable
@@ -163,9 +163,9 @@ class CanSelect(Protocol):
 
 
 ABILITIES = (
-    CanSend, CanPull, CanSendTo, CanSendOtherwise, CanSelect, CanConsume, CanAdminister, CanRemake, CanImpersonate,
+    CanSend, CanPull, CanSendTo, CanSendOtherwise, CanSelect, CanConsume, CanAdminister, CanRecreate, CanImpersonate,
     CanIntrude, CanImpersonateMaster,
 )  # fmt: skip
 """Those of a RocketMQ pair's clients and strangers, in every lab."""
-SIMULATED = (CanProduce, CanFalter, CanTransact)
+SIMULATED = (CanProduce, CanFailConsume, CanTransact)
 """What they can do besides in a simulated trial."""

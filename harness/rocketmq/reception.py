@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 
 from ..history import Event
 from ..texts.content import level_of, told
-from . import places
+from . import topology
 from .known.replay import Reader
 from .naming import the
 
@@ -30,7 +30,7 @@ class Reception(Reader):
         super().__init__()
         self.message = message
         self.say = say
-        self.home = places.MASTER
+        self.home = topology.MASTER
         """The master that it was sent to."""
         self.queue: str | None = None
         self.level = 0
@@ -53,13 +53,13 @@ class Reception(Reader):
 
     def is_elsewhere(self, event: Event) -> bool:
         """Whether this is about brokers of the other name than the message's: their queues have the same names."""
-        return (event.node == places.OTHER) != (self.home == places.OTHER)
+        return (event.node == topology.OTHER) != (self.home == topology.OTHER)
 
     def _find(self, event: Event) -> None:
         if event.kind == "deliver":
             self.brought_by.add(event.op)
         if event.kind == "invoke" and event.f == "send":
-            self.home = places.OTHER if event.node == places.OTHER else places.MASTER
+            self.home = topology.OTHER if event.node == topology.OTHER else topology.MASTER
             self.queue = event.queue
             self.level = level_of(event)
             self.is_half = bool(told(event.detail).get("half"))

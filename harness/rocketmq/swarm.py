@@ -11,8 +11,8 @@ from ..search import swarm
 from ..trials import resolve
 from ..trials.abilities import Place
 from ..trials.schedule import Args, Op, Scalar, Schedule
-from . import places
-from .borders import varied
+from . import topology
+from .boundaries import varied
 
 MISFIT_ONE_IN, MISFIT_SENDS = 50, 8
 """One schedule in so many has slaves whose mappedFileSizeCommitLog is not the master's."""
@@ -58,7 +58,7 @@ STARTS: tuple[tuple[Op, ...], ...] = (
     (
         *_sends((420, 1_700, 1_700, 420)),
         Op("advance", {"ms": 600}),
-        *(Op("fault", {"name": "retention", "node": node}) for node in places.NODES[:2]),
+        *(Op("fault", {"name": "retention", "node": node}) for node in topology.NODES[:2]),
     ),
 )
 """What a schedule begins with: a fresh pair; a log of several files; a slave that is behind and away; a master that was
@@ -76,8 +76,8 @@ def fitting(settings: Args, own: Collection[str] = ()) -> Args:
     if settings.get("rocketmqVersion") not in COUNTS_REPLICAS:
         return {name: value for name, value in settings.items() if name != "inSyncReplicas"}
     if "lab.slaves" in own:
-        return {**settings, "inSyncReplicas": min(replicas, places.slaves(settings) + 1)}
-    return {**settings, "lab.slaves": max(places.slaves(settings), replicas - 1)}
+        return {**settings, "inSyncReplicas": min(replicas, topology.slaves(settings) + 1)}
+    return {**settings, "lab.slaves": max(topology.slaves(settings), replicas - 1)}
 
 
 def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:

@@ -38,7 +38,7 @@ def base_program(settings: Args) -> tuple[Op, ...]:
     )
 
 
-AT_ANY_TIME = ("intruder",)
+AT_ANY_TIME = ("rogue_client",)
 """Faults whose moment makes no difference: the other searches draw them."""
 BRIEF = ("down", "kill", "power_loss", "restart")
 QUICK: Args = {"haSendHeartbeatInterval": 500}
@@ -71,7 +71,7 @@ SEQUELS: dict[str, tuple[Op, ...]] = {
         Op("advance", {"ms": 50}),
     ),
     # A stranger keeps a slave out, or acknowledges in its place, only where the slave is away and comes back.
-    "hostile": (
+    "rogue_slave": (
         Op("fault", {"name": "kill", "node": "slave"}),
         Op("send", {"producer": 0, "size": 200, "wait": True, "queue": 0}),
         Op("advance", {"ms": 1_000}),

@@ -11,23 +11,23 @@ from ..system import KnownBug, System
 from ..trials.schedule import Args, Op, Scalar, Schedule
 from . import (
     autopsy,
-    borders,
+    boundaries,
     circumstances,
+    cluster,
     corpus,
     coverage,
-    cuts,
-    floors,
     known_bugs,
     loss_programs,
     losses,
+    minimums,
     naming,
     objectives,
-    pace,
-    places,
-    story,
+    real_time,
     swarm,
     sweep,
-    whole,
+    template,
+    topology,
+    truncation,
 )
 from .contract import PUT_OK
 from .known.audits import whereabouts
@@ -35,11 +35,11 @@ from .known.audits import whereabouts
 
 class RocketMQ(System):
     name = "rocketmq"
-    nodes = places.NODES
-    names = frozenset((*places.PROCESSES, *places.LINKS))
+    nodes = topology.NODES
+    names = frozenset((*topology.PROCESSES, *topology.LINKS))
     # One trial of the machine in four has a name server.
-    settings = (swarm.SETTINGS, swarm.SETTINGS, swarm.SETTINGS, {"lab.names": (1,), **whole.SETTINGS})
-    varied = borders.drawn_values()
+    settings = (swarm.SETTINGS, swarm.SETTINGS, swarm.SETTINGS, {"lab.nameServer": (1,), **cluster.SETTINGS})
+    varied = boundaries.drawn_values()
     starts = swarm.STARTS
     traffic = (
         Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),
@@ -48,13 +48,13 @@ class RocketMQ(System):
     )
     awaits = ("frames", "replicated")
     swept = sweep.SWEPT
-    enumerated = {"cuts": cuts.schedules}
+    enumerated = {"truncation": truncation.schedules}
     circumstances = circumstances.CIRCUMSTANCES
-    floors = floors.FLOORS
-    seeded = {"swarm": swarm.schedule, "whole": whole.schedule}
+    minimums = minimums.MINIMUMS
+    seeded = {"swarm": swarm.schedule, "cluster": cluster.schedule}
 
     def listed(self, schedule: Schedule, number: int) -> Schedule:
-        return borders.listed(schedule, number)
+        return boundaries.listed(schedule, number)
 
     def corpus(self) -> Sequence[Schedule]:
         return corpus.corpus()
@@ -66,19 +66,19 @@ class RocketMQ(System):
         return swarm.fitting(settings, own)
 
     def of_a_pair(self, values: Iterable[Scalar]) -> tuple[Scalar, ...]:
-        return places.of_a_pair(values)
+        return topology.of_a_pair(values)
 
     def within(self, args: Args, settings: Args) -> Args:
-        return places.within(args, settings)
+        return topology.within(args, settings)
 
     def is_whole(self, settings: Args) -> bool:
-        return places.has_names(settings)
+        return topology.has_names(settings)
 
     def opening(self, settings: Args) -> tuple[Op, ...]:
-        return (story.join(0, 0),) if places.has_names(settings) else ()
+        return (template.join(0, 0),) if topology.has_names(settings) else ()
 
     def short(self, settings: Args) -> Args:
-        return pace.short(settings)
+        return real_time.short(settings)
 
     overheard = System.overheard | {
         "connect", "close", "report", "frame", "partial", "diverged", "cut", "expire", "register",
@@ -104,12 +104,12 @@ class RocketMQ(System):
         for event in events:
             if event.kind == "append":
                 # The record of the warm-up comes before the workload's.
-                if is_warm and event.node in places.SLAVES:
+                if is_warm and event.node in topology.SLAVES:
                     return True
             elif event.kind == "mark":
                 is_warm = is_warm or event.f == "warm"
             elif event.kind == "start":
-                has_slave = has_slave or event.node in places.SLAVES
+                has_slave = has_slave or event.node in topology.SLAVES
         return False if has_slave else None
 
     def cover(self, events: Sequence[Event]) -> CoverageTable:

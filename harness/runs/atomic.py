@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ..errors import CorruptRun, PairproofError
 from ..texts.plain import without_secrets
-from . import places
+from . import locations
 
 PLACE_OPTION = "--runs"
 """Where run folders go: the option that an error names unless it is told another one."""
@@ -38,7 +38,7 @@ def inside(folder: Path, name: str) -> Path:
         if each in ("", ".", "..") or "\\" in each or "\0" in each:
             raise CorruptRun(f"{name!r} does not name a file below {folder}; nothing is written there")
         path = path / each
-        if not places.is_remote(path) and path.is_symlink():
+        if not locations.is_remote(path) and path.is_symlink():
             raise CorruptRun(f"{path} is a symbolic link, and nothing is written through one; remove it")
     return path
 
@@ -51,7 +51,7 @@ def put(
     ``keep``: also sync it, and the folders that name it. Raises as :func:`inside` and :func:`replace`.
     """
     path = inside(folder, name)
-    with _told(path, option), places.reached(path):
+    with _told(path, option), locations.reached(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         _put(path, write, keep)
         if keep:
@@ -71,14 +71,14 @@ def put_json(folder: Path, name: str, data: object, option: str = PLACE_OPTION, 
 
 def sync(paths: Iterable[Path]) -> None:
     """Return when these files are on the disk, and their names in the two folders above them. Nothing at a URL."""
-    local = [each for each in paths if not places.is_remote(each)]
+    local = [each for each in paths if not locations.is_remote(each)]
     for each in local:
         _sync(each)
     _sync_names(local)
 
 
 def _sync_names(paths: Iterable[Path]) -> None:
-    above = {folder for each in paths if not places.is_remote(each) for folder in (each.parent, each.parent.parent)}
+    above = {folder for each in paths if not locations.is_remote(each) for folder in (each.parent, each.parent.parent)}
     for each in sorted(above):
         _sync(each)
 
@@ -97,10 +97,10 @@ def replace(path: Path, write: Callable[[Path], object], option: str = PLACE_OPT
     Raises PairproofError in one line, which names ``option``, if the file cannot be written; what ``path`` held before
     is still there then.
     """
-    with _told(path, option), places.reached(path):
-        if places.is_remote(path):
+    with _told(path, option), locations.reached(path):
+        if locations.is_remote(path):
             _put(path, write)
-        elif _is_special(path):
+        elif _is_edge_case(path):
             write(path)
         else:
             _put(Path(os.path.realpath(path)), write)
@@ -122,17 +122,17 @@ def _put(place: Path, write: Callable[[Path], object], keep: bool = False) -> No
     hidden = place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
     try:
         write(hidden)
-        if keep and not places.is_remote(hidden):
+        if keep and not locations.is_remote(hidden):
             # Before it has its name: else the name might be on the disk, and nothing under it.
             _sync(hidden)
-        places.move(hidden, place)
+        locations.move(hidden, place)
     except Exception:
         with contextlib.suppress(Exception):
             hidden.unlink()
         raise
 
 
-def _is_special(path: Path) -> bool:
+def _is_edge_case(path: Path) -> bool:
     """Whether ``path`` leads to something that would be lost, or never reached, if a file took its place."""
     if path.absolute().parts[1:2] in (("dev",), ("proc",)):
         # /dev/fd/3 may lead to a regular file that somebody holds open: its name is not what was asked for.

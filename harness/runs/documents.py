@@ -42,7 +42,7 @@ KINDS = """\
 ## Kinds
 
 Each is a class in `harness/kinds/` or `harness/rocketmq/kinds/`; a third party registers its own under the entry points
-`pairproof.kinds`. Columns that a kind does not name are null, and so are those that it could have and has not.
+`pairproof.event_types`. Columns that a kind does not name are null, and so are those that it could have and has not.
 """
 
 RUN_FOLDER = f"""\

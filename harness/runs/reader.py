@@ -18,14 +18,14 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from .. import history
+from .. import history, renamed
 from ..errors import CorruptRun, UsageError
 from ..history import Event, kinds
 from ..judging.verdict import Verdict
 from ..trials.schedule_json import from_json
 from ..trials.trial import Finding
-from . import places, tables
-from .places import place, reached
+from . import locations, tables
+from .locations import place, reached
 from .schema import ADDED, FACT_KINDS, MAX_NUMBER, READS, STATES, TABLES
 from .wholeness import REMEDY, Contents
 
@@ -222,6 +222,7 @@ def read_finding(path: Path) -> Row:
 def to_finding(data: Row) -> Finding:
     """The finding that :func:`read_finding` read; UsageError if its schedule is not one."""
     known = {name: data[name] for name in FINDING_FIELDS}
+    known["law"] = renamed.current("laws", known["law"])
     # Older findings lack these: they were shrunk where they were found, and nobody asked for the rest.
     known |= {name: str(data.get(name, "")) for name in ("shrunk_in", "cause", "search", "source")}
     return Finding(schedule=from_json(data["schedule"]), **known)
@@ -236,6 +237,7 @@ def read_facts(folder: Path) -> Row:
         raise CorruptRun(f"{path} is missing, so {folder} is not a run folder; name another one")
     facts = _json_object(path, REPEAT)
     _check_format(path, facts, REPEAT)
+    renamed.facts(facts)
     for name in ("run", "state"):
         if not isinstance(facts.get(name), str):
             raise CorruptRun(f"{path} has no {name}; {REPEAT}")
@@ -263,12 +265,12 @@ def _is(value: Any, kind: Any) -> bool:
 
 def folder_name(folder: Path) -> str:
     """The name of a run's folder, whatever the path that leads to it is."""
-    return folder.name if places.is_remote(folder) else folder.resolve().name
+    return folder.name if locations.is_remote(folder) else folder.resolve().name
 
 
 def _json_object(path: Path, remedy: str) -> Row:
     try:
-        data = json.loads(places.read_bytes(path, MAX_JSON_BYTES))
+        data = json.loads(locations.read_bytes(path, MAX_JSON_BYTES))
     except (OSError, ValueError, RecursionError) as why:
         raise CorruptRun(f"{path} cannot be read ({why}); {remedy}") from None
     if not isinstance(data, dict):
@@ -288,7 +290,7 @@ def _check_format(path: Path, data: Row, remedy: str) -> None:
 
 def _each(do: Callable[[Path], int], paths: Sequence[Path]) -> Iterable[int]:
     """What ``do`` says of each path; of those that are far away several at once."""
-    if not paths or not places.is_remote(paths[0]):
+    if not paths or not locations.is_remote(paths[0]):
         return map(do, paths)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return list(pool.map(do, paths))

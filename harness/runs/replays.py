@@ -14,7 +14,7 @@ from typing import Any
 from pairproof import __version__
 
 from ..errors import PairproofError
-from . import atomic, places
+from . import atomic, locations
 
 MAX_ENTRIES = 1_000
 MAX_BYTES = 1_000_000
@@ -48,7 +48,7 @@ def add(finding: Path, lab: str, target: str, executed: int, showed: int) -> Pat
 def read(path: Path) -> list[Row]:
     """The entries of a file; none where there is none, or none that can be read."""
     try:
-        told = json.loads(places.read_bytes(path, MAX_BYTES))
+        told = json.loads(locations.read_bytes(path, MAX_BYTES))
     except (OSError, ValueError, RecursionError):
         return []
     entries = told if isinstance(told, list) else []

@@ -1,4 +1,4 @@
-"""The run folder's layout and tables, format 2. Spark's types and Arrow's both derive from here.
+"""The run folder's layout and tables, format 3. Spark's types and Arrow's both derive from here.
 
     run.json                       facts: see FACTS; written first, replaced when the run ends
     verdicts/part-NNNNN.parquet    one row per (trial, law)
@@ -22,9 +22,9 @@ from __future__ import annotations
 from ..exploration.losses import Loss
 from ..history import FIELDS
 
-FORMAT = 2
-READS = (1, FORMAT)
-"""Formats that can be read: 1 lacks :data:`ADDED`."""
+FORMAT = 3
+READS = (1, 2, FORMAT)
+"""Formats that can be read: 1 lacks :data:`ADDED`, and both have the names of :mod:`harness.renamed`."""
 
 Column = tuple[str, type]
 
@@ -84,7 +84,7 @@ _CONFIGURATION: dict[str, object] = {
 FACT_KINDS: dict[str, object] = {
     "format": int, "run": str, "command": [str], "state": str, "lab": str, "target": str, "system": str, "profile": str,
     "seed": str, "observes": [str], "laws": [str], "drawn": [str], "corpus_must_judge": [str],
-    "must_not_be_vacuous": [str], "cases": [dict], "floors": [dict], "refused": [str], "unjudged": [str],
+    "must_not_be_vacuous": [str], "cases": [dict], "minimums": [dict], "refused": [str], "unjudged": [str],
     "known_deviations": str, "configuration": _CONFIGURATION, "configuration_remarks": [str], "losses": [dict],
     "began": str, "seconds": float, "trials": int, "events": int, "again": int, "searches": [dict], "known_bugs": str,
     "deviations": [_DEVIATION | _COUNTED], "keep": (str, int), "scenarios": [dict], "left_out": [dict],
@@ -111,7 +111,7 @@ FACTS: dict[str, str] = {
     "corpus_must_judge": "ids of the laws that the trials of the fixed corpus must give something to judge",
     "must_not_be_vacuous": "ids of the laws that the trials of the searches must give something to judge",
     "cases": "of a run that played known cases first: case, law, target, lab, verdict, showed, executed, about of each",
-    "floors": "what the run must have met: what, met, least of each; replication, and what the profile demands",
+    "minimums": "what the run must have met: what, met, least of each; replication, and what the profile demands",
     "refused": "how many schedules of the searches could not be played, and why: a line for each reason",
     "unjudged": "promises that every user counts on and no trial judged, each with what it takes: a line for each",
     "known_deviations": "what a known deviation does to the verdict: fail, or pass",

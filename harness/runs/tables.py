@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from . import part_size, places
+from ..renamed import COLUMNS
+from . import locations, part_size
 from .schema import TABLES
 
 ARROW = {int: pa.int64(), str: pa.string(), bool: pa.bool_(), dict: pa.map_(pa.string(), pa.string())}
@@ -78,10 +79,10 @@ def write_part(table: Any, path: Path) -> None:
 
 def read_footer(path: Path) -> Any:
     """What a part's footer says of it; raises one of :data:`UNREADABLE`."""
-    if not places.is_remote(path):
-        with places.regular(path) as file:
+    if not locations.is_remote(path):
+        with locations.regular(path) as file:
             return _footer(file)
-    with places.reached(path, UNREADABLE), path.open("rb") as file:
+    with locations.reached(path, UNREADABLE), path.open("rb") as file:
         return _footer(file)
 
 
@@ -103,7 +104,7 @@ def batches(path: Path, trials: Iterable[int] | None = None) -> Iterator[Any]:
     take more memory than one that a run writes (:mod:`pairproof.harness.runs.part_size`).
     """
     wanted = None if trials is None else pa.array(sorted(trials), pa.int64())
-    data = places.read_bytes(path, part_size.MAX_FILE_BYTES)
+    data = locations.read_bytes(path, part_size.MAX_FILE_BYTES)
     footer = _footer(io.BytesIO(data))
     part_size.check(data, footer)
     schema = READ[path.parent.name]
@@ -119,10 +120,19 @@ def batches(path: Path, trials: Iterable[int] | None = None) -> Iterator[Any]:
         for name in texts:
             left.spend(batch[name])
         columns = [
-            batch[name].cast(kind) if name in there else pa.nulls(len(batch), kind)
+            _renamed(name, batch[name].cast(kind)) if name in there else pa.nulls(len(batch), kind)
             for name, kind in zip(schema.names, schema.types, strict=True)
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _renamed(name: str, column: Any) -> Any:
+    """The column with present names in place of those that an older run has."""
+    if name not in COLUMNS:
+        return column
+    old, new = (pa.array(each) for each in zip(*COLUMNS[name].items(), strict=True))
+    found = pc.index_in(column, old)
+    return column if found.null_count == len(found) else pc.coalesce(new.take(found), column)
 
 
 def _groups(footer: Any, wanted: Any) -> list[int]:

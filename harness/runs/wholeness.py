@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CorruptRun
-from . import places, tables
+from . import locations, tables
 from .part_size import MAX_FILE_BYTES
 from .schema import TABLES
 
@@ -47,8 +47,8 @@ def contents(folder: Path, parts: Mapping[str, Mapping[str, int]], digests: Mapp
     """The fact ``contents``. ``parts``: by table, the names of its parts with their rows. ``digests``: of each."""
     files = {name: sorted(each.name for each in (folder / name).glob(glob)) for name, glob in FILES.items()}
     of_files = {
-        f"{name}/{each}": digest(places.read_bytes(folder / name / each, MAX_FILE_BYTES))
-        for name, listed in files.items() for each in listed if not places.is_remote(folder)
+        f"{name}/{each}": digest(locations.read_bytes(folder / name / each, MAX_FILE_BYTES))
+        for name, listed in files.items() for each in listed if not locations.is_remote(folder)
     }  # fmt: skip
     rows = {table: dict(parts.get(table, {})) for table in TABLES}
     return {"parts": rows, "files": files, "digests": {**digests, **of_files}}
@@ -59,7 +59,7 @@ def check_digests(folder: Path, digests: Mapping[str, str], remedy: str = REMEDY
     for name, wanted in digests.items():
         path = folder / name
         try:
-            found = digest(places.read_bytes(path, MAX_FILE_BYTES))
+            found = digest(locations.read_bytes(path, MAX_FILE_BYTES))
         except (OSError, ValueError) as why:
             raise CorruptRun(f"{path} cannot be read ({getattr(why, 'strerror', None) or why}); {remedy}") from None
         if found != wanted:
@@ -99,7 +99,7 @@ class Contents:
 
     def check_others(self) -> None:
         """That the files that are no parts are as they were written."""
-        if not places.is_remote(self.folder):
+        if not locations.is_remote(self.folder):
             others = {name: each for name, each in self.digests.items() if _folder(name) in FILES}
             check_digests(self.folder, others, self._remedy)
 
@@ -110,7 +110,7 @@ class Contents:
             raise CorruptRun(f"{path} has {rows} rows, and {wanted or 'none'} were written; {REMEDY}")
         name = f"{path.parent.name}/{path.name}"
         # A damaged history costs itself only: it is judged again, and a report says what is wrong with it.
-        if name in self.digests and path.parent.name != "history" and not places.is_remote(path):
+        if name in self.digests and path.parent.name != "history" and not locations.is_remote(path):
             check_digests(self.folder, {name: self.digests[name]}, self._remedy)
 
     def check_trials(self, parts: list[Path], findings: list[dict[str, Any]]) -> None:

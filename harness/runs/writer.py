@@ -29,13 +29,13 @@ from typing import Any
 from pairproof import __version__
 
 from ..errors import LabError, UsageError, interrupted
-from ..exploration.keeps import measured as measured_of
+from ..exploration.retention import measured as measured_of
 from ..judging import deviations
 from ..texts import invocation
 from ..texts.plain import without_secrets
 from ..trials import resolve
 from ..trials.trial import Finding, Trial
-from . import atomic, parts, places
+from . import atomic, locations, parts
 from .parts import About, Pending, Written
 from .sampling import sampling
 from .schema import FORMAT, STATES, TABLES
@@ -76,8 +76,8 @@ def run_folder(runs: Path, lab: str, target: str, *more: str) -> Path:
 
 
 def _is_there(path: Path) -> bool:
-    if places.is_remote(path):
-        with places.reached(path):
+    if locations.is_remote(path):
+        with locations.reached(path):
             return path.exists()
     # Unlike Path.exists, no error where the name is too long or cannot be: making the folder will say why.
     return os.path.lexists(path)

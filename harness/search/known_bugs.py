@@ -15,7 +15,7 @@ from ..ports import Lab, Target
 from ..system import KnownBug, System
 from ..trials import resolve
 from ..trials.abilities import Hosted, lacking
-from .paced import paced
+from .pacing import paced
 
 NAME = "known-bugs"
 """The search's."""

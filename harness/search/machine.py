@@ -5,7 +5,7 @@ Two uses. :func:`batch` generates only: a violation is data, and delta-debugging
 of Hypothesis's thousands). :func:`machine` is an ordinary state machine class for a test suite: it raises, and
 Hypothesis shrinks and remembers.
 
-Where a lab is not deterministic programs are paced (:mod:`pairproof.harness.search.paced`). What is drawn
+Where a lab is not deterministic programs are paced (:mod:`pairproof.harness.search.pacing`). What is drawn
 there depends on what was drawn before and on nothing that happened, since Hypothesis compares that between programs.
 So :func:`play` draws and executes a single program, which the seed and its number decide: processes of their own can
 play several at once.
@@ -37,7 +37,7 @@ from ..trials.operation import Operation
 from ..trials.schedule import Args, Op, Schedule
 from ..trials.schedule_json import check_op
 from ..trials.trial import Trial, not_played
-from . import paced, swarm
+from . import pacing, swarm
 from .strategies import arguments, drawn_settings, fault_args
 
 STEPS = 14
@@ -74,7 +74,7 @@ class PairMachine(RuleBasedStateMachine):
         self.ops: list[Op] = []
         self.begun: list[str] = []
         """Faults that rules began and did not heal."""
-        self.pace: paced.Pace | None = None
+        self.pace: pacing.Pace | None = None
         self.did: set[str] = set()
         """Names of the operations so far."""
         self.interpreter: Interpreter | None = None
@@ -145,7 +145,7 @@ class PairMachine(RuleBasedStateMachine):
     def open(self, settings: Args) -> None:
         if not self.lab.deterministic:
             settings = self.system.short(settings)
-            self.pace = paced.Pace(Hosted(self.lab, self.target), settings)
+            self.pace = pacing.Pace(Hosted(self.lab, self.target), settings)
         self.settings = settings = resolve.fitted(self.target, settings)
         if not type(self).executes():
             return

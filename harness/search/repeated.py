@@ -24,7 +24,7 @@ from ..trials.resolve import HasModel
 from ..trials.schedule import Args, Schedule
 from ..trials.trial import Trial
 from . import shrink
-from .paced import paced
+from .pacing import paced
 
 REPEATS = 3
 """Executions of one candidate at most."""

@@ -22,7 +22,7 @@ from ..trials import resolve
 from ..trials.abilities import Hosted, part
 from ..trials.interpreter import Interpreter
 from ..trials.schedule import Args, Op, Schedule
-from .paced import paced
+from .pacing import paced
 
 MAX_BOUNDARIES = 500
 SETTLED_MS = 700

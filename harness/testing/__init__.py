@@ -120,7 +120,7 @@ class History:
             self.add("invoke", node=node, process=1, op=op, f="read")
         for place, message in enumerate(messages):
             self.add("held", node=node, op=op, message=message, queue_offset=place)
-        return self.add("looked", node=node, op=op, f=f, status="source" if node == "master" else "copy")
+        return self.add("scanned", node=node, op=op, f=f, status="source" if node == "master" else "copy")
 
 
 def judged(law: type[Law], events: Iterable[Event]) -> Judgement:

@@ -154,7 +154,7 @@ class ToySession:
     def _look(self, op: int, node: str, f: str) -> None:
         for place, write in enumerate(self.nodes[node].log):
             self._add("held", node=node, op=op, message=write, queue_offset=place)
-        self._add("looked", node=node, op=op, f=f, status="source" if node == SOURCE else "copy")
+        self._add("scanned", node=node, op=op, f=f, status="source" if node == SOURCE else "copy")
 
     # Replication.
 
@@ -229,7 +229,7 @@ class ToyLab:
         return isinstance(target, Toy)
 
     def observes(self, target: Target) -> frozenset[str]:
-        client = {"invoke", "ok", "fail", "info", "promise", "held", "looked"}
+        client = {"invoke", "ok", "fail", "info", "promise", "held", "scanned"}
         return frozenset(client | {"start", "crash", "abort", "stop", "wipe", "fault", "mark"})
 
     def open(self, target: Target, settings: Args, seed: str) -> ToySession:

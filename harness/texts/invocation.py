@@ -32,7 +32,7 @@ def program() -> str:
 def shown(path: Path) -> str:
     """A path as a shell takes it; relative where it is below the current folder."""
     if not isinstance(path, Path):
-        # A URL, see pairproof.harness.runs.places.
+        # A URL, see pairproof.harness.runs.locations.
         return shlex.quote(without_secrets(str(path)))
     absolute = path.absolute()
     near = absolute.is_relative_to(Path.cwd())

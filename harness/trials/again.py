@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from ..judging.trouble import STALLED
+from ..judging.disturbances import STALLED
 from ..judging.verdict import Verdict
 from .trial import Trial
 

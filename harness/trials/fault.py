@@ -39,7 +39,7 @@ class MomentaryFault:
     needs: type
     arguments: Mapping[str, tuple[Any, ...]]
     do: Callable[..., Effect]
-    special: Mapping[str, type] = field(default_factory=dict)
+    edge_case: Mapping[str, type] = field(default_factory=dict)
     """Values of its arguments that need a further ability, and which."""
 
     def without(self, values: Collection[str]) -> Self:

@@ -10,7 +10,9 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-FORMAT = 1
+FORMAT = 2
+READS = (1, FORMAT)
+"""Formats that can be read: 1 has the names of :mod:`harness.renamed`."""
 
 Scalar = int | str | bool
 Args = Mapping[str, Scalar]

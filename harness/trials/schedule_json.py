@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from reprlib import repr as short
 
+from .. import renamed
 from ..errors import UsageError, meant
 from . import resolve
 from .operation import Argument, Operation
-from .schedule import FORMAT, Args, Op, Schedule
+from .schedule import FORMAT, READS, Args, Op, Schedule
 
 MAX_OPS = 10_000
 MAX_SETTINGS = 1_000
@@ -17,7 +18,7 @@ MAX_SEED_CHARS = 1_000
 
 def from_json(data: object) -> Schedule:
     """Read a schedule; raises :class:`UsageError` in one line for anything that is not one."""
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
+    if not isinstance(data, dict) or data.get("format") not in READS:
         found = data.get("format") if isinstance(data, dict) else None
         raise UsageError(
             f"not a schedule of format {FORMAT} (found {short(found)}); was it written by another version?"
@@ -29,6 +30,8 @@ def from_json(data: object) -> Schedule:
         raise UsageError(f"a schedule has at most {MAX_OPS} operations, not {len(ops)}")
     check_text(seed, "a schedule's seed", MAX_SEED_CHARS)
     _check_settings(settings)
+    if data["format"] != FORMAT:
+        settings, ops = renamed.schedule(settings, ops)
     return Schedule(settings, seed, tuple(_numbered(number, each) for number, each in enumerate(ops, 1)))
 
 

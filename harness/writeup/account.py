@@ -23,7 +23,7 @@ from ..texts.wording import counted
 from ..trials import resolve
 from ..trials.schedule import Args
 from ..trials.trial import Finding, Trial
-from . import clients, given, known, said, wire
+from . import clients, given, known, node_logs, wire
 from .blocks import (
     Block,
     Drawing,
@@ -181,7 +181,7 @@ def _began_ms(done: Executed) -> int | None:
 
 def _clock(done: Executed, at: Event) -> str:
     began = _began_ms(done)
-    return "" if began is None else f", which is {said.clock(began + at.t // MS)} by the machine's clock"
+    return "" if began is None else f", which is {node_logs.clock(began + at.t // MS)} by the machine's clock"
 
 
 def _logs(done: Executed, at: Event | None) -> Iterator[Block]:
@@ -193,7 +193,7 @@ def _logs(done: Executed, at: Event | None) -> Iterator[Block]:
         return
     yield Text(f"Lines within a second of {at.t / MS:,.3f} ms{_clock(done, at)}, as each node wrote them.")
     for node, text in done.shown.logs.items():
-        found = said.around(text, _began_ms(done), at.t // MS)
+        found = node_logs.around(text, _began_ms(done), at.t // MS)
         yield Text(f"{done.system.the(node).capitalize()}. {found.remark}".strip())
         if found.lines:
             yield Verbatim(found.lines)

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from ..event_types.text import outcome
 from ..history import MS, Event
-from ..kinds.text import outcome
 from .blocks import Block, Table, Text
 
 MAX_ROWS = 12

@@ -4,7 +4,7 @@ Connects to the master, says how far its log reaches, appends what comes and rep
 does not take in the version's number of writes closes the connection, unless ``haCutReports=waits``: then the rest of
 it leaves when the socket has room, and only the newest log end after it. A frame that does not start where the log ends
 is never appended: the slave closes and asks again from its own end. Only a slave without any log takes whatever offset
-comes first. What does not fit the slave's files (:mod:`pairproof.reference.core.borders`) is not stored either, and
+comes first. What does not fit the slave's files (:mod:`pairproof.reference.core.boundaries`) is not stored either, and
 ends the copy until the slave is started again.
 
 Where this differs from 4.9 on purpose: a silent master is noticed (4.9 looks at its own writes), an append that fails
@@ -17,7 +17,7 @@ from enum import Enum, auto
 from ..errors import CodecError
 from ..ports import MS, Conn, Effects, Watcher
 from ..wire.ha import FrameReader, encode_report
-from .borders import Borders
+from .boundaries import Boundaries
 from .commit_log import CommitLog
 from .config import BrokerConfig
 
@@ -60,7 +60,7 @@ class HaSlave:
 
     def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
         self.log = log
-        self.borders = Borders(log)
+        self.boundaries = Boundaries(log)
         self.io = io
         self.watcher = watcher
         self.address = config.haMasterAddress
@@ -87,14 +87,14 @@ class HaSlave:
         """Store a whole frame's body; False if the store would not, or the body does not fit its files."""
         if not self.fits(offset, body) or not self.log.append(offset, body):
             return False
-        self.borders.stored()
+        self.boundaries.stored()
         if body:
             self.watcher.appended(offset, offset + len(body), body, "replicate")
         return True
 
     def fits(self, offset: int, body: bytes) -> bool:
         """Whether the log can be read back with this in it."""
-        return self.borders.fits(offset, body)
+        return self.boundaries.fits(offset, body)
 
     def report_value(self) -> int:
         """What the slave may claim: the bytes that are in its log."""
@@ -104,7 +104,7 @@ class HaSlave:
 
     def start(self) -> None:
         """Begin to copy; without an address, or with files of another size, the slave just serves what it has."""
-        if self.address and self.borders.misfit is None:
+        if self.address and self.boundaries.misfit is None:
             self._move(Heard.GO)
 
     def follow(self, address: str) -> None:
@@ -208,8 +208,8 @@ class HaSlave:
         return self.waits or not cell
 
     def _drop(self) -> None:
-        if self.borders.misfit is not None:
-            self.watcher.misfits(self.borders.misfit)
+        if self.boundaries.misfit is not None:
+            self.watcher.misfits(self.boundaries.misfit)
             self.stop()
             return
         self.io.close(self.conn)

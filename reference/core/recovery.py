@@ -129,7 +129,7 @@ class LogRecovery:
             files.end = end
             files.sync(first, files.end)
             return Recovery("normal", files.start, files.end, None, "", unfinished=used > end)
-        lost = self.count_whole(end, used)
+        lost = self.count_cluster(end, used)
         removed = self.cut(end)
         files.sync(first, files.end)
         cut_from = removed if removed > files.end else None
@@ -174,11 +174,11 @@ class LogRecovery:
         suspect = self._doubtful is not None and self._doubtful <= at
         sector = text - text % size % SECTOR
         while sector < end:
-            border = sector + SECTOR
-            begin = min(end, border) - 1 if suspect and self.hints.copied else sector
-            if begin >= text and (suspect or border <= end) and self._is_zero(begin, size):
+            boundary = sector + SECTOR
+            begin = min(end, boundary) - 1 if suspect and self.hints.copied else sector
+            if begin >= text and (suspect or boundary <= end) and self._is_zero(begin, size):
                 return f"record at {at} has a lost sector: zeros from {begin} on"
-            sector = border
+            sector = boundary
         # A slave's piece of a record may decode, too, and its log may be a master's by now.
         ends_in_zero = message.properties[-1:] == b"\0" and not any(self.files.read(end, BLANK_SIZE))
         if ends_in_zero and (self.clean or suspect) and self._dispatched < end:
@@ -199,7 +199,7 @@ class LogRecovery:
                 f"orderly way: {UNTOUCHED} the log's missing files (does storePathCommitLog name their folder?), or "
                 f"create an empty file named abort in it, to lose these messages as after a crash"
             )
-        lost, last = self.count_whole(end, used), self._last_record_end(end)
+        lost, last = self.count_cluster(end, used), self._last_record_end(end)
         # A slave that had no room for its queues stops behind its log; what it lacks its master has. Nor do its queues
         # know of the piece of a record that is all that its oldest files left.
         alone = end == self.files.start and reached <= end
@@ -211,7 +211,7 @@ class LogRecovery:
                 f"empty file named abort in it, to have it cut there as after a crash"
             )
 
-    def count_whole(self, end: int, used: int) -> int:
+    def count_cluster(self, end: int, used: int) -> int:
         """Whole records in [end, used), wherever they begin."""
         return sum(1 for _ in self._whole(end, used))
 

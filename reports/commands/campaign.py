@@ -27,7 +27,7 @@ from ...harness.errors import (
 )
 from ...harness.exploration.profiles import PROFILES, profile
 from ...harness.judging import judge as judging
-from ...harness.runs.places import Place
+from ...harness.runs.locations import Place
 from ...harness.texts import invocation
 from ...harness.trials import resolve
 from ..measures import LOCAL, SPARK

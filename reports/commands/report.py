@@ -13,7 +13,7 @@ from ...harness.commands.file import Typed
 from ...harness.commands.helping import example
 from ...harness.commands.options import ENGINES, RUNS
 from ...harness.errors import UsageError
-from ...harness.runs.places import is_remote
+from ...harness.runs.locations import is_remote
 from ..measures import LOCAL
 
 if TYPE_CHECKING:

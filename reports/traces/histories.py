@@ -19,7 +19,7 @@ import pyarrow as pa
 from ...harness.history import Event
 from ...harness.runs import reader, tables
 from ..inputs import RunInput
-from .bench import Bench, verdict_rows
+from .environment import Bench, verdict_rows
 from .measured import TABLES, Difference, Rows, columns, measure
 
 MAX_REASON = 200

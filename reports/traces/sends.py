@@ -11,8 +11,8 @@ from typing import NamedTuple
 from ...harness.history import Event
 from ...harness.rocketmq.contract import PUT_OK
 from ...harness.rocketmq.objectives import NO_FAULT, SEVERAL
-from ...harness.rocketmq.places import MASTER, OTHER
 from ...harness.rocketmq.settings import parse
+from ...harness.rocketmq.topology import MASTER, OTHER
 
 
 class Deployment(NamedTuple):

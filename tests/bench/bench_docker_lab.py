@@ -11,8 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from pairproof.chaos.labs.docker.bench import DockerBench
 from pairproof.chaos.labs.docker.engine import LABEL, Engine
+from pairproof.chaos.labs.docker.environment import DockerEnvironment
 from pairproof.chaos.labs.docker.lab import DockerLab
 from pairproof.chaos.labs.docker.nodes import NodeContainer
 from pairproof.chaos.targets.reference import TARGET
@@ -61,9 +61,9 @@ def trials() -> None:
         began = time.perf_counter()
         run_trial(lab, TARGET, Schedule(SETTINGS, str(number), (SEND,)))
         took.append(time.perf_counter() - began)
-    session = lab.open(TARGET, TARGET.settings({**SETTINGS, "lab.names": 1}), "memory")
+    session = lab.open(TARGET, TARGET.settings({**SETTINGS, "lab.nameServer": 1}), "memory")
     session.warm_up()
-    assert isinstance(session.bench, DockerBench)
+    assert isinstance(session.bench, DockerEnvironment)
     found = dict(session.bench._helpers)
     nodes = [each for each in session.nodes.values() if isinstance(each, NodeContainer)]
     found |= {each.name: each.container for each in nodes if each.container is not None}

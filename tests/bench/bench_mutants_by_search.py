@@ -18,7 +18,7 @@ from pairproof.chaos.mutants import Mutant, catalogue
 from pairproof.harness.exploration.slices import rare_collection
 from pairproof.harness.judging import judge as judging
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq import cuts, swarm, whole
+from pairproof.harness.rocketmq import cluster, swarm, truncation
 from pairproof.harness.search import machine, sweep
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
@@ -75,12 +75,12 @@ def by_machine(mutant: Mutant, seconds: float) -> Found:
 
 
 SWEEP = sweep.schedules(LAB, CONTROL, SEED)
-CUTS = cuts.schedules(LAB, CONTROL, SEED)
+CUTS = truncation.schedules(LAB, CONTROL, SEED)
 SEARCHES: dict[str, Callable[[Mutant, float], Found]] = {
     "sweep": enumerated(lambda: iter(SWEEP)),
-    "cuts": enumerated(lambda: iter(CUTS)),
+    "truncation": enumerated(lambda: iter(CUTS)),
     "swarm": enumerated(lambda: (swarm.schedule(SEED, number) for number in count())),
-    "whole": enumerated(lambda: (whole.schedule(SEED, number) for number in count())),
+    "cluster": enumerated(lambda: (cluster.schedule(SEED, number) for number in count())),
     "machine": by_machine,
 }
 

@@ -70,7 +70,7 @@ def _is_of_a_lab(path: Path) -> bool:
         said = path.read_bytes()
     except OSError:
         return False
-    return b"labs.real.keeper" in said or b"toxiproxy-server" in said
+    return b"labs.real.supervisor" in said or b"toxiproxy-server" in said
 
 
 def _is_ours(path: Path) -> bool:

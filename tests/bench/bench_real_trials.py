@@ -18,7 +18,7 @@ from pairproof.harness.history import MS
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.trial import Trial
 
-SEARCHES = ("sweep", "swarm", "whole")
+SEARCHES = ("sweep", "swarm", "cluster")
 MARKS = {"warm": "warm-up", "heal": "operations", "probe": "probe", "converged": "agree", "end": "rest and audit"}
 """Each mark of a trial, and the phase that ends with it."""
 WAITS = ("advance", "await")

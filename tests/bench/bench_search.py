@@ -16,7 +16,7 @@ from time import process_time
 from pairproof.harness.exploration.coverage_table import CoverageTable
 from pairproof.harness.exploration.slices import rare_collection
 from pairproof.harness.judging import judge as judging
-from pairproof.harness.rocketmq import cuts, places, swarm, whole
+from pairproof.harness.rocketmq import cluster, swarm, topology, truncation
 from pairproof.harness.rocketmq.coverage import cover
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.search import machine, sweep
@@ -37,7 +37,7 @@ def sweeping() -> Iterator[Schedule]:
 
 
 def cutting() -> Iterator[Schedule]:
-    found = cuts.schedules(LAB, TARGET, "bench")
+    found = truncation.schedules(LAB, TARGET, "bench")
     while True:
         yield from found
 
@@ -47,7 +47,7 @@ def swarming() -> Iterator[Schedule]:
 
 
 def wholly() -> Iterator[Schedule]:
-    return (whole.schedule("bench", number) for number in count())
+    return (cluster.schedule("bench", number) for number in count())
 
 
 def minute() -> Iterator[Schedule]:
@@ -59,7 +59,7 @@ def minute() -> Iterator[Schedule]:
         ops: list[Op] = []
         for step in range(10):
             op = draw(dice, operations["send" if dice.random() < 0.7 else "pull"])
-            ops.append(op._replace(args=places.within(op.args, {})))
+            ops.append(op._replace(args=topology.within(op.args, {})))
             if step % 2:
                 args: Args = dice.choice(faults)
                 ops += [Op("fault", args), Op("advance", {"ms": 6_000}), Op("heal", {"name": args["name"]})]

@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-SEARCHES = ("sweep", "swarm", "whole")
+SEARCHES = ("sweep", "swarm", "cluster")
 
 # Both versions execute these, so they keep to what has been there for long.
 COMMON = """
@@ -45,7 +45,7 @@ except ImportError:
     from pairproof.harness.search import swarm, whole
 seed, count = sys.argv[1], int(sys.argv[2])
 found = {"sweep": sweep.schedules(lab, target, seed)[:count]}
-for name, search in (("swarm", swarm), ("whole", whole)):
+for name, search in (("swarm", swarm), ("cluster", whole)):
     # What comes first is listed: stories.
     found[name] = [search.schedule(seed, number, lab) for number in range(100, 100 + count)]
 print(json.dumps({name: [each.to_json() for each in listed] for name, listed in found.items()}))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pairproof.chaos.labs.sim.lab import SimLab
-from pairproof.chaos.labs.sim.link_trouble import LinkTrouble
-from pairproof.chaos.labs.sim.node_trouble import NodeTrouble
+from pairproof.chaos.labs.sim.link_faults import LinkFaults
+from pairproof.chaos.labs.sim.node_faults import NodeFaults
 from pairproof.chaos.labs.sim.session import SimSession
 from pairproof.chaos.plan import abilities
 from pairproof.chaos.targets.reference import ReferenceTarget
@@ -24,7 +24,7 @@ class Replaced(NamedTuple):
     stopped: Effect
 
 
-class Containers(NodeTrouble):
+class Containers(NodeFaults):
     def limit_memory(self, node: str, mb: int) -> Effect:
         killed = self.kill(node) if mb < NEEDED_MB else {}
         return {key: amount for key, amount in killed.items() if key == "processes_killed"}
@@ -57,7 +57,7 @@ class ContainerSession(SimSession):
 
 class ContainerLab(SimLab):
     def parts(self, target: Target | None) -> tuple[type, ...]:
-        return (ContainerSession, LinkTrouble, Containers, *abilities(target))
+        return (ContainerSession, LinkFaults, Containers, *abilities(target))
 
     def open(self, target: Target, settings: Args, seed: str) -> ContainerSession:
         assert isinstance(target, ReferenceTarget)

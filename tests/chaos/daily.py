@@ -9,12 +9,12 @@ from __future__ import annotations
 
 IN_CONTAINERS = (
     "network-disconnect", "memory-limit", "image-replaced", "master-power-async-flush", "disk-full-on-either-side",
-    "ha-latency-around-ack-wait", "hostile-peer-on-ha-port", "slave-promoted-by-operator",
+    "ha-latency-around-ack-wait", "rogue-slave-on-ha-port", "slave-promoted-by-operator",
 )  # fmt: skip
 IN_PROCESSES = (
     "clock-jumps", "consumer-lives-through-master-loss", "cut-header-at-every-byte", "delayed-messages-over-restart",
     "disk-read-only", "disk-stalls-under-sync-flush", "dispatch-lags-over-kill", "ha-master-address-absent",
-    "impostor-master", "lying-disk", "master-pause", "master-power-sync-flush", "metadata-change-during-partition",
-    "retention-outruns-slave", "slave-wiped", "strangers-at-client-ports", "stream-in-single-bytes",
+    "rogue-master", "lying-disk", "master-pause", "master-power-sync-flush", "metadata-change-during-partition",
+    "retention-outruns-slave", "slave-wiped", "rogue-clients-at-client-ports", "stream-in-single-bytes",
     "two-slaves-one-slow", "unsteady-ha-link",
 )  # fmt: skip

@@ -20,7 +20,7 @@ from pairproof.chaos.labs.real.lab import RealLab
 from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
 from pairproof.harness.history import Event
-from pairproof.harness.judging.trouble import STALLED
+from pairproof.harness.judging.disturbances import STALLED
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.trials.again import is_spoilt, until_decided
 from pairproof.harness.trials.interpreter import run_trial

@@ -11,7 +11,7 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.judging import judge
 from pairproof.harness.ports.nodes import SCARCE, CanLimitMemory, CanReplaceImage
-from pairproof.harness.rocketmq import swarm, whole
+from pairproof.harness.rocketmq import cluster, swarm
 from pairproof.harness.search import sweep
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
@@ -96,7 +96,7 @@ def test_an_image_may_have_any_name_but_none() -> None:
 def test_searches_draw_what_more_than_containers_can_and_nothing_else() -> None:
     assert set(resolve.faults()) - set(resolve.drawn()) == {"memory_limit", "replace", "upgrade"}
     assert {CanLimitMemory, CanReplaceImage} == SCARCE
-    drawn = [search.schedule("none", number) for search in (swarm, whole) for number in range(300)]
+    drawn = [search.schedule("none", number) for search in (swarm, cluster) for number in range(300)]
     drawn += sweep.schedules(SIM, TARGET, "none")
     named = {op.args.get("name") for each in drawn for op in each.ops}
     assert named.isdisjoint({"memory_limit", "replace", "upgrade"}) and "disconnect" in named

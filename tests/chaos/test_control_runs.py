@@ -23,11 +23,11 @@ def counts(out: Path, part: str = "1-of-1") -> dict[str, object]:
 
 
 def test_the_reference_raises_no_alarm_and_a_second_call_plays_only_what_is_left(tmp_path: Path) -> None:
-    first = drive(tmp_path, "--plain", "3", "--whole", "1", "--restless", "1")
+    first = drive(tmp_path, "--plain", "3", "--cluster", "1", "--restart-churn", "1")
     assert first.returncode == 0 and "alarms: none" in first.stdout, first.stderr
-    second = drive(tmp_path, "--plain", "5", "--whole", "1", "--restless", "1")
-    assert "so far, part 1/1: 3 plain, 1 whole, 1 restless" in second.stdout
-    assert counts(tmp_path)["done"] == {"plain": 5, "whole": 1, "restless": 1}
+    second = drive(tmp_path, "--plain", "5", "--cluster", "1", "--restart-churn", "1")
+    assert "so far, part 1/1: 3 plain, 1 cluster, 1 restart-churn" in second.stdout
+    assert counts(tmp_path)["done"] == {"plain": 5, "cluster": 1, "restart-churn": 1}
 
 
 def test_parts_are_all_of_it_and_none_twice(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from pairproof.harness.commands.main import main
 from pairproof.harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_USAGE, EXIT_VIOLATED
 from pairproof.harness.judging import deviations
 from pairproof.harness.judging.deviations import Deviation
+from pairproof.harness.judging.disturbances import STALLED
 from pairproof.harness.judging.law import Violation
-from pairproof.harness.judging.trouble import STALLED
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.laws.questions.query_statistics import QueryStatistics
 from pairproof.harness.rocketmq.testing import pair
@@ -24,7 +24,7 @@ from pairproof.harness.trials.schedule import Op, Schedule
 from pairproof.harness.trials.trial import Trial
 
 MODELS = ("rocketmq-4.9.7@model", "rocketmq-5.5.0@model")
-DEVIATING = ("hostile-peer-on-ha-port", "lying-disk")
+DEVIATING = ("rogue-slave-on-ha-port", "lying-disk")
 SHOWN = [
     (model, each) for model in MODELS for each in deviations.of(resolve.target(model)) if each.models and each.program
 ]
@@ -49,7 +49,7 @@ def test_a_stored_program_shows_its_deviation_in_the_model_and_nothing_new(model
             [
                 ("fault", {"name": "stall", "direction": "down", "link": "ha"}),
                 ("send", {"producer": 0, "size": 1, "wait": True, "queue": 0}),
-                ("arm", {"node": "master", "name": "hostile", "character": "junk", "point": "flush", "nth": 1}),
+                ("arm", {"node": "master", "name": "rogue_slave", "character": "junk", "point": "flush", "nth": 1}),
                 ("arm", {"node": "slave", "name": "promotion", "rejoin": "wiped", "point": "send", "nth": 1}),
                 ("advance", {"ms": 600}),
             ],
@@ -62,7 +62,7 @@ def test_a_stored_program_shows_its_deviation_in_the_model_and_nothing_new(model
             "rocketmq-5.5.0@model", "slave-takes-changes", "meta-converges",
             [
                 ("join", {"group": 0, "consumer": 0}),
-                ("remake", {"steps": 3, "what": "topic", "node": "slave", "number": 0}),
+                ("recreate", {"steps": 3, "what": "topic", "node": "slave", "number": 0}),
                 ("topic", {"number": 0, "node": "master", "queues": 1}),
             ],
         ),
@@ -73,7 +73,7 @@ def test_what_follows_from_a_deviation_is_part_of_it(
 ) -> None:
     settings: dict[str, dict[str, Any]] = {
         "contract": {"haSendHeartbeatInterval": 500}, "query-offsets": {"lab.slaveFileSize": 4_096},
-        "meta-converges": {"lab.names": 1},
+        "meta-converges": {"lab.nameServer": 1},
     }  # fmt: skip
     # What is asked at its end is drawn from the seed.
     schedule = Schedule(
@@ -199,7 +199,7 @@ def test_deviations_are_listed_with_versions_and_upstream_issues(capsys: pytest.
     assert "first-report-believed" not in said
 
 
-@pytest.mark.parametrize("scenario", ["hostile-peer-on-ha-port", "sync-master-alone", "slave-wiped", "lying-disk"])
+@pytest.mark.parametrize("scenario", ["rogue-slave-on-ha-port", "sync-master-alone", "slave-wiped", "lying-disk"])
 @pytest.mark.parametrize("target", ["reference", *MODELS])
 def test_a_scenario_expects_of_each_version_what_it_is_known_to_do(
     target: str, scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -27,7 +27,9 @@ from pairproof.harness.trials.trial import Trial
 from pairproof.reference.wire.headers import HEADERS, RequestCode
 from pairproof.reference.wire.remoting import CommandReader
 
-SCHEDULE = Schedule({"lab.names": 1}, "seed", (Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),))
+SCHEDULE = Schedule(
+    {"lab.nameServer": 1}, "seed", (Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),)
+)
 
 
 HAND_MADE = {each.name: each for each in (*OF_BROKERS, *OF_NAMES)}
@@ -52,7 +54,7 @@ def test_each_is_refused_and_changes_nothing(invalid: Invalid, monkeypatch: pyte
     nodes = ["master", "slave"] * (invalid in OF_BROKERS) + ["names"] * (invalid in OF_NAMES)
     assert sorted(each.node for each in found if each.f == invalid.name) == sorted(nodes) and len(found) == 3
     left = {each.kind for each in events if each.seq > found[0].seq}
-    assert left <= {"invalid", "visit", "answer", "mark"}
+    assert left <= {"invalid", "conversation", "answer", "mark"}
     judged = {each.law: each for each in trial.judgements}
     assert (judged[InvalidRefused.id].judged, judged[InvalidRefused.id].violations) == (3, ())
 
@@ -62,7 +64,12 @@ def test_illegal_fields_are_refused_and_change_nothing(monkeypatch: pytest.Monke
     trial = run_trial(resolve.lab("sim"), resolve.target("reference"), SCHEDULE)
     found = [each for each in trial.events if each.kind == "invalid"]
     assert len(found) == 2 * len(ILLEGAL_FOR_REFERENCE) + len(ILLEGAL_FOR_NAMES)
-    assert {each.kind for each in trial.events if each.seq > found[0].seq} <= {"invalid", "visit", "answer", "mark"}
+    assert {each.kind for each in trial.events if each.seq > found[0].seq} <= {
+        "invalid",
+        "conversation",
+        "answer",
+        "mark",
+    }
     assert not [violation.text for each in trial.judgements for violation in each.violations]
 
 

@@ -13,7 +13,7 @@ from pairproof.harness.history import Event, kinds
 from pairproof.harness.judging import judge
 from pairproof.harness.judging.law import Law
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq import corpus, whole
+from pairproof.harness.rocketmq import cluster, corpus
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule_json import from_json
@@ -34,7 +34,7 @@ KILLS = Path(__file__).with_name("kills.jsonl")
 
 
 def histories() -> Iterator[list[Event]]:
-    for schedule in (*corpus.corpus(), *(whole.schedule("metamorphic", number) for number in range(20))):
+    for schedule in (*corpus.corpus(), *(cluster.schedule("metamorphic", number) for number in range(20))):
         yield list(run_trial(LAB, TARGET, schedule, laws=()).events)
 
 

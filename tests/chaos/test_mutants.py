@@ -19,7 +19,7 @@ from pairproof.harness import registry
 from pairproof.harness.errors import UsageError
 from pairproof.harness.judging import judge
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq import topology
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule_json import from_json
@@ -80,17 +80,17 @@ def test_mutant_is_killed_by_its_declared_law_with_a_small_program(name: str) ->
 
 @pytest.mark.parametrize("mutant", catalogue().values(), ids=lambda mutant: mutant.name)
 def test_mutant_takes_the_place_of_its_node_and_of_no_other(mutant: Mutant) -> None:
-    kinds = {"master": Broker, "slave": Broker, places.NAMES: NameServer, CONSUMER: Consumer, PRODUCER: Producer}
+    kinds = {"master": Broker, "slave": Broker, topology.NAMES: NameServer, CONSUMER: Consumer, PRODUCER: Producer}
     assert issubclass(mutant.node_class, kinds[mutant.node]) and mutant.node_class not in kinds.values()
     target = ReferenceTarget((mutant,))
     played = {
-        **{node: target.broker_class(node) for node in (*places.NODES, places.OTHER)},
-        places.NAMES: target.name_server_class(),
+        **{node: target.broker_class(node) for node in (*topology.NODES, topology.OTHER)},
+        topology.NAMES: target.name_server_class(),
         CONSUMER: target.consumer_class(),
         PRODUCER: target.producer_class(),
     }
     taken = {node for node, its in played.items() if its is mutant.node_class}
-    assert taken == (set(places.SLAVES) if mutant.node == "slave" else {mutant.node})
+    assert taken == (set(topology.SLAVES) if mutant.node == "slave" else {mutant.node})
     assert all(its is kinds.get(node, Broker) for node, its in played.items() if node not in taken)
 
 
@@ -131,10 +131,10 @@ def test_hunt_that_finds_nothing_says_so() -> None:
 
 def test_schedules_take_turns_until_an_enumerated_search_has_ended() -> None:
     origins = [origin for origin, _ in islice(schedules(LAB, resolve.target("reference"), "s"), 50_000)]
-    plain = ["sweep", "cuts", "swarm"]
-    assert origins[:17] == [*plain, "whole", *plain * 4, "whole"]
-    assert 1_000 < origins.count("cuts") < origins.count("sweep") < origins.count("swarm")
-    assert set(origins[-100:]) == {"swarm", "whole"}
+    plain = ["sweep", "truncation", "swarm"]
+    assert origins[:17] == [*plain, "cluster", *plain * 4, "cluster"]
+    assert 1_000 < origins.count("truncation") < origins.count("sweep") < origins.count("swarm")
+    assert set(origins[-100:]) == {"swarm", "cluster"}
 
 
 def test_mutant_leaves_the_correct_pair_alone() -> None:

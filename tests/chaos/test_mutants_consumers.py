@@ -17,7 +17,7 @@ from pairproof.chaos.mutants.progress import PROGRESS
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness.judging import judge
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq.story import advance, delayed, fault, group, heal, join, leave, pull, send
+from pairproof.harness.rocketmq.template import advance, delayed, fault, group, heal, join, leave, pull, send
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Args, Op, Schedule
@@ -80,7 +80,7 @@ PROGRAMS: dict[str, tuple[Args, tuple[Op, ...]]] = {
 
 
 def broken(target: ReferenceTarget, settings: Args, ops: tuple[Op, ...], *laws: str) -> set[str]:
-    schedule = Schedule({"lab.names": 1, **settings}, "consumers", ops)
+    schedule = Schedule({"lab.nameServer": 1, **settings}, "consumers", ops)
     judges = judge.laws(laws) if laws else judge.all_laws()
     trial = run_trial(resolve.lab("sim"), target, schedule, origin="test", laws=judges)
     return {each.law for each in trial.judgements if each.verdict is Verdict.VIOLATED}

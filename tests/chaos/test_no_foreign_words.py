@@ -75,7 +75,7 @@ PINNED = {
 def test_answers_to_what_makes_no_sense_have_the_references_words(monkeypatch: pytest.MonkeyPatch) -> None:
     everything = lambda seed, node, requests, illegal: (*requests, *illegal)  # noqa: E731
     monkeypatch.setattr(invalid_requests, "chosen", everything)
-    events = run_trial(resolve.lab("sim"), resolve.target("reference"), Schedule({"lab.names": 1}, "s", ())).events
+    events = run_trial(resolve.lab("sim"), resolve.target("reference"), Schedule({"lab.nameServer": 1}, "s", ())).events
     said = {str(each.f): str(each.detail) for each in events if each.kind == "invalid"}
     assert said.keys() == REQUESTS.keys()
     assert {name: said[name] for name in PINNED} == PINNED

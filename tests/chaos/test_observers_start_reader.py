@@ -6,7 +6,7 @@ import json
 from struct import Struct
 
 from pairproof.chaos.observers.start_reader import Found, compare, find, whole_behind
-from pairproof.harness.rocketmq.story import advance, fault, heal, send
+from pairproof.harness.rocketmq.template import advance, fault, heal, send
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Schedule

@@ -15,7 +15,7 @@ from pairproof.harness.exploration.counts import MAX_REASONS, OTHER_REASONS, ref
 from pairproof.harness.exploration.explore import Explorer
 from pairproof.harness.exploration.losses import PLAYED
 from pairproof.harness.exploration.profiles import profile
-from pairproof.harness.rocketmq import swarm, whole
+from pairproof.harness.rocketmq import cluster, swarm
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.search import shrink
 from pairproof.harness.trials import resolve
@@ -49,7 +49,7 @@ def _own(target: Any) -> Args:
 def test_every_documented_setting_goes_with_what_searches_draw(typed: list[str], target: str) -> None:
     tested = _under(*typed, target=target)
     for number in range(DRAWN):
-        draw = whole.schedule if number % 4 == 0 else swarm.schedule
+        draw = cluster.schedule if number % 4 == 0 else swarm.schedule
         found = resolve.scheduled(tested, draw("s", number, None))
         tested.settings(found.settings)
         assert {name: found.settings[name] for name in _own(tested)} == _own(tested)
@@ -76,12 +76,24 @@ def test_operations_are_for_the_slaves_that_the_trial_has() -> None:
 
 @pytest.mark.parametrize("typed", [["rocketmqVersion=4.4.0"], ["lab.slaves=0"]], ids=" ".join)
 def test_a_documented_setting_lets_every_search_come_to_its_end(typed: list[str]) -> None:
-    found = Explorer(resolve.lab("sim"), _under(*typed), profile("broad"), "a", (), trials=40).run()
-    assert found.trials >= 40 and found.by_origin.keys() >= {"sweep", "pairs", "corpus"}
+    found = Explorer(resolve.lab("sim"), _under(*typed), profile("fault-pairs"), "a", (), trials=40).run()
+    assert found.trials >= 40 and found.by_origin.keys() >= {"sweep", "fault-pairs", "corpus"}
 
 
 def test_a_schedule_that_cannot_be_played_is_counted_and_named(capsys: Any, tmp_path: Path) -> None:
-    command = ["check", "--jobs", "1", "--seed", "a", "--trials", "5", "--runs", str(tmp_path), "--set", "lab.names=0"]
+    command = [
+        "check",
+        "--jobs",
+        "1",
+        "--seed",
+        "a",
+        "--trials",
+        "5",
+        "--runs",
+        str(tmp_path),
+        "--set",
+        "lab.nameServer=0",
+    ]
     assert main([*command, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert any("of the searches refused: join needs a name server" in line for line in told["refused"])
@@ -186,13 +198,13 @@ def test_a_pair_that_replicates_meets_the_floor(capsys: Any, tmp_path: Path) -> 
     command = ["check", "--jobs", "1", "--seed", "a", "--trials", "2", "--runs", str(tmp_path / "runs"), "--json"]
     assert main(command) == 0
     told = json.loads(capsys.readouterr().out)
-    assert [(each["met"] > 30, each["least"]) for each in told["floors"]] == [(True, 1)]
+    assert [(each["met"] > 30, each["least"]) for each in told["minimums"]] == [(True, 1)]
     assert told["unjudged"] == []
 
 
 def test_a_pair_without_a_slave_need_not_replicate() -> None:
     found = Explorer(resolve.lab("sim"), _under("lab.slaves=0"), profile("quick"), "a", (), trials=5).run()
-    assert [each.what for each in found.floors] == [PLAYED] and found.floors[0].is_met
+    assert [each.what for each in found.minimums] == [PLAYED] and found.minimums[0].is_met
 
 
 def test_a_campaign_of_a_pair_that_never_replicates_is_not_green(

@@ -22,7 +22,7 @@ from pairproof.harness.errors import LabError, UsageError
 from pairproof.harness.judging import deviations
 from pairproof.harness.judging.judge import laws
 from pairproof.harness.ports.nodes import CanReplaceImage
-from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq import topology
 from pairproof.harness.runs.writer import run_folder
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.abilities import Hosted, lacking
@@ -36,7 +36,7 @@ def test_a_target_says_what_both_sides_run() -> None:
         found = resolve.target(name)
         assert isinstance(found, RocketMQTarget) and found.name == name
     mixed = rocketmq.V4_MASTER
-    plan = mixed.plan(mixed.settings({"lab.slaves": 2, "lab.names": 1}))
+    plan = mixed.plan(mixed.settings({"lab.slaves": 2, "lab.nameServer": 1}))
     assert [type(plan.node(name).form(Program)) for name in ("master", "slave", "slave2", "names")] == [
         JavaProgram, ReferenceProgram, ReferenceProgram, NameServerProgram,
     ]  # fmt: skip
@@ -52,19 +52,19 @@ def test_settings_that_only_the_reference_has_are_what_rocketmq_is() -> None:
         rocketmq.V4.settings({"inSyncReplicas": 2})
     for asked in (drawn, {"rocketmqVersion": "4.9.7"} | {"inSyncReplicas": 2}, {"inSyncReplicas": 2}):
         assert rocketmq.V5.settings(asked)["inSyncReplicas"] == 2
-    assert rocketmq.V4.config(places.MASTER, rocketmq.V4.settings({})).haSendHeartbeatInterval == 500
+    assert rocketmq.V4.config(topology.MASTER, rocketmq.V4.settings({})).haSendHeartbeatInterval == 500
 
 
 def test_version_5_has_a_name_server() -> None:
-    assert rocketmq.V5.settings({})["lab.names"] == 1 and "lab.names" not in rocketmq.V4.settings({})
+    assert rocketmq.V5.settings({})["lab.nameServer"] == 1 and "lab.nameServer" not in rocketmq.V4.settings({})
     with pytest.raises(UsageError, match=r"learns of its master only from a name server: leave lab\.names=0 out"):
-        rocketmq.V5.settings({"lab.names": 0})
+        rocketmq.V5.settings({"lab.nameServer": 0})
 
 
 def test_what_only_a_broker_can_tell_is_not_observed() -> None:
     process = resolve.lab("process")
     assert process.observes(resolve.target("reference")) - process.observes(rocketmq.V4) == {
-        "flush", "try", "back", "decide", "visit", "left",
+        "flush", "try", "back", "decide", "conversation", "left",
     }  # fmt: skip
     # 4.9.7 says in its log whom it refuses.
     assert process.observes(rocketmq.V4) - process.observes(rocketmq.V5) == {"diverged"}
@@ -137,17 +137,17 @@ def test_what_is_no_version_and_no_home_is_refused_in_one_line(name: str, says: 
 def test_a_release_is_taken_to_behave_like_the_nearest_known_line(version: str, line: str) -> None:
     assert rocketmq.nearest(version) == line
     found = RocketMQTarget(version, version)
-    assert found.config(places.MASTER, found.settings({})).rocketmqVersion == line
+    assert found.config(topology.MASTER, found.settings({})).rocketmqVersion == line
 
 
 def test_each_side_of_a_mixed_pair_is_set_as_its_own_version_is() -> None:
     mixed = RocketMQTarget("5.5.0", "4.9.8")
     given = mixed.settings({"inSyncReplicas": 2})
-    assert given["lab.names"] == 1
+    assert given["lab.nameServer"] == 1
     assert mixed.config("master", given).inSyncReplicas == 2
     slave = mixed.config("slave", given)
     assert (slave.rocketmqVersion, slave.inSyncReplicas) == ("4.9.7", 0)
-    assert RocketMQTarget("4.9.8", "5.3.1").settings({})["lab.names"] == 1
+    assert RocketMQTarget("4.9.8", "5.3.1").settings({})["lab.nameServer"] == 1
 
 
 # Another program in its place
@@ -162,7 +162,7 @@ def test_a_target_may_have_another_program_for_each_of_its_nodes() -> None:
     own, other = node.form(Program), node.form(Program, "other")
     assert (own.which, own.config.rocketmqVersion, own.config.inSyncReplicas) == ("4.9.7", "4.9.7", 0)
     assert (other.which, other.config.rocketmqVersion, other.config.inSyncReplicas) == ("5.5.0", "5.5.0", 2)
-    assert settings["lab.names"] == 1, "the later one needs it"
+    assert settings["lab.nameServer"] == 1, "the later one needs it"
     # What not both let be seen is not observed; what either of them is known to do is known.
     assert PROCESS.observes(found) == PROCESS.observes(rocketmq.V5)
     known = [{each.id for each in deviations.of(target)} for target in (found, rocketmq.V4, rocketmq.V5)]
@@ -300,7 +300,7 @@ def test_jars_of_another_release_in_a_checkout_are_those_that_this_user_has_inst
 @pytest.mark.parametrize("target", ["rocketmq-4.9.7", "rocketmq-5.5.0", "rocketmq-4.9.7-reference", "reference"])
 def test_searches_draw_no_fault_that_only_a_seam_could_do(target: str) -> None:
     drawn = resolve.drawn(Hosted(resolve.lab("process"), resolve.target(target)))
-    seams = {"disk_stall", "slow_disk", "lying_flush", "dispatch_stall", "clock_skew", "retention"}
-    assert drawn.keys() & seams == (seams if "reference" in target else set())
+    hooks = {"disk_stall", "slow_disk", "lying_flush", "dispatch_stall", "clock_skew", "retention"}
+    assert drawn.keys() & hooks == (hooks if "reference" in target else set())
     keeps = {"none", "all", "half", "hole"} if "reference" in target else {"none", "all"}
     assert set(drawn["power_loss"].arguments["keep"]) == keeps, "nobody knows what a black box has flushed"

@@ -19,7 +19,7 @@ from pairproof.harness.trials import resolve
 from pairproof.harness.trials.abilities import Hosted
 
 PROCESS = resolve.lab("process")
-SEAMS = {"disk_stall", "slow_disk", "lying_flush", "dispatch_stall", "clock_skew", "retention"}
+HOOKS = {"disk_stall", "slow_disk", "lying_flush", "dispatch_stall", "clock_skew", "retention"}
 
 
 @pytest.mark.parametrize("name", ["rocketmq@4.9.7+agent", "rocketmq@5.5.0+agent", "rocketmq@4.9.8,reference+agent"])
@@ -31,7 +31,7 @@ def test_a_target_with_the_agent_says_so_in_its_name_which_findings_keep(name: s
 
 def test_what_the_agent_reaches_can_be_drawn_and_the_rest_cannot() -> None:
     drawn = resolve.drawn(Hosted(PROCESS, resolve.target("rocketmq@5.5.0+agent")))
-    assert drawn.keys() & SEAMS == SEAMS - {"clock_skew", "retention"}
+    assert drawn.keys() & HOOKS == HOOKS - {"clock_skew", "retention"}
     assert {"half", "hole"} <= set(drawn["power_loss"].arguments["keep"])
 
 
@@ -46,7 +46,7 @@ def test_the_agent_and_the_lab_mean_the_same_numbers() -> None:
     # The points have the same order in what is set and in what is counted.
     assert [found[each] - found["append_at"] for each in control.STOPS_AT.values()] == [0, 1, 2, 3]
     assert [control.FIELDS.index(each) - found["append_passed"] for each in control.PASSED.values()] == [0, 1, 2, 3]
-    assert {each: found[each] for each in tool.SEAMS} == {each: control.FIELDS.index(each) for each in tool.SEAMS}
+    assert {each: found[each] for each in tool.HOOKS} == {each: control.FIELDS.index(each) for each in tool.HOOKS}
     for counter in ("held", "slowed", "lied", "dispatches_held", "append_passed", "stops"):
         assert found[counter] == control.FIELDS.index(counter)
     assert found["fields"] == len(control.FIELDS)

@@ -20,10 +20,10 @@ from pairproof.chaos.rocketmq.outside.log import LogFollower
 from pairproof.chaos.rocketmq.outside.queues import QueuesFollower
 from pairproof.chaos.rocketmq.outside.view import OutsideView
 from pairproof.chaos.targets import rocketmq
+from pairproof.harness.event_types.node import UNKNOWN
 from pairproof.harness.history import MS, Event, Recorder
 from pairproof.harness.judging.judge import judge, laws
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.kinds.node import UNKNOWN
 from pairproof.harness.trials import resolve
 from pairproof.reference.wire.record import Message, encode
 

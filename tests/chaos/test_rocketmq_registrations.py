@@ -17,12 +17,12 @@ from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.trace import TraceReader
 from pairproof.chaos.observers.remoting_tap import RESPONSE, RemotingTap
 from pairproof.chaos.plan import SeenFromOutside, View
-from pairproof.chaos.rocketmq.calls_passage import MOST_WAITING, REGISTER_BROKER, NamesPassage
-from pairproof.chaos.rocketmq.planning import EARS
+from pairproof.chaos.rocketmq.calls_forwarder import MOST_WAITING, REGISTER_BROKER, NamesForwarder
+from pairproof.chaos.rocketmq.planning import LISTENER
 from pairproof.chaos.rocketmq.readings import TracedReadings
 from pairproof.chaos.targets import rocketmq
 from pairproof.harness.history import Event, Recorder
-from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq import topology
 from pairproof.harness.trials import resolve
 from pairproof.reference.wire.remoting import Command, encode
 
@@ -39,7 +39,7 @@ def answer(opaque: int = 1, code: int = 0, binary: bool = False, **fields: str) 
 
 
 def traced() -> Evidence:
-    evidence = Evidence(Recorder(), EARS, {"sizes": {}})
+    evidence = Evidence(Recorder(), LISTENER, {"sizes": {}})
     evidence.readings = TracedReadings(evidence)
     evidence.addresses.update({"127.0.0.1:5": "master", "127.0.0.1:6": "master"})
     return evidence
@@ -51,10 +51,10 @@ def outside() -> View:
     return SeenFromOutside(at, lambda: False)
 
 
-def over(evidence: Evidence, node: str = "slave") -> NamesPassage:
-    assert evidence.ears is not None
-    found = evidence.ears.passage(node, f"names-{node}")
-    assert isinstance(found, NamesPassage)
+def over(evidence: Evidence, node: str = "slave") -> NamesForwarder:
+    assert evidence.listener is not None
+    found = evidence.listener.forwarder(node, f"names-{node}")
+    assert isinstance(found, NamesForwarder)
     return found
 
 
@@ -170,8 +170,8 @@ def test_a_start_stands_before_the_registration_that_its_process_had_made_by_the
 @pytest.mark.parametrize("target", [rocketmq.V4, rocketmq.V5], ids=lambda target: target.name)
 def test_registrations_of_java_brokers_are_observed_and_their_links_are_overheard(target: Any) -> None:
     assert "register" in resolve.lab("process").observes(target)
-    plan = target.plan(target.settings({"lab.names": 1}))
+    plan = target.plan(target.settings({"lab.nameServer": 1}))
     heard = {each.name for each in plan.links if each.is_overheard}
-    assert heard == {each[0] for each in (places.HA_LINKS, places.META_LINKS, places.FAST_LINKS)} | {
-        *places.NAMES_LINKS[:2]
+    assert heard == {each[0] for each in (topology.HA_LINKS, topology.META_LINKS, topology.FAST_LINKS)} | {
+        *topology.NAMES_LINKS[:2]
     }

@@ -13,12 +13,12 @@ from test_rocketmq_registrations import answer, outside, request, traced
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.trace import TraceReader
 from pairproof.chaos.plan import Place
-from pairproof.chaos.rocketmq.calls_passage import TablesPassage
+from pairproof.chaos.rocketmq.calls_forwarder import TablesForwarder
 from pairproof.chaos.rocketmq.outside.view import OutsideView
 from pairproof.chaos.rocketmq.outside.words import Failure, WordsFollower
 from pairproof.chaos.rocketmq.readings import TracedReadings
 from pairproof.harness.history import MS, Event
-from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq import topology
 
 CODES = {"topics": 21, "offsets": 43, "delays": 45, "groups": 201}
 SYSTEM_ERROR = 1
@@ -26,10 +26,10 @@ LINE = "2026-11-22 {hour}:47:12,034 ERROR RocketmqBroker Sync{what} Exception, 1
 STACK = "java.net.ConnectException: SyncTopicConfig Exception\n\tat org.apache.rocketmq.Some.method(Some.java:1)\n"
 
 
-def over(evidence: Evidence, link: str = places.META_LINKS[0]) -> TablesPassage:
-    assert evidence.ears is not None
-    found = evidence.ears.passage("slave", link)
-    assert isinstance(found, TablesPassage)
+def over(evidence: Evidence, link: str = topology.META_LINKS[0]) -> TablesForwarder:
+    assert evidence.listener is not None
+    found = evidence.listener.forwarder("slave", link)
+    assert isinstance(found, TablesForwarder)
     return found
 
 
@@ -42,7 +42,7 @@ def told(evidence: Evidence) -> list[tuple[str | None, str | None]]:
     return [(each.f, each.status) for each in synced(evidence)]
 
 
-@pytest.mark.parametrize("link", [places.META_LINKS[0], places.FAST_LINKS[0]])
+@pytest.mark.parametrize("link", [topology.META_LINKS[0], topology.FAST_LINKS[0]])
 @pytest.mark.parametrize("table", CODES)
 def test_a_request_for_a_table_and_its_answer_are_steps_of_a_sync(table: str, link: str) -> None:
     evidence = traced()

@@ -13,7 +13,7 @@ from pairproof.chaos.scenarios import library, page, reading, timeline
 from pairproof.chaos.scenarios.play import HOLDS, SKIPPED, UNMET, VIOLATED, Plan, lacking, play, result
 from pairproof.harness.ports import Lab
 from pairproof.harness.ports.nodes import SCARCE
-from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq import topology
 from pairproof.harness.trials import resolve
 
 LIMITS = "a node's memory can be limited while it runs"
@@ -23,7 +23,7 @@ UNPLUGS = "a node's network cable can be pulled"
 SIM = resolve.lab("sim")
 NAMES = library.names()
 CAUGHT = [(name, mutant) for name in NAMES for mutant in library.shipped(name).catches]
-WHOLE_S = 60.0
+CLUSTER_S = 60.0
 PAIR_S = 20.0
 
 
@@ -126,7 +126,7 @@ def test_what_workloads_and_armed_faults_need_counts_too() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_scenario_is_short_enough_for_real_time(name: str) -> None:
     for case in library.shipped(name).cases:
-        most = WHOLE_S if places.has_names(case.settings) else PAIR_S
+        most = CLUSTER_S if topology.has_names(case.settings) else PAIR_S
         assert timeline.length_ms(case) <= most * 1_000
 
 

@@ -54,7 +54,7 @@ def test_whole_file_is_read() -> None:
     assert slow.op == Op("fault", {"name": "latency", "link": "ha2", "direction": "up", "ms": 2_000})
     assert (slow.when, slow.for_ms, slow.id) == (When(at_ms=1_000), 1_000, "slow")
     assert (dead.when, heal.op, heal.when) == (When(after_ms=500), Op("heal", {"name": "kill"}), When(sends=70))
-    assert astray.op == Op("misdirect", {"node": "slave", "queue": 0})
+    assert astray.op == Op("send_to_wrong_broker", {"node": "slave", "queue": 0})
     expect = case.expect
     assert expect.whole.statuses == {"PUT_OK": Bound(1, None), "PUT_OK@master": Bound(1, 9)}
     (phase,) = expect.phases

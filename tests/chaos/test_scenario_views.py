@@ -78,11 +78,11 @@ def test_live_view_shows_the_trial_that_runs_and_the_laws_of_those_that_are_over
 
     live = Live()
     scenario = library.shipped("slave-lag")
-    looked: list[str] = []
+    scanned: list[str] = []
 
     def opened(session: Session) -> None:
         live.opened(session)
-        looked.append(shown())
+        scanned.append(shown())
 
     def shown() -> str:
         console = Console(file=io.StringIO(), width=200)
@@ -92,7 +92,7 @@ def test_live_view_shows_the_trial_that_runs_and_the_laws_of_those_that_are_over
     live.began(scenario, 2, 3)
     found = played("slave-lag", opened)
     running = shown()
-    assert "slave-lag" in looked[0] and "trial 2 of 3" in looked[0] and "no trial is over yet" in looked[0]
+    assert "slave-lag" in scanned[0] and "trial 2 of 3" in scanned[0] and "no trial is over yet" in scanned[0]
     for wanted in ("master up, slave up", "link ha", "PUT_OK 4", "SLAVE_NOT_AVAILABLE 15", "faults", "none"):
         assert wanted in running
     live.ended(scenario, found.played[0])

@@ -14,7 +14,7 @@ from pairproof.harness.trials import resolve
 
 PROCESS = resolve.lab("process")
 JAVA = ("rocketmq-4.9.7", "rocketmq-5.5.0", "rocketmq-4.9.7-reference", "reference-rocketmq-4.9.7")
-NO_SEAM = {"clock_skew", "disk_full", "disk_stall", "dispatch_stall", "lying_flush", "retention", "slow_disk"}
+NO_HOOK = {"clock_skew", "disk_full", "disk_stall", "dispatch_stall", "lying_flush", "retention", "slow_disk"}
 """What nobody can do to a JVM."""
 IN_THE_WAY = {
     "clock-jumps": "fault", "disk-full-on-either-side": "fault", "lying-disk": "fault",
@@ -25,18 +25,18 @@ IN_THE_WAY = {
 }  # fmt: skip
 
 
-def has_seams(target: Target, node: str) -> bool:
-    plan = target.plan(target.settings({"lab.slaves": 3, "lab.names": 1, "lab.others": 1}))  # type: ignore[attr-defined]
+def has_hooks(target: Target, node: str) -> bool:
+    plan = target.plan(target.settings({"lab.slaves": 3, "lab.nameServer": 1, "lab.others": 1}))  # type: ignore[attr-defined]
     program = plan.node(node).form(Program)
-    return bool(program.seams)
+    return bool(program.hooks)
 
 
 def cannot(step: Step, target: Target) -> bool:
     args = step.op.args
     node = str(args.get("node"))
-    if step.op.do != "fault" or node == "None" or has_seams(target, node):
+    if step.op.do != "fault" or node == "None" or has_hooks(target, node):
         return False
-    return args["name"] in NO_SEAM or (args["name"] == "power_loss" and args.get("keep") in ("half", "hole"))
+    return args["name"] in NO_HOOK or (args["name"] == "power_loss" and args.get("keep") in ("half", "hole"))
 
 
 def in_the_way(scenario: Scenario, target: Target) -> str:

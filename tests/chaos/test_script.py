@@ -28,7 +28,7 @@ class Clients:
         return True
 
 
-class FakeStage(Driver):
+class FakeContext(Driver):
     """Time passes only while something is waited for; ``waits``: how many looks consumers need."""
 
     bounds = Bounds(1, 2, 1_000 * MS, 30_000 * MS)
@@ -91,14 +91,14 @@ class FakeStage(Driver):
 
 
 def test_settling_starts_everybody_probes_and_ends_with_the_audit_of_everybody() -> None:
-    stage = FakeStage("ok")
+    stage = FakeContext("ok")
     script.settle(stage)
     assert stage.did == ["restart names", "restart master", "restart slave", "final names master slave"]
     assert stage.marks() == ["probe", "converged", "end"] and stage.t == 0
 
 
 def test_it_probes_again_after_a_probe_that_is_not_stored_but_not_for_ever() -> None:
-    again, never = FakeStage("info", "ok"), FakeStage(*["fail"] * 9)
+    again, never = FakeContext("info", "ok"), FakeContext(*["fail"] * 9)
     script.settle(again)
     script.settle(never)
     assert again.marks().count("probe") == 2 and never.marks().count("probe") == script.PROBES
@@ -106,7 +106,7 @@ def test_it_probes_again_after_a_probe_that_is_not_stored_but_not_for_ever() -> 
 
 @pytest.mark.parametrize("ends", [{7, 8}, {None}, {7, None}])
 def test_logs_that_do_not_end_alike_within_the_bound_are_unsettled(ends: set[int | None]) -> None:
-    stage = FakeStage("ok", ends=ends)
+    stage = FakeContext("ok", ends=ends)
     script.settle(stage)
     assert stage.marks() == ["probe", "unsettled", "end"] and stage.t == stage.bounds.settle
 
@@ -115,20 +115,20 @@ def test_logs_that_do_not_end_alike_within_the_bound_are_unsettled(ends: set[int
 def test_with_a_name_server_consumers_catch_up_or_a_bound_passes_and_then_a_sync_period_is_quiet(
     waits: int, looks: int
 ) -> None:
-    stage = FakeStage("ok", waits=waits)
+    stage = FakeContext("ok", waits=waits)
     script.settle(stage)
     assert stage.t == looks * stage.bounds.look + stage.bounds.sync + script.CALLS_NS
 
 
 def test_the_sync_period_ends_when_copies_are_seen_to_have_arrived() -> None:
-    stage = FakeStage("ok", waits=0)
+    stage = FakeContext("ok", waits=0)
     stage.copies_at = 4_000 * MS
     script.settle(stage)
     assert stage.t == stage.copies_at + script.COPIED_NS
 
 
 def test_nobody_waits_for_copies_of_what_nothing_has_touched() -> None:
-    stage = FakeStage("ok", waits=0)
+    stage = FakeContext("ok", waits=0)
     stage.owes = False
     script.settle(stage)
     assert stage.t == 0

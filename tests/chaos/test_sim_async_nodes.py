@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from pairproof.chaos.mutants import Mutant
-from pairproof.chaos.rocketmq import sim_visits_in_time
+from pairproof.chaos.rocketmq import sim_long_conversations
 from pairproof.chaos.rocketmq.questions import CLOSED
 from pairproof.chaos.rocketmq.sim_caller import ANSWER_MS, UNANSWERED, Caller
-from pairproof.chaos.rocketmq.sim_visits_in_time import Line
+from pairproof.chaos.rocketmq.sim_long_conversations import Line
 from pairproof.chaos.targets.reference import ReferenceTarget
-from pairproof.harness.rocketmq.visits import IN_TIME, MASTER, NAMES, SERVED, SLAVE
-from pairproof.harness.rocketmq.visits.steps import Visit
+from pairproof.harness.rocketmq.conversations import IN_TIME, MASTER, NAMES, SERVED, SLAVE
+from pairproof.harness.rocketmq.conversations.steps import Conversation
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Schedule
@@ -25,15 +25,15 @@ from pairproof.reference.core.namesrv import NameServer
 from pairproof.reference.ports import MS
 
 SENDS = tuple(Op("send", {"producer": 0, "size": 100, "wait": True, "queue": number % 2}) for number in range(4))
-ABOUT_ANSWERS = {"answer", "visit", "invalid"}
+ABOUT_ANSWERS = {"answer", "conversation", "invalid"}
 """The kinds of events that a visitor's questions leave."""
-VISITED = [
+CONVERSED = [
     *(("master", each) for each in IN_TIME[MASTER]), ("slave", IN_TIME[SLAVE][0]),
     *(("names", each) for each in IN_TIME[NAMES]),
 ]  # fmt: skip
 
 
-def late(played: type[Any], ms: int | None, in_reverse: bool = False, only_visitors: bool = False) -> type[Any]:
+def late(played: type[Any], ms: int | None, in_reverse: bool = False, only_conversations: bool = False) -> type[Any]:
     """A node all of whose answers leave so much later; None: never."""
 
     class Late(played):  # type: ignore[misc]
@@ -45,7 +45,7 @@ def late(played: type[Any], ms: int | None, in_reverse: bool = False, only_visit
             self._late_number = 0
 
         def _late_take(self, conn: Any, *what: Any, **more: Any) -> None:
-            if only_visitors and not isinstance(conn, Caller | Line):
+            if only_conversations and not isinstance(conn, Caller | Line):
                 self._late_answer(conn, *what, **more)
             elif ms is not None:
                 self._late_due.append(partial(self._late_answer, conn, *what, **more))
@@ -72,7 +72,7 @@ def target(**how: Any) -> ReferenceTarget:
 
 
 def played(seed: str, **how: Any) -> Trial:
-    return run_trial(resolve.lab("sim"), target(**how), Schedule({"lab.names": 1}, seed, SENDS))
+    return run_trial(resolve.lab("sim"), target(**how), Schedule({"lab.nameServer": 1}, seed, SENDS))
 
 
 def broken(trial: Trial) -> dict[str, str]:
@@ -85,13 +85,13 @@ def asked(trial: Trial) -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture
-def no_visit_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sim_visits_in_time, "chosen", lambda *drawn: None)
+def no_long_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sim_long_conversations, "chosen", lambda *drawn: None)
 
 
 @pytest.mark.parametrize("in_reverse", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.usefixtures("no_visit_in_time")
+@pytest.mark.usefixtures("no_long_conversation")
 def test_nodes_that_answer_5_ms_later_keep_every_law(seed: int, in_reverse: bool) -> None:
     trial = played(str(seed), ms=5, in_reverse=in_reverse)
     assert not broken(trial)
@@ -103,27 +103,27 @@ def test_nodes_that_answer_5_ms_later_keep_every_law(seed: int, in_reverse: bool
 
 
 @pytest.mark.parametrize("in_reverse", [False, True])
-@pytest.mark.usefixtures("no_visit_in_time")
+@pytest.mark.usefixtures("no_long_conversation")
 def test_nodes_that_let_visitors_wait_for_900_ms_are_asked_to_the_end(in_reverse: bool) -> None:
     for seed in range(6):
-        trial = played(str(seed), ms=900, in_reverse=in_reverse, only_visitors=True)
+        trial = played(str(seed), ms=900, in_reverse=in_reverse, only_conversations=True)
         assert not broken(trial)
         assert all(UNANSWERED in SERVED[f].statuses for _, _, f, status in asked(trial) if status == UNANSWERED)
 
 
 @pytest.mark.parametrize("ms", [None, ANSWER_MS + 1])
-@pytest.mark.usefixtures("no_visit_in_time")
+@pytest.mark.usefixtures("no_long_conversation")
 def test_nodes_that_answer_too_late_or_never_are_accused(ms: int | None) -> None:
-    trial = played("0", ms=ms, only_visitors=True)
-    assert "visitor-served" in broken(trial)
+    trial = played("0", ms=ms, only_conversations=True)
+    assert "conversation-answered" in broken(trial)
     # Frames that are none end the connection.
     assert {each[-1] for each in asked(trial)} == {UNANSWERED, CLOSED}
 
 
 @pytest.mark.parametrize("ms", [5, 900])
-@pytest.mark.parametrize(("node", "steps"), VISITED)
+@pytest.mark.parametrize(("node", "steps"), CONVERSED)
 def test_a_visit_in_time_waits_for_answers_too(
-    node: str, steps: Visit, ms: int, monkeypatch: pytest.MonkeyPatch
+    node: str, steps: Conversation, ms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sim_visits_in_time, "chosen", lambda *drawn: (node, steps))
-    assert not broken(played("0", ms=ms, only_visitors=True))
+    monkeypatch.setattr(sim_long_conversations, "chosen", lambda *drawn: (node, steps))
+    assert not broken(played("0", ms=ms, only_conversations=True))

@@ -9,7 +9,7 @@ from pairproof.chaos.mutants.by_tag import BY_TAG
 from pairproof.harness.history import Event
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.operations import scope
-from pairproof.harness.rocketmq.story import advance, fault, heal, join, leave, send
+from pairproof.harness.rocketmq.template import advance, fault, heal, join, leave, send
 from pairproof.harness.texts.content import told
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
@@ -22,7 +22,7 @@ SENDS = (*[send(0)] * 6, advance(1_000))
 
 def played(*ops: Op, target: str = "reference") -> tuple[list[Event], set[str]]:
     """A trial's events, and the laws that it broke."""
-    trial = run_trial(LAB, resolve.target(target), Schedule({"lab.names": 1}, "seed", ops))
+    trial = run_trial(LAB, resolve.target(target), Schedule({"lab.nameServer": 1}, "seed", ops))
     return list(trial.events), {each.law for each in trial.judgements if each.verdict is Verdict.VIOLATED}
 
 

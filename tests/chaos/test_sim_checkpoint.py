@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq.story import advance, send
+from pairproof.harness.rocketmq.template import advance, send
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Schedule

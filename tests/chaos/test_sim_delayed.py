@@ -6,7 +6,7 @@ import pytest
 
 from pairproof.harness.history import Event
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq.story import advance, delayed, join
+from pairproof.harness.rocketmq.template import advance, delayed, join
 from pairproof.harness.texts.content import level_of
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
@@ -21,7 +21,7 @@ def events(settings: dict[str, int], *ops: Op) -> list[Event]:
 
 @pytest.mark.parametrize(("level", "delay_ms"), [(1, 1_000), (3, 10_000), (4, 30_000)])
 def test_a_delayed_message_is_consumed_when_its_time_has_passed(level: int, delay_ms: int) -> None:
-    found = events({"lab.names": 1}, join(0, 0), delayed(2, level), advance(100))
+    found = events({"lab.nameServer": 1}, join(0, 0), delayed(2, level), advance(100))
     (sent,) = (each for each in found if each.kind == "invoke" and each.f == "send" and level_of(each))
     assert (sent.node, sent.queue, level_of(sent)) == ("master", "pairproof/2", level)
     (came,) = (each for each in found if each.kind == "deliver" and each.message == sent.message)

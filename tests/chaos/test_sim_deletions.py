@@ -9,8 +9,8 @@ import pytest
 from pairproof.chaos.rocketmq.clients import Clients
 from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq import whole
-from pairproof.harness.rocketmq.story import advance, join
+from pairproof.harness.rocketmq import cluster
+from pairproof.harness.rocketmq.template import advance, join
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Schedule
@@ -61,7 +61,7 @@ def group(number: int, slowly: int) -> Op:
 
 
 PULL = Op("pull", {"reader": 0, "node": "slave", "queue": 0})
-WHOLE = {"lab.names": 1}
+WHOLE = {"lab.nameServer": 1}
 
 
 @pytest.mark.parametrize("queues", [1, 5])
@@ -86,7 +86,7 @@ def test_a_deleted_group_has_no_progress_and_no_law_minds(removes: int, monkeypa
 def test_whole_trials_with_deletions_break_no_law(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Clients, "change_group", delete_group)
     monkeypatch.setattr(Clients, "change_topic", delete_topic)
-    drawn = (whole.schedule("deletions", number) for number in range(80))
+    drawn = (cluster.schedule("deletions", number) for number in range(80))
     # Only those in which an administrator does something.
     chosen = [each for each in drawn if any(op.do in ("topic", "group") for op in each.ops)]
     assert len(chosen) > 15

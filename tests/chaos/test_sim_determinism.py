@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pairproof.harness.rocketmq import swarm, whole
+from pairproof.harness.rocketmq import cluster, swarm
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Schedule
@@ -45,7 +45,7 @@ def test_fresh_processes_and_hash_seeds_give_one_history() -> None:
     assert digest_in_fresh_process("b", "0") not in found
 
 
-@pytest.mark.parametrize("make", [swarm.schedule, whole.schedule], ids=["pair", "whole"])
+@pytest.mark.parametrize("make", [swarm.schedule, cluster.schedule], ids=["pair", "cluster"])
 @pytest.mark.parametrize("number", range(20))
 def test_warm_process_repeats_a_history(make: Callable[[str, int], Schedule], number: int) -> None:
     lab, target = resolve.lab("sim"), resolve.target("reference")

@@ -12,35 +12,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 from talkers import Talker, World
 
+from pairproof.chaos.labs.sim.active_fault import ActiveFault
 from pairproof.chaos.labs.sim.cable import Cable
 from pairproof.chaos.labs.sim.host import CONNECT_TIMEOUT_NS, Host
-from pairproof.chaos.labs.sim.trouble import Trouble
 
 ENDS = ["client", "server"]
 
 
-def pull(world: World, name: str) -> Trouble:
-    trouble = Trouble()
-    world.hosts[name].cable.pulled.append(trouble)
-    return trouble
+def pull(world: World, name: str) -> ActiveFault:
+    fault = ActiveFault()
+    world.hosts[name].cable.pulled.append(fault)
+    return fault
 
 
-def plug_in(world: World, name: str, trouble: Trouble) -> None:
-    world.hosts[name].cable.plug_in(trouble)
+def plug_in(world: World, name: str, fault: ActiveFault) -> None:
+    world.hosts[name].cable.plug_in(fault)
 
 
 @pytest.mark.parametrize("name", ENDS)
 def test_nothing_leaves_or_arrives_and_all_of_it_goes_on_in_order(name: str) -> None:
     world = World()
     world.say(b"on the way ")
-    trouble = pull(world, name)
+    fault = pull(world, name)
     world.say(b"held ")
     world.answer(b"back")
     world.run(60_000)
     # What is under way arrives even if its sender has no cable any more.
     assert world.server.heard == (b"on the way " if name == "client" else b"") and world.client.heard == b""
     assert world.endings.how == {"server": [], "client": []}
-    plug_in(world, name, trouble)
+    plug_in(world, name, fault)
     world.say(b"and new")
     world.run(10)
     assert world.server.heard == b"on the way held and new" and world.client.heard == b"back"
@@ -49,32 +49,32 @@ def test_nothing_leaves_or_arrives_and_all_of_it_goes_on_in_order(name: str) -> 
 @pytest.mark.parametrize("name", ENDS)
 def test_bytes_that_wait_fill_the_senders_buffer(name: str) -> None:
     world = World(buffer=10)
-    trouble = pull(world, name)
+    fault = pull(world, name)
     assert (world.say(b"0123456"), world.say(b"789abc")) == (7, 3)
     world.run(1_000)
-    plug_in(world, name, trouble)
+    plug_in(world, name, fault)
     world.run(5)
-    assert world.server.heard == b"0123456789" and world.client.writable == 1 and trouble.effect == {"bytes_held": 10}
+    assert world.server.heard == b"0123456789" and world.client.writable == 1 and fault.effect == {"bytes_held": 10}
 
 
 @pytest.mark.parametrize(("name", "closes"), [("client", "server"), ("server", "server"), ("client", "client")])
 def test_who_is_cut_off_does_not_learn_of_a_close_before(name: str, closes: str) -> None:
     world = World()
     other = next(each for each in ENDS if each != closes)
-    trouble = pull(world, name)
+    fault = pull(world, name)
     world.say(b"last words")
     world.hang_up(closes)
     world.run(60_000)
     assert world.nodes[other].closed == 0
-    plug_in(world, name, trouble)
+    plug_in(world, name, fault)
     world.run(5)
-    assert world.nodes[other].closed == 1 and trouble.effect["closes_delayed"] == 1
+    assert world.nodes[other].closed == 1 and fault.effect["closes_delayed"] == 1
 
 
 @pytest.mark.parametrize("cut", [True, False])
 def test_a_link_that_is_cut_meanwhile_closes_at_once_for_the_one_who_hears_it(cut: bool) -> None:
     world = World()
-    trouble = pull(world, "client")
+    fault = pull(world, "client")
     for _ in range(2):
         if cut:
             assert world.network.cut(world.link).effect.get("connections_closed") in (1, None)
@@ -85,7 +85,7 @@ def test_a_link_that_is_cut_meanwhile_closes_at_once_for_the_one_who_hears_it(cu
     assert world.server.closed == 1 and world.client.closed == 0
     # It knows of nothing, and may well say something.
     assert world.say(b"hello?") == 6
-    plug_in(world, "client", trouble)
+    plug_in(world, "client", fault)
     world.run(5)
     assert world.client.closed == 1 and world.server.heard == b"" and world.link.ends == []
 
@@ -93,12 +93,12 @@ def test_a_link_that_is_cut_meanwhile_closes_at_once_for_the_one_who_hears_it(cu
 @pytest.mark.parametrize("direction", ["up", "down"])
 def test_a_toxic_that_closes_reaches_only_the_one_who_hears_it(direction: str) -> None:
     world = World()
-    trouble = pull(world, "client")
+    fault = pull(world, "client")
     toxic = world.add(direction, "timeout", timeout=0)
     world.remove(toxic)
     world.run(5)
     assert world.client.closed == 0
-    plug_in(world, "client", trouble)
+    plug_in(world, "client", fault)
     world.run(5)
     assert world.client.closed == world.server.closed == 1
 
@@ -106,14 +106,14 @@ def test_a_toxic_that_closes_reaches_only_the_one_who_hears_it(direction: str) -
 @pytest.mark.parametrize("name", ENDS)
 def test_a_connect_is_not_answered_and_fails_when_its_time_is_up(name: str) -> None:
     world = World()
-    trouble = pull(world, name)
+    fault = pull(world, name)
     began = world.kernel.now
     world.hosts["client"].connect("way")
     world.kernel.run_until(began + CONNECT_TIMEOUT_NS - 1)
-    assert world.client.failed == 0 and trouble.effect == {"connects_unanswered": 1}
+    assert world.client.failed == 0 and fault.effect == {"connects_unanswered": 1}
     world.kernel.run_until(began + CONNECT_TIMEOUT_NS)
     assert world.client.failed == 1
-    plug_in(world, name, trouble)
+    plug_in(world, name, fault)
     world.run(10_000)
     assert world.client.failed == 1 and len(world.client.conns) == 1
 
@@ -121,10 +121,10 @@ def test_a_connect_is_not_answered_and_fails_when_its_time_is_up(name: str) -> N
 @pytest.mark.parametrize("name", ENDS)
 def test_a_connect_succeeds_if_the_cable_is_back_in_time(name: str) -> None:
     world = World()
-    trouble = pull(world, name)
+    fault = pull(world, name)
     world.hosts["client"].connect("way")
     world.run(4_000)
-    plug_in(world, name, trouble)
+    plug_in(world, name, fault)
     world.run(10_000)
     assert world.client.failed == 0 and len(world.client.conns) == 2
 
@@ -143,9 +143,9 @@ def test_a_connect_that_waits_again_has_no_more_time_than_before() -> None:
 def test_a_proxy_that_refuses_does_so_for_a_server_without_its_cable_and_not_for_who_cannot_reach_it() -> None:
     world = World()
     world.network.cut(world.link)
-    trouble = pull(world, "server")
+    fault = pull(world, "server")
     world.connect()
-    assert world.client.failed == 1 and "connects_unanswered" not in trouble.effect
+    assert world.client.failed == 1 and "connects_unanswered" not in fault.effect
     pull(world, "client")
     world.connect()
     assert world.client.failed == 1
@@ -153,23 +153,23 @@ def test_a_proxy_that_refuses_does_so_for_a_server_without_its_cable_and_not_for
 
 def test_a_server_whose_process_is_gone_does_not_refuse_without_its_cable() -> None:
     world = World()
-    trouble = pull(world, "server")
+    fault = pull(world, "server")
     world.hosts["server"].kill()
     world.connect()
     assert world.client.failed == 0 and world.client.closed == 0
-    plug_in(world, "server", trouble)
+    plug_in(world, "server", fault)
     world.run(5)
     assert world.client.failed == 1 and world.client.closed == 1
 
 
 def test_a_machine_that_loses_power_loses_what_it_had_not_sent() -> None:
     world = World()
-    trouble = pull(world, "client")
+    fault = pull(world, "client")
     world.say(b"lost")
     world.answer(b"for nobody")
     world.hosts["client"].lose_power("none")
     world.hosts["client"].start(lambda: Talker(world.hosts["client"]))
-    plug_in(world, "client", trouble)
+    plug_in(world, "client", fault)
     world.run(5)
     # The machine that is back knows nothing of that connection and resets it.
     assert world.server.heard == b"" and world.server.closed == 1
@@ -189,7 +189,7 @@ def test_it_comes_back_only_when_nothing_else_keeps_the_cable_out() -> None:
 
 
 def test_what_is_pulled_again_by_the_first_that_goes_on_keeps_the_rest() -> None:
-    cable, again = Cable(), Trouble()
+    cable, again = Cable(), ActiveFault()
     went: list[int] = []
 
     def go(number: int) -> None:
@@ -197,7 +197,7 @@ def test_what_is_pulled_again_by_the_first_that_goes_on_keeps_the_rest() -> None
         if number == 1:
             cable.pulled.append(again)
 
-    first = Trouble()
+    first = ActiveFault()
     cable.pulled.append(first)
     for number in (1, 2):
         cable.keep_incoming(b"x", go, number)
@@ -209,11 +209,11 @@ def test_what_is_pulled_again_by_the_first_that_goes_on_keeps_the_rest() -> None
 
 def test_a_paused_process_hears_it_when_it_goes_on() -> None:
     world = World()
-    trouble, pause = pull(world, "server"), Trouble()
+    fault, pause = pull(world, "server"), ActiveFault()
     world.say(b"twice held")
     world.run(5)
     world.hosts["server"].pauses.append(pause)
-    plug_in(world, "server", trouble)
+    plug_in(world, "server", fault)
     world.run(5)
     assert world.server.heard == b""
     world.hosts["server"].pauses.remove(pause)
@@ -225,11 +225,11 @@ def test_a_paused_process_hears_it_when_it_goes_on() -> None:
 def test_what_has_reached_a_paused_process_is_not_overtaken_when_its_cable_is_pulled(closes: bool) -> None:
     """It is in the socket already: the next pulled cable must not put it behind what came after it."""
     world = World()
-    host, pause = world.hosts["server"], Trouble()
+    host, pause = world.hosts["server"], ActiveFault()
     host.pauses.append(pause)
     world.say(b"first ")
     world.run(5)
-    trouble = pull(world, "server")
+    fault = pull(world, "server")
     world.say(b"second")
     if closes:
         world.hang_up()
@@ -238,23 +238,23 @@ def test_what_has_reached_a_paused_process_is_not_overtaken_when_its_cable_is_pu
     host.resume()
     world.run(5)
     assert (world.server.heard, world.server.closed) == (b"first ", 0)
-    plug_in(world, "server", trouble)
+    plug_in(world, "server", fault)
     world.run(5)
     assert (world.server.heard, world.server.closed) == (b"first second", int(closes))
 
 
 def test_a_close_that_has_reached_a_paused_process_is_not_delayed_by_its_cable() -> None:
     world = World()
-    host, pause = world.hosts["server"], Trouble()
+    host, pause = world.hosts["server"], ActiveFault()
     host.pauses.append(pause)
     world.say(b"bye")
     world.hang_up()
     world.run(5)
-    trouble = pull(world, "server")
+    fault = pull(world, "server")
     host.pauses.remove(pause)
     host.resume()
     world.run(5)
-    assert (world.server.heard, world.server.closed, trouble.effect) == (b"bye", 1, {})
+    assert (world.server.heard, world.server.closed, fault.effect) == (b"bye", 1, {})
 
 
 HOLDING = ("cable client", "cable server", "pause client", "pause server", "latency", "slicer", "bandwidth", "stall")
@@ -285,13 +285,13 @@ class Held:
             self.ends.append(partial(self.world.remove, toxic))
 
     @staticmethod
-    def _pause(host: Host) -> Trouble:
-        host.pauses.append(trouble := Trouble())
-        return trouble
+    def _pause(host: Host) -> ActiveFault:
+        host.pauses.append(fault := ActiveFault())
+        return fault
 
     @staticmethod
-    def _resume(host: Host, trouble: Trouble) -> None:
-        host.pauses.remove(trouble)
+    def _resume(host: Host, fault: ActiveFault) -> None:
+        host.pauses.remove(fault)
         host.resume()
 
 

@@ -10,9 +10,9 @@ from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import MS, Event
 from pairproof.harness.judging import judge
-from pairproof.harness.judging.trouble import EVERY_LINK
+from pairproof.harness.judging.disturbances import EVERY_LINK
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq import places, swarm, whole
+from pairproof.harness.rocketmq import cluster, swarm, topology
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Scalar, Schedule
@@ -94,18 +94,23 @@ def test_a_node_that_a_trial_does_not_have_is_refused() -> None:
 
 
 def test_links_that_laws_take_for_touched_are_those_of_the_lab() -> None:
-    settings = TARGET.settings({"lab.slaves": 3, "lab.names": 1, "lab.others": 1})
+    settings = TARGET.settings({"lab.slaves": 3, "lab.nameServer": 1, "lab.others": 1})
     session = LAB.open(TARGET, settings, "s")
-    for node in places.PROCESSES:
+    for node in topology.PROCESSES:
         host = session.world.hosts[node]  # type: ignore[attr-defined]
         own = {each.name for each in session.world.network.links.values() if each.host is host}  # type: ignore[attr-defined]
         own |= {each.name for each in host.ways.values()}
-        assert own - {"hostile"} == places.links_of(node)
+        assert own - {"rogue_slave"} == topology.links_of(node)
 
 
-@pytest.mark.parametrize("node", places.PROCESSES)
+@pytest.mark.parametrize("node", topology.PROCESSES)
 def test_no_law_is_violated_where_everybody_is(node: str) -> None:
-    settings: dict[str, Scalar] = {"lab.names": 1, "lab.others": 1, "lab.slaves": 3, "haHousekeepingInterval": 6_000}
+    settings: dict[str, Scalar] = {
+        "lab.nameServer": 1,
+        "lab.others": 1,
+        "lab.slaves": 3,
+        "haHousekeepingInterval": 6_000,
+    }
     join = Op("join", {"group": 0, "consumer": 0})
     ops = (join, advance(1_000), SEND, disconnect(node), SEND, advance(15_000), SEND, HEAL, advance(31_000))
     trial = execute(*ops, **settings)
@@ -121,7 +126,7 @@ def test_a_pulled_cable_during_a_pause_mixes_up_no_log() -> None:
     assert [each.bit for each in trial.faults] == [1, 1] and violated(trial) == []
 
 
-@pytest.mark.parametrize("search", [swarm, whole])
+@pytest.mark.parametrize("search", [swarm, cluster])
 def test_no_seeded_trial_with_a_pulled_cable_raises_an_alarm(search: object) -> None:
     made = (search.schedule("cables", number) for number in range(4_000))  # type: ignore[attr-defined]
     drawn = [each for each in made if any(op.args.get("name") == "disconnect" for op in each.ops)][:40]

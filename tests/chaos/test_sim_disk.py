@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pairproof.chaos.labs.sim.active_fault import ActiveFault
 from pairproof.chaos.labs.sim.disk import BLOCK, SimDisk
-from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.reference.errors import StoreError, StoreFull
 
 
@@ -69,7 +69,7 @@ def test_queues_and_index_may_know_of_more_than_the_log_does() -> None:
 
 def test_lie_about_any_file_that_is_lost_is_told() -> None:
     disk = flushed_disk(b"d" * 100, b"")
-    disk.lies.append(Trouble())
+    disk.lies.append(ActiveFault())
     disk.open("consumequeue/t/0/0", 100).write(0, b"q")
     disk.sync("consumequeue/t/0/0")
     assert disk.lose_power("none") == (0, True)
@@ -77,8 +77,8 @@ def test_lie_about_any_file_that_is_lost_is_told() -> None:
 
 def test_operators_file_is_there_and_durable_whatever_troubles_the_disk() -> None:
     disk = SimDisk()
-    disk.full.append(Trouble())
-    disk.lies.append(Trouble())
+    disk.full.append(ActiveFault())
+    disk.lies.append(ActiveFault())
     disk.place("config/topics.json", b"{}")
     assert disk.lose_power("none") == (0, False) and disk.read_whole("config/topics.json") == b"{}"
 
@@ -156,7 +156,7 @@ def test_file_of_another_size_or_a_write_beyond_its_end_is_refused() -> None:
 
 def test_lying_flush_makes_nothing_durable_and_the_loss_says_so() -> None:
     disk = flushed_disk(b"d" * 100, b"u" * 200)
-    disk.lies.append(Trouble())
+    disk.lies.append(ActiveFault())
     disk.finish_flush(disk.begin_flush(["commitlog/0"]))
     assert disk.lies[0].effect == {"files_feigned": 1, "bytes_feigned": 200}
     assert disk.lose_power("none") == (200, True)
@@ -165,7 +165,7 @@ def test_lying_flush_makes_nothing_durable_and_the_loss_says_so() -> None:
 
 def test_loss_of_what_no_flush_covered_is_no_lie() -> None:
     disk = flushed_disk(b"d" * 100, b"f" * 412)
-    disk.lies.append(Trouble())
+    disk.lies.append(ActiveFault())
     disk.sync("commitlog/0")
     disk.files["commitlog/0"].write(512, b"u" * 500)
     assert disk.lose_power("half") == (500, False)
@@ -175,14 +175,14 @@ def test_loss_of_what_no_flush_covered_is_no_lie() -> None:
 def test_flush_that_began_before_the_lies_is_true() -> None:
     disk = flushed_disk(b"d", b"u" * 200)
     flush = disk.begin_flush(["commitlog/0"])
-    disk.lies.append(Trouble())
+    disk.lies.append(ActiveFault())
     disk.finish_flush(flush)
     assert disk.lose_power("none") == (0, False)
 
 
 def test_honest_flush_makes_earlier_lies_true() -> None:
     disk = flushed_disk(b"d", b"u" * 200)
-    disk.lies.append(Trouble())
+    disk.lies.append(ActiveFault())
     disk.sync("commitlog/0")
     disk.lies.clear()
     disk.sync("commitlog/0")
@@ -193,7 +193,7 @@ def test_honest_flush_makes_earlier_lies_true() -> None:
 
 def test_full_disk_refuses_new_files_that_need_room_and_nothing_else() -> None:
     disk = flushed_disk(b"d", b"")
-    disk.full.append(Trouble())
+    disk.full.append(ActiveFault())
     with pytest.raises(StoreFull, match="log/1"):
         disk.open("log/1", 4_096)
     disk.open("abort", 0)
@@ -223,7 +223,7 @@ def test_full_disk_takes_writes_to_a_sparse_file_where_it_has_a_block(name: str,
         other.replace(disk)
         disk = other
     file = disk.files[name]
-    disk.full.append(Trouble())
+    disk.full.append(ActiveFault())
     file.write(7, b"x")
     file.write(2 * BLOCK, bytes(BLOCK))
     if sparse:

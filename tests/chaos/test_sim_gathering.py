@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from pairproof.harness.judging.cause import violated
-from pairproof.harness.rocketmq import whole
+from pairproof.harness.rocketmq import cluster
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Scalar
@@ -22,7 +22,7 @@ def laws_broken(settings: Mapping[str, Scalar]) -> set[str]:
     """By cluster trials in which the network gathers as these settings say, and is otherwise even."""
     found: set[str] = set()
     for number in NUMBERS:
-        drawn = whole.schedule("gathering", number, SIM)
+        drawn = cluster.schedule("gathering", number, SIM)
         even = {key: value for key, value in drawn.settings.items() if key not in ("lab.gatherMicros", "lab.spread")}
         trial = run_trial(SIM, REFERENCE, drawn._replace(settings={**even, **settings}))
         found |= {each.law for each in violated(trial)}

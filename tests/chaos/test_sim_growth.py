@@ -24,7 +24,7 @@ from pairproof.harness.history import STOPPED
 from pairproof.harness.judging import judge as judging
 from pairproof.harness.judging.law import Law
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq.story import advance, fault, heal, send
+from pairproof.harness.rocketmq.template import advance, fault, heal, send
 from pairproof.harness.rocketmq.testing import H
 from pairproof.harness.runs.writer import finding_json
 from pairproof.harness.trials import resolve, schedule_json
@@ -33,10 +33,10 @@ from pairproof.harness.trials.schedule import Op, Schedule
 from pairproof.harness.trials.trial import Finding, Trial
 from pairproof.reference.core.broker import Broker
 
-FAILS = Op("falter", {"consumer": 0, "every": 1, "times": 16, "level": 1, "most": 16})
+FAILS = Op("fail_consume", {"consumer": 0, "every": 1, "times": 16, "level": 1, "most": 16})
 LONG = Op("send", {"producer": 0, "size": 1_900, "wait": True, "queue": 0})
 KILL = (advance(15_000), fault("kill", node="master"), heal("kill"))
-REPEATED = Schedule({"lab.names": 1}, "seed", (FAILS, advance(1_000), LONG, *KILL * 3, advance(15_000)))
+REPEATED = Schedule({"lab.nameServer": 1}, "seed", (FAILS, advance(1_000), LONG, *KILL * 3, advance(15_000)))
 """Each kill multiplies what the mutant does."""
 MUTANT = "reference+counts_no_retry"
 MEMORY_BYTES = 1_000_000_000
@@ -126,7 +126,7 @@ def test_a_store_has_room_for_what_clients_send(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.usefixtures("few_events")
 def test_operations_and_time_have_room_for_their_events(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world, "MOST_RECORDED", 200)
-    busy = Schedule({"lab.names": 1}, "seed", tuple(send(number % 2) for number in range(100)))
+    busy = Schedule({"lab.nameServer": 1}, "seed", tuple(send(number % 2) for number in range(100)))
     assert run_trial(LAB, resolve.target("reference"), busy).events[-1].f == STOPPED
     monkeypatch.setattr(world, "RECORDED_AN_OP", 100)
     assert run_trial(LAB, resolve.target("reference"), busy).events[-1].f == "end"

@@ -12,14 +12,14 @@ from pairproof.chaos.labs.sim import watchdog, world
 from pairproof.chaos.labs.sim.host import WATCHDOG
 from pairproof.chaos.labs.sim.network import Network
 from pairproof.chaos.labs.sim.session import SimSession
-from pairproof.chaos.mutants.lives import LIVES
+from pairproof.chaos.mutants.incarnations import LIVES
 from pairproof.chaos.mutants.mutant import Mutant, with_parts
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import Event
 from pairproof.harness.judging import judge
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq import topology
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.search import machine, shrink
 from pairproof.harness.trials import resolve
@@ -114,7 +114,7 @@ def test_the_machine_search_hands_over_trials_with_crashes() -> None:
 def test_no_other_law_is_violated_where_a_node_is_gone(mutant: Mutant) -> None:
     away = Op("fault", {"name": "down", "link": "ha"}), LATER, Op("heal", {"name": "down"})
     ops = (*[SEND] * 9, LATER, *fault("kill"), *away, *fault("restart", "master"), SEND, LATER, SEND)
-    settings: dict[str, Scalar] = {"lab.names": 1, "brokerRole": "ASYNC_MASTER"}
+    settings: dict[str, Scalar] = {"lab.nameServer": 1, "brokerRole": "ASYNC_MASTER"}
     trial = run_trial(LAB, resolve.target(f"reference+{mutant.name}"), Schedule(settings, "lives", ops))
     assert set(violated(trial)) == {"node-lives"}
 
@@ -134,7 +134,7 @@ def test_a_name_server_s_crash_is_seen_too() -> None:
         def on_closed(self, conn: Any) -> None:
             raise RuntimeError("who was that")
 
-    trial = play(Trips, *fault("kill"), LATER, node=places.NAMES, **{"lab.names": 1})
+    trial = play(Trips, *fault("kill"), LATER, node=topology.NAMES, **{"lab.nameServer": 1})
     assert violated(trial)["node-lives"].startswith("names ended by itself: RuntimeError: who was that")
 
 

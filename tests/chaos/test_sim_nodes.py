@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from pairproof.chaos.labs.sim.node_trouble import Ongoing
+from pairproof.chaos.labs.sim.node_faults import Ongoing
 from pairproof.chaos.labs.sim.session import SimSession, open_session
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.errors import UsageError

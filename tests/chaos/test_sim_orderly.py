@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from pairproof.chaos.rocketmq import lock_ears
+from pairproof.chaos.rocketmq import lock_listener
 from pairproof.chaos.rocketmq.provision import QUEUES
 from pairproof.harness.history import MS, Event
 from pairproof.harness.rocketmq.operations.join import BROADCASTING, ORDERLY
-from pairproof.harness.rocketmq.story import advance, fault, heal, join, leave, send
+from pairproof.harness.rocketmq.template import advance, fault, heal, join, leave, send
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Schedule
@@ -20,7 +20,7 @@ LIVES_NS = 60_000 * MS
 
 
 def events(*ops: Op) -> list[Event]:
-    schedule = Schedule({"lab.names": 1}, "orderly", ops)
+    schedule = Schedule({"lab.nameServer": 1}, "orderly", ops)
     return list(run_trial(resolve.lab("sim"), resolve.target("reference"), schedule, laws=()).events)
 
 
@@ -84,8 +84,8 @@ def test_an_answer_that_cannot_be_read_leaves_the_locks_unknown() -> None:
         b"": ("unknown", asked),
     }
     for body, told in read.items():
-        assert lock_ears.told(41, Outcome("ok", "PUT_OK", Command(0, 1, 1, {}, body)), asked) == told
-    assert lock_ears.told(42, Outcome("ok", "PUT_OK", Command(0, 1, 1, {}, b"")), asked) == ("answered", asked)
-    assert lock_ears.told(41, Outcome("fail", "refused", None), asked) == ("failed", asked)
-    assert lock_ears.told(41, Outcome("fail", "SYSTEM_ERROR", Command(1, 1, 1, {})), asked) == ("unknown", asked)
-    assert lock_ears.told(41, Outcome("info", "timeout", None), asked) == ("unknown", asked)
+        assert lock_listener.told(41, Outcome("ok", "PUT_OK", Command(0, 1, 1, {}, body)), asked) == told
+    assert lock_listener.told(42, Outcome("ok", "PUT_OK", Command(0, 1, 1, {}, b"")), asked) == ("answered", asked)
+    assert lock_listener.told(41, Outcome("fail", "refused", None), asked) == ("failed", asked)
+    assert lock_listener.told(41, Outcome("fail", "SYSTEM_ERROR", Command(1, 1, 1, {})), asked) == ("unknown", asked)
+    assert lock_listener.told(41, Outcome("info", "timeout", None), asked) == ("unknown", asked)

@@ -7,7 +7,7 @@ import pytest
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq.operations.special import WORDS
+from pairproof.harness.rocketmq.operations.edge_case_send import WORDS
 from pairproof.harness.texts.content import told
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
@@ -24,9 +24,9 @@ def played(*ops: Op) -> list[Event]:
     return list(trial.events)
 
 
-def special(what: str) -> tuple[Event, Event, Event]:
+def edge_case(what: str) -> tuple[Event, Event, Event]:
     """The send, its answer, and the master's record."""
-    op = Op("special", {"producer": 0, "what": what, "wait": True, "queue": 1})
+    op = Op("edge_case_send", {"producer": 0, "what": what, "wait": True, "queue": 1})
     # The first message is the one by which the lab warms up.
     found = played(op, Op("advance", {"ms": 100}))
     invoke = next(each for each in found if each.kind == "invoke" and (each.message or "").startswith("m1"))
@@ -37,30 +37,30 @@ def special(what: str) -> tuple[Event, Event, Event]:
 
 @pytest.mark.parametrize("what", WORDS)
 def test_a_special_message_is_stored_as_it_was_sent(what: str) -> None:
-    invoke, answer, record = special(what)
+    invoke, answer, record = edge_case(what)
     assert (answer.status, record.lo, record.queue) == ("PUT_OK", answer.lo, answer.queue)
     assert record.detail == invoke.detail
 
 
 def test_what_is_special_is_seen() -> None:
-    assert special("keys")[2].message == "m1 k1"
-    assert special("new-topic")[2].queue == "new1/1"
-    assert special("retry-topic")[2].queue == "%RETRY%pairproof/0"
-    assert special("foreign")[2].message == "m1 ключ1"
-    assert special("any-queue")[0].queue == "pairproof/-1"
-    assert told(special("compressed")[2].detail)["compressed"] is True
-    least = special("empty")[2]
-    assert (least.hi or 0) - (least.lo or 0) < special("unique")[2].hi
+    assert edge_case("keys")[2].message == "m1 k1"
+    assert edge_case("new-topic")[2].queue == "new1/1"
+    assert edge_case("retry-topic")[2].queue == "%RETRY%pairproof/0"
+    assert edge_case("foreign")[2].message == "m1 ключ1"
+    assert edge_case("any-queue")[0].queue == "pairproof/-1"
+    assert told(edge_case("compressed")[2].detail)["compressed"] is True
+    least = edge_case("empty")[2]
+    assert (least.hi or 0) - (least.lo or 0) < edge_case("unique")[2].hi
 
 
 def test_a_size_meets_the_border_of_a_file() -> None:
-    assert special("fills-file")[2].hi == FILE - 8
-    assert special("misses-file")[2].lo == FILE
+    assert edge_case("fills-file")[2].hi == FILE - 8
+    assert edge_case("misses-file")[2].lo == FILE
 
 
 @pytest.mark.parametrize(("buffers", "least"), [(65_536, 100_000), (600, 1_000)])
 def test_a_large_message_is_as_large_as_the_network_takes_in_an_instant(buffers: int, least: int) -> None:
-    op = Op("special", {"producer": 0, "what": "large", "wait": True, "queue": 0})
+    op = Op("edge_case_send", {"producer": 0, "what": "large", "wait": True, "queue": 0})
     settings: dict[str, Scalar] = {"mappedFileSizeCommitLog": 1_048_576, "lab.bufferBytes": buffers}
     trial = run_trial(resolve.lab("sim"), resolve.target("reference"), Schedule(settings, "seed", (op,)))
     size = max((each.hi or 0) - (each.lo or 0) for each in trial.events if each.kind == "append")
@@ -86,4 +86,4 @@ def test_a_reader_gets_what_has_its_tags() -> None:
 
 def test_what_cannot_be_special_is_refused_with_what_can() -> None:
     with pytest.raises(UsageError, match="keys, unique, foreign"):
-        resolve.operations()["special"].arguments["what"].check("odd")  # type: ignore[misc]
+        resolve.operations()["edge_case_send"].arguments["what"].check("odd")  # type: ignore[misc]

@@ -18,7 +18,7 @@ from pairproof.harness.trials import abilities, resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Args, Op, Schedule
 
-NAMES = {"lab.names": 1}
+NAMES = {"lab.nameServer": 1}
 SOON = Op("advance", {"ms": 3_000})
 
 

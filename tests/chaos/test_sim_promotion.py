@@ -130,7 +130,7 @@ def test_a_promoted_slave_brings_its_tables_along() -> None:
     late = Op("topic", {"number": 1, "queues": 3, "node": "master"})
     cut = Op("fault", {"name": "down", "link": "meta"})
     ops = (topic, advance(31_000), cut, late, advance(100), promotion(), advance(100), Op("heal", {"name": "down"}))
-    trial = execute(*ops, HEAL, advance(12_000), **{"lab.names": 1})
+    trial = execute(*ops, HEAL, advance(12_000), **{"lab.nameServer": 1})
     table = [event for event in of(trial, "table", "master") if event.f == "topics"][-1]
     assert '"t0"' in (table.detail or "") and '"t1"' not in (table.detail or "")
     assert violated(trial) == []

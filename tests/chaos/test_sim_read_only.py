@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pairproof.chaos.labs.sim.active_fault import ActiveFault
 from pairproof.chaos.labs.sim.disk import ReadOnly, SimDisk
-from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.history import Event
 from pairproof.harness.judging import judge
@@ -41,7 +41,7 @@ def of(trial: Trial, node: str, *kinds: str) -> list[Event]:
 def full_of(disk: SimDisk) -> SimDisk:
     disk.open("commitlog/a", 8).write(0, b"12345678")
     disk.sync("commitlog/a")
-    disk.read_only.append(Trouble())
+    disk.read_only.append(ActiveFault())
     return disk
 
 

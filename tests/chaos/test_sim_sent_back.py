@@ -12,24 +12,24 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.history import MS, Event
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.operations.scope import FALTERING
-from pairproof.harness.rocketmq.ports import CanFalter
-from pairproof.harness.rocketmq.story import advance, fault, heal, join, leave, send
+from pairproof.harness.rocketmq.ports import CanFailConsume
+from pairproof.harness.rocketmq.template import advance, fault, heal, join, leave, send
 from pairproof.harness.texts.content import told
 from pairproof.harness.trials import abilities, resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Schedule
 
 
-def falter(consumer: int = 0, every: int = 1, times: int = 3, level: int = 0, most: int = 2) -> Op:
-    return Op("falter", {"consumer": consumer, "every": every, "times": times, "level": level, "most": most})
+def fail_consume(consumer: int = 0, every: int = 1, times: int = 3, level: int = 0, most: int = 2) -> Op:
+    return Op("fail_consume", {"consumer": consumer, "every": every, "times": times, "level": level, "most": most})
 
 
-FAILS = (falter(), advance(1_000), send(0), advance(45_000))
+FAILS = (fail_consume(), advance(1_000), send(0), advance(45_000))
 
 
 def played(*ops: Op, target: str = "reference") -> tuple[list[Event], set[str]]:
     """A trial's events, and the laws that it broke."""
-    trial = run_trial(LAB, resolve.target(target), Schedule({"lab.names": 1}, "seed", ops))
+    trial = run_trial(LAB, resolve.target(target), Schedule({"lab.nameServer": 1}, "seed", ops))
     return list(trial.events), {each.law for each in trial.judgements if each.verdict is Verdict.VIOLATED}
 
 
@@ -55,13 +55,13 @@ def test_a_message_comes_again_with_ever_longer_delays_and_then_is_a_dead_letter
 
 
 def test_an_application_that_succeeds_at_last_gets_its_message_no_more() -> None:
-    events, broken = played(falter(times=1, level=1), advance(1_000), send(0), advance(9_000))
+    events, broken = played(fail_consume(times=1, level=1), advance(1_000), send(0), advance(9_000))
     assert not broken and [value for _, value in came(events)] == [None, 1]
 
 
 def test_progress_waits_until_the_master_has_the_message() -> None:
     away = (
-        falter(times=1, level=1),
+        fail_consume(times=1, level=1),
         advance(9_000),
         fault("stall", link="client-master", direction="up"),
         advance(500),
@@ -79,7 +79,7 @@ def test_progress_waits_until_the_master_has_the_message() -> None:
 
 def test_a_master_that_is_away_gets_its_messages_back_later() -> None:
     down = (
-        falter(times=1, level=1),
+        fail_consume(times=1, level=1),
         advance(1_000),
         send(0),
         advance(20),
@@ -93,7 +93,7 @@ def test_a_master_that_is_away_gets_its_messages_back_later() -> None:
 def test_other_consumers_do_not_join_that_group_and_only_a_simulation_has_it() -> None:
     with pytest.raises(UsageError, match="use falter"):
         played(join(FALTERING, 0))
-    assert abilities.can(LAB, CanFalter) and not abilities.can(resolve.lab("process"), CanFalter)
+    assert abilities.can(LAB, CanFailConsume) and not abilities.can(resolve.lab("process"), CanFailConsume)
 
 
 @pytest.mark.parametrize("mutant", SENT_BACK, ids=lambda mutant: mutant.name)

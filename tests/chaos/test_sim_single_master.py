@@ -6,7 +6,7 @@ import pytest
 
 from pairproof.harness.errors import UsageError
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq import topology
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Scalar, Schedule
@@ -52,8 +52,8 @@ def test_a_sync_master_without_slaves_says_that_there_is_none() -> None:
 def test_places_of_slaves_give_way_to_the_master_s() -> None:
     settings: dict[str, Scalar] = {"lab.slaves": 0}
     for name in ("slave", "slave3"):
-        assert places.within({"node": name}, settings) == {"node": "master"}
+        assert topology.within({"node": name}, settings) == {"node": "master"}
     for name in ("ha2", "meta", "client-slave", "names-slave"):
-        assert places.within({"link": name}, settings) == {"link": "client-master"}
+        assert topology.within({"link": name}, settings) == {"link": "client-master"}
     with pytest.raises(UsageError, match="there is no node 'slave' in this trial; valid: master"):
         played(Op("fault", {"name": "kill", "node": "slave"}))

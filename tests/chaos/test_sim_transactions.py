@@ -10,7 +10,7 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.history import MS, Event
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.ports import CanTransact
-from pairproof.harness.rocketmq.story import advance, fault, heal, join
+from pairproof.harness.rocketmq.template import advance, fault, heal, join
 from pairproof.harness.texts.content import told
 from pairproof.harness.trials import abilities, resolve
 from pairproof.harness.trials.interpreter import run_trial
@@ -26,7 +26,7 @@ def transact(says: str = "commit", ms: int = 0, times: int = 1, queue: int = 2) 
 
 def played(*ops: Op, target: str = "reference") -> tuple[list[Event], set[str]]:
     """A trial's events, and the laws that it broke."""
-    trial = run_trial(LAB, resolve.target(target), Schedule({"lab.names": 1}, "seed", ops))
+    trial = run_trial(LAB, resolve.target(target), Schedule({"lab.nameServer": 1}, "seed", ops))
     return list(trial.events), {each.law for each in trial.judgements if each.verdict is Verdict.VIOLATED}
 
 

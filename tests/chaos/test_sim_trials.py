@@ -186,7 +186,7 @@ def test_every_trial_ends_with_a_probe_that_was_answered() -> None:
 
 @pytest.mark.parametrize("character", ["misplaced", "junk"])
 def test_impostor_in_the_masters_place_is_seen_through(character: str) -> None:
-    trial = execute(SEND, BRIEFLY, BRIEFLY, fault("impostor", character=character), Op("advance", {"ms": 30_000}))
+    trial = execute(SEND, BRIEFLY, BRIEFLY, fault("rogue_master", character=character), Op("advance", {"ms": 30_000}))
     assert trial.faults[0].effect["seen_through"] >= 1
     assert kinds(trial, "mark", f="converged")
 

@@ -85,7 +85,7 @@ TOLD = {"nextBeginOffset": "0", "minOffset": "0", "maxOffset": "1", "suggestWhic
 @pytest.mark.parametrize("asked", [PULL, JOIN])
 def test_an_answer_to_a_pull_that_cannot_be_read_is_a_finding(fields: dict[str, str], body: bytes, asked: Op) -> None:
     pulling = with_parts(pulling_class=saying(Pulling, fields, body))
-    trial = play(pulling, SEND, asked, LATER, **{"lab.names": 1})
+    trial = play(pulling, SEND, asked, LATER, **{"lab.nameServer": 1})
     assert "answer to a pull cannot be read" in violated(trial)["ack-readable"]
 
 
@@ -98,16 +98,16 @@ def test_a_table_that_cannot_be_read_is_a_finding_and_one_that_is_not_even_said_
         def encode(self) -> bytes:
             raise OverflowError("too many")
 
-    trial = play(with_parts(topics_class=Garbles), LATER, **{"lab.names": 1})
+    trial = play(with_parts(topics_class=Garbles), LATER, **{"lab.nameServer": 1})
     assert violated(trial)["meta-readable"].startswith("the topics of master cannot be read: ")
-    trial = play(with_parts(topics_class=Raises), LATER, **{"lab.names": 1})
+    trial = play(with_parts(topics_class=Raises), LATER, **{"lab.nameServer": 1})
     assert "OverflowError: too many" in violated(trial)["node-lives"]
 
 
 def test_a_lying_disk_may_leave_a_table_that_cannot_be_read() -> None:
     lying, full = {"name": "lying_flush", "node": "slave"}, {"name": "power_loss", "node": "slave", "keep": "none"}
     ops = (Op("fault", lying), LATER, Op("fault", full), Op("heal", {"name": "power_loss"}), LATER)
-    trial = run_trial(LAB, resolve.target("reference"), Schedule({"lab.names": 1}, "unreadable", ops))
+    trial = run_trial(LAB, resolve.target("reference"), Schedule({"lab.nameServer": 1}, "unreadable", ops))
     assert violated(trial) == {}
 
 

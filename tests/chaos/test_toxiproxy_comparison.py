@@ -7,21 +7,21 @@ from collections.abc import Iterator
 
 import pytest
 from toxic_plays import DIFFERENT, FIN, PLAYS, RST, Different, Heard, Outcome, Play, differences, give
-from toxic_stages import RealStage, SimStage
+from toxic_stages import RealContext, SimContext
 from toxiproxies import Server, running
 
 every_play = pytest.mark.parametrize("play", PLAYS, ids=lambda play: play.name)
 
 
 def simulated(play: Play) -> Outcome:
-    return asyncio.run(give(play, SimStage()))
+    return asyncio.run(give(play, SimContext()))
 
 
 def real(server: Server, *plays: Play) -> list[Outcome]:
     """All at once, each through a proxy of its own."""
 
     async def one(number: int, play: Play) -> Outcome:
-        async with RealStage(server.proxies, f"play-{number}") as stage:
+        async with RealContext(server.proxies, f"play-{number}") as stage:
             return await give(play, stage)
 
     async def all_of_them() -> list[Outcome]:

@@ -25,7 +25,7 @@ SETTLE_MS = 5
 PATIENCE_S = 20
 
 
-class SimStage(Observer):
+class SimContext(Observer):
     """Two simulated machines and one link."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class SimStage(Observer):
         self.hosts = {n: Host(n, self.kernel, self.network, self, MS, self.network.links) for n in ("server", "client")}
         self.link = self.network.links["way"] = Link("way", self.hosts["server"], "main", MS)
         for host in self.hosts.values():
-            host.start(lambda host=host: Ear(host, self))  # type: ignore[misc]
+            host.start(lambda host=host: Listening(host, self))  # type: ignore[misc]
         self.ends: dict[tuple[int, str], End] = {}
         self.heard_by: dict[End, Heard] = {}
         self.toxics: dict[str, Toxic] = {}
@@ -94,10 +94,10 @@ class SimStage(Observer):
             self.heard_by[end].end = (self.ms(), RST if how == "reset" else FIN)
 
 
-class Ear(Talker):
+class Listening(Talker):
     """A node that tells the stage what it hears."""
 
-    def __init__(self, host: Host, stage: SimStage) -> None:
+    def __init__(self, host: Host, stage: SimContext) -> None:
         super().__init__(host)
         self.stage = stage
 
@@ -111,7 +111,7 @@ class Ear(Talker):
         self.stage.heard_by[conn].pieces.append((self.stage.ms(), data))
 
 
-class RealStage:
+class RealContext:
     """A proxy of a running server, a server behind it and clients before it, all in this event loop."""
 
     def __init__(self, proxies: Proxies, name: str) -> None:
@@ -126,7 +126,7 @@ class RealStage:
         self.began: float | None = None
         self.connections = 0
 
-    async def __aenter__(self) -> RealStage:
+    async def __aenter__(self) -> RealContext:
         self.server = await self.loop.create_server(lambda: Socket(self, self.accepted), HOST, 0)
         behind = self.server.sockets[0].getsockname()[1]
         made = await asyncio.to_thread(self.proxies.create, self.name, f"{HOST}:0", f"{HOST}:{behind}")
@@ -199,7 +199,7 @@ class Socket(asyncio.Protocol):
 
     transport: asyncio.Transport
 
-    def __init__(self, stage: RealStage, accepted: asyncio.Queue[Socket] | None, heard: Heard | None = None) -> None:
+    def __init__(self, stage: RealContext, accepted: asyncio.Queue[Socket] | None, heard: Heard | None = None) -> None:
         self.stage = stage
         self.accepted = accepted
         self.heard = heard or Heard()

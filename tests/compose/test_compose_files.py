@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq import topology
 from pairproof.reference.shell import properties
 from pairproof.reference.shell.settings import name_settings, settings
 
@@ -35,9 +35,9 @@ class Files(NamedTuple):
 
 def read() -> Files:
     listens = {}
-    for node in places.PROCESSES:
+    for node in topology.PROCESSES:
         values = properties.read(COMPOSE / "pair" / f"{node}.conf")
-        listens[node] = name_settings(values).port if node == places.NAMES else settings(values).config.listenPort
+        listens[node] = name_settings(values).port if node == topology.NAMES else settings(values).config.listenPort
     proxies = json.loads((COMPOSE / "toxiproxy.json").read_text())
     return Files(
         yaml.safe_load((COMPOSE / "compose.yaml").read_text()), {each["name"]: each for each in proxies}, listens
@@ -60,12 +60,12 @@ def defaults(text: str) -> str:
 
 
 def of_clients() -> list[str]:
-    return [each for each in places.LINKS if each.startswith("client-")]
+    return [each for each in topology.LINKS if each.startswith("client-")]
 
 
 def service_faults(files: Files) -> Iterator[str]:
     services = files.compose["services"]
-    if set(services) != {TOXIPROXY, *places.PROCESSES}:
+    if set(services) != {TOXIPROXY, *topology.PROCESSES}:
         yield "services are not toxiproxy and the nodes"
         return
     if {name for name, each in services.items() if "profiles" not in each} != {TOXIPROXY, "names", "master", "slave"}:
@@ -83,7 +83,7 @@ def service_faults(files: Files) -> Iterator[str]:
             yield f"{name} lacks a limit, a label or a health check"
         if each.get("cap_drop") != ["ALL"] or not each.get("read_only"):
             yield f"{name} may do more than it must"
-    for name in (*places.NODES, places.OTHER):
+    for name in (*topology.NODES, topology.OTHER):
         if services[name].get("volumes") != [f"{name}:/store"] or name not in files.compose["volumes"]:
             yield f"{name} has no store of its own"
     for name, listens in files.listens.items():
@@ -94,17 +94,17 @@ def service_faults(files: Files) -> Iterator[str]:
 def upstreams(files: Files) -> dict[str, str]:
     """Where each link must lead."""
     listens = files.listens
-    master = listens[places.MASTER]
+    master = listens[topology.MASTER]
     found = {link: f"{link.removeprefix('client-')}:{listens[link.removeprefix('client-')]}" for link in of_clients()}
-    found |= dict.fromkeys(places.HA_LINKS, f"{places.MASTER}:{master + HA_ABOVE}")
-    found |= dict.fromkeys(places.META_LINKS, f"{places.MASTER}:{master}")
-    found |= dict.fromkeys(places.FAST_LINKS, f"{places.MASTER}:{master - FAST_BELOW}")
-    return found | {places.NAMES_CLIENT: f"{places.NAMES}:{listens[places.NAMES]}"}
+    found |= dict.fromkeys(topology.HA_LINKS, f"{topology.MASTER}:{master + HA_ABOVE}")
+    found |= dict.fromkeys(topology.META_LINKS, f"{topology.MASTER}:{master}")
+    found |= dict.fromkeys(topology.FAST_LINKS, f"{topology.MASTER}:{master - FAST_BELOW}")
+    return found | {topology.NAMES_CLIENT: f"{topology.NAMES}:{listens[topology.NAMES]}"}
 
 
 def proxy_faults(files: Files) -> Iterator[str]:
     proxies = files.proxies
-    if sorted(proxies) != sorted(places.LINKS):
+    if sorted(proxies) != sorted(topology.LINKS):
         yield "proxies are not the links"
         return
     for link, upstream in upstreams(files).items():
@@ -118,7 +118,7 @@ def proxy_faults(files: Files) -> Iterator[str]:
     askers = [each["upstream"] for link, each in proxies.items() if "names" in link]
     if len(set(askers)) != len(askers) or not all(each.startswith("names:") for each in askers):
         yield "two askers share a port of the name server"
-    for meta, fast in zip(places.META_LINKS, places.FAST_LINKS, strict=True):
+    for meta, fast in zip(topology.META_LINKS, topology.FAST_LINKS, strict=True):
         if port(proxies[fast]["listen"]) != port(proxies[meta]["listen"]) - FAST_BELOW:
             yield f"{fast} is not where a slave looks for it, {FAST_BELOW} below {meta}"
 
@@ -126,12 +126,12 @@ def proxy_faults(files: Files) -> Iterator[str]:
 def client_faults(files: Files) -> Iterator[str]:
     outside = published(files)
     proxies = files.proxies
-    inside = {link: port(proxies[link]["listen"]) for link in [*of_clients(), places.NAMES_CLIENT]}
+    inside = {link: port(proxies[link]["listen"]) for link in [*of_clients(), topology.NAMES_CLIENT]}
     if set(outside) != {API, *inside.values()}:
         yield "published are not toxiproxy's API and the links of clients"
         return
-    node, *told = files.compose["services"][places.NAMES]["command"]
-    if node != places.NAMES or sorted(told) != sorted(f"{link}={outside[inside[link]]}" for link in of_clients()):
+    node, *told = files.compose["services"][topology.NAMES]["command"]
+    if node != topology.NAMES or sorted(told) != sorted(f"{link}={outside[inside[link]]}" for link in of_clients()):
         yield "clients are told of other addresses than those that are published"
     for link in of_clients():
         listens = files.listens[link.removeprefix("client-")]

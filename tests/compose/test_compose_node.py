@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from pairproof.harness.rocketmq import places
+from pairproof.harness.rocketmq import topology
 from pairproof.reference.shell import properties
 from pairproof.reference.shell.settings import settings
 
@@ -25,7 +25,7 @@ def node() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", [*places.NODES, places.OTHER])
+@pytest.mark.parametrize("name", [*topology.NODES, topology.OTHER])
 def test_a_broker_in_a_container_differs_in_four_settings_only(node: ModuleType, name: str) -> None:
     found = node.proxies()
     inside = node.broker_settings(name, found)
@@ -39,7 +39,7 @@ def test_a_broker_in_a_container_differs_in_four_settings_only(node: ModuleType,
 
 def test_the_name_server_has_a_port_for_each_asker(node: ModuleType) -> None:
     asks = node.asks(node.proxies())
-    assert set(asks) == {"client", *places.NODES, places.OTHER}
+    assert set(asks) == {"client", *topology.NODES, topology.OTHER}
     assert len(set(asks.values())) == len(asks)
     assert set(node.asks({})) == set()
 
@@ -47,14 +47,14 @@ def test_the_name_server_has_a_port_for_each_asker(node: ModuleType) -> None:
 def test_a_slave_is_led_to_its_own_proxies_and_a_client_to_published_ports(node: ModuleType) -> None:
     found = {
         "client-master": node.Proxy(1, "master", 100),
-        **{link: node.Proxy(number, "master", 100) for number, link in enumerate(places.META_LINKS, 20)},
-        **{link: node.Proxy(number, "master", 101) for number, link in enumerate(places.HA_LINKS, 30)},
+        **{link: node.Proxy(number, "master", 100) for number, link in enumerate(topology.META_LINKS, 20)},
+        **{link: node.Proxy(number, "master", 101) for number, link in enumerate(topology.HA_LINKS, 30)},
     }
     views = node.views(found, {"client-master": "127.0.0.1:7"})
     assert views["client"] == {"127.0.0.1:100": "127.0.0.1:7"}
     assert views["slave"] == {"127.0.0.1:100": "toxiproxy:20", "127.0.0.1:101": "toxiproxy:30"}
     assert views["slave3"] == {"127.0.0.1:100": "toxiproxy:22", "127.0.0.1:101": "toxiproxy:32"}
-    assert views.keys() == {"client", *places.SLAVES}
+    assert views.keys() == {"client", *topology.SLAVES}
     assert node.views(found, {})["client"] == {}
 
 

@@ -29,11 +29,11 @@ from control_runs import Part
 from pairproof.harness.errors import UsageError
 from pairproof.harness.exploration.slices import rare_collection
 from pairproof.harness.judging.cause import violated
-from pairproof.harness.rocketmq import swarm, whole
+from pairproof.harness.rocketmq import cluster, swarm
 from pairproof.harness.rocketmq.known.derived_under import LEVELS
 from pairproof.harness.runs import atomic
 from pairproof.harness.runs.writer import finding_json
-from pairproof.harness.search import pairs
+from pairproof.harness.search import fault_pairs
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Schedule
@@ -42,7 +42,7 @@ from pairproof.harness.trials.trial import Finding, Trial
 LAB = resolve.lab("sim")
 SYSTEM = resolve.system("rocketmq")
 MOST_KEYS = 9
-SHARES = {"corpus": 0.3, "pairs": 0.15, "swarm": 0.35, "whole": 0.2}
+SHARES = {"corpus": 0.3, "fault-pairs": 0.15, "swarm": 0.35, "cluster": 0.2}
 EVERY: dict[str, tuple[object, ...]] = {
     "accessMessageInMemoryMaxRatio": (0, 1, 40, 100),
     "autoCreateSubscriptionGroup": ("true", "false"),
@@ -122,10 +122,10 @@ def schedules(seed: str, number: int, trials: int) -> list[tuple[str, Schedule]]
         for each in range(round(trials * share)):
             if origin == "corpus":
                 found.append((origin, corpus[(number * 7 + each) % len(corpus)]))
-            elif origin == "pairs":
-                found.append((origin, pairs.schedule(SYSTEM, own, each, LAB)))
+            elif origin == "fault-pairs":
+                found.append((origin, fault_pairs.schedule(SYSTEM, own, each, LAB)))
             else:
-                draw = swarm.schedule if origin == "swarm" else whole.schedule
+                draw = swarm.schedule if origin == "swarm" else cluster.schedule
                 # Not the stories alone, which come first.
                 found.append((origin, draw(own, each + dice.randrange(1_000), LAB)))
     return found

@@ -1,8 +1,8 @@
 """Seeded trials of the unmutated reference in the simulation, by the hundred thousand: every alarm is a false one.
 
-    python tests/control/control_runs.py --plain 300000 --whole 20000 --restless 9000 --seed S --out FOLDER [--part 1/4]
+    python tests/control/control_runs.py --plain 300000 --cluster 20000 --restart-churn 90 --seed S --out F [--part 1/4]
 
-Plain trials come from the seeded swarm, whole ones from the search of the same name, restless ones from ``restless``.
+Plain trials come from the swarm, cluster trials from the search of that name, restart churn from ``restart_churn``.
 Parts share a folder and may run side by side: part i of k plays the trials whose number is i - 1 modulo k. A part that
 is called again goes on where its count file says it stopped, so hours may be split as one likes; what a count file
 promises, its seed, target and part, must be the same then.
@@ -26,12 +26,12 @@ from time import monotonic
 from types import FrameType
 from typing import Any, NamedTuple
 
-import restless
+import restart_churn
 
 from pairproof.harness.errors import UsageError
 from pairproof.harness.exploration.slices import rare_collection
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq import swarm, whole
+from pairproof.harness.rocketmq import cluster, swarm
 from pairproof.harness.runs import atomic
 from pairproof.harness.runs.writer import finding_json
 from pairproof.harness.trials import resolve
@@ -40,7 +40,7 @@ from pairproof.harness.trials.schedule import Schedule
 from pairproof.harness.trials.trial import Finding, Trial
 
 MAKE: dict[str, Callable[..., Schedule]] = {
-    "plain": swarm.schedule, "whole": whole.schedule, "restless": restless.schedule,
+    "plain": swarm.schedule, "cluster": cluster.schedule, "restart-churn": restart_churn.schedule,
 }  # fmt: skip
 SAVE_S = 20.0
 """How often the counts are written: what a kill costs."""
@@ -171,8 +171,8 @@ def main() -> int:
     """Parse the command line, run a part, print its counts."""
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     options.add_argument("--plain", type=int, default=0, help="How many plain trials all parts play together.")
-    options.add_argument("--whole", type=int, default=0, help="How many cluster trials all parts play together.")
-    options.add_argument("--restless", type=int, default=0, help="How many with restarts while calls are under way.")
+    options.add_argument("--cluster", type=int, default=0, help="How many cluster trials all parts play together.")
+    options.add_argument("--restart-churn", type=int, default=0, help="How many with restarts during calls.")
     options.add_argument("--seed", required=True, help="Decides every trial: take a fresh one for a fresh sample.")
     options.add_argument("--out", type=Path, required=True, help="Folder for counts and alarms.")
     options.add_argument("--part", type=Part.parse, default=Part(0, 1), help="i/k: every k-th trial, from the i-th.")
@@ -180,7 +180,13 @@ def main() -> int:
     given = options.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     try:
-        counts = run(given.out, {kind: getattr(given, kind) for kind in MAKE}, given.seed, given.target, given.part)
+        counts = run(
+            given.out,
+            {kind: getattr(given, kind.replace("-", "_")) for kind in MAKE},
+            given.seed,
+            given.target,
+            given.part,
+        )
     except UsageError as why:
         options.error(str(why))
     print(counts)

@@ -28,12 +28,12 @@ from pairproof.chaos.scenarios import library, timeline
 from pairproof.chaos.scenarios.play import Plan, lacking
 from pairproof.harness.judging import judge as judging
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq import cuts, swarm, whole
+from pairproof.harness.rocketmq import cluster, swarm, truncation
 from pairproof.harness.rocketmq.corpus import corpus
-from pairproof.harness.rocketmq.stories import STORIES
 from pairproof.harness.rocketmq.system import SYSTEM
+from pairproof.harness.rocketmq.workloads import TEMPLATES
 from pairproof.harness.search import machine, shrink, sweep
-from pairproof.harness.search.paced import paced
+from pairproof.harness.search.pacing import paced
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.abilities import Hosted
 from pairproof.harness.trials.interpreter import run_trial
@@ -41,7 +41,15 @@ from pairproof.harness.trials.schedule import Schedule
 
 SEED = "digests"
 COUNT = 20_000
-SHARES = {"sweep": 0.34, "cuts": 0.1, "whole": 0.13, "machine": 0.07, "paced": 0.03, "scenario": 0.02, "mutants": 0.01}
+SHARES = {
+    "sweep": 0.34,
+    "truncation": 0.1,
+    "cluster": 0.13,
+    "machine": 0.07,
+    "paced": 0.03,
+    "scenario": 0.02,
+    "mutants": 0.01,
+}
 """Of the count; the swarm has what is left."""
 CASES = 20
 """Of each scenario at most, evenly spread."""
@@ -82,7 +90,7 @@ def by_settings(found: Iterable[Schedule]) -> Iterator[Schedule]:
 def wholes(count: int) -> Iterator[Drawn]:
     """The stories, then what is drawn."""
     for number in range(count):
-        yield Drawn("stories" if number < len(STORIES) else "whole", whole.schedule(SEED, number, LAB))
+        yield Drawn("stories" if number < len(TEMPLATES) else "cluster", cluster.schedule(SEED, number, LAB))
 
 
 def machines(count: int) -> Iterator[Drawn]:
@@ -95,8 +103,8 @@ def paces(count: int) -> Iterator[Drawn]:
     """Schedules in the form that real-time labs execute, alternately of pairs and of whole trials."""
     # Behind the numbers that the searches themselves begin with.
     for number in range(count):
-        make = (swarm.schedule, whole.schedule)[number % 2]
-        yield Drawn("paced", paced(BLACK_BOXES, make(f"{SEED}/paced", len(STORIES) + number, LAB)))
+        make = (swarm.schedule, cluster.schedule)[number % 2]
+        yield Drawn("paced", paced(BLACK_BOXES, make(f"{SEED}/paced", len(TEMPLATES) + number, LAB)))
 
 
 def scenarios() -> Iterator[Drawn]:
@@ -142,12 +150,12 @@ def drawn(count: int, jobs: int) -> list[Drawn]:
     shares = {name: round(share * count) for name, share in SHARES.items()}
     found = [Drawn("corpus", each) for each in corpus()]
     swept = islice(by_settings(sweep.schedules(LAB, REFERENCE, SEED)), shares["sweep"])
-    cut = islice(cuts.schedules(LAB, REFERENCE, SEED), shares["cuts"])
+    cut = islice(truncation.schedules(LAB, REFERENCE, SEED), shares["truncation"])
     found += (Drawn("sweep", each) for each in swept)
-    found += (Drawn("cuts", each) for each in cut)
+    found += (Drawn("truncation", each) for each in cut)
     cases = list(scenarios())
     found += chain(
-        wholes(shares["whole"]),
+        wholes(shares["cluster"]),
         machines(shares["machine"]),
         paces(shares["paced"]),
         cases[:: max(1, -(-len(cases) // max(1, shares["scenario"])))],

@@ -39,12 +39,12 @@ from projection import play
 from pairproof.chaos import programs, tools
 from pairproof.chaos.rocketmq.provision import TOPIC
 from pairproof.harness.errors import LabError
+from pairproof.harness.event_types.client import Deliver, Fail, Invoke, Ok
 from pairproof.harness.history import Event
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.kinds.client import Deliver, Fail, Invoke, Ok
-from pairproof.harness.rocketmq.kinds.log import Audit, Entries, Record
+from pairproof.harness.rocketmq.event_types.log import Audit, Entries, Record
 from pairproof.harness.rocketmq.laws.acks.ack_refused_is_absent import leaves_open
-from pairproof.harness.rocketmq.places import MASTER, OTHER, SLAVES
+from pairproof.harness.rocketmq.topology import MASTER, OTHER, SLAVES
 from pairproof.harness.texts.content import told
 from pairproof.harness.trials.trial import Trial
 

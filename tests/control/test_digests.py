@@ -1,6 +1,6 @@
 """Behaviour is what it was: a sample of the stored schedules has the digests that are checked in; and digests can fire.
 
-A change that is meant remakes them (:data:`REMAKE`), in a commit that says what has changed.
+A change that is meant remakes them (:data:`RECREATE`), in a commit that says what has changed.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from pairproof.harness.trials.trial import Trial
 SCRIPT = Path(control_digests.__file__)
 SAMPLE = SCRIPT.with_name("digests-sample.txt")
 EVERY = 200
-REMAKE = f"python tests/control/control_digests.py hash --anew --every {EVERY} tests/control/{SAMPLE.name}"
+RECREATE = f"python tests/control/control_digests.py hash --anew --every {EVERY} tests/control/{SAMPLE.name}"
 HELP = f"""\
 The digests were right at the commit that git log -1 {SAMPLE.relative_to(SCRIPT.parents[2])} names: to see what differs,
 make digests (--every {EVERY}), and call compare with them and --old CHECKOUT, where that commit is checked out.
-If the difference is meant, say so in the commit that remakes them: {REMAKE}
+If the difference is meant, say so in the commit that remakes them: {RECREATE}
 """
 FEW = 800
 """Each such schedule, where a test needs only a few."""
@@ -51,7 +51,18 @@ def test_stored_schedules_do_what_they_did(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_all_searches_are_stored_and_sampled() -> None:
-    searches = {"corpus", "sweep", "cuts", "stories", "whole", "machine", "paced", "scenario", "mutants", "swarm"}
+    searches = {
+        "corpus",
+        "sweep",
+        "truncation",
+        "stories",
+        "cluster",
+        "machine",
+        "paced",
+        "scenario",
+        "mutants",
+        "swarm",
+    }
     counts = Counter(each.origin for each in stored(control_digests.SCHEDULES))
     assert counts.total() == 20_000 and counts.keys() == searches
     assert {each.origin for each in read(SAMPLE).lines.values()} >= searches - {"corpus", "stories"}

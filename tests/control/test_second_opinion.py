@@ -15,7 +15,7 @@ from second_opinion import EVER, Op, operations, opinions, trials, violated
 
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import Event, kinds
-from pairproof.harness.rocketmq.places import MASTER, SLAVES
+from pairproof.harness.rocketmq.topology import MASTER, SLAVES
 
 QUEUE = "pairproof/0"
 SLAVE = SLAVES[0]

@@ -9,9 +9,9 @@ import pytest
 from pairproof.harness.ports import Session
 from pairproof.harness.ports.links import CanCutLink
 from pairproof.harness.ports.nodes import CanDisconnect
-from pairproof.harness.rocketmq import swarm, whole
+from pairproof.harness.rocketmq import cluster, swarm
 from pairproof.harness.rocketmq.ports import CanConsume
-from pairproof.harness.rocketmq.stories import STORIES
+from pairproof.harness.rocketmq.workloads import TEMPLATES
 from pairproof.harness.search import machine, sweep
 from pairproof.harness.search.swarm import FAULT_BUDGET
 from pairproof.harness.trials import abilities, resolve
@@ -154,10 +154,10 @@ def test_searches_draw_what_the_lab_can_inject_and_nothing_else() -> None:
     lab, able = ModestLab(), set(resolve.drawn(of(CuttingLab)))
     drawn = [begun(swarm.schedule("d", number, lab).ops) for number in range(200)]
     assert set().union(*drawn) == able | begun(sum(swarm.STARTS, ()))
-    stories = range(len(STORIES), 400)
-    plain = (whole.schedule("d", number, lab) for number in stories)
-    of_stories: set[Any] = set().union(*(begun(each.ops) for each in STORIES))
-    assert able <= set().union(*(begun(each.ops) for each in plain)) <= able | of_stories
+    templates = range(len(TEMPLATES), 400)
+    plain = (cluster.schedule("d", number, lab) for number in templates)
+    of_templates: set[Any] = set().union(*(begun(each.ops) for each in TEMPLATES))
+    assert able <= set().union(*(begun(each.ops) for each in plain)) <= able | of_templates
     swept = {
         str(op.args["name"]) for each in sweep.schedules(lab, REFERENCE, "d") for op in each.ops if op.do == "fault"
     }
@@ -174,7 +174,7 @@ def test_the_state_machine_draws_what_the_lab_can_inject_and_nothing_else() -> N
 
 def test_few_faults_are_enough_for_every_search() -> None:
     lab = of(CuttingLab)
-    assert 0 < len(resolve.drawn(lab)) < FAULT_BUDGET and not set(resolve.drawn(lab)) & set(whole.USUAL[:1])
+    assert 0 < len(resolve.drawn(lab)) < FAULT_BUDGET and not set(resolve.drawn(lab)) & set(cluster.USUAL[:1])
     for number in range(100):
         swarm.schedule("few", number, lab)
-        whole.schedule("few", number, lab)
+        cluster.schedule("few", number, lab)

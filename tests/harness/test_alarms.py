@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from pairproof.harness.event_types.node import Start, Wipe
 from pairproof.harness.judging import judge
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.kinds.node import Start, Wipe
 from pairproof.harness.rocketmq.known.derived_under import DerivedUnder
 from pairproof.harness.rocketmq.laws.storage.queue_is_its_log import QueueIsItsLog
 from pairproof.harness.rocketmq.settings import keeps_connections

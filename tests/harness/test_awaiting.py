@@ -46,7 +46,7 @@ def test_only_what_comes_after_it_began_counts() -> None:
     assert awaiting.reached() and awaiting.seen == 2
 
 
-class Looked(Sequence[Event]):
+class Scanned(Sequence[Event]):
     """Counts how often an event is looked at."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Looked(Sequence[Event]):
 
 
 def test_each_event_is_looked_at_once_however_often_one_asks() -> None:
-    seen = Looked()
+    seen = Scanned()
     awaiting = Awaiting(seen, HAPPENED["frames"], 1)
     for _ in range(100):
         seen.events.append(OWN)

@@ -46,7 +46,7 @@ def test_a_campaign_is_a_run_that_finds_and_counts(played: Path) -> None:
     assert reader.facts["state"] == "complete" and {each["law"] for each in reader.findings()} == violated != set()
     assert numbers(played) == list(range(reader.facts["trials"])) and reader.facts["trials"] > TRIALS
     rows = list(reader.trials())
-    assert {row["origin"] for row in rows} == {"corpus", "sweep", "cuts", "whole", "swarm", "machine", "shrink"}
+    assert {row["origin"] for row in rows} == {"corpus", "sweep", "truncation", "cluster", "swarm", "machine", "shrink"}
     violating = {row["trial"] for row in reader.verdicts() if row["verdict"] == "violated"}
     assert {row["trial"] for row in rows if row["cause"]} == violating
     assert violating <= {number for number, _ in reader.histories()}
@@ -139,7 +139,7 @@ def test_a_campaign_plays_what_check_plays(tmp_path: Path, monkeypatch: pytest.M
     # The machine's last batch is drawn with its whole number, see slices.
     assert rows[0] == rows[1]
     told = [json.loads(Path(f"{name}.json").read_text()) for name in "ab"]
-    same = ("trials", "events", "laws", "judged_in_trials", "coverage", "sweep", "cuts", "violated", "findings")
+    same = ("trials", "events", "laws", "judged_in_trials", "coverage", "sweep", "truncation", "violated", "findings")
     assert [told[0][name] for name in same] == [told[1][name] for name in same]
 
 

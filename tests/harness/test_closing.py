@@ -107,7 +107,7 @@ def test_verdict_says_first_how_few_trials_there_were_and_that_it_was_interrupte
     assert last(many, state="interrupted")[0].endswith("holds; 1 of 1 law holds; interrupted before its end")
 
 
-def test_floors_that_were_missed_make_the_verdict_unknown() -> None:
+def test_minimums_that_were_missed_make_the_verdict_unknown() -> None:
     found = summary(a=Verdict.HOLDS)._replace(by_origin={"sweep": 20})
     told = closing.last_lines(FACTS, found, found.standings(), ["a floor"], Path("r"), Findings(SYSTEM), SYSTEM)
     assert told[0].text == "reference in sim: unknown; 1 of 1 law holds"

@@ -111,9 +111,9 @@ MASTER_DOWN = [("master", "machine")]
 )
 def test_the_worst_that_happened_makes_the_class(happened: list[tuple[str, str]], expected: str) -> None:
     assert contract.fault_class(happened) == expected
-    misled = {"master-machine-crash": "rollback", "both-machines-crash": "rollback"}
-    misled |= dict.fromkeys(("lying-disk", "master-store-lost"), "all-copies-lost")
-    assert contract.fault_class(happened, misled=True) == misled.get(expected, expected)
+    acked_while_diverged = {"master-machine-crash": "rollback", "both-machines-crash": "rollback"}
+    acked_while_diverged |= dict.fromkeys(("lying-disk", "master-store-lost"), "all-copies-lost")
+    assert contract.fault_class(happened, acked_while_diverged=True) == acked_while_diverged.get(expected, expected)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pairproof.harness.judging.law import Law
-from pairproof.harness.rocketmq import swarm, whole
+from pairproof.harness.rocketmq import cluster, swarm
 from pairproof.harness.rocketmq.laws.storage.log_prefix import LogPrefix
 from pairproof.harness.search import sweep
 from pairproof.harness.trials import resolve
@@ -32,7 +32,7 @@ TRIALS = 12
 def schedules(search: str) -> list[Schedule]:
     if search == "sweep":
         return sweep.schedules(SIM, REFERENCE, "cost")[:TRIALS]
-    make = {"swarm": swarm, "whole": whole}[search].schedule
+    make = {"swarm": swarm, "cluster": cluster}[search].schedule
     # The first ones are listed.
     return [make("cost", number, SIM) for number in range(100, 100 + TRIALS)]
 
@@ -59,7 +59,7 @@ def too_many(search: str) -> str:
     return f"a trial of the {search} takes {found:,.0f} calls, {found / known:.2f} times those of {FILE.name}"
 
 
-@pytest.mark.parametrize("search", ["sweep", "swarm", "whole"])
+@pytest.mark.parametrize("search", ["sweep", "swarm", "cluster"])
 def test_no_trial_needs_a_third_more_calls_than_it_did(search: str) -> None:
     assert too_many(search) == ""
 
@@ -76,6 +76,6 @@ def test_a_law_that_goes_through_all_that_was_is_noticed(monkeypatch: pytest.Mon
 
 if __name__ == "__main__":
     FILE.write_text(
-        json.dumps({search: round(calls(search)) for search in ("sweep", "swarm", "whole")}, indent=1) + "\n"
+        json.dumps({search: round(calls(search)) for search in ("sweep", "swarm", "cluster")}, indent=1) + "\n"
     )
     sys.stdout.write(FILE.read_text())

@@ -6,9 +6,9 @@ from collections import Counter
 
 from pairproof.harness.exploration.coverage_table import CoverageTable
 from pairproof.harness.history import Recorder
-from pairproof.harness.rocketmq import places, swarm, whole
+from pairproof.harness.rocketmq import cluster, swarm, topology
 from pairproof.harness.rocketmq.coverage import AT, OUTSIDE, cover
-from pairproof.harness.rocketmq.coverage_whole import (
+from pairproof.harness.rocketmq.coverage_cluster import (
     ABSENT,
     AT_MASTER,
     AT_SLAVE,
@@ -71,7 +71,7 @@ def test_what_the_master_refuses_stays_refused_until_it_closes() -> None:
 def test_slaves_and_strangers_have_states_of_their_own() -> None:
     told = _joining()
     told.add(0, "connect", node="slave2", link="ha:2", side="m", f="slave")
-    told.add(0, "connect", node="hostile", link="ha:3", side="m", f="hostile")
+    told.add(0, "connect", node="rogue_slave", link="ha:3", side="m", f="rogue_slave")
     told.add(0, "flush", node="slave", hi=0)
     told.add(0, "flush", node="slave2", hi=0)
     told.add(0, "flush", node="master", hi=0)
@@ -153,7 +153,7 @@ def test_every_event_of_the_protocol_is_counted_in_every_trial() -> None:
 
 def _whole() -> Recorder:
     told = Recorder()
-    told.add(0, "lab", f="sim", detail='{"lab.names": 1}')
+    told.add(0, "lab", f="sim", detail='{"lab.nameServer": 1}')
     told.add(0, "start", node="master", lo=0, hi=0)
     return told
 
@@ -246,13 +246,13 @@ def test_a_fault_at_a_place_of_whole_trials_counts_under_its_place_too() -> None
         (ABSENT, "consumer on", "stall"),
         (UNSERVED, "route: nobody", "none"),
     ]
-    assert set(AT) == places.WHOLE_ONLY
+    assert set(AT) == topology.CLUSTER_ONLY
 
 
 def test_whole_trials_are_counted_in_their_own_states_and_as_the_pairs_that_they_are() -> None:
     lab, target = resolve.lab("sim"), resolve.target("reference")
     table = CoverageTable()
     for number in range(12):
-        table.merge(cover(run_trial(lab, target, whole.schedule("counted", number), laws=()).events))
+        table.merge(cover(run_trial(lab, target, cluster.schedule("counted", number), laws=()).events))
     states = {state for state, _ in table.pairs()}
     assert {*READERS, *TABLES} <= states and {"caught-up", "behind"} <= states

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pairproof.harness.event_types.machine import Fault
 from pairproof.harness.history import Event
-from pairproof.harness.kinds.machine import Fault
 from pairproof.harness.rocketmq.known.deadlines import Deadline, Deadlines
 from pairproof.harness.rocketmq.known.model import Known
 
@@ -41,8 +41,8 @@ def test_what_comes_in_time_is_met_and_what_comes_later_is_late() -> None:
 def test_while_its_node_stands_still_or_it_is_on_hold_no_time_passes() -> None:
     law = Law()
     law.due.begin("a", 10, 5, node="slave")
-    law.known.trouble.pause("slave", 12)
-    law.known.trouble.resume("slave", 50)
+    law.known.disturbances.pause("slave", 12)
+    law.known.disturbances.resume("slave", 50)
     law.due.hold(at(53), "a")
     law.due.renew(at(90), "a")
     assert not law.late
@@ -52,8 +52,8 @@ def test_while_its_node_stands_still_or_it_is_on_hold_no_time_passes() -> None:
 
 def test_a_disturbance_of_a_place_voids_a_deadline_also_in_the_time_before_it() -> None:
     law = Law()
-    law.known.trouble.fault(Fault(3, 3, "fault", "master", op=0, f="any", status="on"))
-    law.known.trouble.fault(Fault(4, 4, "fault", "master", op=0, f="any", status="off"))
+    law.known.disturbances.fault(Fault(3, 3, "fault", "master", op=0, f="any", status="on"))
+    law.known.disturbances.fault(Fault(4, 4, "fault", "master", op=0, f="any", status="off"))
     law.due.begin("a", 10, 5, "master")
     law.due.begin("b", 10, 5, "master", settled=6)
     law.due.begin("c", 10, 6, "master")

@@ -6,9 +6,9 @@ from pairproof.harness.errors import EXIT_HOLDS, EXIT_VIOLATED, UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.judging import deviations
 from pairproof.harness.judging.deviations import Deviation
+from pairproof.harness.judging.disturbances import STALLED
 from pairproof.harness.judging.judge import all_laws
 from pairproof.harness.judging.law import CONVENTION, DURABILITY, PROTOCOL, STALLS, Violation
-from pairproof.harness.judging.trouble import STALLED
 from pairproof.harness.judging.verdict import Judgement, Standing, Verdict, exit_code
 from pairproof.harness.trials.schedule import Args
 

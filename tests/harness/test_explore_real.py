@@ -11,7 +11,7 @@ from shaky_lab import ShakyLab
 
 from pairproof.harness import registry
 from pairproof.harness.commands.main import main
-from pairproof.harness.exploration import floors
+from pairproof.harness.exploration import minimums
 from pairproof.harness.exploration import watch as watches
 from pairproof.harness.exploration.explore import MAX_FINDINGS_PER_LAW, Explorer
 from pairproof.harness.exploration.profiles import REAL, profile
@@ -20,10 +20,11 @@ from pairproof.harness.exploration.watch import Watch
 from pairproof.harness.judging import judge
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.ports import Target
-from pairproof.harness.rocketmq import pace
+from pairproof.harness.rocketmq import real_time
 from pairproof.harness.runs.reader import read_finding, to_finding
 from pairproof.harness.runs.writer import RunWriter
-from pairproof.harness.search import paced, repeated
+from pairproof.harness.search import pacing as searching
+from pairproof.harness.search import repeated
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.abilities import Hosted
 from pairproof.harness.trials.schedule import Args, Op, Schedule
@@ -36,7 +37,7 @@ IMAGE = Op("fault", {"name": "older_image", "node": "master"})
 SEND = Op("send", {"producer": 0, "size": 420, "wait": True, "queue": 0})
 PULL = Op("pull", {"reader": 0, "node": "master", "queue": 0})
 PLACE = Hosted(ShakyLab("reference", 2), REFERENCE)
-LONG = paced.paced(PLACE, Schedule({}, "s", (PULL, IMAGE, PULL, SEND, PULL, Op("step", {"events": 5}), PULL)))
+LONG = searching.paced(PLACE, Schedule({}, "s", (PULL, IMAGE, PULL, SEND, PULL, Op("step", {"events": 5}), PULL)))
 SMALL = ["fault", "send", "await"]
 
 
@@ -52,10 +53,10 @@ def explore(lab: ShakyLab, target: str = "reference", **options: Any) -> tuple[S
 
 def test_every_single_fault_is_swept_then_the_others_search_and_all_they_do_is_paced() -> None:
     found, trials = explore(ShakyLab("reference", 2), trials=12)
-    assert list(found.by_origin) == ["sweep", "known-bugs", "swarm", "whole", "machine"] and not found.findings
+    assert list(found.by_origin) == ["sweep", "known-bugs", "swarm", "cluster", "machine"] and not found.findings
     assert set(found.totals) == {"sweep", "known-bugs"} and not found.complete("sweep")
     for trial in trials:
-        assert paced.paced(PLACE, trial.schedule) == trial.schedule
+        assert searching.paced(PLACE, trial.schedule) == trial.schedule
     assert found.shrinking_s == 0 and "shrinking" not in found.rate()
 
 
@@ -149,7 +150,7 @@ def test_what_only_the_lab_shows_is_shrunk_there_by_repeats() -> None:
     small = repeated.small(ShakyLab(MUTANT, 2), REFERENCE, LONG, LAW, always)
     assert small.shrunk_in == "shaky" and [op.do for op in small.schedule.ops] == SMALL
     assert small.shown is not None and small.shown.schedule == small.schedule
-    assert pace.SHORT.items() <= small.schedule.settings.items()
+    assert real_time.SHORT.items() <= small.schedule.settings.items()
 
 
 @pytest.mark.parametrize(("nth", "shows"), [(3, True), (7, False)])
@@ -231,7 +232,7 @@ def test_fewer_trials_than_were_demanded_within_a_time_miss_a_floor() -> None:
     def after(asked: int) -> list[str]:
         lab = ShakyLab("reference", 2)
         found, _ = explore(lab, trials=asked, seconds=20, clock=lambda: float(lab.executed))
-        return floors.missed(found.floors)
+        return minimums.missed(found.minimums)
 
     assert after(10) == []
     (missed,) = (each for each in after(500) if each.startswith("trials of the searches"))

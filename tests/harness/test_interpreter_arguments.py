@@ -174,7 +174,10 @@ def test_healing_a_known_fault_that_is_not_active_does_nothing() -> None:
             Op("group", {"group": 0, "slowly": 1, "broker": 0, "node": "master"}),
             "group: an administrator can change a broker's tables",
         ),
-        (Op("misdirect", {"node": "slave", "queue": 0}), "misdirect: a producer can send to whatever broker"),
+        (
+            Op("send_to_wrong_broker", {"node": "slave", "queue": 0}),
+            "misdirect: a producer can send to whatever broker",
+        ),
         (Op("delayed", {"producer": 0, "queue": 0, "level": 1}), "delayed: a producer can send to whatever broker"),
     ],
 )
@@ -189,14 +192,14 @@ def test_what_a_lab_cannot_do_is_skipped_and_the_reason_kept(op: Op, reason: str
 def test_consumers_and_administrators_are_asked_with_all_arguments() -> None:
     asked: list[tuple[str, dict[str, Any]]] = []
 
-    class WholeSession(FakeSession):
+    class ClusterSession(FakeSession):
         def join(self, group: int, consumer: int) -> None:
             asked.append(("join", {"group": group, "consumer": consumer}))
 
         def leave(self, group: int, consumer: int, lost: bool) -> None:
             asked.append(("leave", {"group": group, "consumer": consumer, "lost": lost}))
 
-    interpreter = Interpreter(WholeSession(), {})  # type: ignore[arg-type]
+    interpreter = Interpreter(ClusterSession(), {})  # type: ignore[arg-type]
     gone = {"group": 1, "consumer": 2, "lost": False}
     interpreter.do(Op("join", {"group": 1, "consumer": 2}))
     interpreter.do(Op("leave", gone))

@@ -15,8 +15,8 @@ from pairproof.harness.judging.law import MAX_VIOLATIONS, Heard, only
 from pairproof.harness.judging.verdict import Judgement, Verdict
 from pairproof.harness.rocketmq.known.model import Known
 from pairproof.harness.rocketmq.law import Law
-from pairproof.harness.rocketmq.places import MASTER, NO_SLAVES
 from pairproof.harness.rocketmq.testing import H, pair
+from pairproof.harness.rocketmq.topology import MASTER, NO_SLAVES
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Schedule
@@ -140,7 +140,7 @@ def test_a_law_receives_settings_only_before_the_first_event_that_it_awaits(live
 
 def test_slaves_of_any_names_are_slaves() -> None:
     story = pair()
-    for name in ("late-slave", "hostile", "names", "other", "master"):
+    for name in ("late-slave", "rogue_slave", "names", "other", "master"):
         story.add("start", node=name)
     assert verdicts((OfSlaves,), story, live=False)[0].judged == 2
 

@@ -13,7 +13,7 @@ from pairproof.harness.exploration.profiles import REAL, profile
 from pairproof.harness.judging import deviations
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.runs.writer import finding_json
-from pairproof.harness.search import paced
+from pairproof.harness.search import pacing
 from pairproof.harness.search.known_bugs import ALL, GENERIC, NAME, NONE, programs
 from pairproof.harness.system import KnownBug
 from pairproof.harness.trials import resolve
@@ -33,7 +33,7 @@ BUGS = (
     KnownBug("again", "log-grows", "", SHOWS),
     KnownBug("real", "log-grows", "4.x", SHOWS._replace(ops=(SEND,))),
     KnownBug("seam", "log-grows", "", SHOWS._replace(ops=(Op("fault", {"name": "disk_stall", "node": "master"}),))),
-    KnownBug("nameless", "log-grows", "", SHOWS._replace(settings={"lab.names": 0}, ops=(SEND, SEND))),
+    KnownBug("nameless", "log-grows", "", SHOWS._replace(settings={"lab.nameServer": 0}, ops=(SEND, SEND))),
 )
 
 
@@ -64,7 +64,7 @@ def test_every_program_that_is_shipped_is_paced_and_can_be_done_to_whom_it_is_sh
     for each in programs(PROCESS, JAVA, "s", ALL):
         assert not lacking(Hosted(PROCESS, JAVA), each.schedule.ops, resolve.faults(), resolve.operations())
         if each.name.startswith("mutant "):
-            assert paced.paced(Hosted(PROCESS, JAVA), each.schedule) == each.schedule
+            assert pacing.paced(Hosted(PROCESS, JAVA), each.schedule) == each.schedule
     assert len(programs(PROCESS, JAVA, "s", GENERIC)) > 40
 
 

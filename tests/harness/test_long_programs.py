@@ -9,7 +9,7 @@ import pytest
 from pairproof.chaos.labs.sim.lab import LAB
 from pairproof.harness.judging import judge
 from pairproof.harness.judging.cause import violated
-from pairproof.harness.rocketmq import swarm, whole
+from pairproof.harness.rocketmq import cluster, swarm
 from pairproof.harness.search.swarm import SLOTS
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
@@ -35,11 +35,11 @@ def test_one_schedule_in_fifty_is_long_and_the_same_for_the_same_seed() -> None:
 
 def test_one_cluster_trial_in_ten_is_long_where_time_is_simulated() -> None:
     numbers = range(1_000, 1_040)
-    long = [number for number in numbers if len(whole.schedule("long", number, LAB).ops) > 5 * whole.SLOTS]
+    long = [number for number in numbers if len(cluster.schedule("long", number, LAB).ops) > 5 * cluster.SLOTS]
     assert long == [1_005, 1_015, 1_025, 1_035]
-    assert max(len(whole.schedule("long", number, PROCESS).ops) for number in numbers) < 5 * whole.SLOTS
-    for number in range(1_005, 3_000, whole.LONG_ONE_IN):
-        ops = whole.schedule("long", number, LAB).ops
+    assert max(len(cluster.schedule("long", number, PROCESS).ops) for number in numbers) < 5 * cluster.SLOTS
+    for number in range(1_005, 3_000, cluster.LONG_ONE_IN):
+        ops = cluster.schedule("long", number, LAB).ops
         assert sum(op.args.get("name") == "promotion" and op.do != "heal" for op in ops) <= 1
 
 
@@ -54,7 +54,7 @@ ACCUSED = {
         ["fault", {"name": "promotion", "node": "slave", "rejoin": "wiped"}], ["heal", {"name": "promotion"}],
         ["arm", {"name": "promotion", "node": "slave", "rejoin": "stale", "point": "flush", "nth": 1}],
         ["advance", {"ms": 600}], ["heal", {"name": "promotion"}],
-        ["special", {"producer": 0, "what": "keys", "wait": true, "queue": 2}], ["step", {"events": 8}],
+        ["edge_case_send", {"producer": 0, "what": "keys", "wait": true, "queue": 2}], ["step", {"events": 8}],
         ["advance", {"ms": 1}], ["fault", {"name": "promotion", "node": "slave", "rejoin": "wiped"}]]}""",
     # A client connects to a master without power, and sends more as soon as that has come back.
     "ack-no-wait": """
@@ -74,9 +74,9 @@ ACCUSED = {
         ["heal", {"name": "down"}], ["advance", {"ms": 3100}], ["send", WAITS],
         ["batch", {"producer": 0, "count": 2, "size": 1, "wait": true, "queue": 0}], ["send", WAITS],
         ["send", {"producer": 0, "size": 1700, "wait": true, "queue": 0}],
-        ["arm", {"name": "hostile", "character": "crowd", "node": "slave3", "point": "flush", "nth": 4}],
-        ["send", WAITS], ["special", {"producer": 0, "what": "keys", "wait": true, "queue": 0}],
-        ["advance", {"ms": 6000}], ["fault", {"name": "hostile", "character": "crowd"}],
+        ["arm", {"name": "rogue_slave", "character": "crowd", "node": "slave3", "point": "flush", "nth": 4}],
+        ["send", WAITS], ["edge_case_send", {"producer": 0, "what": "keys", "wait": true, "queue": 0}],
+        ["advance", {"ms": 6000}], ["fault", {"name": "rogue_slave", "character": "crowd"}],
         ["advance", {"ms": 3100}]]}""",
     # A slave is killed over a piece of a record, and its checkpoint is of a time when the master's clock was ahead:
     # here it was right to accuse the reference, which took the piece for whole.

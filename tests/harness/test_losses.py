@@ -292,8 +292,8 @@ def test_each_class_says_what_was_lost_or_why_it_was_not_played() -> None:
     assert [row(found, "kill", "master")[name] for name in ("trials", "lost", "state")] == [2, 2, ""]
     assert row(found, "kill", "slave")["state"] == NOT_PLAYED
     assert row(found, "kill", "both")["state"] == "not possible here: it requires that a node's process can be killed"
-    (floor,) = found.floors()
-    assert (floor.met, floor.least, floor.is_met) == (1, len(found.classes) - 1, False)
+    (minimum,) = found.minimums()
+    assert (minimum.met, minimum.least, minimum.is_met) == (1, len(found.classes) - 1, False)
 
 
 def test_a_class_that_was_refused_skipped_or_without_effect_is_not_cut_off() -> None:
@@ -312,7 +312,7 @@ def test_a_class_that_was_refused_skipped_or_without_effect_is_not_cut_off() -> 
 def test_without_a_corpus_nothing_is_demanded_and_every_trial_counts() -> None:
     found = Losses()
     found.take(trial(SEEN))
-    assert found.floors() == [] and [each["lost"] for each in found.rows()] == [1]
+    assert found.minimums() == [] and [each["lost"] for each in found.rows()] == [1]
 
 
 # check.
@@ -340,7 +340,7 @@ def test_a_class_that_the_time_limit_cut_off_makes_the_run_unknown(
     asked = [*brought("brokerRole=ASYNC_MASTER"), "--time", "0.001s", "--jobs", "1", "--law", "log-grows"]
     assert main(["check", *asked, "--runs", str(tmp_path)]) == 3
     said = capsys.readouterr().out
-    assert "not played" in said and f"floors missed: {PLAYED}: 1 of 18" in said
+    assert "not played" in said and f"coverage minimums missed: {PLAYED}: 1 of 18" in said
     (facts,) = tmp_path.glob("*/run.json")
     assert [row["state"] for row in json.loads(facts.read_text())["losses"] if row["corpus"]][1:] == [NOT_PLAYED] * 17
     assert recorded(facts.parent) == 3, "and so says whoever reads the run"

@@ -11,7 +11,7 @@ from pairproof.harness import registry
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Recorder
 from pairproof.harness.ports import Target
-from pairproof.harness.rocketmq import swarm, whole
+from pairproof.harness.rocketmq import cluster, swarm
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.search import machine, shrink
 from pairproof.harness.trials import resolve
@@ -85,7 +85,7 @@ def asks(schedule: Schedule) -> int:
 @pytest.mark.usefixtures("stranger")
 def test_searches_draw_a_strangers_operation_where_the_lab_can_do_it_and_nowhere_else() -> None:
     lab = AskingLab()
-    for search in (swarm, whole):
+    for search in (swarm, cluster):
         assert sum(asks(search.schedule("s", each, lab)) for each in range(100)) > 3
         assert sum(asks(search.schedule("s", each, SIM)) for each in range(100)) == 0
     drawn = sum(asks(each.schedule) for each in machine.batch(lab, REFERENCE, (), "s", 0))

@@ -14,13 +14,13 @@ from pairproof.harness.commands import output
 from pairproof.harness.commands.main import main
 from pairproof.harness.history import Event
 from pairproof.harness.judging.verdict import Judgement, Verdict, Violation
-from pairproof.harness.runs.places import place
+from pairproof.harness.runs.locations import place
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.texts.plain import plain, without_secrets
 from pairproof.harness.trials.schedule import Schedule
 from pairproof.harness.trials.trial import Finding, Trial
 
-HOSTILE = "a\x1b]0;owned\x07b\x9bc\r\u202ed\x00"
+ROGUE = "a\x1b]0;owned\x07b\x9bc\r\u202ed\x00"
 SHOWN = r"a\x1b]0;owned\x07b\x9bc\r\u202ed\x00"
 
 
@@ -30,17 +30,17 @@ def assert_harmless(said: str) -> None:
 
 
 def test_controls_are_escaped_and_ours_stay() -> None:
-    assert plain(HOSTILE) == SHOWN
+    assert plain(ROGUE) == SHOWN
     assert plain("é\tx\n  日本 \\x1b") == "é\tx\n  日本 \\x1b"
 
 
 def test_whatever_prints_a_line_prints_no_control_character(capsys: Any) -> None:
     for print_it in (output.say, output.echo, lambda line: output.table(line, (line,), [(line,)])):
-        print_it(HOSTILE)
+        print_it(ROGUE)
         assert_harmless(capsys.readouterr().out)
     file = io.StringIO()
     with output.progress(file) as progress:
-        progress(1, 2, f"work: {HOSTILE}")
+        progress(1, 2, f"work: {ROGUE}")
     assert_harmless(file.getvalue())
 
 
@@ -51,7 +51,7 @@ def test_an_error_s_line_prints_none(capsys: Any) -> None:
 
 
 FACTS = {"seed": "s", "system": "rocketmq", "lab": "sim", "target": "reference"}
-BROKEN = Judgement("log-prefix", Verdict.VIOLATED, 3, 2, (Violation(1, 1_000, HOSTILE, "m1"),))
+BROKEN = Judgement("log-prefix", Verdict.VIOLATED, 3, 2, (Violation(1, 1_000, ROGUE, "m1"),))
 
 
 def recorded(folder: Path, **facts: object) -> Path:
@@ -59,13 +59,13 @@ def recorded(folder: Path, **facts: object) -> Path:
     schedule = Schedule({}, "s", ())
     with RunWriter(folder, {**FACTS, **facts}) as writer:
         writer.trial(Trial(0, "swarm", schedule, [Event(0, 0, "stop", "master")], [BROKEN], (), ()), keep=True)
-        writer.finding(Finding("log-prefix", HOSTILE, "reference", "sim", 0, 0, schedule, 3))
+        writer.finding(Finding("log-prefix", ROGUE, "reference", "sim", 0, 0, schedule, 3))
     return folder
 
 
 @pytest.mark.parametrize("command", ["show", "judge", "report"])
 def test_commands_on_a_stranger_s_run_print_none(command: str, tmp_path: Path, capsys: Any) -> None:
-    run = recorded(tmp_path / "r", **({"target": f"reference{HOSTILE}"} if command == "show" else {}))
+    run = recorded(tmp_path / "r", **({"target": f"reference{ROGUE}"} if command == "show" else {}))
     main([command, str(run), *(["--engine", "local"] if command == "report" else [])])
     said = capsys.readouterr()
     assert said.out and not [each for each in said.out + said.err if not each.isprintable() and each not in "\n\t"]

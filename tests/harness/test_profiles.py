@@ -12,14 +12,17 @@ from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.trials import resolve
 
 SIM = resolve.lab("sim")
-ENUMERATED, SEEDED = enumerated(SYSTEM), seeded(SYSTEM).keys() - {"pairs"}
+ENUMERATED, SEEDED = enumerated(SYSTEM), seeded(SYSTEM).keys() - {"fault-pairs"}
 SEARCHES = {*ENUMERATED, *SEEDED, "machine"}
 
 
 @pytest.mark.parametrize("name", sorted(PROFILES.keys() - {REAL, PROOF, "known-bugs"}))
 def test_every_profile_runs_every_search_and_spends_all_of_its_time(name: str) -> None:
     found = profile(name)
-    assert set(found.shares) == SEARCHES | ({"pairs"} if name == "broad" else set()) and min(found.shares.values()) > 0
+    assert (
+        set(found.shares) == SEARCHES | ({"fault-pairs"} if name == "fault-pairs" else set())
+        and min(found.shares.values()) > 0
+    )
     assert sum(found.shares.values()) == pytest.approx(1)
 
 
@@ -33,7 +36,7 @@ def test_the_profile_for_real_time_begins_with_every_single_fault_and_enumerates
 def test_the_job_s_profile_is_the_machine_alone_a_fixed_number_of_trials_in_any_lab() -> None:
     found = profile(PROOF)
     assert set(found.shares) == set(found.counts) == {"machine"} and found.seconds is None
-    assert found.has_floors and 20 <= SYSTEM.floors.trials["machine"] <= found.counts["machine"]
+    assert found.has_minimums and 20 <= SYSTEM.minimums.trials["machine"] <= found.counts["machine"]
     # Spark measures every history.
     assert found.keep_one_in == 1
     assert (
@@ -75,7 +78,7 @@ def test_trials_that_a_search_leaves_over_go_to_the_next_and_none_are_lost() -> 
         allowed = budget.allowance(origin, spent, lambda: 1e9).more()
         assert allowed > 0
         # The second search had only half as much to do.
-        spent += allowed // 2 if origin == "cuts" else allowed
+        spent += allowed // 2 if origin == "truncation" else allowed
     assert spent == 1_000
     assert budget.allowance("sweep", 0, lambda: 0.0).trials == 300
 

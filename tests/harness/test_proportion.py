@@ -1,6 +1,6 @@
 """The interval of a proportion."""
 
-from pairproof.harness.exploration.proportion import share, wilson
+from pairproof.harness.exploration.ratio import share, wilson
 
 
 def test_the_interval_is_wilson_s() -> None:

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from pairproof.harness import history
 from pairproof.harness.errors import CorruptRun, LabError, UsageError
+from pairproof.harness.event_types import machine as kinds
 from pairproof.harness.history import Event
 from pairproof.harness.judging.law import Violation
 from pairproof.harness.judging.verdict import Judgement, Verdict
-from pairproof.harness.kinds import machine as kinds
 from pairproof.harness.runs import atomic, schema
 from pairproof.harness.runs.reader import RunReader, find_runs, named_finding, read_finding, resolve_run, to_finding
 from pairproof.harness.runs.writer import RunWriter

@@ -15,11 +15,11 @@ import pytest
 
 from pairproof import __version__
 from pairproof.harness.errors import PairproofError, UsageError
+from pairproof.harness.event_types.machine import Fault
 from pairproof.harness.history import Event
 from pairproof.harness.judging.law import Violation
 from pairproof.harness.judging.verdict import Judgement, Verdict
-from pairproof.harness.kinds.machine import Fault
-from pairproof.harness.runs import atomic, parts, places, schema
+from pairproof.harness.runs import atomic, locations, parts, schema
 from pairproof.harness.runs import writer as writing
 from pairproof.harness.runs.reader import RunReader, read_finding, to_finding
 from pairproof.harness.runs.sampling import sampling
@@ -29,7 +29,7 @@ from pairproof.harness.trials.schedule import Op, Schedule
 from pairproof.harness.trials.trial import FaultOutcome, Finding, Trial
 
 SCHEDULE = Schedule({"brokerRole": "SYNC_MASTER"}, "seed", (Op("advance", {"ms": 5}), Op("fault", {"name": "down"})))
-HOLDS = Judgement("log-grows", Verdict.HOLDS, 3, 0, notes={"cuts": 1})
+HOLDS = Judgement("log-grows", Verdict.HOLDS, 3, 0, notes={"truncation": 1})
 BROKEN = Judgement("log-prefix", Verdict.VIOLATED, 3, 2, (Violation(1, 1_000, "differs at 40", "m1"),))
 DOUBTFUL = Judgement("log-prefix", Verdict.UNKNOWN, 0, 0, doubt="the law crashed")
 FACTS = {"seed": "s", "target": "reference", "system": "rocketmq", "lab": "sim"}
@@ -61,7 +61,7 @@ def test_what_is_recorded_is_read_back(tmp_path: Path) -> None:
     good, bad = reader.verdicts()
     assert good == {
         "run": "r", "trial": 0, "law": "log-grows", "verdict": "holds", "judged": 3, "broken": 0, "seq": None,
-        "text": None, "notes": '{"cuts":1}',
+        "text": None, "notes": '{"truncation":1}',
     }  # fmt: skip
     assert (bad["verdict"], bad["seq"], bad["text"], bad["broken"]) == ("violated", 1, "differs at 40", 2)
     (row,) = reader.trials()
@@ -210,7 +210,7 @@ def test_a_part_without_its_trials_does_not_count(tmp_path: Path) -> None:
 def test_an_interrupt_while_a_part_is_written_loses_and_doubles_nothing(
     tmp_path: Path, monkeypatch: Any, table: str
 ) -> None:
-    real = places.move
+    real = locations.move
     calls = iter(["interrupt"])
 
     def move(path: Path, over: Path) -> None:
@@ -218,7 +218,7 @@ def test_an_interrupt_while_a_part_is_written_loses_and_doubles_nothing(
             raise KeyboardInterrupt
         real(path, over)
 
-    monkeypatch.setattr(places, "move", move)
+    monkeypatch.setattr(locations, "move", move)
     with pytest.raises(KeyboardInterrupt), RunWriter(tmp_path / "r", keep("all")) as writer:
         writer.trial(trial(0))
         writer.trial(trial(1))

@@ -29,7 +29,7 @@ def test_largest_values_are_still_a_schedule() -> None:
         ["leave", {"group": 9, "consumer": 9, "lost": True}],
         ["topic", {"number": 99, "queues": 64, "node": "master"}],
         ["group", {"group": 9, "slowly": 3, "broker": 3, "node": "slave"}],
-        ["misdirect", {"node": "other", "queue": 2**31 - 1}],
+        ["send_to_wrong_broker", {"node": "other", "queue": 2**31 - 1}],
         ["delayed", {"producer": 2**31 - 1, "queue": 2**31 - 1, "level": 99}],
         ["await", {"what": "replicated", "count": 10_000, "ms": 3_600_000}],
     ]
@@ -55,7 +55,10 @@ def test_largest_values_are_still_a_schedule() -> None:
         (["leave", {"group": 0, "consumer": 0, "lost": 0}], "operation 1 (leave) needs lost as bool, not 0"),
         (["topic", {"number": 0, "queues": 65, "node": "master"}], "queues must be 64 at most"),
         (["group", {"group": 0, "slowly": 4, "broker": 0, "node": "master"}], "slowly must be 3 at most"),
-        (["misdirect", {"node": "slave", "queue": 0, "size": 1}], "has no argument 'size'; valid: node, queue"),
+        (
+            ["send_to_wrong_broker", {"node": "slave", "queue": 0, "size": 1}],
+            "has no argument 'size'; valid: node, queue",
+        ),
         (["delayed", {"producer": 0, "queue": 0, "level": 100}], "(delayed): level must be 99 at most, not 100"),
         (["await", {"what": "frames", "count": 10_001, "ms": 1}], "(await): count must be 10000 at most, not 10001"),
         (["await", {"what": "frames", "count": 1, "ms": 3_600_001}], "(await): ms must be 3600000 at most"),

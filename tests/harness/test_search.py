@@ -9,11 +9,11 @@ import pytest
 from pairproof.harness.errors import UsageError
 from pairproof.harness.judging import judge
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq import places, swarm
-from pairproof.harness.rocketmq.borders import VISITS
+from pairproof.harness.rocketmq import swarm, topology
+from pairproof.harness.rocketmq.boundaries import CONVERSATIONS
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.search import shrink, sweep
-from pairproof.harness.search.paced import paced
+from pairproof.harness.search.pacing import paced
 from pairproof.harness.system import Mode
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.abilities import Hosted
@@ -41,13 +41,13 @@ def test_swarm_uses_every_operation_fault_and_setting_sooner_or_later() -> None:
         "leave",
         "topic",
         "group",
-        "misdirect",
+        "send_to_wrong_broker",
         "delayed",
         "await",
         "produce",
-        "falter",
+        "fail_consume",
         "transact",
-        "remake",
+        "recreate",
     }
     assert set(ops) == of_a_pair and faults == set(resolve.drawn())
     for name, values in swarm.SETTINGS.items():
@@ -65,7 +65,7 @@ def test_versions_replicas_and_slaves_that_are_drawn_fit_each_other() -> None:
     for number in range(400):
         settings = swarm.schedule("fit", number).settings
         target.settings(settings)
-        assert int(settings.get("inSyncReplicas", 0)) <= places.slaves(settings) + 1
+        assert int(settings.get("inSyncReplicas", 0)) <= topology.slaves(settings) + 1
     assert swarm.fitting({"rocketmqVersion": "4.9.7", "inSyncReplicas": 3}) == {"rocketmqVersion": "4.9.7"}
     fresh = {"rocketmqVersion": "5.5.0", "inSyncReplicas": 3, "lab.slaves": 1}
     assert swarm.fitting(fresh) == {**fresh, "lab.slaves": 2}
@@ -88,7 +88,7 @@ def test_sweep_is_every_fault_at_every_boundary_in_every_mode() -> None:
 
 
 def _mode(each: Schedule) -> Mode:
-    added = {*SYSTEM.swept.quick, VISITS}.union(*SYSTEM.swept.also_under.values())
+    added = {*SYSTEM.swept.quick, CONVERSATIONS}.union(*SYSTEM.swept.also_under.values())
     plain = {name: value for name, value in each.settings.items() if name not in added}
     return next(mode for mode in SYSTEM.swept.modes if mode.settings == plain)
 
@@ -176,7 +176,7 @@ def test_shrinking_tries_simpler_values_and_settings() -> None:
 
 
 def test_settings_that_only_borders_draw_go_one_by_one_and_the_kind_of_trial_stays() -> None:
-    kind: dict[str, Scalar] = {"lab.names": 1}
+    kind: dict[str, Scalar] = {"lab.nameServer": 1}
     drawn: dict[str, Scalar] = {
         "maxMessageSize": 700,
         "lab.spread": 5,
@@ -202,7 +202,7 @@ def test_shrinking_never_leaves_a_program_that_names_a_slave_it_has_not() -> Non
     def fails(candidate: Schedule) -> bool:
         REFERENCE.settings(candidate.settings)
         named = {op.args["node"] for op in candidate.ops}
-        return bool(named) and named.isdisjoint(places.absent(places.slaves(candidate.settings)))
+        return bool(named) and named.isdisjoint(topology.absent(topology.slaves(candidate.settings)))
 
     small = shrink.shrink(SYSTEM, start, fails)
     assert small.settings == {} and small.ops == (Op("fault", {"name": "kill", "node": "slave"}),)

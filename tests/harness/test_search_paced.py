@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq import pace, places, swarm, whole
-from pairproof.harness.search import paced
+from pairproof.harness.rocketmq import cluster, real_time, swarm, topology
+from pairproof.harness.search import pacing as searching
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.abilities import Hosted
 from pairproof.harness.trials.interpreter import run_trial
@@ -17,10 +17,10 @@ from pairproof.harness.trials.schedule_json import from_json
 
 TARGET = resolve.target("reference")
 PROCESS = resolve.lab("process")
-fitted = partial(paced.paced, Hosted(PROCESS, resolve.target("rocketmq-4.9.7")))
-armed = partial(paced.paced, Hosted(PROCESS, TARGET))
+fitted = partial(searching.paced, Hosted(PROCESS, resolve.target("rocketmq-4.9.7")))
+armed = partial(searching.paced, Hosted(PROCESS, TARGET))
 """For whom has no seam for triggers, and for whom has it."""
-DRAWN = [make("paced", number) for make in (swarm.schedule, whole.schedule) for number in range(300)]
+DRAWN = [make("paced", number) for make in (swarm.schedule, cluster.schedule) for number in range(300)]
 
 
 def waits(found: Schedule) -> list[int]:
@@ -28,11 +28,13 @@ def waits(found: Schedule) -> list[int]:
 
 
 def test_no_wait_is_long_nor_all_of_them_together() -> None:
-    assert any(sum(waits(each)) > paced.ALL_WHOLE_MS for each in DRAWN)
+    assert any(sum(waits(each)) > searching.ALL_CLUSTER_MS for each in DRAWN)
     for each in map(fitted, DRAWN):
-        is_whole = places.has_names(each.settings)
+        is_whole = topology.has_names(each.settings)
         longest, together = (
-            (paced.LONGEST_WHOLE_MS, paced.ALL_WHOLE_MS) if is_whole else (paced.LONGEST_MS, paced.ALL_MS)
+            (searching.LONGEST_CLUSTER_MS, searching.ALL_CLUSTER_MS)
+            if is_whole
+            else (searching.LONGEST_MS, searching.ALL_MS)
         )
         assert sum(waits(each)) <= together and all(0 < ms <= longest for ms in waits(each))
 
@@ -40,15 +42,15 @@ def test_no_wait_is_long_nor_all_of_them_together() -> None:
 def test_nothing_is_left_that_needs_a_simulation_and_everything_is_valid() -> None:
     for each in map(fitted, DRAWN):
         assert {op.do for op in each.ops}.isdisjoint({"step", "arm"})
-        short = {name: value for name, value in pace.SHORT.items() if each.settings[name] != value}
-        assert each.settings.keys().isdisjoint(pace.SIMULATED) and short.keys() <= {"syncFlushTimeout"}
+        short = {name: value for name, value in real_time.SHORT.items() if each.settings[name] != value}
+        assert each.settings.keys().isdisjoint(real_time.SIMULATED) and short.keys() <= {"syncFlushTimeout"}
         TARGET.settings(each.settings)
         assert from_json(each.to_json()) == each
 
 
 def test_up_to_4_5_2_producers_are_more_patient_than_five_rounds_of_a_second() -> None:
     found = {str(each.settings.get("rocketmqVersion")): each.settings for each in map(fitted, DRAWN)}
-    assert found["4.4.0"]["syncFlushTimeout"] == pace.ALL_ROUNDS_MS > 5_000
+    assert found["4.4.0"]["syncFlushTimeout"] == searching.ALL_ROUNDS_MS > 5_000
     assert {found[each]["syncFlushTimeout"] for each in ("4.9.2", "4.9.7", "5.5.0")} == {1_500}
 
 
@@ -73,7 +75,7 @@ def test_what_is_paced_stays_as_it_is() -> None:
     [
         ({"name": "kill", "node": "slave"}, {"name": "kill", "node": "slave"}),
         # The trigger's node, where the fault has none.
-        ({"name": "hostile", "node": "slave", "character": "junk"}, {"name": "hostile", "character": "junk"}),
+        ({"name": "rogue_slave", "node": "slave", "character": "junk"}, {"name": "rogue_slave", "character": "junk"}),
     ],
 )
 def test_a_trigger_becomes_its_fault_where_nothing_can_be_armed(args: dict[str, str], begun: dict[str, str]) -> None:
@@ -86,7 +88,7 @@ def test_steps_become_short_waits_for_different_things() -> None:
     steps = tuple(Op("step", {"events": events}) for events in range(1, 26))
     waited = fitted(Schedule({}, "s", steps)).ops
     assert {op.args.get("what") for op in waited} == {None, "frames", "replicated"} and len(waited) == 25
-    assert max(waits(Schedule({}, "s", waited))) <= paced.SOON_MS
+    assert max(waits(Schedule({}, "s", waited))) <= searching.SOON_MS
 
 
 def test_the_reference_is_clean_under_paced_schedules_too() -> None:

@@ -13,8 +13,8 @@ from pairproof.harness.commands import options
 from pairproof.harness.commands.main import main
 from pairproof.harness.exploration import slices
 from pairproof.harness.exploration.explore import Explorer
-from pairproof.harness.exploration.keeps import Keeps
 from pairproof.harness.exploration.profiles import profile
+from pairproof.harness.exploration.retention import Retention
 from pairproof.harness.exploration.slices import MACHINE, SLICE, Slice
 from pairproof.harness.judging import judge
 from pairproof.harness.rocketmq.corpus import corpus
@@ -27,7 +27,9 @@ from pairproof.harness.trials.workers import Workers
 
 SIM, REFERENCE = resolve.lab("sim"), resolve.target("reference")
 LAWS = judge.laws(["ack-replicated", "log-prefix"])
-EVERY_SEARCH = profile("quick")._replace(shares={"sweep": 0.3, "cuts": 0.1, "whole": 0.1, "swarm": 0.2, "machine": 0.3})
+EVERY_SEARCH = profile("quick")._replace(
+    shares={"sweep": 0.3, "truncation": 0.1, "cluster": 0.1, "swarm": 0.2, "machine": 0.3}
+)
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +46,9 @@ def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     held_lab.forget()
 
 
-def explored(jobs: int, target: str = "reference", keeps: Keeps | None = None, **bounds: Any) -> tuple[Any, list[Any]]:
+def explored(
+    jobs: int, target: str = "reference", keeps: Retention | None = None, **bounds: Any
+) -> tuple[Any, list[Any]]:
     """What a run came to, and its trials, each as a value."""
     trials: list[Trial] = []
     found = Explorer(
@@ -78,7 +82,7 @@ def test_the_first_violation_is_the_first_however_many_look_for_it() -> None:
 
 
 def test_a_trial_leaves_its_history_behind_unless_somebody_wants_it() -> None:
-    rarely = Keeps(Sampling("s", 10))
+    rarely = Retention(Sampling("s", 10))
     (all_of_it, whole), (counted, some) = explored(1, trials=40), explored(1, keeps=rarely, trials=40)
     assert (counted, some) == explored(2, keeps=rarely, trials=40)
     assert all_of_it == counted
@@ -87,14 +91,14 @@ def test_a_trial_leaves_its_history_behind_unless_somebody_wants_it() -> None:
     assert all(each.events in ([], same.events) for each, same in zip(some, whole, strict=True))
     assert [each.measured for each in some] == [each.measured for each in whole]
     # Who violates a law keeps it.
-    _, broken = explored(1, "reference+acks_at_once", Keeps(Sampling("s", 10**9)), trials=20)
+    _, broken = explored(1, "reference+acks_at_once", Retention(Sampling("s", 10**9)), trials=20)
     assert {bool(each.events) for each in broken} == {True, False}
     for each in broken:
         assert bool(each.events) == any(judgement.broken for judgement in each.judgements)
 
 
 def played(origin: str, first: int, trials: int) -> list[Any]:
-    part = Slice(origin, "s", first, trials, (), Keeps())
+    part = Slice(origin, "s", first, trials, (), Retention())
     return [(each.schedule, each.events) for each in slices.play(SIM, REFERENCE, part)]
 
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from pairproof.harness.event_types.machine import Stall
 from pairproof.harness.judging import judge as judging
+from pairproof.harness.judging.disturbances import AFTER_NS, Disturbances
 from pairproof.harness.judging.law import Law
-from pairproof.harness.judging.trouble import AFTER_NS, Trouble
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.kinds.machine import Stall
 from pairproof.harness.rocketmq.laws.acks.ack_prompt import AckPrompt
 from pairproof.harness.rocketmq.laws.acks.ack_unavailable_honest import AckUnavailableHonest
 from pairproof.harness.rocketmq.laws.liveness.live_converges import LiveConverges
@@ -41,38 +41,38 @@ def assert_doubted(law: type[Law], history: H, saying: str) -> None:
 
 # One law each of those that ask in different ways.
 
-Story = Callable[[H], H]
+Template = Callable[[H], H]
 """What goes wrong, the stall at the place where it is given."""
 
 
-def fan_out(stall: Story) -> H:
+def fan_out(stall: Template) -> H:
     three = trio().put("m0")
     for link, peer in (("ha:1", "slave"), ("ha:2", "slave2")):
         three.frame(0, 100, peer=peer, link=link).append(peer, 0, 100).report(100, peer=peer, link=link)
     return stall(three.ok("m0").fault("stall", "ha2").put("m1")).after(502).frame(100, 200, "m", link="ha:1")
 
 
-def unsettled(stall: Story) -> H:
+def unsettled(stall: Template) -> H:
     story = stall(pair().sent("m0").mark("heal").after(9_000))
     return story.after(60_000).audit(hi={"slave": 0}).mark("unsettled").mark("end")
 
 
-def spin(stall: Story) -> H:
+def spin(stall: Template) -> H:
     story = stall(pair())
     for _ in range(4):
         story.connect()
     return story
 
 
-def lagging(stall: Story) -> H:
+def lagging(stall: Template) -> H:
     return stall(pair().put("m0").replicate().after(50)).after(2_000).ok("m0")
 
 
-def mismatch(stall: Story) -> H:
+def mismatch(stall: Template) -> H:
     return stall(pair().frame(0, 100).append("slave", 0, 100).frame(500, 600)).after(1_100).mark("end")
 
 
-LATE: list[tuple[type[Law], Callable[[Story], H], str]] = [
+LATE: list[tuple[type[Law], Callable[[Template], H], str]] = [
     (HaHeartbeat, lambda stall: stall(pair().frame(0, 100).after(3_000)).after(4_000).mark("end"), "silent"),
     (HaReportPrompt, lambda stall: stall(pair().frame(0, 100).after(100)).after(1_001).report(100), "not reported"),
     (HaReportPrompt, lambda stall: stall(pair().after(100)).after(7_000).report(0), "no report"),
@@ -89,7 +89,7 @@ LATE: list[tuple[type[Law], Callable[[Story], H], str]] = [
 
 @pytest.mark.parametrize(("law", "story", "saying"), LATE, ids=[f"{each[0].id}-{n}" for n, each in enumerate(LATE)])
 def test_who_is_late_is_accused_unless_the_machine_stalled_meanwhile(
-    law: type[Law], story: Callable[[Story], H], saying: str
+    law: type[Law], story: Callable[[Template], H], saying: str
 ) -> None:
     assert law.timed
     punctual = judged(law, story(lambda history: history).events)
@@ -197,20 +197,20 @@ def stall(t: int, value: int, **columns: str) -> Stall:
 
 
 def test_the_longest_stall_that_reaches_into_a_time_is_found_wherever_it_began() -> None:
-    trouble, after = Trouble(), AFTER_NS
+    disturbances, after = Disturbances(), AFTER_NS
     for each in (stall(0, 100 * after), stall(after, 5), stall(2 * after, 7)):
-        trouble.stalls(each)
-    assert trouble.stall(99 * after, 99 * after) == stall(0, 100 * after)
-    assert trouble.stall(101 * after, 102 * after) == stall(0, 100 * after)
-    assert trouble.stall(101 * after + 1, 200 * after) is None
-    assert trouble.punctual(50 * after, 60 * after) == 0
-    assert trouble.punctual(102 * after, 103 * after) == 102 * after
+        disturbances.stalls(each)
+    assert disturbances.stall(99 * after, 99 * after) == stall(0, 100 * after)
+    assert disturbances.stall(101 * after, 102 * after) == stall(0, 100 * after)
+    assert disturbances.stall(101 * after + 1, 200 * after) is None
+    assert disturbances.punctual(50 * after, 60 * after) == 0
+    assert disturbances.punctual(102 * after, 103 * after) == 102 * after
 
 
 def test_a_stall_that_begins_later_is_nobodys_excuse() -> None:
-    trouble = Trouble()
-    trouble.stalls(stall(100, 5))
-    assert trouble.stall(0, 99) is None and trouble.stall(0, 100) is not None
+    disturbances = Disturbances()
+    disturbances.stalls(stall(100, 5))
+    assert disturbances.stall(0, 99) is None and disturbances.stall(0, 100) is not None
 
 
 def test_a_stall_is_told_in_a_few_words() -> None:

@@ -12,7 +12,7 @@ from pairproof.harness.exploration import profiles
 from pairproof.harness.exploration.explore import Explorer
 from pairproof.harness.ports import Lab, Session, Target
 from pairproof.harness.search import swarm, sweep
-from pairproof.harness.search.paced import paced
+from pairproof.harness.search.pacing import paced
 from pairproof.harness.system import PAIR, PLAIN
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.abilities import Hosted
@@ -46,7 +46,7 @@ class Hosting:
 
 def explored(lab: Lab, target: Target) -> tuple[list[Trial], Explorer]:
     trials: list[Trial] = []
-    counts = {"sweep": 25, "cuts": 5, "whole": 5, "swarm": 25, "machine": 12}
+    counts = {"sweep": 25, "truncation": 5, "cluster": 5, "swarm": 25, "machine": 12}
     profile = profiles.profile("quick")._replace(seconds=None, counts=counts)
     explorer = Explorer(lab, target, profile, "plain", (), on_trial=trials.append)
     explorer.run()
@@ -61,9 +61,11 @@ def test_a_target_without_a_system_is_swept_swarmed_and_driven_by_the_machine_an
     assert {op.do for each in trials for op in each.schedule.ops} >= {"send", "pull", "advance", "step", "fault", "arm"}
 
 
-def test_of_a_target_without_a_system_floors_demand_trials_alone() -> None:
+def test_of_a_target_without_a_system_minimums_demand_trials_alone() -> None:
     explorer = Explorer(Hosting(), Plain(), profiles.profile("proof"), "s", ())
-    assert [(each.what, each.met >= each.least) for each in explorer.run().floors] == [("trials of the machine", True)]
+    assert [(each.what, each.met >= each.least) for each in explorer.run().minimums] == [
+        ("trials of the machine", True)
+    ]
 
 
 def placed(schedules: Iterator[Schedule]) -> set[object]:

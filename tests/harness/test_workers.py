@@ -28,7 +28,7 @@ from pairproof.harness.trials.trial import Trial
 from pairproof.harness.trials.workers import Workers
 
 PAIRPROOF = str(Path(sys.executable).parent / "pairproof")
-SEEDED = profile(REAL)._replace(shares={"swarm": 0.7, "whole": 0.3})
+SEEDED = profile(REAL)._replace(shares={"swarm": 0.7, "cluster": 0.3})
 CHECK = ["check", "--lab", "held", "--seed", "s", "--law", "log-grows", "--law", "ha-start-offset"]
 
 
@@ -134,12 +134,12 @@ def explore(target: str, chosen: Profile = SEEDED, **options: Any) -> tuple[Any,
 
 def test_an_exploration_plays_the_same_schedules_side_by_side_and_counts_each_once(held: Path) -> None:
     found, trials = explore("reference", profile(REAL), trials=16)
-    assert set(found.by_origin) == {"sweep", "known-bugs", "swarm", "whole", "machine"} and found.findings == []
+    assert set(found.by_origin) == {"sweep", "known-bugs", "swarm", "cluster", "machine"} and found.findings == []
     assert sorted(each.number for each in trials) == list(range(found.trials))
     lab = resolve.lab("held")
     alone: list[Trial] = []
     Explorer(lab, resolve.target("reference"), SEEDED, "real", trials=12, on_trial=alone.append).run()
-    for origin in ("swarm", "whole"):
+    for origin in ("swarm", "cluster"):
         beside = {each.schedule.seed: each for each in trials if each.origin == origin}
         assert len(beside) == found.by_origin[origin]
         common = [each for each in alone if each.origin == origin and each.schedule.seed in beside]
@@ -163,7 +163,7 @@ def test_the_next_search_begins_while_the_last_one_s_trial_is_going_on(held: Pat
     (held / "wait").touch()
     helper = threading.Thread(target=let_go)
     helper.start()
-    even = SEEDED._replace(shares={"swarm": 0.5, "whole": 0.5})
+    even = SEEDED._replace(shares={"swarm": 0.5, "cluster": 0.5})
     found, _ = explore("reference", even, trials=2)
     helper.join()
     assert both and list(found.by_origin.values()) == [1, 1]

@@ -100,11 +100,11 @@ def test_one_report_starts_a_stream_of_frames(broker: Make, whose: str) -> None:
 @pytest.mark.parametrize("whose", ["4.9.7", OURS])
 def test_a_slave_takes_an_offset_once_and_comes_back_after_a_mismatch(broker: Make, whose: str) -> None:
     """C-43, C-50, C-62, C-66, C-75, C-85, C-87 to C-91: a conversation with a slave in its master's place."""
-    with socket.create_server((HOST, 0)) as impostor:
-        impostor.settimeout(READY_S)
-        address = f"{HOST}:{impostor.getsockname()[1]}"
+    with socket.create_server((HOST, 0)) as rogue_master:
+        rogue_master.settimeout(READY_S)
+        address = f"{HOST}:{rogue_master.getsockname()[1]}"
         broker(whose, brokerRole="SLAVE", brokerId=1, haMasterAddress=address)
-        with impostor.accept()[0] as slave:
+        with rogue_master.accept()[0] as slave:
             assert reported(slave) == 0
             # A lone header of twelve bytes is looked at, and while the log is empty any offset is taken.
             slave.sendall(HEADER.pack(3 * FILE, 0))
@@ -118,7 +118,7 @@ def test_a_slave_takes_an_offset_once_and_comes_back_after_a_mismatch(broker: Ma
             slave.sendall(HEADER.pack(3 * FILE + 99, 4))
             while read(slave, REPORT.size):
                 pass
-        with impostor.accept()[0] as slave:
+        with rogue_master.accept()[0] as slave:
             assert reported(slave) == 3 * FILE + 12
 
 

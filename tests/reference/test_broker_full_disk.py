@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from processor_play import SLAVE, Play
 
+from pairproof.chaos.labs.sim.active_fault import ActiveFault
 from pairproof.chaos.labs.sim.disk import SimDisk
-from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.reference.wire import headers, remoting
 from pairproof.reference.wire.bodies_client import BatchItem, encode_batch
 from pairproof.reference.wire.ha import encode_header
@@ -27,13 +27,13 @@ class Full:
 
     def __init__(self, disk: SimDisk) -> None:
         self.disk = disk
-        self.trouble = Trouble()
+        self.fault = ActiveFault()
 
     def __enter__(self) -> None:
-        self.disk.full.append(self.trouble)
+        self.disk.full.append(self.fault)
 
     def __exit__(self, *_: object) -> None:
-        self.disk.full.remove(self.trouble)
+        self.disk.full.remove(self.fault)
 
 
 def pulled(play: Play, offset: int = 0) -> tuple[int, int, bytes]:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_play import golden_disk
 
-from pairproof.chaos.labs.sim.trouble import Trouble
+from pairproof.chaos.labs.sim.active_fault import ActiveFault
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.core.delay import SCHEDULE_TOPIC
@@ -237,7 +237,7 @@ def test_a_full_disk_is_tried_again_and_nothing_is_lost_or_doubled() -> None:
     sent = [b"%d" % number * 100 for number in range(20)]
     for body in sent:
         world.send(PORT, body=body, properties="DELAY=2")
-    full = Trouble()
+    full = ActiveFault()
     master.disk.full.append(full)
     world.run(20)
     few = len(delivered(master))
@@ -265,7 +265,7 @@ def test_progress_is_saved_ten_seconds_later_and_not_again() -> None:
 def test_an_administrator_sees_progress_at_once_and_a_full_disk_delays_the_save_only() -> None:
     world, master = alone()
     world.send(PORT, properties="DELAY=1")
-    full = Trouble()
+    full = ActiveFault()
     world.run(1.1)
     assert master.node.parts.delay_offsets.encode() == b'{"offsetTable":{1:1}}'
     master.disk.full.append(full)

@@ -8,7 +8,7 @@ import pytest
 from processor_play import SLAVE, Play
 from store_play import TreeDisk
 
-from pairproof.chaos.labs.sim.trouble import Trouble
+from pairproof.chaos.labs.sim.active_fault import ActiveFault
 from pairproof.reference.core.store import DISPATCH
 from pairproof.reference.wire import headers, remoting
 from pairproof.reference.wire.bodies_client import BatchItem, encode_batch
@@ -149,7 +149,7 @@ def test_readers_are_not_sent_back_while_queues_lag() -> None:
 def test_a_lag_and_a_full_disk_give_no_offset_that_is_not_known() -> None:
     play = Play(mappedFileSizeConsumeQueue=20)
     play.produce()
-    full = Trouble()
+    full = ActiveFault()
     play.disk.full.append(full)
     assert play.produce(body=b"stuck")["queueOffset"] == 1
     stall(play)

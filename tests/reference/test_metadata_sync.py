@@ -10,8 +10,8 @@ import pytest
 from cluster_play import SECOND, World, pair
 from fake_port import MS, FakePort
 
+from pairproof.chaos.labs.sim.active_fault import ActiveFault
 from pairproof.chaos.labs.sim.disk import SimDisk
-from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.metadata_sync import MetadataSync
@@ -197,7 +197,7 @@ def test_delay_offsets_are_the_master_s_text_and_are_not_believed_yet() -> None:
 
 def test_a_table_that_found_no_room_is_saved_when_there_is_some() -> None:
     play = Play()
-    full = Trouble()
+    full = ActiveFault()
     play.disk.full.append(full)
     play.wait(4)
     assert play.saved("delayOffset") is None
@@ -209,7 +209,7 @@ def test_a_table_that_found_no_room_is_saved_when_there_is_some() -> None:
 
 def test_topics_and_groups_that_found_no_room_are_saved_in_a_later_round_though_they_have_not_changed() -> None:
     play = Play()
-    full = Trouble()
+    full = ActiveFault()
     play.disk.full.append(full)
     play.wait(14)
     assert play.saved("topics") is None and ("topics", "same") in play.syncs

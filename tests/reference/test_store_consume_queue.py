@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_play import BlocklessDisk, TreeDisk
 
-from pairproof.chaos.labs.sim.trouble import Trouble
+from pairproof.chaos.labs.sim.active_fault import ActiveFault
 from pairproof.reference.core.consume_queue import (
     ENTRY_SIZE,
     MARKER,
@@ -224,9 +224,9 @@ def test_entry_without_room_for_its_block_is_not_added_and_comes_later(had: int,
     before = seen(queue)
     if had == 2:
         # A block that the file has takes entries however full the disk is.
-        disk.full.append(Trouble())
+        disk.full.append(ActiveFault())
     else:
-        disk.full.append(Trouble())
+        disk.full.append(ActiveFault())
         for _ in range(2):
             with pytest.raises(StoreFull):
                 queue.put(number, entry(number))

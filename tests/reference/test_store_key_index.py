@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_play import BlocklessDisk, TreeDisk
 
-from pairproof.chaos.labs.sim.trouble import Trouble
+from pairproof.chaos.labs.sim.active_fault import ActiveFault
 from pairproof.reference.core.key_index import KeyIndex, key_hash, name_of
 from pairproof.reference.errors import StoreError, StoreFull
 from pairproof.reference.wire.properties import java_hash
@@ -122,7 +122,7 @@ def test_message_without_room_for_a_block_is_entered_later_and_survives(before: 
     disk = BlocklessDisk()
     index = opened(disk)
     index.put("t", [f"k{number}" for number in range(before)], 100, T)
-    disk.full.append(Trouble())
+    disk.full.append(ActiveFault())
     keys = [f"l{number}" for number in range(13)]
     for _ in range(2):
         with pytest.raises(StoreFull):

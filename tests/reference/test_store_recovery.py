@@ -29,12 +29,12 @@ def filled(disk: Any, count: int, size: int = SIZE) -> tuple[CommitLog, list[int
     """A log with ``count`` messages, and every boundary: 0, ends of records, ends of fillers."""
     log = CommitLog(disk, size)
     log.recover(True)
-    borders = [0]
+    boundaries = [0]
     for number in range(count):
         put = log.put(message(number), number, 1)
-        borders += [put.filler[1]] if put.filler else []
-        borders.append(put.hi)
-    return log, borders
+        boundaries += [put.filler[1]] if put.filler else []
+        boundaries.append(put.hi)
+    return log, boundaries
 
 
 COPIED = Hints(copied=True)
@@ -105,7 +105,7 @@ def test_log_with_lost_sectors_keeps_every_whole_record_before_and_nothing_behin
     make_disk: Any, hints: Hints, data: st.DataObject
 ) -> None:
     disk = make_disk()
-    log, borders = filled(disk, 12)
+    log, boundaries = filled(disk, 12)
     lo = data.draw(st.integers(0, log.end - 1))
     # What a slave has flushed may end anywhere in a record, and with it what is left of a sector.
     lo -= 0 if hints.copied else lo % SECTOR
@@ -114,8 +114,8 @@ def test_log_with_lost_sectors_keeps_every_whole_record_before_and_nothing_behin
     before = bytes_of(disk)
     log, found = reopen(disk, hints=hints)
     # A hole in a filler's undefined rest loses nothing; anywhere else the record concerned goes, with what follows.
-    assert found.end in borders and log.end == found.end
-    assert found.end >= max(border for border in borders if border <= lo)
+    assert found.end in boundaries and log.end == found.end
+    assert found.end >= max(border for border in boundaries if border <= lo)
     assert bytes_of(disk)[: found.end] == before[: found.end]
     assert not any(bytes_of(disk)[found.end :])
     assert reopen(disk, hints=hints)[1] == found._replace(why="", cut_from=None, lost=0)
@@ -129,11 +129,11 @@ def test_hole_behind_the_body_is_cut_and_a_recovery_without_that_check_would_kee
 
     def recovered(recovery: type[LogRecovery]) -> int:
         disk = make_disk()
-        log, borders = filled(disk, 3)
-        wipe(disk, borders[2] + 88 + 100 + 1 + 5 + 2, borders[3])
+        log, boundaries = filled(disk, 3)
+        wipe(disk, boundaries[2] + 88 + 100 + 1 + 5 + 2, boundaries[3])
         log = CommitLog(disk, SIZE)
         log.recovery_class = recovery  # type: ignore[misc]
-        return borders.index(log.recover(False, COPIED).end)
+        return boundaries.index(log.recover(False, COPIED).end)
 
     assert (recovered(LogRecovery), recovered(Trusting)) == (2, 3)
 
@@ -141,9 +141,9 @@ def test_hole_behind_the_body_is_cut_and_a_recovery_without_that_check_would_kee
 def test_every_lost_sector_is_noticed(make_disk: Any) -> None:
     for sector in range(0, 4096, 512):
         disk = make_disk()
-        log, borders = filled(disk, 16, size=4096)
+        log, boundaries = filled(disk, 16, size=4096)
         wipe(disk, sector, min(sector + 512, log.end), size=4096)
-        assert reopen(disk, size=4096)[1].end == max(border for border in borders if border <= sector)
+        assert reopen(disk, size=4096)[1].end == max(border for border in boundaries if border <= sector)
 
 
 def test_what_was_cut_is_never_readable_again(make_disk: Any) -> None:
@@ -154,12 +154,12 @@ def test_what_was_cut_is_never_readable_again(make_disk: Any) -> None:
 
     def readable_later(recovery: type[LogRecovery]) -> bool:
         disk = make_disk()
-        _, borders = filled(disk, 4)
-        wipe(disk, borders[1], borders[1] + 8)
+        _, boundaries = filled(disk, 4)
+        wipe(disk, boundaries[1], boundaries[1] + 8)
         log = CommitLog(disk, SIZE)
         log.recovery_class = recovery  # type: ignore[misc]
         log.recover(False)
-        assert log.end == borders[1]
+        assert log.end == boundaries[1]
         # A record of the same size closes the hole: what lies behind would be whole again.
         log.put(message(77), 1, 1)
         return reopen(disk)[1].end > log.end
@@ -181,8 +181,8 @@ def test_clean_start_trusts_all_but_the_last_three_files(make_disk: Any) -> None
 def test_filler_at_the_end_stays_part_of_the_log(make_disk: Any) -> None:
     for next_file in (True, False):
         disk = make_disk()
-        _, borders = filled(disk, 6)
-        filler_end = next(border for border in borders if border and border % SIZE == 0)
+        _, boundaries = filled(disk, 6)
+        filler_end = next(border for border in boundaries if border and border % SIZE == 0)
         wipe(disk, filler_end, filler_end + SIZE)
         if not next_file:
             disk.delete(f"commitlog/{filler_end:020d}")
@@ -192,20 +192,20 @@ def test_filler_at_the_end_stays_part_of_the_log(make_disk: Any) -> None:
 
 
 def test_filler_that_does_not_reach_the_file_s_end_is_no_filler(disk: Any) -> None:
-    _, borders = filled(disk, 6)
-    filler_end = next(border for border in borders if border and border % SIZE == 0)
-    filler_at = borders[borders.index(filler_end) - 1]
+    _, boundaries = filled(disk, 6)
+    filler_end = next(border for border in boundaries if border and border % SIZE == 0)
+    filler_at = boundaries[boundaries.index(filler_end) - 1]
     disk.files["commitlog/" + "0" * 20].write(filler_at, record.encode_blank(filler_end - filler_at - 1))
     found = reopen(disk)[1]
     assert found.end == filler_at and "filler" in found.why
 
 
 def test_moved_record_is_cut(disk: Any) -> None:
-    _, borders = filled(disk, 3)
+    _, boundaries = filled(disk, 3)
     file = disk.files["commitlog/" + "0" * 20]
-    file.write(borders[2], file.read(borders[1], borders[2] - borders[1]))
+    file.write(boundaries[2], file.read(boundaries[1], boundaries[2] - boundaries[1]))
     found = reopen(disk)[1]
-    assert found.end == borders[2] and "belongs at" in found.why
+    assert found.end == boundaries[2] and "belongs at" in found.why
 
 
 def test_extra_empty_files_are_removed_as_the_one_created_ahead_is(disk: Any) -> None:
@@ -275,13 +275,13 @@ def test_file_size_must_be_positive(disk: Any) -> None:
 @settings(max_examples=100)
 def test_doctored_log_recovers_to_some_prefix(make_disk: Any, changes: list[tuple[int, int]]) -> None:
     disk = make_disk()
-    _, borders = filled(disk, 10)
+    _, boundaries = filled(disk, 10)
     for at, value in changes:
         disk.files[f"commitlog/{at - at % SIZE:020d}"].data[at % SIZE] = value
     log, found = reopen(disk)
-    assert found.end in borders
-    assert found.end >= max(border for border in borders if border <= min(at for at, _ in changes))
+    assert found.end in boundaries
+    assert found.end >= max(border for border in boundaries if border <= min(at for at, _ in changes))
     # A record that ends in zeros, and that no queue has, is kept only while something follows: decision 29.
     ends_in_zeros = log.end > 0 and log.read(log.end - 1, 1) == b"\0"
     again = reopen(disk)[1].end
-    assert again == log.end or (ends_in_zeros and again in borders and again < log.end)
+    assert again == log.end or (ends_in_zeros and again in boundaries and again < log.end)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from pairproof.chaos.labs.sim.active_fault import ActiveFault
 from pairproof.chaos.labs.sim.disk import SimDisk
-from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.reference.core.config_file import ConfigFile
 from pairproof.reference.errors import CodecError
 from pairproof.reference.ports import WholeFiles
@@ -172,7 +172,7 @@ def test_two_saves_right_after_each_other_leave_the_backup_that_is_durable(keep:
 def test_full_disk_leaves_what_was_there() -> None:
     disk = SimDisk()
     file = saved(disk, "a")
-    disk.full.append(Trouble())
+    disk.full.append(ActiveFault())
     assert not file.save(text("b"))
     assert loaded(disk) == "a"
     disk.full.clear()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pairproof.chaos.labs.sim.active_fault import ActiveFault
 from pairproof.chaos.labs.sim.disk import SimDisk
-from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.reference.core.consumer_offsets import ConsumerOffsets
 from pairproof.reference.core.delay_offsets import DelayOffsets
 from pairproof.reference.errors import CodecError
@@ -73,7 +73,7 @@ def test_commits_that_a_full_disk_refused_are_saved_later() -> None:
     disk = SimDisk()
     table = offsets(disk)
     table.commit("G", "T", 0, 5)
-    disk.full.append(Trouble())
+    disk.full.append(ActiveFault())
     table.save()
     assert offsets(disk).table == {}
     disk.full.clear()

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from pairproof.chaos.labs.sim.active_fault import ActiveFault
 from pairproof.chaos.labs.sim.disk import SimDisk
-from pairproof.chaos.labs.sim.trouble import Trouble
 from pairproof.reference.core.subscription_groups import SYSTEM_GROUPS, GroupTable
 from pairproof.reference.core.topics import TopicTable, dead_letter_topic, readable, retry_topic, writable
 from pairproof.reference.errors import CodecError
@@ -150,7 +150,7 @@ def test_systems_own_topics_are_there_whatever_was_saved() -> None:
 def test_change_that_a_full_disk_refused_is_saved_later() -> None:
     disk = SimDisk()
     table = topics(disk)
-    disk.full.append(Trouble())
+    disk.full.append(ActiveFault())
     table.put("T", TopicConfig("T"))
     assert table.get("T") is not None and topics(disk).get("T") is None
     disk.full.clear()

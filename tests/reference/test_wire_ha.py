@@ -28,8 +28,8 @@ def stream(frames: list[tuple[int, bytes]]) -> bytes:
 
 
 def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
-    borders = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
-    return [data[lo:hi] for lo, hi in pairwise(borders)]
+    boundaries = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
+    return [data[lo:hi] for lo, hi in pairwise(boundaries)]
 
 
 def test_sizes_are_those_of_the_wire() -> None:

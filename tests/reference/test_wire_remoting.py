@@ -43,9 +43,9 @@ def read(data: bytes) -> list[Command]:
 @given(st.lists(commands(), max_size=5), st.lists(st.integers(0, 2000), max_size=12))
 def test_commands_are_the_same_for_every_segmentation(sent: list[Command], cuts: list[int]) -> None:
     data = b"".join(map(remoting.encode, sent))
-    borders = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
+    boundaries = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
     reader = CommandReader()
-    found = [each for lo, hi in pairwise(borders) for each in reader.feed(data[lo:hi])]
+    found = [each for lo, hi in pairwise(boundaries) for each in reader.feed(data[lo:hi])]
     assert found == sent == read(data)
 
 

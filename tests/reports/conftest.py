@@ -164,7 +164,7 @@ def two_runs(write_run: WriteRun) -> list[Path]:
             fault(0, "kill", 2, processes_killed=1, connections_closed=1),
             fault(1, "kill", 0),
             fault(1, "down", 1, connections_refused=2) | {"args": '{"link": "meta"}'},
-            fault(1, "hostile", 1, connections=1) | {"args": '{"character": "junk"}'},
+            fault(1, "rogue_slave", 1, connections=1) | {"args": '{"character": "junk"}'},
         ],
         objectives=[
             *(loss(0, "power_loss", rpo_messages=n, rpo_bytes=100 * n, rpo_ns=n, rto_ns=n * 10**6) for n in range(200)),

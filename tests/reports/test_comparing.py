@@ -15,7 +15,7 @@ from pairproof.reports import comparing, markdown
 from pairproof.reports.commands.report import command
 from pairproof.reports.comparing import Counted
 
-SEARCHES = {"sweep": 300, "whole": 200, "swarm": 500}
+SEARCHES = {"sweep": 300, "cluster": 200, "swarm": 500}
 LAWS = 118
 RATES = (0.0, 0.0, 0.0, 0.002, 0.01, 0.05, 0.2, 0.5)
 """Of violating trials; most laws hold in all."""

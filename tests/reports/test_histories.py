@@ -24,7 +24,7 @@ from pairproof.harness.trials.schedule import Op, Schedule
 from pairproof.reports import counting, engines, inputs, junit, model, summary
 from pairproof.reports.commands.report import command
 from pairproof.reports.traces import histories
-from pairproof.reports.traces.bench import bench
+from pairproof.reports.traces.environment import bench
 
 SEND = Op("send", {"producer": 0, "size": 200, "wait": True, "queue": 0})
 REST = Op("advance", {"ms": 1_000})

@@ -61,17 +61,17 @@ def test_a_run_that_did_not_come_to_its_end_is_an_error_and_no_green_suite(
     assert skipped is not None and skipped.get("message") == "few trials"
 
 
-FLOORS = [{"what": "operations: send", "met": 40, "least": 40}, {"what": "faults: latency", "met": 0, "least": 1}]
+MINIMUMS = [{"what": "operations: send", "met": 40, "least": 40}, {"what": "faults: latency", "met": 0, "least": 1}]
 
 
 def test_a_run_whose_searches_missed_a_floor_is_an_error_and_no_green_suite(
     write_run: Any, rows: Any, tmp_path: Path
 ) -> None:
     held = {"verdicts": [rows.verdict(0, "log-prefix", "holds")], "trials": [rows.trial(0)]}
-    poor = cases([write_run("poor", facts={"floors": FLOORS}, **held)], tmp_path / "junit.xml")
-    error = poor["reference.sim", "the searches met the profile's floors"].find("error")
+    poor = cases([write_run("poor", facts={"minimums": MINIMUMS}, **held)], tmp_path / "junit.xml")
+    error = poor["reference.sim", "the searches met the profile's coverage minimums"].find("error")
     assert error is not None and error.get("message") == "faults: latency: 0 of 1"
-    rich = cases([write_run("rich", facts={"floors": FLOORS[:1]}, **held)], tmp_path / "junit.xml")
+    rich = cases([write_run("rich", facts={"minimums": MINIMUMS[:1]}, **held)], tmp_path / "junit.xml")
     assert [[child.tag for child in case] for case in rich.values()] == [[], ["skipped"], [], []]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from run_digest import digest_of
 
-from pairproof.harness.runs.places import place
+from pairproof.harness.runs.locations import place
 from pairproof.harness.runs.reader import RunReader, find_runs
 
 pytestmark = pytest.mark.nightly

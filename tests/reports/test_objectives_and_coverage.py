@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pairproof.harness.exploration.losses import SUMS
-from pairproof.harness.rocketmq import places
-from pairproof.harness.rocketmq.coverage_whole import AT_SLAVE, IN_STEP
+from pairproof.harness.rocketmq import topology
+from pairproof.harness.rocketmq.coverage_cluster import AT_SLAVE, IN_STEP
 from pairproof.reports import coverage, fault_places, objectives
 
 Row = dict[str, Any]
@@ -155,7 +155,7 @@ def placed(*rows: tuple[str, str, int, int]) -> fault_places.Grid:
 
 
 def test_places_stand_under_what_they_are_of_and_those_that_no_fault_hurt_are_named() -> None:
-    grid = placed(("meta", "down", 3, 1), ("meta", "down", 2, 2), ("names", "kill", 1, 0), ("", "hostile", 9, 9))
+    grid = placed(("meta", "down", 3, 1), ("meta", "down", 2, 2), ("names", "kill", 1, 0), ("", "rogue_slave", 9, 9))
     assert grid.sections == [("Name server, and links to it", ["names"]), ("Slaves' metadata sync", ["meta"])]
     assert grid.cells["meta", "down"] == (5, 3) and grid.faults == ["down", "kill"]
     assert grid.unhurt == ["names"] and {"master", "ha", "meta-fast", "other"} <= set(grid.untried)
@@ -164,4 +164,4 @@ def test_places_stand_under_what_they_are_of_and_those_that_no_fault_hurt_are_na
 
 def test_every_place_that_a_trial_may_have_is_of_something() -> None:
     known = [place for _, of in fault_places.KINDS for place in of]
-    assert sorted(known) == sorted({*places.PROCESSES, *places.LINKS})
+    assert sorted(known) == sorted({*topology.PROCESSES, *topology.LINKS})

@@ -14,7 +14,7 @@ from chromium import browse
 from pairproof.harness.exploration.coverage_table import CoverageTable
 from pairproof.harness.judging import judge
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq import story
+from pairproof.harness.rocketmq import template
 from pairproof.harness.rocketmq.coverage import cover
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.trials import resolve
@@ -33,12 +33,12 @@ OPS = (
     Op("pull", {"reader": 0, "node": "master", "queue": 0}),
     Op("fault", {"name": "limit_data", "link": "client-slave", "direction": "up"}),
 )
-WHOLE_TARGET = "reference+master_only"
-WHOLE_OPS = (
-    story.join(0, 0),
-    story.advance(9_000),
-    story.fault("kill", node="master"),
-    story.advance(38_000),
+CLUSTER_TARGET = "reference+master_only"
+CLUSTER_OPS = (
+    template.join(0, 0),
+    template.advance(9_000),
+    template.fault("kill", node="master"),
+    template.advance(38_000),
 )
 """A group whose consumer reads from no slave, beside a name server."""
 
@@ -67,12 +67,12 @@ def record(folder: Path) -> Path:
 
 def record_whole(folder: Path) -> Path:
     """A trial with a name server and a consumer, and what it breaks."""
-    lab, target, laws = resolve.lab("sim"), resolve.target(WHOLE_TARGET), judge.all_laws()
+    lab, target, laws = resolve.lab("sim"), resolve.target(CLUSTER_TARGET), judge.all_laws()
     # Recorded as of a lab with real time: only these have a page of latencies.
     facts = {
         "command": ["pairproof", "check"],
         "lab": "process",
-        "target": WHOLE_TARGET,
+        "target": CLUSTER_TARGET,
         "profile": "quick",
         "seed": "1",
     }
@@ -82,7 +82,7 @@ def record_whole(folder: Path) -> Path:
         "laws": [law.id for law in laws],
         "must_not_be_vacuous": [],
     }
-    schedule = Schedule({"lab.names": 1}, "1/whole", WHOLE_OPS)
+    schedule = Schedule({"lab.nameServer": 1}, "1/whole", CLUSTER_OPS)
     with RunWriter(folder, facts) as writer:
         trial = run_trial(lab, target, schedule, number=0, origin="whole", laws=laws)
         writer.trial(trial, keep=True)
@@ -90,7 +90,7 @@ def record_whole(folder: Path) -> Path:
         table.merge(cover(trial.events))
         writer.coverage(table.rows())
         told = next(each for each in trial.judgements if each.law == "role-read-failover")
-        writer.finding(Finding(told.law, told.violations[0].text, WHOLE_TARGET, "sim", 0, 0, schedule, 4))
+        writer.finding(Finding(told.law, told.violations[0].text, CLUSTER_TARGET, "sim", 0, 0, schedule, 4))
     return folder
 
 

@@ -19,7 +19,7 @@ from pairproof.harness.runs import reader, tables
 from pairproof.harness.runs.tables import SCHEMAS
 from pairproof.reports import arrow_traces, engines, inputs
 from pairproof.reports.events import words
-from pairproof.reports.traces.bench import verdict_rows
+from pairproof.reports.traces.environment import verdict_rows
 
 OFFSETS = st.sampled_from([0, 1, 100, 230, 460, 1024, 4096, -1])
 NAMES = st.sampled_from(["master", "slave"])

@@ -99,7 +99,7 @@ def test_findings_of_one_cause_are_one_section_that_names_all_its_laws(write_run
 
 def test_how_far_the_searches_came_is_told(write_run: Any, rows: Any) -> None:
     done = {"origin": "sweep", "what": "single faults at every event", "done": 1_200, "of": 13_704, "complete": False}
-    whole = {"origin": "cuts", "what": "cut points", "done": 7, "of": 7, "complete": True}
+    whole = {"origin": "truncation", "what": "cut points", "done": 7, "of": 7, "complete": True}
     text = told([write_run("r", facts={"searches": [done, whole]}, trials=[rows.trial(0)])])
     assert "Searched in r: single faults at every event: 1,200 of 13,704, cut short; cut points: 7 of 7." in text
     assert "Searched" not in told([write_run("older", trials=[rows.trial(0)])])
@@ -108,12 +108,12 @@ def test_how_far_the_searches_came_is_told(write_run: Any, rows: Any) -> None:
 
 def test_a_missed_floor_makes_the_run_unknown_and_is_told(write_run: Any, rows: Any) -> None:
     held = {"verdicts": [rows.verdict(0, "log-prefix", "holds")], "trials": [rows.trial(0)]}
-    missed = {"floors": [{"what": "faults that took effect: latency", "met": 0, "least": 1}]}
+    missed = {"minimums": [{"what": "faults that took effect: latency", "met": 0, "least": 1}]}
     text = told([write_run("poor", facts=missed, **held)])
     assert text.startswith("## ❓ pairproof: unknown.")
     assert "less than demanded: faults that took effect: latency: 0 of 1" in text
-    assert "floor missed in poor: faults that took effect: latency: 0 of 1" in text
-    odd = told([write_run("odd", facts={"floors": [{"what": "x"}]}, **held)])
+    assert "coverage minimum missed in poor: faults that took effect: latency: 0 of 1" in text
+    odd = told([write_run("odd", facts={"minimums": [{"what": "x"}]}, **held)])
     assert odd.startswith("## 🟡 pairproof: 1 trial only. ") and "floor" not in odd
 
 

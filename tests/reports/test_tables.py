@@ -112,7 +112,7 @@ def test_faults_are_counted_by_the_node_or_link_that_they_were_at(two_runs: list
     runs, _ = inputs.open_runs(two_runs)
     rows = engines.here(runs).tables["places"].to_pylist()
     assert {(row["place"], row["name"]): (row["uses"], row["bit"]) for row in rows} == {
-        ("", "hostile"): (1, 1), ("meta", "down"): (1, 1), ("slave", "kill"): (3, 2), ("slave", "stall"): (1, 0),
+        ("", "rogue_slave"): (1, 1), ("meta", "down"): (1, 1), ("slave", "kill"): (3, 2), ("slave", "stall"): (1, 0),
     }  # fmt: skip
 
 

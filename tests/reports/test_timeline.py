@@ -33,7 +33,7 @@ def history() -> list[Event]:
     made.add(8 * MS, "invoke", "master", process=1, op=1, f="send", message="<m1>", value=1)
     made.add(9_000 * MS, "start", "slave", 2, f="abnormal", lo=0, hi=100)
     made.add(9_000 * MS, "fault", "slave", op=0, f="kill", status="off", value=0, detail="{}")
-    made.add(9_001 * MS, "connect", "hostile", None, "ha:2", "m", f="hostile")
+    made.add(9_001 * MS, "connect", "rogue_slave", None, "ha:2", "m", f="rogue_slave")
     made.add(9_001 * MS, "report", "master", None, "ha:2", "m", hi=1 << 62)
     made.add(9_002 * MS, "diverged", "master", 1, "ha:2", hi=1 << 62, value=230)
     return made.events

@@ -315,7 +315,7 @@ SPOILT: dict[str, Callable[[Path], object]] = {
     ),
     "trials beyond all numbers": lambda run: facts(run, trials=10**400),
     "a state of its own": lambda run: facts(run, state="green"),
-    "floors of another kind": lambda run: facts(run, floors=[{"what": 1}]),
+    "minimums of another kind": lambda run: facts(run, minimums=[{"what": 1}]),
     "searches of another kind": lambda run: facts(run, searches=[{"origin": []}]),
     "cases of another kind": lambda run: facts(run, cases=[{}]),
     "deviations of another kind": lambda run: facts(run, deviations=[{"id": []}]),

@@ -22,7 +22,7 @@ from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Args, Op, Schedule
 from pairproof.harness.trials.trial import Finding
-from pairproof.harness.writeup import blocks, said, wire
+from pairproof.harness.writeup import blocks, node_logs, wire
 from pairproof.harness.writeup.blocks import Folded, Section, Steps, Table, Text, Verbatim, WriteUp
 from pairproof.reports.writeup import MARKDOWN, PAGE, as_markdown, as_page
 
@@ -32,7 +32,7 @@ PROGRAM = (
     Op("heal", {"name": "power_loss"}),
     Op("advance", {"ms": 20_000}),
 )
-HOSTILE = "<script>alert(1)</script>|`</details>[x](http://evil)&amp;"
+ROGUE = "<script>alert(1)</script>|`</details>[x](http://evil)&amp;"
 VOID = {"meta", "link", "br", "img"}
 BEGAN_MS = 1_700_000_000_000
 
@@ -139,12 +139,12 @@ def test_a_lab_that_failed_has_nothing_to_write_up(capsys: Any, tmp_path: Path) 
 
 
 def test_no_text_becomes_markup() -> None:
-    table = Table(("what",), [(HOSTILE,)], 0)
-    parts = [Text(HOSTILE), Steps([HOSTILE]), table, Verbatim([HOSTILE, "```", "</pre>"]), Folded(HOSTILE, table)]
-    whole = WriteUp(HOSTILE, HOSTILE, [Section(HOSTILE, parts)])
+    table = Table(("what",), [(ROGUE,)], 0)
+    parts = [Text(ROGUE), Steps([ROGUE]), table, Verbatim([ROGUE, "```", "</pre>"]), Folded(ROGUE, table)]
+    whole = WriteUp(ROGUE, ROGUE, [Section(ROGUE, parts)])
     page = Page(as_page(whole)[1])
     assert "script" not in page.tags
-    assert page.text.count(HOSTILE) >= len(parts) + 2
+    assert page.text.count(ROGUE) >= len(parts) + 2
     markdown = as_markdown(whole)[1]
     outside = re.sub(r"^(`{3,})text\n.*?^\1$", "", markdown, flags=re.DOTALL | re.MULTILINE)
     assert "\n```\n" in markdown and "````text" in markdown
@@ -155,13 +155,13 @@ def test_no_text_becomes_markup() -> None:
 
 def test_a_message_with_a_hostile_key_stays_text_in_the_conversation() -> None:
     system = resolve.system("rocketmq")
-    columns = {"node": "master", "process": 0, "op": 1, "f": "send", "message": HOSTILE}
+    columns = {"node": "master", "process": 0, "op": 1, "f": "send", "message": ROGUE}
     asked = kinds()["invoke"](0, 0, "invoke", **columns)  # type: ignore[arg-type]
     told = kinds()["ok"](1, MS, "ok", **columns, status="PUT_OK")  # type: ignore[arg-type]
     table = wire.conversation([asked, told], system, 1)
     assert table is not None and table.here == 1
     page = Page(as_page(WriteUp("t", "c", [Section("wire", [table])]))[1])
-    assert "script" not in page.tags and HOSTILE in page.text
+    assert "script" not in page.tags and ROGUE in page.text
 
 
 def test_sentences_that_repeat_are_counted() -> None:
@@ -213,27 +213,27 @@ java.io.IOException: Read-only file system
 
 
 def test_lines_of_the_second_are_found_in_whatever_time_zone_a_node_writes() -> None:
-    found = said.around(LOG, BEGAN_MS, 3_500)
+    found = node_logs.around(LOG, BEGAN_MS, 3_500)
     assert found.lines[0].endswith("Error occurred when force data to disk.")
     assert found.lines[1] == "java.io.IOException: Read-only file system"
     assert found.lines[-1] == "    (1 more lines)"
-    assert len(found.lines) == 2 + said.MAX_FRAMES
+    assert len(found.lines) == 2 + node_logs.MAX_FRAMES
 
 
 def test_a_silent_second_is_said_to_be_silent() -> None:
-    found = said.around(LOG, BEGAN_MS, 20_000)
+    found = node_logs.around(LOG, BEGAN_MS, 20_000)
     assert "nothing within a second" in found.remark
     assert "Error occurred" in found.lines[0]
 
 
 def test_a_log_whose_beginning_was_cut_off_does_not_pass_for_a_silent_one() -> None:
-    found = said.around(LOG.partition("\n")[2], BEGAN_MS, 10)
+    found = node_logs.around(LOG.partition("\n")[2], BEGAN_MS, 10)
     assert (list(found.lines), "not kept" in found.remark) == ([], True)
 
 
 @pytest.mark.parametrize(("text", "remark"), [("", "It wrote nothing."), ("x\ny", "no dates")])
 def test_a_log_that_cannot_be_dated_says_so(text: str, remark: str) -> None:
-    assert remark in said.around(text, BEGAN_MS, 0).remark
+    assert remark in node_logs.around(text, BEGAN_MS, 0).remark
 
 
 # This machine.

@@ -15,16 +15,16 @@ from ...plan import Image, Program
 from ..real import folders
 from ..real.lab import RealLab
 from ..real.session import RealSession
-from .container_trouble import ContainerTrouble
+from .container_faults import ContainerFaults
 
 if TYPE_CHECKING:
-    from .bench import DockerBench
+    from .environment import DockerEnvironment
 
 
 class DockerSession(RealSession):
     """One trial in containers."""
 
-    trouble = ContainerTrouble
+    faults = ContainerFaults
 
 
 class DockerLab(RealLab):
@@ -35,12 +35,12 @@ class DockerLab(RealLab):
     session_class = DockerSession
     has_images = True
 
-    def make_bench(self) -> DockerBench:
+    def make_environment(self) -> DockerEnvironment:
         """A new bench, once what killed labs have left is gone. LabError without an engine that can be used."""
-        from .bench import DockerBench
+        from .environment import DockerEnvironment
 
         self.clean()
-        return DockerBench()
+        return DockerEnvironment()
 
     def clean(self) -> list[str]:
         """Remove what labs have left behind that could not, of the engine's first; a line for each."""

@@ -14,7 +14,7 @@ from ..real.nodes import RealNode, Runs
 from .containers import Bind, Container
 
 if TYPE_CHECKING:
-    from .bench import DockerBench
+    from .environment import DockerEnvironment
 
 RUN = ("python3", "-m", "pairproof.chaos.labs.docker.run_node")
 EXECUTE = ("sh", "-c", 'exec "$@" >>"$0" 2>&1')
@@ -24,14 +24,14 @@ OUT_OF_MEMORY = Status("killed", 9)
 
 
 class NodeContainer(RealNode):
-    def __init__(self, bench: DockerBench, folder: Path, plan: NodePlan, net: Net) -> None:
-        super().__init__(bench, folder, plan, net)
-        self.lab = bench
+    def __init__(self, environment: DockerEnvironment, folder: Path, plan: NodePlan, net: Net) -> None:
+        super().__init__(environment, folder, plan, net)
+        self.lab = environment
         form = plan.form(Image)
         if form is None:
             raise LabError(f"{plan.name} has no image to run in a container")
         self.form = form
-        self.image = bench.image(form)
+        self.image = environment.image(form)
         self.container: Container | None = None
         self._said = ""
         """By containers that are gone."""
@@ -54,7 +54,7 @@ class NodeContainer(RealNode):
     def _make(self, entry: tuple[str, ...], command: list[str]) -> Container:
         binds = [Bind(self.folder)]
         if self.store is not None:
-            binds += [Bind(self.store.path), Bind(self.bench.control_path(self.name))]
+            binds += [Bind(self.store.path), Bind(self.environment.control_path(self.name))]
         binds += [Bind(each, read_only=True) for each in self.form.mounts if each.is_dir()]
         made = self.lab.container(
             f"{self.name}-{self.lab.trials}",

@@ -23,7 +23,7 @@ from ...plan import Address, LinkPlan, load
 from ..real.addresses import LinkPorts
 from ..real.stalls import LEAST_NS, NO_TURN, STEP_S
 from ..real.stores import copy_files
-from ..real.taps import Ears, Tap, passages
+from ..real.taps import Listener, Tap, forwarders
 from ..real.trace import Trace
 
 MAX_LINE = 1 << 20
@@ -59,7 +59,7 @@ class Observer:
 
     def __init__(self) -> None:
         self.taps: dict[str, Tap] = {}
-        self.ears: Ears | None = None
+        self.listener: Listener | None = None
         self.trace: Trace | None = None
         self.wrong = ""
         """What went wrong first, where nobody was called who could have raised it."""
@@ -108,8 +108,8 @@ class Observer:
             _, writer = await asyncio.open_connection(host, port)
         writer.close()
 
-    def do_begin(self, trace: str, stores: Mapping[str, str], ears: str, notes: Mapping[str, Any]) -> None:
-        """A trial begins: forget the last one. ``ears``, ``notes``: see :class:`pairproof.chaos.plan.Plan`."""
+    def do_begin(self, trace: str, stores: Mapping[str, str], listener: str, notes: Mapping[str, Any]) -> None:
+        """A trial begins: forget the last one. ``listener``, ``notes``: see :class:`pairproof.chaos.plan.Plan`."""
         for tap in self.taps.values():
             tap.stop()
         self.taps.clear()
@@ -118,13 +118,13 @@ class Observer:
         self.wrong = ""
         self.trace = Trace(Path(trace))
         paths = {node: Path(path) for node, path in stores.items()}
-        self.ears = load(ears)(Telling(self.trace), paths, LABEL, notes) if ears else None
+        self.listener = load(listener)(Telling(self.trace), paths, LABEL, notes) if listener else None
 
     def do_start(self, link: list[Any], way: list[tuple[str, int]], to: tuple[str, int]) -> Awaitable[None]:
         plan = LinkPlan(*link)
         near, proxy, far = (Address(*each) for each in way)
         tap = self.taps[plan.name] = Tap(
-            LinkPorts(near, proxy, far), Address(*to), passages(plan, self.ears), plan.buffer
+            LinkPorts(near, proxy, far), Address(*to), forwarders(plan, self.listener), plan.buffer
         )
         return tap.start()
 
@@ -134,8 +134,8 @@ class Observer:
     def do_shut(self, name: str) -> None:
         self.taps[name].shut()
 
-    def do_lead(self, name: str, to: tuple[str, int], is_impostor: bool) -> None:
-        self.taps[name].lead(Address(*to), is_impostor)
+    def do_lead(self, name: str, to: tuple[str, int], is_rogue_master: bool) -> None:
+        self.taps[name].lead(Address(*to), is_rogue_master)
 
     def do_reset(self, name: str) -> tuple[dict[str, Any], bytes]:
         return {"reset": self.taps[name].reset()}, b""

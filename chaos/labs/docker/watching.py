@@ -56,7 +56,7 @@ class Watching:
     def begin(self, trace: Path, stores: Mapping[str, Path], plan: Plan) -> None:
         """A trial begins; what is seen goes to this trace."""
         paths = {node: str(path) for node, path in stores.items()}
-        self.ask("begin", trace=str(trace), stores=paths, ears=plan.ears, notes=dict(plan.notes))
+        self.ask("begin", trace=str(trace), stores=paths, listener=plan.listener, notes=dict(plan.notes))
 
     def check(self) -> None:
         _look(self.ask("check"))
@@ -107,8 +107,8 @@ class WatchedTap:
     def shut(self) -> None:
         self._ask("shut", name=self._name)
 
-    def lead(self, to: Address, is_impostor: bool) -> None:
-        self._ask("lead", name=self._name, to=to, is_impostor=is_impostor)
+    def lead(self, to: Address, is_rogue_master: bool) -> None:
+        self._ask("lead", name=self._name, to=to, is_rogue_master=is_rogue_master)
 
     def stop(self) -> None:
         self._ask("stop", name=self._name)

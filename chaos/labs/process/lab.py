@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..real.lab import RealLab
 
 if TYPE_CHECKING:
-    from .bench import ProcessBench
+    from .environment import ProcessEnvironment
 
 
 class ProcessLab(RealLab):
@@ -15,11 +15,11 @@ class ProcessLab(RealLab):
 
     name = "process"
 
-    def make_bench(self) -> ProcessBench:
+    def make_environment(self) -> ProcessEnvironment:
         """A new bench. LabError if toxiproxy is missing or ports are taken."""
-        from .bench import ProcessBench
+        from .environment import ProcessEnvironment
 
-        return ProcessBench()
+        return ProcessEnvironment()
 
 
 LAB = ProcessLab()

@@ -21,12 +21,12 @@ _INT = Struct("=q")
 STOPS_AT = {point: f"{point}_at" for point in POINTS}
 PASSED = {point: f"{point}_passed" for point in POINTS}
 TRIGGERS = (*STOPS_AT.values(), "goes")
-SEAMS = {
+HOOKS = {
     "stalled": "flushes", "slow_ms": "flushes", "lies": "flushes", "skew_ms": "clock", "keep_files": "retention",
     "undispatched": "dispatch", **dict.fromkeys(TRIGGERS, "triggers"),
 }  # fmt: skip
 """What the harness sets, and what of a node that is about. Which of them a node obeys its program says."""
-FIELDS = (*SEAMS, "held", "slowed", "lied", "skewed", "dispatches_held", *PASSED.values(), "stops")
+FIELDS = (*HOOKS, "held", "slowed", "lied", "skewed", "dispatches_held", *PASSED.values(), "stops")
 STOP_S = 0.25
 """How long a node stands still at most where something is armed: less than any law allows for between two steps."""
 POLL_S = 0.000_5

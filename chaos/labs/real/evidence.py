@@ -19,13 +19,13 @@ from ....harness.trials.schedule import Args
 from ...plan import NOTHING, Row, View, load
 from . import proc
 from .stalls import Stall
-from .taps import Ears
+from .taps import Listener
 
 OBSERVER = "observer"
 """Whose trace holds what taps saw that are not in this process."""
 
 
-class Life(NamedTuple):
+class Incarnation(NamedTuple):
     """One node's process: which one it is, and what is told of it."""
 
     node: str
@@ -38,7 +38,7 @@ class Life(NamedTuple):
 class Readings:
     """What a target makes of what its nodes and ears tell. This one knows of starts only, and of no log."""
 
-    def event(self, life: Life, t: int, kind: str, columns: list[Any]) -> Event | None:
+    def event(self, life: Incarnation, t: int, kind: str, columns: list[Any]) -> Event | None:
         """A row as an event; None for one that the history has no place for."""
         if kind != "start":
             return None
@@ -53,9 +53,9 @@ class Evidence:
     """Records everything that the laws may want to see of one trial. Ears and views tell it."""
 
     def __init__(
-        self, recorder: Recorder, ears: str = "", notes: Mapping[str, Any] = NOTHING, label: str = "ha"
+        self, recorder: Recorder, listener: str = "", notes: Mapping[str, Any] = NOTHING, label: str = "ha"
     ) -> None:
-        """``ears``, ``notes``: the plan's. ``label``: of connections that taps in this process let through."""
+        """``listener``, ``notes``: the plan's. ``label``: of connections that taps in this process let through."""
         self.base = time.monotonic_ns()
         self.recorder = recorder
         self.add = recorder.add
@@ -78,8 +78,8 @@ class Evidence:
         self.stores: dict[str, Path] = {}
         """By node."""
         self.traced: list[Event] = []
-        self._lives: list[Life] = []
-        self.ears: Ears | None = load(ears)(self, self.stores, label, notes) if ears else None
+        self._lives: list[Incarnation] = []
+        self.listener: Listener | None = load(listener)(self, self.stores, label, notes) if listener else None
         """Of the taps in this process."""
 
     def last_moment(self, node: str, now: int) -> int:
@@ -112,9 +112,9 @@ class Evidence:
 
     def born(self, node: str, incarnation: int, trace: View) -> None:
         """A node's process begins; its trace is read from now on."""
-        self._lives.append(Life(node, incarnation, trace, self.now()))
+        self._lives.append(Incarnation(node, incarnation, trace, self.now()))
 
-    def life(self, node: str, t: int) -> Life | None:
+    def life(self, node: str, t: int) -> Incarnation | None:
         """The process that the node had at ``t``, ns of the trial, or last before."""
         lives = (life for life in self._lives if life.node == node and life.began <= t)
         return max(lives, key=lambda life: life.began, default=None)
@@ -122,7 +122,7 @@ class Evidence:
     def poll(self) -> None:
         self._read(self._lives)
 
-    def _read(self, lives: Iterable[Life]) -> None:
+    def _read(self, lives: Iterable[Incarnation]) -> None:
         for life in lives:
             for row in life.trace.read():
                 self._take(life, row)
@@ -134,7 +134,7 @@ class Evidence:
     def note(self, kind: str, *columns: object) -> None:
         self._take(_HERE, [time.monotonic_ns(), kind, *columns])
 
-    def _take(self, life: Life, row: Row) -> None:
+    def _take(self, life: Incarnation, row: Row) -> None:
         t, kind, *columns = row
         if kind == "seen":
             self.add(t - self.base, columns[0], **columns[1])
@@ -185,4 +185,4 @@ class _Nobody:
         return []
 
 
-_HERE = Life(OBSERVER, 0, _Nobody())
+_HERE = Incarnation(OBSERVER, 0, _Nobody())

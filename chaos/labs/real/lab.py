@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 from ....harness.errors import LabError
 from ....harness.ports import Target
 from ....harness.trials.schedule import Args
-from ...plan import Program, abilities, forms, has_others, observed, seams
+from ...plan import Program, abilities, forms, has_others, hooks, observed
 from . import folders
-from .control import SEAMS
-from .link_trouble import LinkTrouble
+from .control import HOOKS
+from .hook_faults import TROUBLES
+from .link_faults import LinkFaults
 from .replacement import Replacement
-from .seam_trouble import TROUBLES
 from .session import RealSession
 from .triggers import Triggers
 from .turns import turn
 
 if TYPE_CHECKING:
-    from .bench import Bench
+    from .environment import Environment
 
 
 class RealLab:
@@ -32,14 +32,14 @@ class RealLab:
     """The forms that it asks of every node."""
 
     def __init__(self) -> None:
-        self._bench: Bench | None = None
+        self._environment: Environment | None = None
         self._session: RealSession | None = None
 
     session_class: type[RealSession] = RealSession
     has_images = False
     """Whether a node can be run in another image, whatever its target names."""
 
-    def make_bench(self) -> Bench:
+    def make_environment(self) -> Environment:
         """A new bench. LabError if it cannot be had."""
         raise NotImplementedError
 
@@ -52,10 +52,17 @@ class RealLab:
         return observed(target)
 
     def parts(self, target: Target | None) -> tuple[type, ...]:
-        obeyed = frozenset(SEAMS) if target is None else seams(target)
-        troubles = (each for each in (*TROUBLES, Triggers) if each.seams & obeyed)
+        obeyed = frozenset(HOOKS) if target is None else hooks(target)
+        fault_abilities = (each for each in (*TROUBLES, Triggers) if each.hooks & obeyed)
         others = (Replacement,) if self.has_images or has_others(target) else ()
-        return (self.session_class, LinkTrouble, self.session_class.trouble, *troubles, *others, *abilities(target))
+        return (
+            self.session_class,
+            LinkFaults,
+            self.session_class.faults,
+            *fault_abilities,
+            *others,
+            *abilities(target),
+        )
 
     def open(self, target: Target, settings: Args, seed: str) -> RealSession:
         """A new trial. LabError if something is missing or in the way, or a broker does not come up."""
@@ -63,14 +70,14 @@ class RealLab:
             raise LabError(f"the {self.name} lab does not know how to run {target.name!r}")
         if self._session is not None:
             self._session.close()
-        if self._bench is not None and self._bench.is_broken:
+        if self._environment is not None and self._environment.is_broken:
             self.close()
-        if self._bench is None:
-            self._bench = self.make_bench()
+        if self._environment is None:
+            self._environment = self.make_environment()
             atexit.register(self.close)
         try:
             with turn():
-                self._session = self.session_class(self._bench, target, settings, seed)
+                self._session = self.session_class(self._environment, target, settings, seed)
         except BaseException:
             self.close()
             raise
@@ -78,19 +85,19 @@ class RealLab:
 
     def has_devices(self) -> bool:
         """Whether stores lie on disks of their own; only known once there was a trial."""
-        return self._bench is not None and not self._bench.stores.why_not
+        return self._environment is not None and not self._environment.stores.why_not
 
     def close(self) -> None:
         """Give the bench up: its processes, files and addresses."""
-        bench, session = self._bench, self._session
-        self._bench = self._session = None
+        environment, session = self._environment, self._session
+        self._environment = self._session = None
         with suppress(LabError):
             if session is not None:
                 session.close()
-        if bench is not None:
+        if environment is not None:
             atexit.unregister(self.close)
             with suppress(LabError):
-                bench.close()
+                environment.close()
 
     def clean(self) -> list[str]:
         """Remove what labs have left behind that could not; a line for each."""

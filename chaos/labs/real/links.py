@@ -14,7 +14,7 @@ from .addresses import LinkPorts
 from .evidence import Evidence
 
 if TYPE_CHECKING:
-    from .bench import Bench
+    from .environment import Environment
 
 
 class LinkTap(Protocol):
@@ -33,7 +33,7 @@ class LinkTap(Protocol):
     def shut(self) -> None:
         """Refuse new connections; those that stand are not concerned."""
 
-    def lead(self, to: Address, is_impostor: bool) -> None:
+    def lead(self, to: Address, is_rogue_master: bool) -> None:
         """Lead connections that come from now on elsewhere."""
 
     def stop(self) -> None:
@@ -65,37 +65,39 @@ class Link:
     tap: LinkTap
     cuts: list[object] = field(default_factory=list)
     is_open: bool = False
-    impostor: Address | None = None
+    rogue_master: Address | None = None
     """Where something else listens in the server's place."""
 
     @property
     def address(self) -> str:
         return str(self.way.near)
 
-    def lead(self, impostor: Address | None) -> None:
+    def lead(self, rogue_master: Address | None) -> None:
         """Lead to an impostor, or to the server again."""
-        self.impostor = impostor
-        self.tap.lead(impostor or self.to, impostor is not None)
+        self.rogue_master = rogue_master
+        self.tap.lead(rogue_master or self.to, rogue_master is not None)
 
 
 class Links:
     """All links of a trial, and its addresses: a :class:`pairproof.chaos.plan.Net`."""
 
-    def __init__(self, bench: Bench, plan: Plan, evidence: Evidence) -> None:
-        self.bench = bench
+    def __init__(self, environment: Environment, plan: Plan, evidence: Evidence) -> None:
+        self.environment = environment
         self.plan = plan
         self.by_name: dict[str, Link] = {}
         for node in plan.nodes:
             for port in node.ports:
                 evidence.addresses[str(self.address(node.name, port))] = node.name
         for each in plan.links:
-            way, to = bench.link(plan, each.name), self.address(each.far, each.port)
-            self.by_name[each.name] = Link(each.name, each.near, each.far, to, way, bench.tap(each, way, to, evidence))
+            way, to = environment.link(plan, each.name), self.address(each.far, each.port)
+            self.by_name[each.name] = Link(
+                each.name, each.near, each.far, to, way, environment.tap(each, way, to, evidence)
+            )
             evidence.addresses[str(way.near)] = each.far
 
     def address(self, node: str, port: str = MAIN) -> Address:
         found = self.plan.node(node)
-        return self.bench.address(found).beside(found.ports[port])
+        return self.environment.address(found).beside(found.ports[port])
 
     def dials(self, link: str) -> Address:
         return self.by_name[link].way.near
@@ -108,15 +110,15 @@ class Links:
     async def refresh(self, up: frozenset[str]) -> None:
         """Open the links whose server is up and that nothing cuts; shut the others."""
         for link in self.by_name.values():
-            wanted = not link.cuts and (link.server in up or link.impostor is not None)
+            wanted = not link.cuts and (link.server in up or link.rogue_master is not None)
             was, link.is_open = link.is_open, wanted
             if wanted and not was:
-                self.bench.proxies.enable(link.name)
+                self.environment.proxies.enable(link.name)
                 # Another refresh may come in between, and finds it open.
                 await link.tap.open()
             elif was and not wanted:
                 link.tap.shut()
-                self.bench.proxies.disable(link.name)
+                self.environment.proxies.disable(link.name)
 
     def stop(self) -> None:
         for link in self.by_name.values():

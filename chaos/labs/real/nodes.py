@@ -13,7 +13,7 @@ from ...plan import MAIN, OWN, Address, Cause, Command, Fork, Net, NodePlan, Pro
 from .last_words import last_words
 
 if TYPE_CHECKING:
-    from .bench import Bench
+    from .environment import Environment
     from .stores import Store
 
 
@@ -27,16 +27,16 @@ class Runs(NamedTuple):
 class RealNode:
     """One node, and its :class:`pairproof.chaos.plan.Place`. Each lab has its own way to run its program."""
 
-    def __init__(self, bench: Bench, folder: Path, plan: NodePlan, net: Net) -> None:
+    def __init__(self, environment: Environment, folder: Path, plan: NodePlan, net: Net) -> None:
         program = plan.form(Program)
         if program is None:
             raise LabError(f"{plan.name} is not a program that a lab of processes can start")
-        self.bench = bench
+        self.environment = environment
         self.folder = folder
         self.plan = plan
         self.name = plan.name
         self.program = program
-        self.store: Store | None = bench.store(plan.name) if plan.has_store else None
+        self.store: Store | None = environment.store(plan.name) if plan.has_store else None
         self.incarnation = 0
         self.pid: int | None = None
         self.pidfd: int | None = None
@@ -123,11 +123,11 @@ class RealNode:
 
     @property
     def anywhere(self) -> bool:
-        return self.bench.anywhere
+        return self.environment.anywhere
 
     @property
     def control(self) -> Path | None:
-        return self.bench.control_path(self.name) if self.store is not None else None
+        return self.environment.control_path(self.name) if self.store is not None else None
 
     @property
     def output(self) -> Path:
@@ -174,12 +174,12 @@ class RealNode:
     @property
     def is_stalled(self) -> bool:
         """Whether its disk ends no flush: it can neither start nor stop."""
-        return self.store is not None and self.bench.control(self.name).get("stalled") > 0
+        return self.store is not None and self.environment.control(self.name).get("stalled") > 0
 
     @property
     def is_held(self) -> bool:
         """Whether that has held its process up already."""
-        return self.is_stalled and self.bench.control(self.name).get("held") > self._held
+        return self.is_stalled and self.environment.control(self.name).get("held") > self._held
 
     def start(self) -> View:
         """Start its process on whatever its store holds; what it tells."""
@@ -187,7 +187,7 @@ class RealNode:
         self._begins = len(self._output())
         if self.store is not None:
             # Mapped here first: the node finds the file.
-            self._held = self.bench.control(self.name).get("held")
+            self._held = self.environment.control(self.name).get("held")
         self.pid = self.launch(self.program.start(self))
         # No pidfd if the process has already exited.
         with suppress(OSError):

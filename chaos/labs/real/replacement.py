@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ....harness.ports import Effect
 from ...driver import Driver
 from ...plan import OWN
-from .node_trouble import NodeTrouble
+from .node_faults import NodeFaults
 from .nodes import RealNode
 from .world import World
 
@@ -26,7 +26,7 @@ class Replaced(NamedTuple):
 class Replacement:
     """Ability CanReplaceImage of :mod:`pairproof.harness.ports.nodes`."""
 
-    def __init__(self, world: World, on_nodes: NodeTrouble, driver: Driver) -> None:
+    def __init__(self, world: World, on_nodes: NodeFaults, driver: Driver) -> None:
         self.world = world
         self.on_nodes = on_nodes
         self.driver = driver

@@ -21,18 +21,18 @@ from ...plan import SETTINGS_SUFFIX
 from .. import script
 from ..awaiting import Awaiting
 from ..script import Bounds
-from .bench import Bench
-from .link_trouble import LinkTrouble
+from .environment import Environment
+from .hook_faults import TROUBLES
+from .link_faults import LinkFaults
 from .processes import Processes
 from .replacement import Replacement
-from .seam_trouble import TROUBLES
-from .store_trouble import StoreTrouble
+from .store_faults import StoreFaults
 from .triggers import Triggers
 from .world import World
 
 STAND_NS = 5_000 * MS
 SETTLE_NS = 60_000 * MS
-WHOLE_SETTLE_NS = 150_000 * MS
+CLUSTER_SETTLE_NS = 150_000 * MS
 LOOK_NS = 500 * MS
 MAX_LOG = 262_144
 """Characters kept of what a node has said: some minutes of a broker's warnings with their stack traces."""
@@ -50,26 +50,26 @@ LAST_LINES = 6
 class RealSession:
     """See the module. ``settings`` are complete: the target has filled in its defaults."""
 
-    trouble: type[StoreTrouble] = StoreTrouble
+    faults: type[StoreFaults] = StoreFaults
     """What can happen to the nodes."""
 
-    def __init__(self, bench: Bench, target: Any, settings: Args, seed: str) -> None:
-        self.bench, self.settings = bench, settings
-        self.world = world = World(bench, target.plan(settings), settings, seed)
+    def __init__(self, environment: Environment, target: Any, settings: Args, seed: str) -> None:
+        self.environment, self.settings = environment, settings
+        self.world = world = World(environment, target.plan(settings), settings, seed)
         self.recorder, self.evidence, self.folder = world.recorder, world.evidence, world.folder
         self.nodes = world.nodes
         self._woven = False
         self._last_words: dict[str, str] = {}
         self.processes = world.processes = Processes(world)
         self.driver: Driver = target.driver(world)
-        settle_ns = WHOLE_SETTLE_NS if self.driver.has_names else SETTLE_NS
+        settle_ns = CLUSTER_SETTLE_NS if self.driver.has_names else SETTLE_NS
         self.bounds = Bounds(self.driver.call_ns + PROBE_SLACK_NS, settle_ns, LOOK_NS, self.driver.sync_ns)
-        self.on_links = LinkTrouble(world)
-        self.on_nodes = self.trouble(world, self.processes, self.driver)
-        on_seams = (each(world, self.processes) for each in TROUBLES)
+        self.on_links = LinkFaults(world)
+        self.on_nodes = self.faults(world, self.processes, self.driver)
+        on_hooks = (each(world, self.processes) for each in TROUBLES)
         self.triggers = Triggers(world)
         self.replacement = Replacement(world, self.on_nodes, self.driver)
-        obeying = (*on_seams, self.triggers)
+        obeying = (*on_hooks, self.triggers)
         self.parts = (self, self.on_links, self.on_nodes, *obeying, self.replacement, *self.driver.parts)
         try:
             self._set_up()
@@ -85,7 +85,7 @@ class RealSession:
                 self.evidence.config(name, shown)
             node.provide()
         plan = self.world.plan
-        self.bench.begin(plan, self.evidence)
+        self.environment.begin(plan, self.evidence)
         self.world.watch.start()
         self.world.run(self.world.links.start())
         for stage in sorted({each.stage for each in plan.nodes}):
@@ -115,7 +115,7 @@ class RealSession:
             self.world.run(self.world.passed(ends, triggers.is_due if triggers.armed else None))
             if not triggers.fire():
                 break
-        self.bench.check()
+        self.environment.check()
         self.driver.look()
 
     def wait_for(self, happens: Callable[[Event], bool], count: int, ms: int) -> int:
@@ -174,10 +174,10 @@ class RealSession:
         with suppress(LabError):
             self._last_words = self.logs()
         # Ctrl-C may come before it is clean, and what a broken-off trial still had to do would go on in the next one.
-        self.world.is_closed = self.bench.is_broken = True
+        self.world.is_closed = self.environment.is_broken = True
         ended_well = self._woven
         with suppress(LabError):
-            self.bench.end_nodes()
+            self.environment.end_nodes()
         for node in self.nodes.values():
             self.processes.forget(node)
         with suppress(LabError):
@@ -188,5 +188,5 @@ class RealSession:
         self.world.loop.run_until_complete(asyncio.sleep(0))
         if ended_well:
             with suppress(LabError, OSError):
-                self.bench.clean()
-                self.bench.is_broken = False
+                self.environment.clean()
+                self.environment.is_broken = False

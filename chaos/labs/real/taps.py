@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from ...plan import Address, LinkPlan
 from .addresses import LinkPorts
-from .wires import CLIENTS, FLUSHED_S, ITSELF, SERVERS, Passage, Wire, nothing
+from .wires import CLIENTS, FLUSHED_S, ITSELF, SERVERS, Forwarder, Wire, nothing
 
 PAIRED_S = 3.0
 """How long the proxy has to lead a new connection to the other tap."""
@@ -26,14 +26,14 @@ MAX_WAITING = 256
 """Connections of one link that are not let in yet, or of all strangers."""
 
 
-class Ears(Protocol):
-    """Who hears what passes overheard links, see :attr:`pairproof.chaos.plan.Plan.ears`."""
+class Listener(Protocol):
+    """Who hears what passes overheard links, see :attr:`pairproof.chaos.plan.Plan.listener`."""
 
-    def passage(self, who: str, link: str) -> Passage:
+    def forwarder(self, who: str, link: str) -> Forwarder:
         """One more connection of this link, whose client is this node, or a stranger."""
 
 
-class Teller(Protocol):
+class Sink(Protocol):
     """Who is told of what ears hear."""
 
     add: Callable[..., None]
@@ -46,11 +46,11 @@ class Teller(Protocol):
         """A row for the driver's reader of traces, now."""
 
 
-def passages(link: LinkPlan, ears: Ears | None) -> Callable[[], Passage]:
+def forwarders(link: LinkPlan, listener: Listener | None) -> Callable[[], Forwarder]:
     """What makes the connections of a link."""
-    if ears is None or not link.is_overheard:
-        return Passage
-    return partial(ears.passage, link.near, link.name)
+    if listener is None or not link.is_overheard:
+        return Forwarder
+    return partial(listener.forwarder, link.near, link.name)
 
 
 class Door:
@@ -59,7 +59,7 @@ class Door:
     def __init__(self, address: Address, to: Address) -> None:
         self.address = address
         self.to = to
-        self.passages: list[Passage] = []
+        self.forwarders: list[Forwarder] = []
         self.connections = 0
         """Those that were let in so far."""
         self.gone = {"up": [0, 0], "down": [0, 0]}
@@ -86,17 +86,17 @@ class Door:
 
     def reset(self) -> dict[str, int]:
         closed = lost = 0
-        for passage in list(self.passages):
-            lost += passage.up[0] - passage.up[1] + passage.down[0] - passage.down[1]
-            closed += passage.reset()
+        for forwarder in list(self.forwarders):
+            lost += forwarder.up[0] - forwarder.up[1] + forwarder.down[0] - forwarder.down[1]
+            closed += forwarder.reset()
         return {"connections_closed": closed, "bytes_lost": max(0, lost)}
 
     def standing(self) -> int:
-        return sum(1 for each in self.passages if any(each.open.values()))
+        return sum(1 for each in self.forwarders if any(each.open.values()))
 
     def moved(self, direction: str) -> tuple[int, int]:
         taken, given = self.gone[direction]
-        for each in self.passages:
+        for each in self.forwarders:
             amounts = each.up if direction == "up" else each.down
             taken, given = taken + amounts[0], given + amounts[1]
         return taken, given
@@ -104,14 +104,14 @@ class Door:
     def came(self) -> Wire:
         raise NotImplementedError
 
-    def over(self, passage: Passage, side: str, how: str) -> None:
-        if passage.has_server and not passage.is_over:
+    def over(self, forwarder: Forwarder, side: str, how: str) -> None:
+        if forwarder.has_server and not forwarder.is_over:
             self.severed += how != ITSELF
-        passage.is_over = True
-        passage.closed(side, how)
-        if side == CLIENTS and passage in self.passages:
-            self.passages.remove(passage)
-            for name, amounts in (("up", passage.up), ("down", passage.down)):
+        forwarder.is_over = True
+        forwarder.closed(side, how)
+        if side == CLIENTS and forwarder in self.forwarders:
+            self.forwarders.remove(forwarder)
+            for name, amounts in (("up", forwarder.up), ("down", forwarder.down)):
                 self.gone[name][0] += amounts[0]
                 self.gone[name][1] += amounts[1]
 
@@ -124,21 +124,21 @@ class Door:
 class Tap(Door):
     """Both taps of one link. ``to``: its server. ``buffer``: of its sockets, bytes; 0: the system decides."""
 
-    def __init__(self, way: LinkPorts, to: Address, passage: Callable[[], Passage], buffer: int = 0) -> None:
+    def __init__(self, way: LinkPorts, to: Address, forwarder: Callable[[], Forwarder], buffer: int = 0) -> None:
         super().__init__(way.near, to)
         self.way = way
-        self.passage = passage
+        self.forwarder = forwarder
         self.buffer = buffer
-        self.is_impostor = False
+        self.is_rogue_master = False
         """Whether it leads to somebody in its server's place."""
         self._far_listener: asyncio.Server | None = None
-        self._waiting: deque[Passage] = deque()
+        self._waiting: deque[Forwarder] = deque()
         self._lets_in = False
-        self._let_in: Passage | None = None
+        self._let_in: Forwarder | None = None
         self._paired = asyncio.Event()
 
-    def lead(self, to: Address, is_impostor: bool) -> None:
-        self.to, self.is_impostor = to, is_impostor
+    def lead(self, to: Address, is_rogue_master: bool) -> None:
+        self.to, self.is_rogue_master = to, is_rogue_master
 
     async def start(self) -> None:
         self._far_listener = await asyncio.get_running_loop().create_server(self._from_proxy, *self.way.far)
@@ -149,72 +149,72 @@ class Tap(Door):
             self._far_listener.close()
 
     def came(self) -> Wire:
-        passage = self.passage()
-        near = Wire(passage.client_said, lambda wire: self._queue(passage), self.buffer)
-        near.gives = passage.client_hears
-        near.stalls = lambda: passage.stalled(CLIENTS)
-        near.ended = lambda how: self.over(passage, CLIENTS, how)
-        passage.wires.append(near)
+        forwarder = self.forwarder()
+        near = Wire(forwarder.client_said, lambda wire: self._queue(forwarder), self.buffer)
+        near.gives = forwarder.client_hears
+        near.stalls = lambda: forwarder.stalled(CLIENTS)
+        near.ended = lambda how: self.over(forwarder, CLIENTS, how)
+        forwarder.wires.append(near)
         return near
 
-    def _queue(self, passage: Passage) -> None:
-        self.passages.append(passage)
+    def _queue(self, forwarder: Forwarder) -> None:
+        self.forwarders.append(forwarder)
         if len(self._waiting) >= MAX_WAITING:
-            passage.reset()
+            forwarder.reset()
             return
-        self._waiting.append(passage)
+        self._waiting.append(forwarder)
         if not self._lets_in:
             self._lets_in = True
             self.spawn(self._let_all_in())
 
     async def _let_all_in(self) -> None:
         while self._waiting:
-            self._let_in = passage = self._waiting.popleft()
+            self._let_in = forwarder = self._waiting.popleft()
             self._paired.clear()
-            near, far = passage.wires[0], Wire(nothing, buffer=self.buffer)
+            near, far = forwarder.wires[0], Wire(nothing, buffer=self.buffer)
             far.other, near.other = near, far
-            passage.wires.append(far)
+            forwarder.wires.append(far)
             try:
                 await asyncio.get_running_loop().create_connection(lambda far=far: far, *self.way.proxy)  # type: ignore[misc]
                 async with asyncio.timeout(PAIRED_S):
                     await self._paired.wait()
-                if passage.has_server:
+                if forwarder.has_server:
                     # Not before: bytes for a wire that is not connected yet would be lost.
                     self.connections += 1
-                    passage.stand()
+                    forwarder.stand()
                 else:
                     # The proxy accepted for a server that is not there, as it does, and hung up.
                     near.end("peer")
             except OSError:
                 # TimeoutError, too.
-                passage.reset()
+                forwarder.reset()
             finally:
                 self._let_in = None
         self._lets_in = False
 
     def _from_proxy(self) -> Wire:
-        passage = self._let_in
-        wire = Wire(passage.server_hears if passage is not None else nothing, buffer=self.buffer)
+        forwarder = self._let_in
+        wire = Wire(forwarder.server_hears if forwarder is not None else nothing, buffer=self.buffer)
         # Told of what goes on to the server, before it does.
-        wire.opened = lambda wire: self.spawn(self._reach_server(passage, wire))
+        wire.opened = lambda wire: self.spawn(self._reach_server(forwarder, wire))
         return wire
 
-    async def _reach_server(self, passage: Passage | None, wire: Wire) -> None:
-        if passage is None or passage is not self._let_in or len(passage.wires) != len((CLIENTS, SERVERS)):
+    async def _reach_server(self, forwarder: Forwarder | None, wire: Wire) -> None:
+        if forwarder is None or forwarder is not self._let_in or len(forwarder.wires) != len((CLIENTS, SERVERS)):
             wire.end("reset")
             return
-        far = Wire(passage.server_said, buffer=self.buffer)
+        far = Wire(forwarder.server_said, buffer=self.buffer)
         far.other, wire.other = wire, far
-        far.stalls = lambda: passage.stalled(SERVERS)
-        far.ended = lambda how: self.over(passage, SERVERS, how)
-        passage.wires += [wire, far]
-        passage.tapped = not self.is_impostor
+        far.stalls = lambda: forwarder.stalled(SERVERS)
+        far.ended = lambda how: self.over(forwarder, SERVERS, how)
+        forwarder.wires += [wire, far]
+        forwarder.tapped = not self.is_rogue_master
         try:
             await asyncio.get_running_loop().create_connection(lambda: far, *self.to)
         except OSError:
             wire.end("peer")
         else:
-            passage.has_server = True
+            forwarder.has_server = True
         finally:
             self._paired.set()
 
@@ -223,54 +223,54 @@ class StraightDoor(Door):
     """Connections lead straight on to ``to``."""
 
     def __init__(
-        self, address: Address, to: Address, passage: Callable[[], Passage],
+        self, address: Address, to: Address, forwarder: Callable[[], Forwarder],
         unreached: Callable[[OSError], None] = nothing, patience_s: float | None = FLUSHED_S,
     ) -> None:  # fmt: skip
         """``unreached``: told why nobody could be reached; ``patience_s``: see :class:`Wire`."""
         super().__init__(address, to)
-        self.passage = passage
+        self.forwarder = forwarder
         self.unreached = unreached
         self.patience_s = patience_s
 
     def came(self) -> Wire:
-        passage = self.passage()
+        forwarder = self.forwarder()
 
         def said(data: bytes) -> None:
-            passage.client_said(data)
-            passage.server_hears(data)
+            forwarder.client_said(data)
+            forwarder.server_hears(data)
 
-        near = Wire(said, lambda wire: self.spawn(self._reach(passage)), patience_s=self.patience_s)
-        near.ended = lambda how: self.over(passage, CLIENTS, how)
-        passage.wires.append(near)
+        near = Wire(said, lambda wire: self.spawn(self._reach(forwarder)), patience_s=self.patience_s)
+        near.ended = lambda how: self.over(forwarder, CLIENTS, how)
+        forwarder.wires.append(near)
         return near
 
     def far(self, said: Callable[[bytes], None]) -> Wire:
         """The server's side of a connection."""
         return Wire(said, patience_s=self.patience_s)
 
-    async def _reach(self, passage: Passage) -> None:
-        if len(self.passages) >= MAX_WAITING:
-            passage.reset()
+    async def _reach(self, forwarder: Forwarder) -> None:
+        if len(self.forwarders) >= MAX_WAITING:
+            forwarder.reset()
             return
-        self.passages.append(passage)
+        self.forwarders.append(forwarder)
 
         def said(data: bytes) -> None:
-            passage.server_said(data)
-            passage.client_hears(data)
+            forwarder.server_said(data)
+            forwarder.client_hears(data)
 
-        near, far = passage.wires[0], self.far(said)
+        near, far = forwarder.wires[0], self.far(said)
         far.other, near.other = near, far
-        far.ended = lambda how: self.over(passage, SERVERS, how)
-        passage.wires.append(far)
+        far.ended = lambda how: self.over(forwarder, SERVERS, how)
+        forwarder.wires.append(far)
         try:
             await asyncio.get_running_loop().create_connection(lambda: far, *self.to)
         except OSError as why:
             self.unreached(why)
             near.end("reset")
         else:
-            if passage.is_over:
+            if forwarder.is_over:
                 # The client did not wait.
                 far.end("reset")
                 return
             self.connections += 1
-            passage.stand()
+            forwarder.stand()

@@ -17,7 +17,7 @@ from .world import World
 class Triggers:
     """Ability CanArm."""
 
-    seams = frozenset(TRIGGERS)
+    hooks = frozenset(TRIGGERS)
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -28,7 +28,7 @@ class Triggers:
     def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
         check_point(self.world.plan, node, point)
         self.world.obedient(node, STOPS_AT[point])
-        control = self._controls[node] = self.world.bench.control(node)
+        control = self._controls[node] = self.world.environment.control(node)
         self.armed.setdefault((node, point), []).append((control.get(PASSED[point]) + max(1, nth), fire))
         self._set(node, point)
 

@@ -111,7 +111,7 @@ class Wire(asyncio.Protocol):
                 asyncio.get_running_loop().call_later(self.patience_s, transport.abort)
 
 
-class Passage:
+class Forwarder:
     """One connection of a link, from its client's end to its server's, and the bytes that each tap took and gave."""
 
     def __init__(self) -> None:

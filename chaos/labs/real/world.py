@@ -17,8 +17,8 @@ from ....harness.errors import LabError, PairproofError, Unable
 from ....harness.history import Recorder
 from ....harness.trials.schedule import Args
 from ...plan import Plan, check_place
-from .bench import Bench
-from .control import SEAMS
+from .control import HOOKS
+from .environment import Environment
 from .evidence import Evidence
 from .links import Link, Links
 from .nodes import RealNode
@@ -45,21 +45,21 @@ class World:
     processes: Processes
     """Set by the session."""
 
-    def __init__(self, bench: Bench, plan: Plan, settings: Args, seed: str) -> None:
-        self.bench = bench
+    def __init__(self, environment: Environment, plan: Plan, settings: Args, seed: str) -> None:
+        self.environment = environment
         self.plan = plan
         self.settings = settings
         self.seed = seed
-        self.loop = bench.loop
+        self.loop = environment.loop
         self.recorder = Recorder()
-        self.evidence = Evidence(self.recorder, plan.ears, plan.notes, bench.label)
-        self.folder = bench.folder / f"trial-{bench.trials}"
+        self.evidence = Evidence(self.recorder, plan.listener, plan.notes, environment.label)
+        self.folder = environment.folder / f"trial-{environment.trials}"
         self.folder.mkdir(exist_ok=True)
-        bench.trials += 1
-        self.links = Links(bench, plan, self.evidence)
+        environment.trials += 1
+        self.links = Links(environment, plan, self.evidence)
         self.nodes: dict[str, RealNode] = {}
         for each in plan.nodes:
-            node = self.nodes[each.name] = bench.node(self.folder, each, self.links)
+            node = self.nodes[each.name] = environment.node(self.folder, each, self.links)
             if node.store is not None:
                 self.evidence.stores[each.name] = node.path
         self.is_closed = False
@@ -71,7 +71,7 @@ class World:
     def _watched(self) -> Iterator[Watched]:
         """All that must be punctual; a thread asks."""
         yield harness()
-        yield from self.bench.helpers()
+        yield from self.environment.helpers()
         for node in list(self.nodes.values()):
             if node.pid is not None:
                 yield Watched("node", node.name, node.pid, partial(getattr, node, "halted"))
@@ -119,7 +119,7 @@ class World:
                 ends, is_extended = ends + min(limit_ns, self.watch.stalls.total_ns(began)), True
                 left_s = (ends - time.monotonic_ns()) / 1e9
             if left_s <= 0 or tick % LOOKS == 0:
-                self.bench.check()
+                self.environment.check()
             if left_s <= 0 or self._wrong is not None:
                 break
             await asyncio.sleep(min(TICK_S, left_s))
@@ -144,7 +144,7 @@ class World:
     def drained(self) -> None:
         """What nodes have sent so far is heard."""
         self.run(asyncio.sleep(DRAIN_S))
-        self.bench.drain()
+        self.environment.drain()
         self.evidence.poll()
 
     # What is where.
@@ -154,11 +154,11 @@ class World:
         check_place(name, self.nodes, "node")
         return self.nodes[name]
 
-    def obedient(self, name: str, seam: str) -> RealNode:
+    def obedient(self, name: str, hook: str) -> RealNode:
         """A node that obeys this number of its control file; Unable for one that does not."""
         found = self.node(name)
-        if seam not in found.program.seams:
-            raise Unable(f"{name} has no seam for its {SEAMS[seam]}: it does not obey the lab there")
+        if hook not in found.program.hooks:
+            raise Unable(f"{name} has no seam for its {HOOKS[hook]}: it does not obey the lab there")
         return found
 
     def stored(self, name: str) -> tuple[RealNode, Store]:

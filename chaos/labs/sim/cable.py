@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from .trouble import Trouble, count
+from .active_fault import ActiveFault, count
 
 Waiting = tuple[Callable[..., Any], tuple[Any, ...]]
 """What will be seen to later: a function, and its arguments."""
@@ -27,7 +27,7 @@ class Cable:
     __slots__ = ("_incoming", "_outgoing", "pulled")
 
     def __init__(self) -> None:
-        self.pulled: list[Trouble] = []
+        self.pulled: list[ActiveFault] = []
         self._outgoing: deque[Waiting] = deque()
         self._incoming: deque[Waiting] = deque()
 
@@ -50,9 +50,9 @@ class Cable:
         """What a dead machine's socket, the first argument of what it sends, still held is gone."""
         self._outgoing = deque(each for each in self._outgoing if each[1][0] is not sender)
 
-    def plug_in(self, trouble: Trouble) -> None:
+    def plug_in(self, fault: ActiveFault) -> None:
         """Let all go on, unless another trouble keeps, or on the way takes, the cable out."""
-        self.pulled.remove(trouble)
+        self.pulled.remove(fault)
         for waiting in (self._outgoing, self._incoming):
             while waiting and not self.pulled:
                 function, arguments = waiting.popleft()

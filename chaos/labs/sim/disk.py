@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 from ....reference.errors import StoreError, StoreFull, StoreRefused
 from ..blame import Overgrown
-from .trouble import Trouble, count
+from .active_fault import ActiveFault, count
 
 SECTOR = 512
 ODDS = 0.5
@@ -65,7 +65,7 @@ class Flush(NamedTuple):
     """A flush under way: the ranges that were dirty when it began, and the troubles that make a lie of it."""
 
     taken: list[tuple[SimFile, list[Range]]]
-    lies: tuple[Trouble, ...]
+    lies: tuple[ActiveFault, ...]
 
 
 class SimFile:
@@ -73,7 +73,7 @@ class SimFile:
 
     __slots__ = ("blocks", "cache", "dirty", "durable", "feigned", "full", "on_disk", "size")
 
-    def __init__(self, size: int, full: list[Trouble] | None = None) -> None:
+    def __init__(self, size: int, full: list[ActiveFault] | None = None) -> None:
         self.size = size
         # Of a sparse file: its disk's troubles with room, and which blocks it has.
         self.full = full
@@ -120,9 +120,9 @@ class SimDisk:
 
     def __init__(self) -> None:
         self.files: dict[str, SimFile] = {}
-        self.lies: list[Trouble] = []
-        self.full: list[Trouble] = []
-        self.read_only: list[Trouble] = []
+        self.lies: list[ActiveFault] = []
+        self.full: list[ActiveFault] = []
+        self.read_only: list[ActiveFault] = []
         self.capacity: Callable[[], int] | None = None
         """How many bytes it may hold; None: as many as it is given."""
         self._made = 0
@@ -266,7 +266,7 @@ class SimDisk:
         return sum(file.size for file in self.files.values())
 
 
-def _feign(file: SimFile, dirty: list[Range], lies: tuple[Trouble, ...]) -> None:
+def _feign(file: SimFile, dirty: list[Range], lies: tuple[ActiveFault, ...]) -> None:
     file.on_disk = True
     if dirty:
         file.feigned += dirty

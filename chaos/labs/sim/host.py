@@ -10,11 +10,11 @@ from typing import Any
 from ....harness.history import MS
 from ....reference.ports import Node
 from ..blame import ENDS, is_the_labs
+from .active_fault import ActiveFault, count
 from .cable import Cable, Waiting
 from .disk import Flush, Loss, SimDisk
 from .kernel import Entry, Kernel
 from .network import End, Link, Network
-from .trouble import Trouble, count
 from .watchdog import Watchdog
 
 EPOCH_MS = 1_700_000_000_000
@@ -76,16 +76,16 @@ class Host:
         self.powered = True
         self.ends: dict[End, None] = {}
         self.timers: dict[Hashable, Entry] = {}
-        self.disk_stalls: list[Trouble] = []
+        self.disk_stalls: list[ActiveFault] = []
         self.held_flushes: list[tuple[Flush, Hashable]] = []
-        self.disk_slow: list[Trouble] = []
-        self.dispatch_stalls: list[Trouble] = []
+        self.disk_slow: list[ActiveFault] = []
+        self.dispatch_stalls: list[ActiveFault] = []
         self.held_threads: dict[Hashable, None] = {}
         """Of its process: what did not get to run and waits for it, in order."""
-        self.clock_skews: list[Trouble] = []
+        self.clock_skews: list[ActiveFault] = []
         self.cable = Cable()
         # Of the process: they and what waits end with it.
-        self.pauses: list[Trouble] = []
+        self.pauses: list[ActiveFault] = []
         self.waiting: deque[Waiting] = deque()
 
     @property

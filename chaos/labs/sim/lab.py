@@ -5,8 +5,8 @@ from __future__ import annotations
 from ....harness.ports import Target
 from ....harness.trials.schedule import Args
 from ...plan import InProcess, abilities, forms, observed
-from .link_trouble import LinkTrouble
-from .node_trouble import NodeTrouble
+from .link_faults import LinkFaults
+from .node_faults import NodeFaults
 from .session import SimSession, open_session
 
 
@@ -25,7 +25,7 @@ class SimLab:
         return observed(target)
 
     def parts(self, target: Target | None) -> tuple[type, ...]:
-        return (SimSession, LinkTrouble, NodeTrouble, *abilities(target, simulated=True))
+        return (SimSession, LinkFaults, NodeFaults, *abilities(target, simulated=True))
 
     def open(self, target: Target, settings: Args, seed: str) -> SimSession:
         """A new trial; the same arguments give the same history, byte for byte."""

@@ -25,10 +25,10 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
+from .active_fault import ActiveFault, count
 from .kernel import Entry, Kernel
 from .pipe import Pipe
 from .toxics import KINDS, Toxic
-from .trouble import Trouble, count
 
 if TYPE_CHECKING:
     from .host import Host
@@ -57,7 +57,7 @@ class Link:
         self.port = port
         self.up = Direction(latency_ns)
         self.down = Direction(latency_ns)
-        self.cuts: list[Trouble] = []
+        self.cuts: list[ActiveFault] = []
         self.ends: list[End] = []
 
     def direction(self, name: str) -> Direction:
@@ -84,7 +84,7 @@ class End:
         self.in_flight = 0
         self.pipe: Pipe | None = None
         # Of a connection that one side has forgotten, and the other has not: the trouble that does that.
-        self.severed: Trouble | None = None
+        self.severed: ActiveFault | None = None
         self.tap_in: Tap | None = None
         self.tap_out: Tap | None = None
         self.wants_room = False
@@ -296,34 +296,34 @@ class Network:
         if end.pipe is not None and end.pipe.idle() and not end.pipe.ended:
             end.pipe = None
 
-    def cut(self, link: Link) -> Trouble:
+    def cut(self, link: Link) -> ActiveFault:
         """Close every connection of the link orderly and refuse new ones."""
-        trouble = Trouble()
-        link.cuts.append(trouble)
+        fault = ActiveFault()
+        link.cuts.append(fault)
         for end in standing(link):
             if end in link.ends:
-                count([trouble], "connections_closed")
-                count([trouble], "bytes_lost", self._end_both(end, "reset" if end.abrupt else "peer"))
-        return trouble
+                count([fault], "connections_closed")
+                count([fault], "bytes_lost", self._end_both(end, "reset" if end.abrupt else "peer"))
+        return fault
 
-    def sever(self, link: Link, keeps: str) -> Trouble:
+    def sever(self, link: Link, keeps: str) -> ActiveFault:
         """Its connections are over for one side and stand for the other (``keeps``: server or client)."""
-        trouble = Trouble()
+        fault = ActiveFault()
         for end in standing(link):
             is_server = end.outgoing is link.down
             if is_server == (keeps == "server") or not end.peer.open:
                 continue
-            end.severed = end.peer.severed = trouble
+            end.severed = end.peer.severed = fault
             end.open = False
             self._forget(end)
-            count([trouble], "connections_severed")
+            count([fault], "connections_severed")
             self.kernel.at(self.kernel.now, _tell_closed, end, "reset")
-        return trouble
+        return fault
 
-    def end_severed(self, link: Link, trouble: Trouble) -> None:
+    def end_severed(self, link: Link, fault: ActiveFault) -> None:
         """Whoever still believes in its connection hears that it is over."""
         for end in standing(link):
-            if end.severed is trouble:
+            if end.severed is fault:
                 self.reset(end)
 
 

@@ -19,13 +19,13 @@ from .. import script
 from ..awaiting import Awaiting
 from ..script import Bounds
 from .host import WATCHDOG
-from .link_trouble import LinkTrouble
-from .node_trouble import NodeTrouble
+from .link_faults import LinkFaults
+from .node_faults import NodeFaults
 from .world import World
 
 SETTLE_NS = 90_000 * MS
 # Addresses that come from a name server take three registration periods more.
-WHOLE_SETTLE_NS = 210_000 * MS
+CLUSTER_SETTLE_NS = 210_000 * MS
 LOOK_NS = 1_000 * MS
 
 
@@ -37,9 +37,9 @@ class SimSession:
         self.recorder, self.evidence, self.kernel = world.recorder, world.evidence, world.kernel
         self.all_nodes = world.processes
         self.driver: Driver = target.simulated(world)
-        self.on_links, self.on_nodes = LinkTrouble(world), NodeTrouble(world, self.driver)
+        self.on_links, self.on_nodes = LinkFaults(world), NodeFaults(world, self.driver)
         self.parts = (self, self.on_links, self.on_nodes, *self.driver.parts)
-        settle_ns = WHOLE_SETTLE_NS if self.driver.has_names else SETTLE_NS
+        settle_ns = CLUSTER_SETTLE_NS if self.driver.has_names else SETTLE_NS
         self.bounds = Bounds(SETTLE_NS, settle_ns, LOOK_NS, self.driver.sync_ns)
         world.start(self.driver)
 

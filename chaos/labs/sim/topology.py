@@ -9,7 +9,7 @@ from ...plan import CLIENT, Plan
 from .host import Host
 from .network import Link
 
-STRANGER, IMPOSTOR = "hostile", "impostor"
+ROGUE_SLAVE, ROGUE_MASTER = "rogue_slave", "rogue_master"
 """Machines outside the plan: strangers, which reach every port of every node, and an impostor in a node's place."""
 
 Ways = dict[str, Link]
@@ -30,7 +30,9 @@ def build(
     plan: Plan, latency_ns: int, links: dict[str, Link], machine: Callable[[str, Mapping[str, Link]], Host]
 ) -> Topology:
     """Machines by ``machine`` (name, ways), and links into ``links``."""
-    ways: dict[str, Ways] = {name: {} for name in (*(each.name for each in plan.nodes), CLIENT, STRANGER, IMPOSTOR)}
+    ways: dict[str, Ways] = {
+        name: {} for name in (*(each.name for each in plan.nodes), CLIENT, ROGUE_SLAVE, ROGUE_MASTER)
+    }
     hosts = {name: machine(name, its) for name, its in ways.items()}
     addresses: dict[str, str] = {}
     for each in plan.links:
@@ -41,5 +43,5 @@ def build(
     for node in plan.nodes:
         for port in node.ports:
             # No fault touches these, so they have no names.
-            ways[STRANGER][f"{node.name}-{port}"] = Link(STRANGER, hosts[node.name], port, latency_ns)
+            ways[ROGUE_SLAVE][f"{node.name}-{port}"] = Link(ROGUE_SLAVE, hosts[node.name], port, latency_ns)
     return Topology(hosts, ways[CLIENT], addresses)

@@ -57,7 +57,7 @@ class World:
         self.evidence = Evidence(self.kernel, self.recorder, self.armed, self._passed)
         self.flush_ns = int(settings.get("lab.flushMicros", 800)) * 1_000
         self.latency_ns = int(settings.get("lab.latencyMicros", 500)) * 1_000
-        self._strangers = 0
+        self._rogue_peers = 0
         WATCHDOG.begin()
         self.spread = int(settings.get("lab.spread", 1))
         found = topology.build(plan, self.latency_ns, self.network.links, self.machine)
@@ -209,10 +209,10 @@ class World:
         check_place(name, self.processes, "node")
         return self.hosts[name]
 
-    def stranger_host(self) -> Host:
+    def rogue_host(self) -> Host:
         """A machine of a stranger's own, from which all ports can be reached."""
-        self._strangers += 1
-        return self.machine(f"hostile-{self._strangers}", self.hosts["hostile"].ways)
+        self._rogue_peers += 1
+        return self.machine(f"hostile-{self._rogue_peers}", self.hosts["rogue_slave"].ways)
 
     def link(self, name: str) -> Link:
         """A link; UsageError for one that this trial does not have."""

@@ -15,7 +15,7 @@ from ..install import Fetched, maven
 
 SOURCE = resources.files(__package__)
 FILES = ("pom.xml", "pairproof/Agent.java", "pairproof/Seams.java")
-SEAMS = frozenset(("stalled", "slow_ms", "lies", "undispatched", *TRIGGERS))
+HOOKS = frozenset(("stalled", "slow_ms", "lies", "undispatched", *TRIGGERS))
 """The numbers of a lab's control file that it obeys, see :mod:`pairproof.chaos.labs.real.control`."""
 TELLS = frozenset(("flush",))
 """The kinds of row that it traces."""

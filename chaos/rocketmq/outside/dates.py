@@ -31,14 +31,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from ....harness.event_types.node import UNKNOWN
 from ....harness.history import Event
-from ....harness.kinds.node import UNKNOWN
 from ...observers import effects
 from ...observers.effects import NEVER
 from .syncs import settled
 
 MASTERS_SIDE, SLAVES_SIDE = "m", "s"
-Life = tuple[str, int]
+Incarnation = tuple[str, int]
 Times = list[tuple[int, int]]
 """Offsets, rising, and when each was reached first, ns."""
 
@@ -57,14 +57,18 @@ class _Seen(NamedTuple):
     """When it did anything that shows that it had started."""
 
 
-def dated(events: Iterable[Event], born: Mapping[Life, int]) -> list[Event]:
+def dated(events: Iterable[Event], born: Mapping[Incarnation, int]) -> list[Event]:
     """Events in order of time, see the module. ``born``: by node and incarnation, when its process began, ns."""
     listed = list(events)
     outside = {_life(each) for each in listed if each.kind == "start" and each.f == UNKNOWN}
     if not outside:
         return sorted(listed, key=lambda event: event.t)
     starts, others = [], []
-    appends, dispatches, syncs = dict[Life, list[Event]](), dict[Life, list[Event]](), dict[Life, list[Event]]()
+    appends, dispatches, syncs = (
+        dict[Incarnation, list[Event]](),
+        dict[Incarnation, list[Event]](),
+        dict[Incarnation, list[Event]](),
+    )
     for each in listed:
         life = _life(each)
         if life in outside and each.kind == "append":
@@ -90,7 +94,7 @@ def dated(events: Iterable[Event], born: Mapping[Life, int]) -> list[Event]:
     return sorted([*starts, *placed, *others], key=lambda event: event.t)
 
 
-def _life(event: Event) -> Life:
+def _life(event: Event) -> Incarnation:
     return event.node or "", event.incarnation or 0
 
 
@@ -102,7 +106,9 @@ def _invoked(events: Iterable[Event]) -> dict[str, int]:
     return found
 
 
-def _seen(events: Iterable[Event], born: Mapping[Life, int], lives: Iterable[Life]) -> dict[Life, _Seen]:
+def _seen(
+    events: Iterable[Event], born: Mapping[Incarnation, int], lives: Iterable[Incarnation]
+) -> dict[Incarnation, _Seen]:
     found = {life: _Seen([], [], [], {}, []) for life in lives}
     begun: dict[str, Times] = {}
     for (node, incarnation), since in sorted(born.items(), key=lambda item: item[1]):

@@ -16,7 +16,7 @@ from ....harness.history import MS, Event
 
 CALL_NS = 3_000 * MS
 """How long a slave waits for an answer. Source: SlaveSynchronize, BrokerOuterAPI."""
-WHOLE_NS = 2 * MS
+CLUSTER_NS = 2 * MS
 """A log's whole milliseconds."""
 
 
@@ -42,7 +42,7 @@ def settled(steps: list[Event]) -> list[Event]:
                 asked = None
             case _ if is_of_it and failed is not None:
                 assert asked is not None
-                if each.t - found[failed].t < WHOLE_NS and found[failed].t - asked.t < CALL_NS - WHOLE_NS:
+                if each.t - found[failed].t < CLUSTER_NS and found[failed].t - asked.t < CALL_NS - CLUSTER_NS:
                     found[failed] = found[failed]._replace(status="unread")
                 continue
             case _ if is_of_it:

@@ -146,7 +146,7 @@ class RedisDriver(Driver):
         self._add("version", node=node, digest=digest("\n".join(found).encode()), **version)
         for place, write in enumerate(found):
             self._add("held", node=node, op=op, message=write, queue_offset=place)
-        self._add("looked", node=node, op=op, f=f, status="source" if node == "master" else "copy")
+        self._add("scanned", node=node, op=op, f=f, status="source" if node == "master" else "copy")
 
     # What the script asks, see pairproof.chaos.driver.
 

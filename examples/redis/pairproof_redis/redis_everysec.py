@@ -24,7 +24,7 @@ class RedisEverysec(Law):
     id = "redis-everysec"
     promise = "With appendfsync everysec, what was acknowledged two seconds before a disaster survives it."
     source = "Redis: persistence, appendfsync"
-    needs = frozenset({"config", "ok", "held", "looked", "crash"})
+    needs = frozenset({"config", "ok", "held", "scanned", "crash"})
     timed = True
 
     def __init__(self, known: Known) -> None:
@@ -39,7 +39,7 @@ class RedisEverysec(Law):
         self.applicable = json.loads(event.detail or "{}").get("appendfsync") == "everysec"
 
     def on_ok(self, event: Event) -> None:
-        if event.message is not None and not self.known.trouble.is_struck("master"):
+        if event.message is not None and not self.known.disturbances.is_struck("master"):
             self.acknowledged[event.message] = event.t
 
     def on_crash(self, event: Event) -> None:
@@ -70,7 +70,7 @@ class RedisEverysec(Law):
         if event.node == "master" and event.message is not None:
             self.found.add(event.message)
 
-    def on_looked(self, event: Event) -> None:
+    def on_scanned(self, event: Event) -> None:
         if event.node != "master" or event.f != "final":
             return
         self.judged += len(self.due)

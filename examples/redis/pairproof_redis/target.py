@@ -41,7 +41,7 @@ class Redis:
 
     def observes(self) -> frozenset[str]:
         """What the labs see of any program, what the driver tells, and the version of a node's data."""
-        told = "config invoke ok fail info promise held looked version"
+        told = "config invoke ok fail info promise held scanned version"
         seen = "lab fault mark stall pause resume start crash abort stop wipe"
         return frozenset(f"{told} {seen}".split())
 

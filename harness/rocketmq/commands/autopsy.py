@@ -16,7 +16,7 @@ from ...commands.helping import example
 from ...commands.options import RUNS
 from ...commands.output import json_option, say, table, write_json
 from ...errors import UsageError
-from ...runs.places import place
+from ...runs.locations import place
 from ...texts.wording import counted
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from ...history import Event
-from ..kinds.log import Audit, Entries, Record
+from ..event_types.log import Audit, Entries, Record
 from ..naming import span
-from ..places import NODES
+from ..topology import NODES
 
 
 class Listing:

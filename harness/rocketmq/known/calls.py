@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from ...event_types.client import Call, Deliver, Invoke, Try
 from ...history import Event
-from ...kinds.client import Call, Deliver, Invoke, Try
 from ...texts.content import is_followed
-from ..kinds.groups import Ask, Back, Lock
-from ..kinds.transactions import Decide
-from ..places import NO_SLAVES
+from ..event_types.groups import Ask, Back, Lock
+from ..event_types.transactions import Decide
+from ..topology import NO_SLAVES
 
 if TYPE_CHECKING:
     from .model import Known
@@ -153,7 +153,8 @@ class Calls:
     def _begin(self, event: Asked, follows: bool = False) -> Begun[Asked]:
         known, node = self._known, event.node or ""
         return Begun(
-            event, known.nodes.ended(node), known.nodes.is_up(node), len(known.stores.happened), known.trouble.struck(),
+            event, known.nodes.ended(node), known.nodes.is_up(node), len(known.stores.happened),
+            known.disturbances.struck(),
             known.logs.log_end(node), known.dispatched.shown(node) or 0, known.pushed, known.pushed_at, [], follows, []
         )  # fmt: skip
 

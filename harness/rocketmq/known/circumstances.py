@@ -13,7 +13,7 @@ DIVERGED = Circumstance("diverged", lambda known, event: event.node in known.log
 """The node holds bytes that its master's log has lost, so its log is no copy of any one log."""
 LONGER = Circumstance("longer-than-promoted", lambda known, event: known.logs.is_longer(event.node))
 """The node's log begins before the log of a slave that was promoted, which gives its queue offsets anew."""
-SPOILED = Circumstance("disk-lied", lambda known, event: event.node in known.spoiled)
+LOST_UNDETECTED = Circumstance("disk-lied", lambda known, event: event.node in known.lost_undetected)
 """The node's disk lied, and the node cannot know what its queues and index lack."""
 LEVELS_CHANGED = Circumstance("delay-levels-changed", lambda known, event: bool(known.derived_under.levels(event.node)))
 """The node's store was dispatched under several values of messageDelayLevel: by an earlier start, or before a promotion

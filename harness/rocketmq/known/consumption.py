@@ -16,14 +16,14 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ...event_types import client
+from ...event_types.client import Assign, Deliver, Fail, Info, Invoke, Ok
+from ...event_types.node import Crash, Start, Stop, Wipe
 from ...history import MS, Event
-from ...kinds import client
-from ...kinds.client import Assign, Deliver, Fail, Info, Invoke, Ok
-from ...kinds.node import Crash, Start, Stop, Wipe
-from ..kinds.log import Expire
-from ..kinds.metadata import Persist, Sync
-from ..places import MASTER, SLAVES
+from ..event_types.log import Expire
+from ..event_types.metadata import Persist, Sync
 from ..settings import is_on
+from ..topology import MASTER, SLAVES
 from .consumed import Answer, Assignment, Consumed, Consumer, Route, subscribed
 from .metadata import GROUPS, OFFSETS
 from .registers import NONE, Observation, Register, offsets_of
@@ -140,7 +140,7 @@ class Consumption:
             return [Observation(group, queue, seen, register, possible)]
         if event.f != OFFSETS:
             return []
-        since = self.known.trouble.punctual(event.t - self.known.healthy_ns, event.t)
+        since = self.known.disturbances.punctual(event.t - self.known.healthy_ns, event.t)
         table = offsets_of(event.detail or "{}")
         return [
             Observation(of, q, table.get((of, q), NONE), register, register.possible_since(since))
@@ -206,7 +206,7 @@ class Consumption:
             return
         self.committed.setdefault((group, queue), set()).add(offset)
         register, since = self._register(node, group, queue), event.t - ARRIVED_NS
-        if self.known.trouble.is_calm(since, event.t, node, f"client-{node}"):
+        if self.known.disturbances.is_calm(since, event.t, node, f"client-{node}"):
             register.give_up(since)
         register.begin(event.op, offset, event.t)
 
@@ -341,22 +341,22 @@ class Consumption:
 
     def _stops_well(self, node: str, t: int) -> bool:
         """Whether a broker that is stopped has room to write its table: at most the stop itself is a fault there."""
-        here = [each.t for each in self.known.trouble.active.values() if each.node == node]
+        here = [each.t for each in self.known.disturbances.active.values() if each.node == node]
         return not here or here == [t]
 
     def _written_since(self, node: str, t: int) -> int:
         """A moment such that a broker that goes down at ``t`` has written its table at it or later, ns."""
-        trouble, born = self.known.trouble, self.known.nodes.born(node)
+        disturbances, born = self.known.disturbances, self.known.nodes.born(node)
         # What is written is older than the file, which is all that is seen of a black box.
         late_ns = self.known.instant_ns if self.known.is_a_black_box(node) else 0
         since = max([born, *(each.t - late_ns for each in self.known.tables.saved(node, OFFSETS)[-1:])])
         # What took the broker down is a fault itself; until that one began all must have been well.
-        well = min([t, *(each.t for each in trouble.active.values() if each.node == node)])
+        well = min([t, *(each.t for each in disturbances.active.values() if each.node == node)])
         period = int(self.known.config.get(node, {}).get("flushConsumerOffsetInterval", PERSIST_MS)) * MS
         due = well - period - SLACK_NS
-        if well - SLACK_NS < born + FIRST_PERSIST_NS or trouble.ended.get(node, -1) >= due:
+        if well - SLACK_NS < born + FIRST_PERSIST_NS or disturbances.ended.get(node, -1) >= due:
             return since
-        return since if trouble.still_ns(node, due, t) or trouble.stall(due, t) else max(since, due)
+        return since if disturbances.still_ns(node, due, t) or disturbances.stall(due, t) else max(since, due)
 
     def _wipe(self, event: Wipe) -> None:
         for (node, group, queue), register in list(self.registers.items()):

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...kinds.client import Ok
-from ..kinds.metadata import Sync, Table
-from ..places import MASTER
+from ...event_types.client import Ok
+from ..event_types.metadata import Sync, Table
 from ..settings import Settings
+from ..topology import MASTER
 from .metadata import DONE, GROUPS, OFFSETS, SLACK_NS, TOPICS, Name, holds, topic_of
 
 if TYPE_CHECKING:
@@ -70,13 +70,13 @@ class Copies:
         found = {name: known for name, known in self.master.items() if name[0] == step.f and known.since <= asked.t}
         if step.f == OFFSETS:
             # Where the machine stalled, a commit for whose answer nobody waits may have come later than that.
-            stall = self._known.trouble.stall
+            stall = self._known.disturbances.stall
             found = {name: known for name, known in found.items() if stall(known.since - SLACK_NS, asked.t) is None}
         return found
 
     def _is_quiet(self, known: Sighting) -> bool:
         """Whether each change was saved: a full disk hides some."""
-        return self._known.trouble.is_quiet(MASTER, known.seen)
+        return self._known.disturbances.is_quiet(MASTER, known.seen)
 
     def _saves(self, name: Name, since: int) -> int:
         """How many saves may have taken this name away: a group's progress goes with the group, or with the topic."""
@@ -132,8 +132,8 @@ class Copies:
             held.pop(name, None)
 
     def _arrived(self, began: int) -> bool:
-        trouble = self._known.trouble
-        return all(trouble.is_quiet(place, began) for place in (MASTER, f"client-{MASTER}"))
+        disturbances = self._known.disturbances
+        return all(disturbances.is_quiet(place, began) for place in (MASTER, f"client-{MASTER}"))
 
     def synced(self, step: Sync) -> None:
         held = self._slaves.get(step.node)

@@ -45,7 +45,7 @@ class Coverage:
         self._covered: dict[tuple[int | None, str | None], int] = {}
         """The slaves that ever held a message, a bit each."""
         self._slaves: dict[str, _Slave] = {}
-        self._strangers: dict[str, int] = {}
+        self._rogue_peers: dict[str, int] = {}
         """What strangers reported to the master in its present life, by connection."""
 
     def put(self, lo: int, hi: int, message: str | None) -> None:
@@ -82,13 +82,13 @@ class Coverage:
             self._look_again(slave, begin, reach)
 
     def claimed(self, label: str, reach: int) -> None:
-        self._strangers[label] = max(reach, self._strangers.get(label, 0))
+        self._rogue_peers[label] = max(reach, self._rogue_peers.get(label, 0))
 
     def restarted(self) -> None:
-        self._strangers.clear()
+        self._rogue_peers.clear()
 
     def strangers(self, hi: int | None) -> int:
-        return sum(1 for reach in self._strangers.values() if hi is not None and hi <= reach)
+        return sum(1 for reach in self._rogue_peers.values() if hi is not None and hi <= reach)
 
     def _cover(self, put: Put, slave: _Slave) -> None:
         key = (put.lo, put.message)

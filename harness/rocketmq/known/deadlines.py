@@ -113,7 +113,7 @@ class Deadlines(dict[Subject, Deadline]):
 
     def _is_undisturbed(self, due: Deadline) -> bool:
         since = max(0, due.since - due.settled)
-        if not due.places or self._known.trouble.is_undisturbed(since, *due.places):
+        if not due.places or self._known.disturbances.is_undisturbed(since, *due.places):
             return True
         self._law.abstain(DISTURBED)
         return False
@@ -134,7 +134,7 @@ def configured_ns(known: Known, node: str, key: str) -> int:
 
 def spent_ns(known: Known, node: str, since: int, until: int) -> int:
     """For how long the node could have acted."""
-    return until - since - known.trouble.still_ns(node, since, until)
+    return until - since - known.disturbances.still_ns(node, since, until)
 
 
 def is_late(known: Known, node: str, since: int, until: int, bound: int) -> bool:
@@ -162,4 +162,4 @@ def is_instant(known: Known, node: str, since: int, until: int) -> bool:
 
 def _punctual_ns(known: Known, node: str, since: int, until: int) -> int:
     """For how long the node could have acted while the machine did not stall."""
-    return spent_ns(known, node, since, until) - known.trouble.stalled_ns(since, until)
+    return spent_ns(known, node, since, until) - known.disturbances.stalled_ns(since, until)

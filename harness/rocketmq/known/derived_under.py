@@ -7,7 +7,7 @@ Bounded by nodes and by the values that their settings have had.
 
 from collections.abc import Mapping
 
-from ...kinds.node import Start, Wipe
+from ...event_types.node import Start, Wipe
 from ..settings import Settings, keeps_index
 
 LEVELS = "messageDelayLevel"

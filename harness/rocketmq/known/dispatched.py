@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...event_types.node import Crash, Start, Stop
 from ...history import MS, Event
-from ...kinds.node import Crash, Start, Stop
-from ..kinds.log import Dispatch
+from ..event_types.log import Dispatch
 
 if TYPE_CHECKING:
     from .model import Known
@@ -50,8 +50,8 @@ class Dispatched:
         if end is not None and self.reached.get(node, -1) >= end and not known.is_a_black_box(node):
             return True
         grown = self.grown.get(node, 0)
-        rested = now - grown - known.trouble.still_ns(node, grown, now) > REST_NS
-        return rested and known.trouble.is_calm(grown, now, node)
+        rested = now - grown - known.disturbances.still_ns(node, grown, now) > REST_NS
+        return rested and known.disturbances.is_calm(grown, now, node)
 
     def present(self, node: str) -> list[Step]:
         """How far a node has come, step by step, since it was started."""

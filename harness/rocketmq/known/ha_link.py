@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kinds.ha import Frame, Report
+from ..event_types.ha import Frame, Report
 
 
 class Link:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from ...history import Event
 from ...judging import known
-from ..kinds.ha import Close, Connect, Frame, Report
-from ..places import HOSTILE, MASTER
+from ..event_types.ha import Close, Connect, Frame, Report
+from ..topology import MASTER, ROGUE
 from .coverage import Coverage
 from .ha_link import Link
 
@@ -99,7 +99,7 @@ class Links(known.Known):
         label, peer = event.link, event.node
         if event.side == "m":
             self.links[label] = Link(peer, self.logs.incarnation, event.t)
-        elif peer != HOSTILE:
+        elif peer != ROGUE:
             self.slave_link[peer] = label
 
     def on_close(self, event: Close) -> None:
@@ -138,7 +138,7 @@ class Links(known.Known):
                 streams[label] = event.hi
                 if label not in self.mismatched:
                     self.received[event.node] = event.hi
-            elif end is not None and event.node != HOSTILE:
+            elif end is not None and event.node != ROGUE:
                 self.mismatched.setdefault(label, event)
 
     def on_report(self, event: Report) -> None:
@@ -172,7 +172,7 @@ class Links(known.Known):
             if not offset and self.logs.own_end(node) is None:
                 # It has no log, so the next frame decides where that begins.
                 self.logs.starts.pop(node, None)
-        if node != HOSTILE:
+        if node != ROGUE:
             self.claimed[node] = self.reported[node] = offset
             self.received.setdefault(node, offset)
             # Kept per connection: a report may reach the master when the slave lives another life already.
@@ -190,7 +190,7 @@ class Links(known.Known):
         logs = self.logs
         if link.peer in logs.traced and link.peer not in logs.diverged:
             reach = min(offset, logs.appended.get(link.peer, -1))
-        elif link.peer == HOSTILE:
+        elif link.peer == ROGUE:
             self.coverage.claimed(label, offset)
             return
         begin = self._begins.get(label)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...kinds.client import Fail, Info, Invoke, Ok
+from ...event_types.client import Fail, Info, Invoke, Ok
 from ...texts.content import is_followed, told
-from ..kinds.log import Append
-from ..places import MASTER
+from ..event_types.log import Append
+from ..topology import MASTER
 from .possible import NO_ANSWER
 
 if TYPE_CHECKING:

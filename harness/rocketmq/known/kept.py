@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...history import Event
-from ..places import MASTER
+from ..topology import MASTER
 
 
 class Log:

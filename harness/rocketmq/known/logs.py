@@ -12,10 +12,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
+from ...event_types.node import UNKNOWN, Crash, Start, Stop, Wipe
 from ...history import Event
-from ...kinds.node import UNKNOWN, Crash, Start, Stop, Wipe
-from ..kinds.log import Append, Cut, Expire, Flush
-from ..places import MASTER, OTHER
+from ..event_types.log import Append, Cut, Expire, Flush
+from ..topology import MASTER, OTHER
 from .nodes import MACHINE
 from .stores import promotes
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...history import MS
-from ..kinds.metadata import Register, Table
+from ..event_types.metadata import Register, Table
 
 TOPICS, OFFSETS, DELAYS, GROUPS = STEPS = ("topics", "offsets", "delays", "groups")
 """In the order of a sync."""

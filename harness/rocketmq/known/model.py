@@ -11,16 +11,16 @@ Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMa
 
 from typing import Any
 
+from ...event_types.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route, Try
+from ...event_types.machine import Fault, Pause
+from ...event_types.node import Config, Crash, Start, Stop, Wipe
 from ...history import MS, Event
-from ...kinds.client import Assign, Consumer, Deliver, Fail, Info, Invoke, Ok, Route, Try
-from ...kinds.machine import Fault, Pause
-from ...kinds.node import Config, Crash, Start, Stop, Wipe
-from ..kinds.groups import Ask, Back, Lock
-from ..kinds.log import Append, Audit, Cut, Dispatch, Entries, Expire, Flush, Record
-from ..kinds.metadata import Persist, Register, Sync, Table
-from ..kinds.transactions import Decide
-from ..places import MASTER, links_of
+from ..event_types.groups import Ask, Back, Lock
+from ..event_types.log import Append, Audit, Cut, Dispatch, Entries, Expire, Flush, Record
+from ..event_types.metadata import Persist, Register, Sync, Table
+from ..event_types.transactions import Decide
 from ..settings import DEFAULTS, Settings, has_pool, parse, promised_slaves, version
+from ..topology import MASTER, links_of
 from .audits import Audits, Listing
 from .calls import Calls
 from .consumption import Consumption
@@ -31,11 +31,11 @@ from .dispatched import Dispatched
 from .ha_links import Links
 from .in_flight import InFlight
 from .logs import Logs
+from .lost_undetected import LostUndetected
 from .naming import Naming
 from .nodes import Nodes
 from .positions import Positions
 from .sent import Sent
-from .spoiled import Spoiled
 from .stores import Stores
 from .tables import Tables
 
@@ -47,11 +47,11 @@ class Known(Links):
         super().__init__(observes)
         self.config: dict[str, Settings] = {}
         self.nodes, self.stores, self.audits = Nodes(), Stores(), Audits()
-        self.logs, self.dispatched, self.spoiled = Logs(self), Dispatched(self), Spoiled()
+        self.logs, self.dispatched, self.lost_undetected = Logs(self), Dispatched(self), LostUndetected()
         self._blind = "append" not in self.observes
         self.calls, self.in_flight = Calls(self), InFlight(self)
         self.sent, self.positions = Sent(self.calls), Positions()
-        self.naming = Naming(self.nodes, self.trouble)
+        self.naming = Naming(self.nodes, self.disturbances)
         self.consumption = Consumption(self)
         self.derived_under = DerivedUnder()
         self.tables, self.copies = Tables(self), Copies(self)
@@ -82,7 +82,7 @@ class Known(Links):
         """How many slaves had."""
         return self.coverage.holders(ok.lo, ok.hi, ok.message)
 
-    def rests_on_strangers(self, ok: Ok) -> bool:
+    def rests_on_rogues(self, ok: Ok) -> bool:
         """Whether enough held this send only if peers count that are no slaves, which no master can tell apart."""
         held = self.holders(ok)
         return held < self.needed <= held + self.coverage.strangers(ok.hi)
@@ -116,8 +116,8 @@ class Known(Links):
 
         ``but_for``: how the names of places begin whose faults do not matter.
         """
-        faults = [t for place, t in self.trouble.ended.items() if not place.startswith(but_for)]
-        return max((-1, *faults, *self.nodes.ended_at.values(), *self.trouble.woke.values()))
+        faults = [t for place, t in self.disturbances.ended.items() if not place.startswith(but_for)]
+        return max((-1, *faults, *self.nodes.ended_at.values(), *self.disturbances.woke.values()))
 
     # What the judge tells.
 
@@ -147,7 +147,7 @@ class Known(Links):
         self.stores.started(event, self.logs.ends.get(node, 0))
         self.consumption.hear(event)
         self.derived_under.started(event, self.config)
-        self.spoiled.started(event)
+        self.lost_undetected.started(event)
         self.dispatched.started(event)
         self.positions.started(event, self.logs.ends.get(node, 0))
         super().on_start(event)
@@ -181,7 +181,7 @@ class Known(Links):
         self.copies.ended(node)
         self.stores.ended(event)
         self.consumption.hear(event)
-        self.spoiled.crashed(event)
+        self.lost_undetected.crashed(event)
         self.dispatched.ended(event)
         self.reported.pop(node, None)
         super().on_crash(event)
@@ -196,7 +196,7 @@ class Known(Links):
         self.tables.wiped(event)
         self.consumption.hear(event)
         self.derived_under.wiped(event)
-        self.spoiled.wiped(event)
+        self.lost_undetected.wiped(event)
         self.positions.wiped()
         self.logs.wiped(event)
         self.received.pop(event.node, None)

@@ -8,16 +8,16 @@ Left out: what a registration says, and several name servers. Source: RouteInfoM
 
 from __future__ import annotations
 
-from ...judging.trouble import Trouble
-from ...kinds.node import Crash, Stop
-from ..kinds.metadata import Register
-from ..places import NAMES
+from ...event_types.node import Crash, Stop
+from ...judging.disturbances import Disturbances
+from ..event_types.metadata import Register
+from ..topology import NAMES
 from .nodes import MACHINE, Nodes
 
 
 class Naming:
-    def __init__(self, nodes: Nodes, trouble: Trouble) -> None:
-        self._nodes, self._trouble = nodes, trouble
+    def __init__(self, nodes: Nodes, disturbances: Disturbances) -> None:
+        self._nodes, self._disturbances = nodes, disturbances
         self.registered: dict[str, int] = {}
         """When the name server last answered a broker's present incarnation, or its last one, ns."""
         self.joined: dict[str, int] = {}
@@ -37,8 +37,8 @@ class Naming:
 
         One of the two was started, or stood still until then, or a fault at the name server or between them ended.
         """
-        born, woke = self._nodes.born, self._trouble.woke.get(node, 0)
-        return max(born(node), born(NAMES), woke, self._trouble.undisturbed_since(NAMES, f"names-{node}"))
+        born, woke = self._nodes.born, self._disturbances.woke.get(node, 0)
+        return max(born(node), born(NAMES), woke, self._disturbances.undisturbed_since(NAMES, f"names-{node}"))
 
     # What the judge reports.
 

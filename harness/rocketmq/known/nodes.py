@@ -6,8 +6,8 @@ nobody saw it end. Bounded by the number of nodes.
 
 from __future__ import annotations
 
+from ...event_types.node import Crash, Start, Stop
 from ...history import Event
-from ...kinds.node import Crash, Start, Stop
 from ..contract import LIED
 
 STOP, PROCESS, MACHINE = "stop", "process", "machine"

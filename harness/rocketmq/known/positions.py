@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...kinds.client import Deliver
-from ...kinds.node import Start
-from ..kinds.log import Record
+from ...event_types.client import Deliver
+from ...event_types.node import Start
+from ..event_types.log import Record
 
 
 class Span(NamedTuple):

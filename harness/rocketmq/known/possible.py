@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Generic, TypeVar
 
-from ...kinds.client import Fail, Info, Ok
+from ...event_types.client import Fail, Info, Ok
 
 T = TypeVar("T")
 LOST = "disconnected"

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...kinds.client import Fail, Info, Ok
+from ...event_types.client import Fail, Info, Ok
 from .possible import LOST, NO_ANSWER, Possible
 
 NONE = -1

@@ -10,12 +10,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Generic, TypeVar
 
-from ...kinds.client import SENDS, Invoke, Ok
+from ...event_types.client import SENDS, Invoke, Ok
 from ...texts.content import told, waits_first
-from ..kinds.groups import Back
-from ..kinds.log import Append
-from ..kinds.transactions import Decide
-from ..places import OTHER
+from ..event_types.groups import Back
+from ..event_types.log import Append
+from ..event_types.transactions import Decide
+from ..topology import OTHER
 from .calls import Calls
 
 Asked = TypeVar("Asked", Back, Decide)

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import NamedTuple
 
+from ...event_types.node import Crash, Start, Stop, Wipe
 from ...history import Event
-from ...kinds.node import Crash, Start, Stop, Wipe
 from ..contract import EXPIRE, LIED, PROMOTED, WIPE
-from ..kinds.log import Cut, Expire
-from ..places import MASTER, NAMES, NODES
+from ..event_types.log import Cut, Expire
+from ..topology import MASTER, NAMES, NODES
 from .nodes import MACHINE, PROCESS
 
 SURVIVED = {PROCESS}

@@ -21,10 +21,10 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from ...kinds.client import Consumer, Fail, Info, Invoke, Ok
-from ...kinds.node import Crash, Stop, Wipe
-from ..kinds.metadata import Persist, Sync
-from ..places import MASTER, SLAVES
+from ...event_types.client import Consumer, Fail, Info, Invoke, Ok
+from ...event_types.node import Crash, Stop, Wipe
+from ..event_types.metadata import Persist, Sync
+from ..topology import MASTER, SLAVES
 from .metadata import CHANGES, DELETES, DONE, GROUPS, TOPICS, Name, topic_of
 from .possible import Possible
 
@@ -153,7 +153,7 @@ class Tables:
         if beside is None:
             return
         entry.since, entry.explained = event.seq, 0
-        entry.is_solid = self._known.trouble.is_quiet(node, begun.call.t)
+        entry.is_solid = self._known.disturbances.is_quiet(node, begun.call.t)
         # To delete what is not there saves nothing, and neither does what is as it was in every broker.
         changes = ABSENT not in before if event.f in DELETES else before != entry.settled
         if changes and not beside:
@@ -180,7 +180,7 @@ class Tables:
                     entry = self._entry(name, event.node)
                     entry.copy(self._entry(name, MASTER).possible_since(asked.seq), asked.seq, event.seq)
                     if event.status == "applied":
-                        entry.is_solid = self._known.trouble.is_quiet(event.node, asked.t)
+                        entry.is_solid = self._known.disturbances.is_quiet(event.node, asked.t)
 
     def ended(self, event: Crash | Stop) -> None:
         of_machine = event.kind == "crash" and event.f == "machine"

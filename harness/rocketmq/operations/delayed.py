@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...trials.operation import INT_MAX, Drawn, Operation, Running, number
 from ...trials.schedule import Args
-from .. import places
+from .. import topology
 from ..ports import CanSendTo
 from .scope import PRODUCERS, QUEUES, SMALL
 
@@ -29,7 +29,7 @@ class Delayed(Operation):
     def do(self, running: Running, args: Args) -> None:
         """Start it."""
         sender = f"producer-{args['producer']}"
-        running.able.send_to(sender, places.MASTER, SMALL, True, args["queue"], args["level"])
+        running.able.send_to(sender, topology.MASTER, SMALL, True, args["queue"], args["level"])
 
 
 OPERATION = Delayed()

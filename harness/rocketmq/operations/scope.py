@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import places
+from .. import topology
 
 PRODUCERS = 4
 READERS = 2
@@ -23,7 +23,7 @@ CONSUMERS = 3
 TOPICS = 2
 MOST_MEMBER = 9
 """The largest number of a group and of a consumer in it: ten of each."""
-ADMINISTERED = (places.MASTER, places.MASTER, places.SLAVES[0])
+ADMINISTERED = (topology.MASTER, topology.MASTER, topology.SLAVES[0])
 """Where administrators act: mostly at the master."""
 AWAITED_MS = 30_000
 """The longest delay of a message whose coming a trial awaits at its end."""

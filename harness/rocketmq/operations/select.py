@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, text
 from ...trials.schedule import Args
-from .. import places
+from .. import topology
 from ..ports import CanSelect
 from .scope import QUEUES, READERS
 
@@ -19,7 +19,7 @@ class Select(Operation):
     needs = CanSelect
     arguments = {
         "reader": number(INT_MAX, range(READERS), (0,), usual=0),
-        "node": text(places.NODES, usual=places.MASTER),
+        "node": text(topology.NODES, usual=topology.MASTER),
         "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),
         "tags": text(("a", "a", ANY), usual="a"),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...kinds.text import amount
+from ...event_types.text import amount
 from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, truth
 from ...trials.schedule import Args
 from ..ports import CanSend

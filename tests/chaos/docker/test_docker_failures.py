@@ -14,10 +14,10 @@ from engine_door import EngineDoor
 from real_labs import events, goes_on, left, opened
 
 from pairproof.chaos.labs.docker import watching
-from pairproof.chaos.labs.docker.bench import DockerBench
 from pairproof.chaos.labs.docker.connection import Connection
 from pairproof.chaos.labs.docker.containers import Container
 from pairproof.chaos.labs.docker.engine import Engine
+from pairproof.chaos.labs.docker.environment import DockerEnvironment
 from pairproof.chaos.labs.docker.lab import DockerLab
 from pairproof.chaos.labs.docker.nodes import NodeContainer
 from pairproof.chaos.labs.docker.watching import Watching
@@ -48,8 +48,8 @@ def lab(labs_folder: Path, engine: Engine, door: EngineDoor, monkeypatch: pytest
 
 
 def helper(session: RealSession, name: str) -> Container:
-    assert isinstance(session.bench, DockerBench)
-    return session.bench._helpers[name]
+    assert isinstance(session.environment, DockerEnvironment)
+    return session.environment._helpers[name]
 
 
 def node(session: RealSession, name: str) -> Container:
@@ -58,9 +58,9 @@ def node(session: RealSession, name: str) -> Container:
     return found.container
 
 
-def keeper_dies(session: RealSession, door: EngineDoor) -> None:
-    assert isinstance(session.bench, DockerBench)
-    os.kill(session.bench.keeper.pid, signal.SIGKILL)
+def supervisor_dies(session: RealSession, door: EngineDoor) -> None:
+    assert isinstance(session.environment, DockerEnvironment)
+    os.kill(session.environment.supervisor.pid, signal.SIGKILL)
 
 
 FAILURES: dict[str, Callable[[RealSession, EngineDoor], object]] = {
@@ -71,7 +71,7 @@ FAILURES: dict[str, Callable[[RealSession, EngineDoor], object]] = {
     ).kill(),
     "the lab's observer is paused": lambda session, _: helper(session, "observer").pause(),
     "master exited by itself .killed 9": lambda session, _: node(session, "master").kill(),
-    "keeper has ended: it was killed": keeper_dies,
+    "keeper has ended: it was killed": supervisor_dies,
     "the Docker engine does not answer any more: .*look after the engine": lambda _, door: door.shut(),
     "the Docker engine does not answer any more: not within": lambda _, door: door.hang(),
 }
@@ -130,13 +130,13 @@ def test_a_network_on_which_containers_do_not_reach_each_other_is_said_before_an
 def test_an_observer_that_ends_while_the_network_is_checked_is_not_taken_for_a_firewall(
     lab: DockerLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check = DockerBench._check_network
+    check = DockerEnvironment._check_network
 
-    def after_its_end(bench: DockerBench) -> None:
-        bench._helpers["observer"].kill()
-        check(bench)
+    def after_its_end(environment: DockerEnvironment) -> None:
+        environment._helpers["observer"].kill()
+        check(environment)
 
-    monkeypatch.setattr(DockerBench, "_check_network", after_its_end)
+    monkeypatch.setattr(DockerEnvironment, "_check_network", after_its_end)
     with pytest.raises(LabError, match=r"observer does not answer \(reach\): .*; and said") as why:
         opened(lab)
     assert "firewall" not in str(why.value)

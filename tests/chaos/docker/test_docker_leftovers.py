@@ -20,7 +20,7 @@ from pairproof.harness.runs.reader import RunReader
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_engine")]
 
-KEEPER = "pairproof.chaos.labs.real.keeper"
+SUPERVISOR = "pairproof.chaos.labs.real.supervisor"
 LIMIT_S = 300
 
 
@@ -30,7 +30,7 @@ def children(pid: int) -> list[int]:
 
 
 def keepers(pid: int) -> list[int]:
-    return [each for each in children(pid) if KEEPER in Path(f"/proc/{each}/cmdline").read_text()]
+    return [each for each in children(pid) if SUPERVISOR in Path(f"/proc/{each}/cmdline").read_text()]
 
 
 @pytest.mark.parametrize("how", SIGNALS)

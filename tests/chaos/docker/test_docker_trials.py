@@ -45,7 +45,7 @@ def one_after_the_other(*steps: tuple[Step, ...]) -> list[Op]:
     for together in steps:
         for fault, args, _ in together:
             # An impostor has nobody to talk to before a slave connects again.
-            ms = BACK_MS if fault == "impostor" else 300
+            ms = BACK_MS if fault == "rogue_master" else 300
             ops += [Op("fault", {"name": fault, **args}), *sends(4), Op("advance", {"ms": ms})]
         ops += [Op("heal", {"name": fault}) for fault, _, _ in together]
         ops += [*sends(1), Op("await", {"what": "replicated", "count": 1, "ms": BACK_MS}), Op("advance", {"ms": 50})]
@@ -75,9 +75,9 @@ PROCESSES: tuple[tuple[Step, ...], ...] = (
     (("memory_limit", {"node": "slave", "mb": 16}, "processes_killed"),),
     (("replace", {"node": "master"}, "images_replaced"),),
     (("upgrade", {"node": "slave"}, "images_replaced"),),
-    (("hostile", {"character": "two-faced"}, "bytes_sent"),),
-    (("impostor", {"character": "junk"}, "bytes_sent"),),
-    (("intruder", {"node": "master", "character": "junk"}, "bytes_sent"),),
+    (("rogue_slave", {"character": "two-faced"}, "bytes_sent"),),
+    (("rogue_master", {"character": "junk"}, "bytes_sent"),),
+    (("rogue_client", {"node": "master", "character": "junk"}, "bytes_sent"),),
 )
 DISKS: tuple[tuple[Step, ...], ...] = (
     (("disk_stall", {"node": "master"}, "flushes_held"),),
@@ -155,8 +155,8 @@ def test_both_ends_of_the_link_and_the_stores_are_seen_as_they_are_also_after_a_
     path.write_bytes(b"!" + path.read_bytes()[1:])
     assert slave.files(("commitlog/",)) != logs[1], "it is the store that is read, not a memory of it"
     session.close()
-    assert opened(lab).bench is session.bench, "one trial after another"
-    assert opened(lab).bench is not session.bench, "but for one that was broken off"
+    assert opened(lab).environment is session.environment, "one trial after another"
+    assert opened(lab).environment is not session.environment, "but for one that was broken off"
 
 
 # Stores.
@@ -204,7 +204,7 @@ def test_troubles_of_one_node_may_overlap_in_any_order(lab: DockerLab) -> None:
     small = session.on_nodes.limit_memory("slave", 100)
     assert session.replacement.restore_own_image(replaced)["images_replaced"] == 2
     container = session.nodes["slave"].container
-    found = session.bench.engine.ask("inspect", lambda client: client.inspect_container(container.id))
+    found = session.environment.engine.ask("inspect", lambda client: client.inspect_container(container.id))
     assert found["NetworkSettings"]["Networks"] == {} and found["HostConfig"]["Memory"] == 100 << 20
     session.on_nodes.lift_memory(small)
     session.on_nodes.reconnect(cable)

@@ -18,8 +18,8 @@ from real_labs import left
 from toxiproxies import binary
 
 from pairproof.chaos.labs.process.lab import ProcessLab
-from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.stores import Store, Stores
+from pairproof.chaos.labs.real.supervisor import Supervisor
 
 
 @pytest.fixture(autouse=True)
@@ -38,34 +38,34 @@ def lab(labs_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessL
 
 
 @pytest.fixture
-def keeper() -> Iterator[Keeper]:
+def supervisor() -> Iterator[Supervisor]:
     """A lab's keeper."""
-    made = Keeper()
+    made = Supervisor()
     yield made
     made.close()
 
 
 @pytest.fixture
-def node(keeper: Keeper) -> Callable[..., LabNode]:
+def node(supervisor: Supervisor) -> Callable[..., LabNode]:
     """Describe a broker, or with ``program`` another node, that is not started yet."""
 
     def make(name: str = "master", program: str = "broker", target: str = "reference", **settings: Any) -> LabNode:
-        return LabNode(keeper, name, program, target, settings)
+        return LabNode(supervisor, name, program, target, settings)
 
     return make
 
 
 @pytest.fixture
-def device(keeper: Keeper) -> Store:
-    made = Stores(keeper.folder).create("master")
+def device(supervisor: Supervisor) -> Store:
+    made = Stores(supervisor.folder).create("master")
     if made.kind != "device":
         pytest.skip(f"no disks of our own here: {made.why_not}")
     return made
 
 
 @pytest.fixture
-def tmpfs(keeper: Keeper) -> Store:
-    stores = Stores(keeper.folder)
+def tmpfs(supervisor: Supervisor) -> Store:
+    stores = Stores(supervisor.folder)
     stores.why_not = "no loop devices"
     made = stores.create("master")
     if made.kind != "tmpfs":
@@ -74,9 +74,9 @@ def tmpfs(keeper: Keeper) -> Store:
 
 
 @pytest.fixture(params=["device", "tmpfs", "folder"])
-def store(request: pytest.FixtureRequest, keeper: Keeper) -> Store:
+def store(request: pytest.FixtureRequest, supervisor: Supervisor) -> Store:
     if request.param == "folder":
-        return Stores(keeper.folder, devices=False).create("master")
+        return Stores(supervisor.folder, devices=False).create("master")
     found: Store = request.getfixturevalue(request.param)
     return found
 

@@ -10,7 +10,7 @@ from typing import Any
 from real_brokers import DEADLINE_S, SETTINGS, free_port
 
 from pairproof.chaos.labs.real.control import Control
-from pairproof.chaos.labs.real.keeper import Keeper
+from pairproof.chaos.labs.real.supervisor import Supervisor
 from pairproof.chaos.labs.real.trace import TraceReader
 from pairproof.chaos.plan import Fork, Row, Status
 from pairproof.chaos.rocketmq.node import NodeSpec
@@ -21,9 +21,9 @@ from pairproof.chaos.rocketmq.traced import KINDS
 class LabNode:
     """One node over all its incarnations."""
 
-    def __init__(self, keeper: Keeper, name: str, program: str, target: str, settings: dict[str, Any]) -> None:
-        folder = keeper.folder
-        self.keeper = keeper
+    def __init__(self, supervisor: Supervisor, name: str, program: str, target: str, settings: dict[str, Any]) -> None:
+        folder = supervisor.folder
+        self.supervisor = supervisor
         self.port = int(settings.setdefault("listenPort", free_port()))
         self.address = f"127.0.0.1:{self.port}"
         self.store = Path(settings.setdefault("storePathRootDir", folder / f"{name}-store"))
@@ -48,14 +48,14 @@ class LabNode:
     def launch(self) -> LabNode:
         """Start it without waiting for anything."""
         self.incarnation += 1
-        path = self.keeper.folder / f"{self.spec['node']}-{self.incarnation}.jsonl"
+        path = self.supervisor.folder / f"{self.spec['node']}-{self.incarnation}.jsonl"
         self.spec["trace"] = str(path)
         self.reader, self.rows = TraceReader(path, KINDS), []
         return self.fork()
 
     def fork(self) -> LabNode:
         """Start it as its spec says."""
-        self.pid = self.keeper.start(Fork(RUN, self.spec), self.output)
+        self.pid = self.supervisor.start(Fork(RUN, self.spec), self.output)
         return self
 
     def start(self) -> LabNode:
@@ -82,11 +82,11 @@ class LabNode:
 
     def end(self, number: int = signal.SIGTERM) -> Status:
         """Signal it and wait for its end."""
-        self.keeper.signal(self.pid, number)
+        self.supervisor.signal(self.pid, number)
         return self.wait()
 
     def wait(self) -> Status:
         """Wait for its end."""
-        found = self.keeper.wait(self.pid, DEADLINE_S)
+        found = self.supervisor.wait(self.pid, DEADLINE_S)
         assert found.over
         return found

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from real_brokers import DEADLINE_S, caller
 from real_labs import until
 
-from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.stores import Store
+from pairproof.chaos.labs.real.supervisor import Supervisor
 
 FIRST, SECOND = "commitlog/00000000000000000000", "commitlog/00000000000000004096"
 LOG = {FIRST: bytes(range(1, 129)) * 32, SECOND: b"z" * 1_000 + bytes(3_096)}
@@ -46,18 +46,18 @@ def place(store: Store, files: dict[str, bytes]) -> None:
         path.write_bytes(data)
 
 
-def writer(keeper: Keeper, store: Store) -> int:
+def writer(supervisor: Supervisor, store: Store) -> int:
     """A process that has written to mapped files, and flushed a part of it."""
-    out = keeper.folder / "writer"
-    pid = keeper.exec([sys.executable, "-c", WRITER, str(store.path)], out)
+    out = supervisor.folder / "writer"
+    pid = supervisor.exec([sys.executable, "-c", WRITER, str(store.path)], out)
     until(lambda: out.exists() and "ready" in out.read_text())
     return pid
 
 
-def killer(keeper: Keeper, pid: int) -> Callable[[], None]:
+def killer(supervisor: Supervisor, pid: int) -> Callable[[], None]:
     def kill() -> None:
-        keeper.signal(pid, signal.SIGKILL)
-        assert keeper.wait(pid, DEADLINE_S).over
+        supervisor.signal(pid, signal.SIGKILL)
+        assert supervisor.wait(pid, DEADLINE_S).over
 
     return kill
 

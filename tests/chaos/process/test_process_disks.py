@@ -18,8 +18,8 @@ from real_labs import gone, until
 from store_uses import FIRST, LOG, nobody, place, send, sends, writer
 
 from pairproof.chaos.labs.real import disks, folders
-from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.stores import SIZE_MB, Store, Stores
+from pairproof.chaos.labs.real.supervisor import Supervisor
 from pairproof.harness.errors import LabError
 
 MakeNode = Callable[..., LabNode]
@@ -93,11 +93,11 @@ def test_a_broker_cannot_go_on_with_a_read_only_disk(node: MakeNode, device: Sto
     sends(broker.address)
 
 
-def test_a_plain_folder_is_never_full_or_read_only_and_says_why(keeper: Keeper) -> None:
-    store = Stores(keeper.folder, devices=False).create("master")
-    for trouble, what in ((store.fill, "a plain folder"), (store.read_only, "not a device")):
+def test_a_plain_folder_is_never_full_or_read_only_and_says_why(supervisor: Supervisor) -> None:
+    store = Stores(supervisor.folder, devices=False).create("master")
+    for fault, what in ((store.fill, "a plain folder"), (store.read_only, "not a device")):
         with pytest.raises(LabError, match=f"is {what}: the lab was told"):
-            trouble()
+            fault()
     store.free()
     store.writable()
 
@@ -112,7 +112,7 @@ def test_a_disk_of_memory_is_never_read_only_and_says_why(tmpfs: Store) -> None:
     "what, why, kind", [("root", "only root", "folder"), ("mkfs", "mkfs.ext4", "tmpfs"), ("mount", "mount", "folder")]
 )
 def test_a_machine_without_devices_for_us_gets_the_next_best(
-    keeper: Keeper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str, why: str, kind: str
+    supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str, why: str, kind: str
 ) -> None:
     if what == "root":
         monkeypatch.setattr(os, "geteuid", lambda: 1_000)
@@ -120,7 +120,7 @@ def test_a_machine_without_devices_for_us_gets_the_next_best(
         monkeypatch.setenv("PATH", str(tmp_path))
         there, at = ("mkfs.ext4", "true") if what == "mount" else ("mount", "mount")
         (tmp_path / there).symlink_to(str(shutil.which(at, path=os.defpath)))
-    made = Stores(keeper.folder)
+    made = Stores(supervisor.folder)
     for name in ("master", "slave"):
         store = made.create(name)
         if kind == "tmpfs" and store.kind != kind:
@@ -139,7 +139,7 @@ def left(folder: Path) -> list[object]:
 @pytest.mark.parametrize("why_not", ["", "no loop devices"])
 def test_a_lab_that_ends_leaves_no_mount_and_no_loop_device(labs_folder: Path, why_not: str) -> None:
     for _ in range(3):
-        lab = Keeper()
+        lab = Supervisor()
         made = Stores(lab.folder)
         made.why_not = why_not
         master = made.create("master")
@@ -151,7 +151,7 @@ def test_a_lab_that_ends_leaves_no_mount_and_no_loop_device(labs_folder: Path, w
 
 HARNESS = """
 import os, signal, sys, tempfile
-from pairproof.chaos.labs.real.keeper import Keeper
+from pairproof.chaos.labs.real.supervisor import Keeper
 from pairproof.chaos.labs.real.stores import Stores
 tempfile.tempdir = sys.argv[1]
 keeper = Keeper()

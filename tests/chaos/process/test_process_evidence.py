@@ -14,9 +14,9 @@ import pytest
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.trace import TraceReader
 from pairproof.chaos.plan import SeenFromOutside
-from pairproof.chaos.rocketmq.ha_ears import HaListener
-from pairproof.chaos.rocketmq.ha_passage import MASTERS, SLAVES, HaPassage
-from pairproof.chaos.rocketmq.planning import EARS
+from pairproof.chaos.rocketmq.ha_forwarder import MASTERS, SLAVES, HaForwarder
+from pairproof.chaos.rocketmq.ha_listener import HaListener
+from pairproof.chaos.rocketmq.planning import LISTENER
 from pairproof.chaos.rocketmq.programs import JavaProgram, ReferenceProgram, shown
 from pairproof.chaos.rocketmq.readings import TracedReadings
 from pairproof.harness.history import Event, Recorder, digest
@@ -40,7 +40,7 @@ class Written:
 
 def traced(recorder: Recorder) -> Evidence:
     """Of a trial of brokers."""
-    found = Evidence(recorder, EARS, {"sizes": {"master": 16}})
+    found = Evidence(recorder, LISTENER, {"sizes": {"master": 16}})
     found.readings = TracedReadings(found)
     return found
 
@@ -123,10 +123,10 @@ def test_addresses_of_a_registration_are_told_as_nodes(evidence: Evidence, tmp_p
     assert ("slave", 1) in readings(evidence).registered
 
 
-def passage(evidence: Evidence, tapped: bool = True) -> HaPassage:
-    assert isinstance(evidence.ears, HaListener)
-    found = evidence.ears.passage("slave", "ha")
-    assert isinstance(found, HaPassage)
+def forwarder(evidence: Evidence, tapped: bool = True) -> HaForwarder:
+    assert isinstance(evidence.listener, HaListener)
+    found = evidence.listener.forwarder("slave", "ha")
+    assert isinstance(found, HaForwarder)
     found.wires.append(_Wire())  # type: ignore[arg-type]
     found.tapped = tapped
     found.stand()
@@ -144,7 +144,7 @@ def test_frames_are_recorded_at_both_ends_with_what_the_store_holds(evidence: Ev
     (tmp_path / "commitlog").mkdir()
     (tmp_path / "commitlog" / f"{0:020d}").write_bytes(b"abcdX" + bytes(11))
     evidence.stores["master"] = tmp_path
-    link = passage(evidence)
+    link = forwarder(evidence)
     link.server_said(FRAME)
     link.client_hears(FRAME[:9])
     link.client_hears(FRAME[9:])
@@ -163,7 +163,7 @@ def test_a_black_boxs_log_ends_where_it_reports_also_within_a_record(evidence: E
     at: Any = SimpleNamespace(incarnation=1, is_up=True, is_stopping=False)
     evidence.born("slave", 1, SeenFromOutside(at, lambda: False))
     evidence.log_ends["slave"] = 230
-    link = passage(evidence)
+    link = forwarder(evidence)
     for offset in (230, 237, 237):
         link.client_said(offset.to_bytes(8, "big"))
     assert evidence.log_ends == {"slave": 237}
@@ -178,7 +178,7 @@ def test_a_black_boxs_log_ends_where_it_reports_also_within_a_record(evidence: E
 
 
 def test_an_impostors_end_is_not_the_masters(evidence: Evidence) -> None:
-    link = passage(evidence, tapped=False)
+    link = forwarder(evidence, tapped=False)
     link.server_said(FRAME)
     link.client_hears(FRAME)
     sides = {each.side for each in history(evidence) if each.kind in ("connect", "frame")}
@@ -186,7 +186,7 @@ def test_an_impostors_end_is_not_the_masters(evidence: Evidence) -> None:
 
 
 def test_a_refusal_is_told_by_the_connection_that_it_ended(evidence: Evidence, tmp_path: Path) -> None:
-    link = passage(evidence)
+    link = forwarder(evidence)
     trace = Written(evidence, tmp_path)
     trace.note(time.monotonic_ns() - evidence.base, "refused", link.address, 500, 100, "ahead")
     diverged = next(each for each in history(evidence) if each.kind == "diverged")
@@ -195,7 +195,7 @@ def test_a_refusal_is_told_by_the_connection_that_it_ended(evidence: Evidence, t
 
 
 def test_unfinished_bytes_are_told_at_the_close(evidence: Evidence) -> None:
-    link = passage(evidence)
+    link = forwarder(evidence)
     link.client_hears(FRAME[:10])
     link.closed("client", "local")
     link.closed("client", "local")

@@ -14,11 +14,11 @@ import pytest
 from real_labs import SIGNALS, ended, events, goes_on, gone, left, opened, started, until
 from toxiproxies import binary
 
-from pairproof.chaos.labs.process.bench import STANDS_S, Bench
+from pairproof.chaos.labs.process.environment import STANDS_S, Environment
 from pairproof.chaos.labs.process.lab import ProcessLab
-from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.session import RealSession
 from pairproof.chaos.labs.real.stores import Stores
+from pairproof.chaos.labs.real.supervisor import Supervisor
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.errors import LabError
 from pairproof.harness.runs.reader import RunReader
@@ -29,17 +29,17 @@ LIMIT_S = 180
 
 
 def toxiproxy_dies(session: RealSession) -> None:
-    os.kill(session.bench.toxiproxy, signal.SIGKILL)
+    os.kill(session.environment.toxiproxy, signal.SIGKILL)
 
 
 def toxiproxy_stands_still(session: RealSession) -> None:
     # It is given time to go on, but not for ever.
-    session.bench._runs_at -= STANDS_S
-    os.kill(session.bench.toxiproxy, signal.SIGSTOP)
+    session.environment._runs_at -= STANDS_S
+    os.kill(session.environment.toxiproxy, signal.SIGSTOP)
 
 
-def keeper_dies(session: RealSession) -> None:
-    os.kill(session.bench.keeper.pid, signal.SIGKILL)
+def supervisor_dies(session: RealSession) -> None:
+    os.kill(session.environment.supervisor.pid, signal.SIGKILL)
 
 
 def broker_dies(session: RealSession) -> None:
@@ -49,13 +49,13 @@ def broker_dies(session: RealSession) -> None:
 
 
 def tap_fails(session: RealSession) -> None:
-    session.evidence.ears.frames = lambda *_: 1 // 0  # type: ignore[union-attr]
+    session.evidence.listener.frames = lambda *_: 1 // 0  # type: ignore[union-attr]
 
 
 FAILURES: dict[str, Callable[[RealSession], None]] = {
     "toxiproxy-server no longer runs .killed 9": toxiproxy_dies,
     "toxiproxy-server no longer runs .stopped": toxiproxy_stands_still,
-    "keeper has ended": keeper_dies,
+    "keeper has ended": supervisor_dies,
     "master exited by itself .killed 9": broker_dies,
     "the lab itself has failed: ZeroDivisionError": tap_fails,
 }
@@ -134,21 +134,21 @@ def test_a_port_that_somebody_has_is_said_and_not_judged(lab: ProcessLab) -> Non
 def test_a_broker_that_does_not_come_up_is_said_at_once(lab: ProcessLab, monkeypatch: pytest.MonkeyPatch) -> None:
     provide = RealSession._set_up
 
-    def spoiled(session: RealSession) -> None:
+    def lost_undetected(session: RealSession) -> None:
         for node in session.nodes.values():
             (node.path / "config").write_text("no folder")
             node.plan = node.plan._replace(fresh={})
         provide(session)
 
-    monkeypatch.setattr(RealSession, "_set_up", spoiled)
+    monkeypatch.setattr(RealSession, "_set_up", lost_undetected)
     with pytest.raises(LabError, match="master does not come up; its last output: pairproof broker: "):
         lab.open(TARGET, TARGET.settings({}), "seed")
 
 
 def test_a_trial_that_was_broken_off_does_not_leave_its_bench_to_the_next_one(lab: ProcessLab) -> None:
-    def bench_of(session: RealSession) -> Bench:
+    def bench_of(session: RealSession) -> Environment:
         session.close()
-        return session.bench
+        return session.environment
 
     whole = opened(lab)
     whole.settle()
@@ -160,7 +160,7 @@ def test_a_trial_that_was_broken_off_does_not_leave_its_bench_to_the_next_one(la
 def test_a_keeper_that_cannot_be_started_leaves_nothing(labs_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
     with pytest.raises(LabError, match="cannot start the lab's keeper: No such file or directory"):
-        Keeper()
+        Supervisor()
     assert left(labs_folder) == []
 
 
@@ -183,7 +183,7 @@ def test_a_command_that_is_ended_leaves_a_readable_run_and_nothing_else(
 
 def test_the_commands_processes_are_gone_with_it(labs_folder: Path, tmp_path: Path, lab: ProcessLab) -> None:
     session = opened(lab)
-    pids = [*session.bench.keeper.statuses(), session.bench.keeper.pid]
+    pids = [*session.environment.supervisor.statuses(), session.environment.supervisor.pid]
     assert len(pids) >= 4 and not any(gone(pid) for pid in pids)
     lab.close()
     assert all(gone(pid) for pid in pids)

@@ -14,7 +14,7 @@ import pytest
 from toxiproxies import binary
 
 from pairproof.chaos.labs.real import folders
-from pairproof.chaos.labs.real.bench import CONTROLS
+from pairproof.chaos.labs.real.environment import CONTROLS
 from pairproof.harness.runs.reader import RunReader
 
 pytestmark = pytest.mark.slow
@@ -49,7 +49,7 @@ def test_trials_side_by_side_keep_the_laws_and_labs_are_given_back(tmp_path: Pat
     reader = RunReader(tmp_path / answer["folder"])
     assert sorted(each["trial"] for each in reader.trials()) == list(range(answer["trials"]))
     origins = {each["origin"] for each in reader.trials()}
-    assert answer["trials"] == 5 and origins == {"sweep", "known-bugs", "swarm", "whole"}
+    assert answer["trials"] == 5 and origins == {"sweep", "known-bugs", "swarm", "cluster"}
     assert nothing_is_left(tmp_path)
 
 

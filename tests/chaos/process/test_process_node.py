@@ -113,7 +113,7 @@ def test_a_broker_whose_own_code_raises_says_what_and_where_and_so_does_its_exit
     send(broker.address, 20)
     assert broker.wait() == ("exited", EXIT_BUG)
     (failed,) = broker.traced("failed")
-    assert failed[2].startswith("KeyError: ") and "(pairproof.chaos.mutants.lives:" in failed[2]
+    assert failed[2].startswith("KeyError: ") and "(pairproof.chaos.mutants.incarnations:" in failed[2]
     assert broker.said().splitlines()[-1] == failed[2]
 
 
@@ -251,9 +251,9 @@ def test_a_stalled_broker_can_be_killed(node: MakeNode) -> None:
     broker = node().start()
     send(broker.address)
     broker.control.set("stalled", 1)
-    broker.keeper.signal(broker.pid, signal.SIGTERM)
+    broker.supervisor.signal(broker.pid, signal.SIGTERM)
     broker.hear("stopping")
-    assert broker.keeper.wait(broker.pid, 0.2).state == "running"
+    assert broker.supervisor.wait(broker.pid, 0.2).state == "running"
     assert broker.end(signal.SIGKILL) == ("killed", signal.SIGKILL)
 
 

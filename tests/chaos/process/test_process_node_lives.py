@@ -49,7 +49,9 @@ def test_a_process_whose_code_raises_is_a_finding_and_its_log_is_kept(lab: Proce
     trial = play(lab, TARGET.mutant("trips_over_fillers"), SEND, SEND, SEND, LATER)
     assert set(violated(trial)) == {"node-lives"}
     assert violated(trial)["node-lives"].startswith("master ended by itself: exited 1, and said last: KeyError: ")
-    assert "pairproof.chaos.mutants.lives:" in violated(trial)["node-lives"] and "Traceback" in trial.logs["master"]
+    assert (
+        "pairproof.chaos.mutants.incarnations:" in violated(trial)["node-lives"] and "Traceback" in trial.logs["master"]
+    )
     (crash,) = kinds(trial.events, "crash")
     assert (crash.node, crash.f, crash.status) == ("master", "process", "own")
 
@@ -115,7 +117,7 @@ def test_a_process_that_lives_and_never_serves_is_ended_and_is_a_finding(
 
 def test_a_process_that_does_not_stop_is_a_finding(lab: ProcessLab, monkeypatch: pytest.MonkeyPatch) -> None:
     session = opened(lab)
-    monkeypatch.setattr("pairproof.chaos.labs.real.node_trouble.STOP_S", 1.0)
+    monkeypatch.setattr("pairproof.chaos.labs.real.node_faults.STOP_S", 1.0)
     pid = session.nodes["slave"].pid
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)

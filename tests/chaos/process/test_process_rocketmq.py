@@ -62,7 +62,7 @@ def test_a_real_pair_registers_what_the_lab_knows_it_by_and_its_consumers_come_t
 ) -> None:
     monkeypatch.setattr(script, "CALLS_NS", 0)
     ops = [Op("join", {"group": 0, "consumer": 0}), *sends(4), Op("advance", {"ms": 2_000})]
-    trial = play(lab, ops, rocketmq.V4, **{"lab.names": 1})
+    trial = play(lab, ops, rocketmq.V4, **{"lab.nameServer": 1})
     assert not violated(trial)
     assert {"deliver-no-loss", "progress-never-ahead", "ha-address-source"} <= held(trial)
     known = [each.detail for each in trial.events if each.kind == "table" and each.f == "brokers"]
@@ -86,7 +86,9 @@ def test_mixed_pairs_keep_the_laws(lab: ProcessLab, target: Target) -> None:
 # Two minutes of JVMs that start and of a name server that waits; what drives version 5 is the same as for 4.9.7.
 @pytest.mark.nightly
 def test_version_5_keeps_the_laws_and_learns_of_its_master_from_the_name_server(lab: ProcessLab) -> None:
-    trial = play(lab, [*sends(20), Op("advance", {"ms": 500})], rocketmq.V5, **{"lab.names": 1, "inSyncReplicas": 2})
+    trial = play(
+        lab, [*sends(20), Op("advance", {"ms": 500})], rocketmq.V5, **{"lab.nameServer": 1, "inSyncReplicas": 2}
+    )
     assert not violated(trial)
     assert sent(trial)["PUT_OK"] > 20
     assert {"ha-address-source", "log-prefix", "ha-contiguous"} <= held(trial)

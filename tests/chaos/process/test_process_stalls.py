@@ -268,7 +268,7 @@ def stopped(session: RealSession, pid: int, ms: int) -> None:
 @pytest.mark.parametrize("whose", ["slave", "master", "proxy", "keeper"])
 def test_whoever_is_stopped_from_outside_is_seen_and_nobody_is_accused(lab: ProcessLab, whose: str) -> None:
     session = opened(lab, haSendHeartbeatInterval=200)
-    helpers = {each.f: each.pid for each in session.bench.helpers()}
+    helpers = {each.f: each.pid for each in session.environment.helpers()}
     pid = helpers[whose] if whose in helpers else session.nodes[whose].pid
     assert pid is not None
     if whose != "keeper":
@@ -317,7 +317,7 @@ def test_a_wait_lasts_longer_by_what_was_stalled_and_by_as_much_again_at_most(
     monkeypatch.setattr("pairproof.chaos.labs.real.world.TICK_S", 0)
     stalls.add("proxy", None, CPU, 0, late_ms * MS)
     nothing = SimpleNamespace(poll=lambda: None, check=lambda: None)
-    session = SimpleNamespace(evidence=nothing, bench=nothing, watch=SimpleNamespace(stalls=stalls), _wrong=None)
+    session = SimpleNamespace(evidence=nothing, environment=nothing, watch=SimpleNamespace(stalls=stalls), _wrong=None)
     loop = asyncio.new_event_loop()
     assert not loop.run_until_complete(World._until(cast(World, session), lambda: False, 100 * MS))
     loop.close()

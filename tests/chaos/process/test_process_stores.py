@@ -11,8 +11,8 @@ from lab_nodes import LabNode
 from store_uses import FIRST, LOG, SECOND, killer, nobody, place, sends, writer
 
 from pairproof.chaos.labs.real import disks
-from pairproof.chaos.labs.real.keeper import Keeper
 from pairproof.chaos.labs.real.stores import Store, Stores
+from pairproof.chaos.labs.real.supervisor import Supervisor
 from pairproof.harness.errors import LabError
 
 MakeNode = Callable[..., LabNode]
@@ -21,29 +21,29 @@ MakeNode = Callable[..., LabNode]
 # Power.
 
 
-def test_a_power_loss_takes_what_was_not_flushed_also_of_mapped_files(keeper: Keeper, device: Store) -> None:
-    done = device.lose_power("none", 0, killer(keeper, writer(keeper, device)))
+def test_a_power_loss_takes_what_was_not_flushed_also_of_mapped_files(supervisor: Supervisor, device: Store) -> None:
+    done = device.lose_power("none", 0, killer(supervisor, writer(supervisor, device)))
     assert done == {"file_systems_shut_down": 1}
     assert device.copy_files() == {"known": b"flushed".ljust(16_384, b"\0")}
 
 
-def test_kill_9_takes_nothing(keeper: Keeper, device: Store) -> None:
-    killer(keeper, writer(keeper, device))()
+def test_kill_9_takes_nothing(supervisor: Supervisor, device: Store) -> None:
+    killer(supervisor, writer(supervisor, device))()
     found = device.copy_files()
     assert found["known"] == b"flushed".ljust(8_192, b"\0") + b"written".ljust(8_192, b"\0")
     assert found["new"] == b"new".ljust(16_384, b"\0")
 
 
-def test_a_power_loss_may_also_take_nothing(keeper: Keeper, device: Store) -> None:
-    device.lose_power("all", 0, killer(keeper, writer(keeper, device)))
+def test_a_power_loss_may_also_take_nothing(supervisor: Supervisor, device: Store) -> None:
+    device.lose_power("all", 0, killer(supervisor, writer(supervisor, device)))
     assert device.copy_files()["known"][8_192:8_199] == b"written" and "new" in device.copy_files()
 
 
 def test_a_process_that_outlives_the_power_loss_is_noticed(
-    keeper: Keeper, device: Store, monkeypatch: pytest.MonkeyPatch
+    supervisor: Supervisor, device: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(disks, "TRIES", 2)
-    writer(keeper, device)
+    writer(supervisor, device)
     with pytest.raises(LabError, match="target is busy"):
         device.lose_power("none", 0, nobody)
 
@@ -59,7 +59,7 @@ def test_a_broker_loses_what_it_had_not_flushed(
     sends(broker.address)
     end = broker.traced("append")[-1][3]
     assert (broker.traced("flush")[-1:] or [[0, 0, 0]])[-1][2] == (0 if flush == "ASYNC_FLUSH" else end)
-    broker.keeper.stop_and_wait(broker.pid)
+    broker.supervisor.stop_and_wait(broker.pid)
     device.lose_power("none", 0, lambda: broker.end(signal.SIGKILL) and None)
     broker.control.clear()
     broker.start()
@@ -140,11 +140,11 @@ def test_an_image_comes_back_as_it_was_and_stays(store: Store) -> None:
 
 
 @pytest.mark.parametrize("kinds", [("device",) * 2, ("tmpfs",) * 2, ("folder",) * 2, ("device", "folder")])
-def test_two_stores_exchange_what_they_hold(keeper: Keeper, kinds: tuple[str, str]) -> None:
+def test_two_stores_exchange_what_they_hold(supervisor: Supervisor, kinds: tuple[str, str]) -> None:
     found = []
     for number, kind in enumerate(kinds):
-        (keeper.folder / str(number)).mkdir()
-        stores = Stores(keeper.folder / str(number), devices=kind != "folder")
+        (supervisor.folder / str(number)).mkdir()
+        stores = Stores(supervisor.folder / str(number), devices=kind != "folder")
         stores.why_not = "no loop devices" if kind == "tmpfs" else stores.why_not
         found.append(stores.create("node"))
         if found[-1].kind != kind:

@@ -12,8 +12,8 @@ from real_brokers import free_port
 
 from pairproof.chaos.labs.real.addresses import Address, LinkPorts
 from pairproof.chaos.labs.real.taps import Door, StraightDoor, Tap
-from pairproof.chaos.labs.real.wires import Passage
-from pairproof.chaos.rocketmq.ha_passage import MASTERS, SLAVES, HaPassage
+from pairproof.chaos.labs.real.wires import Forwarder
+from pairproof.chaos.rocketmq.ha_forwarder import MASTERS, SLAVES, HaForwarder
 
 FRAME = (7).to_bytes(8, "big") + (3).to_bytes(4, "big") + b"abc"
 REPORT = (10).to_bytes(8, "big")
@@ -25,19 +25,19 @@ class Heard:
     def __init__(self) -> None:
         self.told: list[tuple[str, str, bytes | str]] = []
 
-    def connected(self, passage: HaPassage) -> None:
-        self.told.append(("connected", passage.address.partition(":")[0], b""))
+    def connected(self, forwarder: HaForwarder) -> None:
+        self.told.append(("connected", forwarder.address.partition(":")[0], b""))
 
-    def frames(self, passage: HaPassage, side: str, data: bytes) -> None:
+    def frames(self, forwarder: HaForwarder, side: str, data: bytes) -> None:
         self.told.append(("frames", side, data))
 
-    def reports(self, passage: HaPassage, side: str, data: bytes) -> None:
+    def reports(self, forwarder: HaForwarder, side: str, data: bytes) -> None:
         self.told.append(("reports", side, data))
 
-    def stalled(self, passage: HaPassage, side: str) -> None:
+    def stalled(self, forwarder: HaForwarder, side: str) -> None:
         self.told.append(("stalled", side, b""))
 
-    def closed(self, passage: HaPassage, side: str, how: str) -> None:
+    def closed(self, forwarder: HaForwarder, side: str, how: str) -> None:
         self.told.append(("closed", side, how))
 
     def of(self, what: str, side: str) -> bytes:
@@ -61,11 +61,11 @@ class Play:
         self.servers: list[asyncio.AbstractServer] = []
         self.masters: asyncio.Queue[Peer] = asyncio.Queue()
         self.server, *way = (Address("127.0.0.1", free_port()) for _ in range(4))
-        self.tap = Tap(LinkPorts(*way), self.server, self.passage)
+        self.tap = Tap(LinkPorts(*way), self.server, self.forwarder)
         self.writers: list[asyncio.StreamWriter] = []
 
-    def passage(self) -> Passage:
-        return HaPassage("slave", self.heard)
+    def forwarder(self) -> Forwarder:
+        return HaForwarder("slave", self.heard)
 
     async def start(self) -> None:
         self.servers.append(await asyncio.start_server(self._serve, *self.server))
@@ -246,7 +246,7 @@ def test_a_stranger_is_seen_at_both_ends() -> None:
     async def scene() -> None:
         async with play() as link:
             door: Door = StraightDoor(
-                Address("127.0.0.1", free_port()), link.server, lambda: HaPassage("hostile", link.heard)
+                Address("127.0.0.1", free_port()), link.server, lambda: HaForwarder("rogue_slave", link.heard)
             )
             await door.open()
             reader, writer = await asyncio.open_connection(*door.address)

@@ -37,7 +37,7 @@ CASES = {
     "stalled_dispatch": ("dispatch_stall", {"node": "master"}, "dispatches_held", None),
     "wiped": ("wipe", {"node": "slave"}, "log_bytes_gone", "SLAVE_NOT_AVAILABLE"),
     "promotion": ("promotion", {"node": "slave"}, "slaves_promoted", "SLAVE_NOT_AVAILABLE"),
-    "hostile": ("hostile", {"character": "two-faced"}, "bytes_sent", None),
+    "rogue_slave": ("rogue_slave", {"character": "two-faced"}, "bytes_sent", None),
     "machine": ("power_loss", {"node": "master"}, "machines_crashed", "refused"),
     "full": ("disk_full", {"node": "master"}, "bytes_filled", "SERVICE_NOT_AVAILABLE"),
     "read_only": ("read_only", {"node": "master"}, "processes_ended", "refused"),
@@ -158,11 +158,11 @@ def test_nobody_is_told_that_a_flush_is_done_while_the_disk_turns_read_only(
     turn, pid = Store.read_only, session.nodes["slave"].pid
     assert pid is not None
 
-    def looked(store: Store) -> None:
+    def scanned(store: Store) -> None:
         seen.append(state(pid))
         turn(store)
 
-    monkeypatch.setattr(Store, "read_only", looked)
+    monkeypatch.setattr(Store, "read_only", scanned)
     handle = session.on_nodes.turn_read_only("slave")
     assert seen == ["T"] and state(pid) != "T"
     session.on_nodes.turn_writable(handle)

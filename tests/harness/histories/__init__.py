@@ -1,6 +1,6 @@
 """What tests of laws are written with: histories by hand, by topic, and what a law makes of them."""
 
-from histories.story import G, Q, Story
+from histories.builder import G, Q, Story
 from pairproof.harness.history import kinds
 from pairproof.harness.judging.judge import Judge
 from pairproof.harness.judging.law import Law

@@ -1,6 +1,6 @@
 """Histories of a pair with consumers."""
 
-from histories.story import HALF, Q, Story
+from histories.builder import HALF, Q, Story
 from pairproof.harness.texts.content import content
 
 BOTH = {"0": "master", "1": "slave"}

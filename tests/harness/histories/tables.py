@@ -1,6 +1,6 @@
 """Histories of a pair with a name server: registrations, syncs, tables, and what clients do about them."""
 
-from histories.story import Story
+from histories.builder import Story
 
 VERSION = (2, 50)
 FULL: dict[str, object] = {"T": {"q": 8}}

@@ -1,7 +1,7 @@
 """Histories of a consumer that subscribes by tag."""
 
+from histories.builder import G, Q, Story
 from histories.consumers import consuming
-from histories.story import G, Q, Story
 from pairproof.harness.texts.content import content
 
 CODED = ("a", "", "paidBB", "paidAa")

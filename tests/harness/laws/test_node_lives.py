@@ -57,10 +57,10 @@ def test_a_disk_that_fails_a_node_at_that_moment_excuses_it() -> None:
 def test_a_store_that_is_not_a_node_s_own_work_need_not_be_started_on(f: str) -> None:
     lied = crashed(pair(), "lied", "machine")
     image = pair().crash("slave").add("wipe", node="slave", f="image")
-    for spoiled in (lied, image):
-        assert_holds(NodeLives, aborted(spoiled, f))
+    for lost_undetected in (lied, image):
+        assert_holds(NodeLives, aborted(lost_undetected, f))
         # But on an emptied one it must, and nothing excuses a crash while it runs.
-        assert_broken(NodeLives, crashed(spoiled.start("slave"), "own"), "ended by itself")
+        assert_broken(NodeLives, crashed(lost_undetected.start("slave"), "own"), "ended by itself")
     emptied = aborted(crashed(pair(), "lied", "machine").add("wipe", node="slave", f="empty"), f)
     assert_broken(NodeLives, emptied, "slave")
 

@@ -74,7 +74,7 @@ def test_an_answer_that_comes_after_the_end_of_its_node_promises_nothing_anew() 
 def test_a_reading_owes_nothing_that_was_promised_after_it_began() -> None:
     story = pair().invoke("w1", f="write").add("invoke", node="slave", process=1, op=77, f="read")
     story.over("w1", "ok", "OK", f="write").promise("w1", "slave")
-    assert_vacuous(PromiseKept, story.add("looked", node="slave", op=77, f="read", status="copy"))
+    assert_vacuous(PromiseKept, story.add("scanned", node="slave", op=77, f="read", status="copy"))
 
 
 def test_an_emptied_store_keeps_no_promise_and_neither_does_a_disk_that_lies() -> None:

@@ -36,7 +36,7 @@ def promotion(node: str = "slave", rejoin: str = "wiped") -> Op:
 
 
 JOIN = op("join", group=0, consumer=0)
-NAMES = {"lab.names": 1}
+NAMES = {"lab.nameServer": 1}
 SPLIT = {**NAMES, "slaveReadEnable": True, "accessMessageInMemoryMaxRatio": 0}
 FULL = op("fault", name="disk_full", node="master")
 LATE = op("arm", name="promotion", node="slave", rejoin="wiped", point="send", nth=1)
@@ -126,7 +126,7 @@ def test_a_promoted_slave_must_have_what_the_answer_said_it_had(rejoin: str) -> 
 def test_what_is_asked_of_a_promotion_depends_on_whose_store_was_hurt(happened: list[str], expected: str) -> None:
     pairs = [(node, how) for node, _, how in (each.partition(" ") for each in happened)]
     assert contract.fault_class(pairs, everyone=True) == expected
-    assert contract.fault_class(pairs, misled=True, everyone=True) in ("all-copies-lost", "expired")
+    assert contract.fault_class(pairs, acked_while_diverged=True, everyone=True) in ("all-copies-lost", "expired")
 
 
 def test_with_several_slaves_another_one_may_be_who_has_it() -> None:

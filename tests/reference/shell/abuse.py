@@ -157,7 +157,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-class Impostor:
+class RogueMaster:
     """Listens where a master or a name server should be; ``script`` has each connection, one after the other."""
 
     def __init__(self, port: int, script: Callable[[socket.socket], None]) -> None:
@@ -174,7 +174,7 @@ class Impostor:
         self._listener.settimeout(0.05)
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> Impostor:
+    def __enter__(self) -> RogueMaster:
         self._thread.start()
         return self
 

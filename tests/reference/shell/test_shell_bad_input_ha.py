@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 import pytest
-from abuse import MIB, Honest, Impostor, crowd, is_open, last_words, peak_memory, survives
+from abuse import MIB, Honest, RogueMaster, crowd, is_open, last_words, peak_memory, survives
 from real_brokers import DEADLINE_S, BrokerProcess, caller, connected, free_port
 
 from pairproof.reference.core.ha_master import MAX_PER_ADDRESS
@@ -229,7 +229,7 @@ def test_slaves_of_a_bad_master_keep_and_serve_what_they_have_and_follow_the_rea
         for number in range(0, len(titles), 2):
             ha_port = master.port + 1 if number == 0 else free_port()
             script = one_after_the_other(titles[number : number + 2], end)
-            impostors.append(stack.enter_context(Impostor(ha_port, script)))
+            impostors.append(stack.enter_context(RogueMaster(ha_port, script)))
             copy = broker(
                 f"slave {number}", brokerRole="SLAVE", brokerId=1, haMasterAddress=f"127.0.0.1:{ha_port}", **SILENCE
             )
@@ -238,6 +238,6 @@ def test_slaves_of_a_bad_master_keep_and_serve_what_they_have_and_follow_the_rea
         return slaves
 
     master, slave = replicating
-    impostors: list[Impostor] = []
+    impostors: list[RogueMaster] = []
     with ExitStack() as stack:
         asyncio.run(play())

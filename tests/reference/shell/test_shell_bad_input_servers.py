@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
-from abuse import MIB, Honest, Impostor, command, frame, peak_memory
+from abuse import MIB, Honest, RogueMaster, command, frame, peak_memory
 from real_brokers import DEADLINE_S, BrokerProcess, Caller, NameServerProcess, caller, free_port, turns, until
 
 from pairproof.reference.shell import sockets
@@ -79,8 +79,8 @@ def test_a_server_that_resets_at_once_is_one_that_went_away(monkeypatch: pytest.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     monkeypatch.setattr(sockets, "connect", connect_and_wait)
-    with Impostor(free_port(), reset) as impostor:
-        asyncio.run(play(impostor.address))
+    with RogueMaster(free_port(), reset) as rogue_master:
+        asyncio.run(play(rogue_master.address))
 
 
 def has_peer(sock: socket.socket) -> bool:
@@ -123,7 +123,7 @@ def test_a_broker_with_bad_name_servers_serves_and_registers_at_the_good_one(
 
     name_server.start()
     with ExitStack() as stack:
-        impostors = [stack.enter_context(Impostor(free_port(), script)) for script in BAD_NAME_SERVERS.values()]
+        impostors = [stack.enter_context(RogueMaster(free_port(), script)) for script in BAD_NAME_SERVERS.values()]
         addresses = [*(each.address for each in impostors), name_server.address]
         master = broker(namesrvAddr=";".join(addresses)).start()
         asyncio.run(play())
@@ -198,6 +198,6 @@ def test_a_slave_whose_master_gives_it_no_tables_keeps_its_own_and_serves(
     name_server.start()
     old = broker("old").start()
     port = free_port()
-    with Impostor(port, script), Impostor(port - 2, script):
+    with RogueMaster(port, script), RogueMaster(port - 2, script):
         asyncio.run(play(port))
     assert seen == set(TABLES) if kind == "garbage" else seen

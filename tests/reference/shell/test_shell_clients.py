@@ -23,7 +23,7 @@ TOPIC = "clients"
 COUNT = 40
 
 
-class Ears(Deaf):
+class Listener(Deaf):
     """Keeps the bodies."""
 
     def __init__(self) -> None:
@@ -59,20 +59,24 @@ def test_messages_go_from_a_producer_to_consumers_and_progress_stays_at_the_brok
         (outcome,) = await tell(admin.update_topic, producer.calls, master.address, TopicConfig(TOPIC, 4, 4))
         assert outcome.phase == "ok"
         await send_until_routed(producer)
-        ears, consumers = [Ears(), Ears()], []
+        listener, consumers = [Listener(), Listener()], []
         for number in range(2):
             settings = ConsumerSettings(
                 f"c{number}", "g", {TOPIC: "*"}, names, consume_from_where="CONSUME_FROM_FIRST_OFFSET"
             )
-            consumers.append(Consumer(shells[1 + number], settings, ears[number]))
+            consumers.append(Consumer(shells[1 + number], settings, listener[number]))
             shells[1 + number].start(consumers[number])
         await until(lambda: [len(each.progress) for each in consumers] == [2, 2])
         sent: list[Sent] = []
         for number in range(COUNT):
             producer.send(Outgoing(TOPIC, f"m{number}".encode()), sent.append)
         wanted = {f"m{number}".encode() for number in range(COUNT)}
-        await until(lambda: len(sent) == COUNT and wanted <= {*ears[0].got, *ears[1].got})
-        assert all(each.status == "PUT_OK" for each in sent) and wanted & {*ears[0].got} and wanted & {*ears[1].got}
+        await until(lambda: len(sent) == COUNT and wanted <= {*listener[0].got, *listener[1].got})
+        assert (
+            all(each.status == "PUT_OK" for each in sent)
+            and wanted & {*listener[0].got}
+            and wanted & {*listener[1].got}
+        )
         for each in consumers:
             each.stop()
         await until(lambda: all(each.over for each in consumers))

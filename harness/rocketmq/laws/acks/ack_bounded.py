@@ -12,8 +12,8 @@ handleDiskFlush and handleHA.
 
 from ....history import MS
 from ...known.in_flight import Send
-from ...places import MASTER
 from ...settings import Line, line
+from ...topology import MASTER
 from .answering import AnswerTimes, Owed
 
 

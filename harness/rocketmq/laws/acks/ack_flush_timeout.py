@@ -13,12 +13,12 @@ slaves one after the other. What excuses a late answer is in :mod:`pairproof.har
 Source: CommitLog.submitFlushRequest, GroupCommitService, FlushDiskWatcher; up to 4.9.0 GroupCommitRequest.waitForFlush.
 """
 
+from ....event_types.client import Fail, Info, Ok
 from ....history import MS, Event
 from ....judging.law import only
-from ....kinds.client import Fail, Info, Ok
 from ...known.in_flight import Send
-from ...places import MASTER
 from ...settings import line
+from ...topology import MASTER
 from .answering import ROUND_NS, AnswerTimes, Owed
 
 TIMEOUT = "FLUSH_DISK_TIMEOUT"
@@ -74,7 +74,7 @@ class AckFlushTimeout(AnswerTimes):
             return
         self.judged += 1
         since_ns, limit_ms = call.appended_ns, self.known.setting(MASTER, SETTING)
-        took_ns = flushed_ns - since_ns - self.known.trouble.still_ns(MASTER, since_ns, flushed_ns)
+        took_ns = flushed_ns - since_ns - self.known.disturbances.still_ns(MASTER, since_ns, flushed_ns)
         # In a real-time lab a flush and a deadline may wait for the same turn of the broker's loop.
         if took_ns > limit_ms * MS + ROUND_NS + self.known.healthy_ns:
             what = f"{event.message} was answered PUT_OK; its flush ended after {took_ns / MS:.3f} ms, "

@@ -7,13 +7,13 @@ Left out: disks that lie about flushes, see ``contract``; whether a power loss t
 ``log-flushed-survives``. Source: CommitLog.GroupCommitService.
 """
 
+from ....event_types.client import Ok
+from ....event_types.node import Config
 from ....judging.law import DURABILITY, only
-from ....kinds.client import Ok
-from ....kinds.node import Config
-from ...kinds.log import Append, Flush
+from ...event_types.log import Append, Flush
 from ...law import Law
-from ...places import MASTER
 from ...settings import parse
+from ...topology import MASTER
 
 
 class AckFlushed(Law):

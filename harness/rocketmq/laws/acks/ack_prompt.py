@@ -9,14 +9,14 @@ Left out: strangers' reports, and all that :mod:`pairproof.harness.rocketmq.laws
 Source: HAService.GroupTransferService, notifyTransferSome.
 """
 
+from ....event_types.node import Config, Start
 from ....judging.law import CONVENTION, only
-from ....kinds.node import Config, Start
-from ...kinds.ha import Close, Connect, Frame, Report
+from ...event_types.ha import Close, Connect, Frame, Report
 from ...known.ha_links import VALID
 from ...known.in_flight import Send
 from ...known.logs import first_at
-from ...places import HOSTILE, MASTER
 from ...settings import line, parse, promised_slaves
+from ...topology import MASTER, ROGUE
 from .answering import AnswerTimes, Owed
 
 
@@ -51,7 +51,7 @@ class AckPrompt(AnswerTimes):
         self.reached.clear()
 
     def on_connect(self, event: Connect) -> None:
-        if event.side == "m" and event.node and event.node != HOSTILE:
+        if event.side == "m" and event.node and event.node != ROGUE:
             self.newest_link[event.node] = event.link
             self.acked.pop(event.node, None)
 

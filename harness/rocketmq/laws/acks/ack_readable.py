@@ -8,9 +8,9 @@ Left out: bytes that are not even a frame, since a client just closes such a con
 true, see ``stored-as-sent`` and the ``deliver-`` laws. Source: SendMessageResponseHeader, PullMessageResponseHeader.
 """
 
+from ....event_types.client import Info, Ok
 from ....history import UNREADABLE
 from ....judging.law import DURABILITY
-from ....kinds.client import Info, Ok
 from ...law import Law
 
 

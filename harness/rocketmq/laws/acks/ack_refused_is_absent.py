@@ -8,12 +8,12 @@ Left out: UNKNOWN_ERROR, which RocketMQ sends as SYSTEM_ERROR with that remark w
 that *is* stored; calls that timed out, which are ``info``. Source: SendMessageProcessor's table of statuses.
 """
 
+from ....event_types.client import SENDS, Deliver, Fail, Try
 from ....history import Event
 from ....judging.law import DURABILITY, Heard, only
-from ....kinds.client import SENDS, Deliver, Fail, Try
-from ...kinds.log import Append, Record
+from ...event_types.log import Append, Record
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 UNKNOWN_ERROR = "UNKNOWN_ERROR"
 

@@ -15,12 +15,12 @@ they were on their way. Source: HAService.GroupTransferService
 (5.x counts a slave's connections, not slaves).
 """
 
+from ....event_types.client import SENDS, Ok
+from ....event_types.node import Config
 from ....judging.law import DURABILITY, only
-from ....kinds.client import SENDS, Ok
-from ....kinds.node import Config
 from ...law import Law
-from ...places import HOSTILE, MASTER
 from ...settings import parse, promised_slaves
+from ...topology import MASTER, ROGUE
 
 
 class AckReplicated(Law):
@@ -44,7 +44,7 @@ class AckReplicated(Law):
             return
         self.judged += 1
         holders = self.known.holders(event)
-        if self.known.rests_on_strangers(event):
+        if self.known.rests_on_rogues(event):
             self.notes["strangers_word"] = self.notes.get("strangers_word", 0) + 1
         elif holders < needed and not self._was_on_its_way(event):
             self.violate(event, self._why(event, holders))
@@ -64,5 +64,5 @@ class AckReplicated(Law):
         return f"{ok.message} was acknowledged; no slave had reported its end, {ok.hi}"
 
     def _begin_behind(self, ok: Ok) -> bool:
-        begins = [lo for node, lo in self.known.logs.starts.items() if node not in (MASTER, HOSTILE)]
+        begins = [lo for node, lo in self.known.logs.starts.items() if node not in (MASTER, ROGUE)]
         return ok.lo is not None and bool(begins) and min(begins) > ok.lo

@@ -11,15 +11,15 @@ Left out: answers that come too late, see ``ack-bounded``; turns of sends whose 
 Source: HAService.GroupTransferService.
 """
 
+from ....event_types.client import Ok
 from ....history import MS, Event
 from ....judging.law import only
-from ....kinds.client import Ok
 from ....texts.content import is_followed
 from ...known.deadlines import is_instant
 from ...known.stores import SURVIVED
 from ...law import Law
-from ...places import MASTER
 from ...settings import VERSION, line
+from ...topology import MASTER
 from .turns import Turns
 
 WAKE_UP_MS = 1_000

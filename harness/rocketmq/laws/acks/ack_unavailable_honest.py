@@ -11,15 +11,15 @@ Of a batch the last message is judged. Left out: half-open connections, which co
 know. Source: HAService.isSlaveOK; a bare connection counts as a slave there, here it does not.
 """
 
+from ....event_types.client import Invoke, Ok
+from ....event_types.node import Config
 from ....judging.law import only
-from ....kinds.client import Invoke, Ok
-from ....kinds.node import Config
 from ....texts.content import is_followed
 from ...known.calls import Begun
 from ...known.deadlines import is_instant
 from ...law import Law
-from ...places import MASTER
 from ...settings import line, parse
+from ...topology import MASTER
 
 WAITED = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
 

@@ -7,8 +7,8 @@ Left out: batches, of which versions limit the parts or the whole; bodies whose 
 are small; what else a record consists of, which some versions count, too. Source: MessageExtEncoder.encode.
 """
 
+from ....event_types.client import Fail, Invoke, Ok
 from ....judging.law import CONVENTION, only
-from ....kinds.client import Fail, Invoke, Ok
 from ....texts.content import is_followed, told
 from ...contract import STORED
 from ...law import Law

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ....event_types.client import Fail, Info, Ok
+from ....event_types.node import Crash
 from ....history import MS, Event
 from ....judging.law import only
-from ....kinds.client import Fail, Info, Ok
-from ....kinds.node import Crash
 from ...known.deadlines import spent_ns
 from ...known.in_flight import Send
 from ...known.possible import NO_ANSWER
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 ROUND_NS = 10 * MS
 """One idle round of RocketMQ's group commit and group transfer services."""
@@ -83,6 +83,6 @@ class AnswerTimes(Law):
     def _is_sound(self, call: Send) -> bool:
         """Whether the client's connection was good all the time."""
         since = call.client.known_good_ns
-        if since is None or not self.known.trouble.is_quiet(CLIENT_LINK, since):
+        if since is None or not self.known.disturbances.is_quiet(CLIENT_LINK, since):
             return False
         return call.appended_ns is not None or since >= self.known.nodes.born(MASTER)

@@ -8,7 +8,7 @@ that is not answered yet nothing is known.
 from collections import deque
 
 from ...known.model import Known
-from ...places import MASTER
+from ...topology import MASTER
 
 
 class Turn:

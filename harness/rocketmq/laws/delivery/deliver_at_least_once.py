@@ -11,10 +11,10 @@ since offsets come a second time then; brokers of which a power loss took the kn
 offsetCheckInSlave, where a slave that lags sends consumers back. Source: ConsumerOffsetManager, RebalanceImpl.
 """
 
+from ....event_types.client import Deliver, Ok
 from ....judging.law import DURABILITY, only
-from ....kinds.client import Deliver, Ok
 from ...known.registers import NONE
-from ...places import SLAVES
+from ...topology import SLAVES
 from .never_moved import NeverMoved
 
 

@@ -14,14 +14,14 @@ DefaultMessageStore.getMessage, PullAPIWrapper.processPullResult.
 
 from typing import NamedTuple
 
+from ....event_types.client import Deliver, Ok
 from ....history import Event
 from ....judging.law import EVERY, Heard, only
-from ....kinds.client import Deliver, Ok
 from ....texts.content import told
 from ...known.consumed import subscribed
 from ...known.consumption import PAIR
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 from .pulled import FOUND, READS, RETRY
 
 ANSWERED = frozenset({FOUND, RETRY})

@@ -18,15 +18,15 @@ import itertools
 import re
 from functools import lru_cache
 
+from ....event_types.node import Crash, Stop
 from ....history import MS, Event
 from ....judging.law import Heard, only
-from ....kinds.node import Crash, Stop
 from ....texts.content import level_of, told
 from ...contract import EXPIRE, LIED, WIPE
-from ...kinds.log import Append, Audit
+from ...event_types.log import Append, Audit
 from ...law import Law
-from ...places import MASTER
 from ...settings import version
+from ...topology import MASTER
 
 WAITING = "SCHEDULE_TOPIC_XXXX/"
 LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
@@ -149,10 +149,10 @@ class DeliverDelayed(Law):
 
     def _past(self, now: int) -> dict[str, int]:
         """What was delivered so long ago that its position is saved, if nothing kept the master from that."""
-        trouble = self.known.trouble
-        if any(MASTER in trouble.touched(each) and each.f != KILL for each in trouble.active.values()):
+        disturbances = self.known.disturbances
+        if any(MASTER in disturbances.touched(each) and each.f != KILL for each in disturbances.active.values()):
             return {}
-        since = max(trouble.ended.get(MASTER, 0), self.known.nodes.born(MASTER))
+        since = max(disturbances.ended.get(MASTER, 0), self.known.nodes.born(MASTER))
         times: dict[str | None, list[int]] = {message: [] for message in self._delays()}
         for put in sorted(itertools.chain.from_iterable(self.known.sent.puts.values())):
             if put.message in times:
@@ -163,7 +163,7 @@ class DeliverDelayed(Law):
     @only(node=MASTER)
     def on_stop(self, event: Stop) -> None:
         saves = version(self.known.config.get(MASTER, {})) >= SAVES_AT_STOP
-        trouble = self.known.trouble
-        here = sum(MASTER in trouble.touched(each) for each in trouble.active.values())
+        disturbances = self.known.disturbances
+        here = sum(MASTER in disturbances.touched(each) for each in disturbances.active.values())
         # One of them is what stops it.
         self.stopped_badly |= not saves or here > 1

@@ -23,17 +23,17 @@ Source: the design: at least once.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ....event_types.client import SENDS, Fail, Ok
+from ....event_types.machine import Mark
 from ....history import MS, Event
 from ....judging.law import DURABILITY, only
-from ....kinds.client import SENDS, Fail, Ok
-from ....kinds.machine import Mark
 from ....texts.content import level_of, told
 from ... import contract
-from ...kinds.transactions import Decide
+from ...event_types.transactions import Decide
 from ...known.consumed import Assignment, Consumed, Consumer
 from ...known.consumption import SLACK_NS
-from ...places import MASTER, SLAVES
 from ...settings import DEFAULTS, creates_groups, promised_slaves, refuses_reads
+from ...topology import MASTER, SLAVES
 from .never_moved import NeverMoved
 from .transacted import COMMIT
 
@@ -47,7 +47,7 @@ class Stored(NamedTuple):
     ok: Event
     happened: int
     """How much had happened to stores when it began."""
-    misled: bool
+    acked_while_diverged: bool
     delayed: bool
     given: dict[str, int]
     """Where readers of its queue stood then, if the master had lost something before."""
@@ -143,7 +143,9 @@ class DeliverNoLoss(NeverMoved):
         settings = self.known.config.get(MASTER, {})
         role, flush = str(settings.get("brokerRole", "ASYNC_MASTER")), str(settings.get("flushDiskType", "ASYNC_FLUSH"))
         copies = promised_slaves(settings)
-        fault = contract.fault_class(self.known.stores.since(stored.happened, ok.lo), stored.misled, copies)
+        fault = contract.fault_class(
+            self.known.stores.since(stored.happened, ok.lo), stored.acked_while_diverged, copies
+        )
         status = ok.status or contract.UNKNOWN
         return contract.must(role, copies + 1, flush, bool(ok.value), status, fault) == contract.MUST_SURVIVE
 
@@ -161,7 +163,7 @@ class DeliverNoLoss(NeverMoved):
             self.judged += 1
             return
         if self.known.consumption.lost_from is not None and (
-            stored.misled or offset < stored.given.get(consumed.reader, 0) or offset in consumed.offsets
+            stored.acked_while_diverged or offset < stored.given.get(consumed.reader, 0) or offset in consumed.offsets
         ):
             return
         where = f"{message} ({ok.status}), {ok.queue} at {offset}, never came to {consumed.reader}"
@@ -183,15 +185,15 @@ class DeliverNoLoss(NeverMoved):
 
     def _is_excused(self, ok: Event, consumed: Consumed, held: list[Assignment], end: Event) -> bool:
         """Whether something may still keep a group from what comes next."""
-        known, trouble = self.known.consumption, self.known.trouble
+        known, disturbances = self.known.consumption, self.known.disturbances
         if (
             "unsettled" in self.known.milestones
             or self.known.logs.diverged
-            or trouble.active
+            or disturbances.active
             or MASTER not in self.known.up
         ):
             return True
-        if any(trouble.is_still(node) for node in self.known.config):
+        if any(disturbances.is_still(node) for node in self.known.config):
             return True
         slaves = {each.served_by for each in held} - {MASTER, None}
         if any(self.known.logs.starts.get(slave or "") != 0 for slave in slaves):

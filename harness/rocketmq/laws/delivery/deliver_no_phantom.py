@@ -12,10 +12,10 @@ batch, whose append is one piece, are judged by key and queue.
 Source: PullMessageProcessor hands out the log's own bytes.
 """
 
+from ....event_types.client import Deliver
 from ....judging.law import DURABILITY, EVERY
-from ....kinds.client import Deliver
 from ....texts.content import told
-from ...kinds.log import Record
+from ...event_types.log import Record
 from ...law import Law
 from .sent_back import RETRY
 

@@ -12,7 +12,7 @@ one that may be, see ``contract``. Source: ProcessQueue, ConsumeQueue.
 
 from typing import NamedTuple
 
-from ....kinds.client import Assign, Deliver
+from ....event_types.client import Assign, Deliver
 from ...known.consumption import PAIR
 from ...law import Law
 

@@ -13,10 +13,10 @@ name's master, too. Source: ConsumeMessageOrderlyService, ProcessQueue.REBALANCE
 
 import json
 
+from ....event_types.client import Assign, Deliver
 from ....history import MS
 from ....judging.law import Heard
-from ....kinds.client import Assign, Deliver
-from ...kinds.groups import Lock
+from ...event_types.groups import Lock
 from ...known.consumption import PAIR
 from ...law import Law
 

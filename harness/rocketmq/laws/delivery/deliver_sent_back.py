@@ -10,13 +10,13 @@ lost a part of its log.
 Source: AbstractSendMessageProcessor.consumerSendMsgBack, DefaultMQPushConsumerImpl.copySubscription.
 """
 
+from ....event_types.client import Deliver, Ok
+from ....event_types.machine import Mark
 from ....history import MS, Event
 from ....judging.law import only
-from ....kinds.client import Deliver, Ok
-from ....kinds.machine import Mark
-from ...kinds.groups import Back
+from ...event_types.groups import Back
 from ...known.sent import Request
-from ...places import MASTER, NO_SLAVES
+from ...topology import MASTER, NO_SLAVES
 from .sent_back import RETRY, SentBack
 
 COMES_NS = 60_000 * MS
@@ -71,7 +71,7 @@ class DeliverSentBack(SentBack):
     @only("end")
     def on_mark(self, event: Mark) -> None:
         known = self.known
-        if self.excused or "unsettled" in known.milestones or known.trouble.active or MASTER not in known.up:
+        if self.excused or "unsettled" in known.milestones or known.disturbances.active or MASTER not in known.up:
             return
         disturbed = max(0, known.disturbed_at())
         for back in self.asked:

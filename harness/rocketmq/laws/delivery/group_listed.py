@@ -20,11 +20,11 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
+from ....event_types.client import Consumer, Fail, Info
+from ....event_types.machine import Mark
 from ....history import MS, Event
 from ....judging.law import EVERY
-from ....kinds.client import Consumer, Fail, Info
-from ....kinds.machine import Mark
-from ...kinds.groups import Ask, Back
+from ...event_types.groups import Ask, Back
 from ...known.deadlines import Deadline, Deadlines
 from ...law import Law
 
@@ -206,7 +206,7 @@ class GroupListed(Law):
         return place[1] == self.known.nodes.ended(place[0])
 
     def _is_calm(self, node: str, since: int) -> bool:
-        return self.known.trouble.is_undisturbed(since, node, f"client-{node}")
+        return self.known.disturbances.is_undisturbed(since, node, f"client-{node}")
 
     def _judge(self, event: Ask, place: Place, since: int) -> None:
         """``since``: when the members were asked for."""

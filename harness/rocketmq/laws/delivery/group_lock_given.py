@@ -13,7 +13,7 @@ Source: RebalanceLockManager.
 import json
 
 from ....history import MS
-from ...kinds.groups import Lock
+from ...event_types.groups import Lock
 from ...law import Law
 from .group_lock_once import EVER, LIVES_NS, Key, open_calls
 

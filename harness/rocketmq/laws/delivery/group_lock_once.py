@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ....history import MS
-from ...kinds.groups import Lock
+from ...event_types.groups import Lock
 from ...known.model import Known
 from ...law import Law
 

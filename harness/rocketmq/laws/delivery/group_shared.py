@@ -17,13 +17,13 @@ Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEven
 RebalanceImpl.rebalanceByTopic.
 """
 
+from ....event_types.client import Assign, Consumer, Route
 from ....history import MS, Event
 from ....judging.law import EVERY, only
-from ....kinds.client import Assign, Consumer, Route
 from ....texts.content import told
-from ...kinds.groups import Ask
+from ...event_types.groups import Ask
 from ...law import Law
-from ...places import HA_LINKS, META_LINKS
+from ...topology import HA_LINKS, META_LINKS
 
 SHARED_NS = 3_000 * MS
 """A few calls: the route, a heartbeat, the members, the group's progress in each queue."""
@@ -143,7 +143,7 @@ class GroupShared(Law):
     def _is_disturbed(self, now: int) -> bool:
         """Whether something happened to the world in the last time, but between slaves and their master."""
         known = self.known
-        faults = known.trouble.active.values()
+        faults = known.disturbances.active.values()
         if known.nodes.down or any(each.node or not (each.link or "").startswith(BETWEEN) for each in faults):
             return True
         disturbed = known.disturbed_at(BETWEEN)

@@ -1,6 +1,6 @@
 """What laws share that do not apply with offsetCheckInSlave: there a slave may move a consumer, past what it lacks."""
 
-from ....kinds.node import Config
+from ....event_types.node import Config
 from ...law import Law
 from ...settings import is_on, parse
 

@@ -15,16 +15,16 @@ Source: PullRequestHoldService.notifyMessageArriving and checkHoldRequest; Defau
 
 from typing import NamedTuple
 
+from ....event_types.client import Fail, Info, Invoke, Ok
 from ....history import MS, Event
 from ....judging.law import EVERY, only
-from ....kinds.client import Fail, Info, Invoke, Ok
 from ....texts.content import told, waits_first
 from ... import contract
 from ...known.calls import Begun
 from ...known.consumed import subscribed
 from ...known.consumption import PAIR
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 SUSPENDED_NS = 15_000 * MS
 LOOK_NS = 5_000 * MS
@@ -84,7 +84,7 @@ class PullAnswered(Law):
         if node not in PAIR or pull.process not in known.consumption.consumers:
             return
         before = max(0, pull.t - SETTLED_NS)
-        if not (known.calls.is_current(pull) and known.trouble.is_undisturbed(before, node, f"client-{node}")):
+        if not (known.calls.is_current(pull) and known.disturbances.is_undisturbed(before, node, f"client-{node}")):
             return
         came = self._came_at(pull)
         if came is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ....event_types.client import Deliver, Invoke, Ok
 from ....judging.law import EVERY, Heard, only
-from ....kinds.client import Deliver, Invoke, Ok
 from ...known.consumed import subscribed
 from ...law import Law
 

@@ -7,10 +7,10 @@ lie there by now: nothing is judged from then on.
 from collections.abc import Collection
 
 from ....history import MS
-from ...kinds.groups import Back
+from ...event_types.groups import Back
 from ...known.sent import Request
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 from .deliver_delayed import LEVELS, delays_ms
 
 RETRY, DEAD = "%RETRY%", "%DLQ%"

@@ -15,8 +15,8 @@ from collections import defaultdict
 
 from ....judging.law import DURABILITY, EVERY, only
 from ....texts.content import told
-from ...kinds.log import Audit, Record
-from ...places import MASTER
+from ...event_types.log import Audit, Record
+from ...topology import MASTER
 from .transacted import COMMIT, HALF, Transacted
 
 

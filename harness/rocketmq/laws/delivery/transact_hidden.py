@@ -8,9 +8,9 @@ end half a record with the rest of another; everything after the master lost a p
 meant another half message at the same place. Source: SendMessageProcessor, TransactionalMessageBridge.putHalfMessage.
 """
 
+from ....event_types.client import Deliver
 from ....judging.law import DURABILITY, only
-from ....kinds.client import Deliver
-from ...kinds.log import Audit, Record
+from ...event_types.log import Audit, Record
 from .transacted import Transacted
 
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ....event_types.machine import Fault
 from ....history import digest
 from ....judging.law import only
-from ....kinds.machine import Fault
 from ....texts.content import told
-from ...kinds.log import Audit
-from ...places import MASTER
+from ...event_types.log import Audit
 from ...settings import version
+from ...topology import MASTER
 from .transacted import Transacted
 
 NOTES = "RMQ_SYS_TRANS_OP_HALF_TOPIC/"

@@ -6,10 +6,10 @@ message may lie there by now: nothing is judged from then on.
 
 from collections.abc import Collection
 
-from ...kinds.transactions import Decide
+from ...event_types.transactions import Decide
 from ...known.sent import Request
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC/"
 COMMIT = "commit"

@@ -15,15 +15,15 @@ as RocketMQ's users rely on it.
 
 from collections.abc import Mapping
 
+from ....event_types.client import SENDS, Fail, Invoke, Ok, Try
+from ....event_types.node import Config
 from ....history import Event
 from ....judging.law import DURABILITY, only
-from ....kinds.client import SENDS, Fail, Invoke, Ok, Try
-from ....kinds.node import Config
 from ... import contract
-from ...kinds.log import Append
+from ...event_types.log import Append
 from ...law import Law
-from ...places import MASTER, SLAVES
 from ...settings import promised_slaves
+from ...topology import MASTER, SLAVES
 from ..acks.ack_refused_is_absent import leaves_open
 
 OWN_EVENTS = "OFFSET_MOVED_EVENT/"
@@ -33,7 +33,7 @@ OWN_EVENTS = "OFFSET_MOVED_EVENT/"
 class Sent:
     """One message's story."""
 
-    __slots__ = ("copied", "happened", "lo", "misled", "status", "tries", "waits")
+    __slots__ = ("acked_while_diverged", "copied", "happened", "lo", "status", "tries", "waits")
 
     def __init__(self, waits: bool, happened: int) -> None:
         self.waits = waits
@@ -42,7 +42,7 @@ class Sent:
         self.happened = happened
         """How much had happened to stores before it was stored."""
         self.status = contract.UNKNOWN
-        self.misled = False
+        self.acked_while_diverged = False
         self.copied = True
         """Whether as many slaves as its answer needs may be held to it."""
         self.lo: int | None = None
@@ -91,8 +91,8 @@ class Contract(Law):
         sent = self.sent.get(event.message)
         if sent is not None and event.f in SENDS and sent.tries <= 1 and event.status in contract.STORED:
             sent.status = event.status or contract.UNKNOWN
-            sent.misled = bool(self.known.logs.diverged)
-            sent.copied = not self.known.rests_on_strangers(event)
+            sent.acked_while_diverged = bool(self.known.logs.diverged)
+            sent.copied = not self.known.rests_on_rogues(event)
             sent.lo = event.lo if sent.lo is None else sent.lo
 
     def on_fail(self, event: Fail) -> None:
@@ -136,7 +136,7 @@ class Contract(Law):
         happened = self.known.stores.since(sent.happened, sent.lo)
         if not sent.copied:
             copies = 0
-        fault = contract.fault_class(happened, sent.misled, copies, copies == self.slaves)
+        fault = contract.fault_class(happened, sent.acked_while_diverged, copies, copies == self.slaves)
         must = contract.must(role, copies + 1, flush, sent.waits, sent.status, fault)
         on_master = message in held[MASTER]
         anywhere = on_master or any(message in records for records in held.values())

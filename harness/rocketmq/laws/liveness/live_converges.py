@@ -23,16 +23,16 @@ import json
 from collections import deque
 from collections.abc import Callable
 
+from ....event_types.client import Info, Ok
+from ....event_types.machine import Lab, Mark
 from ....history import MS, UNREADABLE, Event
 from ....judging.law import only
-from ....kinds.client import Info, Ok
-from ....kinds.machine import Lab, Mark
 from ...contract import STORED
-from ...kinds.ha import Diverged
-from ...kinds.log import Append, Audit
+from ...event_types.ha import Diverged
+from ...event_types.log import Append, Audit
 from ...law import Law
-from ...places import HOSTILE, MASTER
 from ...settings import Settings, can_replicate, creates_topics
+from ...topology import MASTER, ROGUE
 
 POLL_MS = 1_000
 """One select of an HA thread."""
@@ -131,7 +131,7 @@ class LiveConverges(Law):
 
     def on_diverged(self, event: Diverged) -> None:
         link = self.known.links.get(event.link or "")
-        if link is None or link.peer == HOSTILE or link.first is None or link.valid:
+        if link is None or link.peer == ROGUE or link.first is None or link.valid:
             return
         self.named[link.peer] = event
 

@@ -13,12 +13,12 @@ connections; the reference has, see docs/decisions/0010.
 
 import json
 
+from ....event_types.machine import Fault
 from ....judging.law import Heard
-from ....kinds.machine import Fault
 from ....texts.content import told
 from ...law import Law
 
-INTRUDER, CROWD = "intruder", "crowd"
+ROGUE_CLIENT, CROWD = "rogue_client", "crowd"
 ANSWERED, REFUSED = "newcomers_answered", "newcomers_refused"
 
 
@@ -28,7 +28,7 @@ class LiveNewcomers(Law):
     source = "NettyRemotingServer, which refuses nobody"
     needs = frozenset({"fault", "start"})
     deaf_to = frozenset()
-    awaits = {"fault": Heard(frozenset({INTRUDER}))}
+    awaits = {"fault": Heard(frozenset({ROGUE_CLIENT}))}
 
     def begin(self) -> None:
         self.calm: dict[int | None, tuple[Fault, int]] = {}
@@ -38,10 +38,10 @@ class LiveNewcomers(Law):
     def on_fault(self, event: Fault) -> None:
         """One begins: another one at its node is no longer alone. One ends, and says what became of newcomers."""
         if event.status == "on":
-            node, others = event.node or "", self.known.trouble.active.values()
-            alone = all(_bears(event, each) or node not in self.known.trouble.touched(each) for each in others)
-            self._disturb(self.known.trouble.touched(event), event)
-            if node and alone and not self.known.trouble.is_still(node):
+            node, others = event.node or "", self.known.disturbances.active.values()
+            alone = all(_bears(event, each) or node not in self.known.disturbances.touched(each) for each in others)
+            self._disturb(self.known.disturbances.touched(event), event)
+            if node and alone and not self.known.disturbances.is_still(node):
                 self.calm[event.number] = event, self.known.nodes.ended(node)
             return
         found = json.loads(event.detail or "{}")
@@ -54,8 +54,8 @@ class LiveNewcomers(Law):
             self.violate(event, f"{event.node}: {refused} of {answered + refused} newcomers were not let in")
 
     def _has_paused(self, began: Fault) -> bool:
-        trouble, node = self.known.trouble, began.node or ""
-        return trouble.is_still(node) or trouble.woke.get(node, -1) > began.t
+        disturbances, node = self.known.disturbances, began.node or ""
+        return disturbances.is_still(node) or disturbances.woke.get(node, -1) > began.t
 
     def _disturb(self, places: frozenset[str], by: Fault) -> None:
         for number, (each, _) in list(self.calm.items()):

@@ -11,11 +11,11 @@ does not wait after a failed dispatch.
 import json
 from collections import deque
 
-from ....kinds.machine import Fault
-from ... import places
-from ...kinds.ha import Connect
+from ....event_types.machine import Fault
+from ... import topology
+from ...event_types.ha import Connect
 from ...law import Law
-from ...places import HOSTILE
+from ...topology import ROGUE
 
 SECOND_NS = 1_000_000_000
 MOST = 3
@@ -35,7 +35,7 @@ class LiveNoSpin(Law):
 
     def on_connect(self, event: Connect) -> None:
         node = event.node
-        if event.side != "s" or node == HOSTILE:
+        if event.side != "s" or node == ROGUE:
             return
         last = self.connects.setdefault((node, self.known.nodes.ended(node)), deque(maxlen=MOST + 1))
         last.append(event.t)
@@ -47,10 +47,10 @@ class LiveNoSpin(Law):
 
     def on_fault(self, event: Fault) -> None:
         """Whoever refused connections says how many."""
-        if event.status == "on" or event.link not in places.HA_LINKS:
+        if event.status == "on" or event.link not in topology.HA_LINKS:
             return
         refused = json.loads(event.detail or "{}").get("connections_refused", 0)
-        began = self.known.trouble.active.get(event.number)
+        began = self.known.disturbances.active.get(event.number)
         if not refused or began is None:
             return
         self.judged += 1

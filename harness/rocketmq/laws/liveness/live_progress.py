@@ -12,14 +12,14 @@ other: there each may cost those behind it a whole wait.
 Source: the design: a broker's clients depend on that broker alone.
 """
 
+from ....event_types.client import Fail, Info, Invoke, Ok
 from ....history import MS, UNREADABLE, Event
 from ....judging.law import EVERY, only
-from ....kinds.client import Fail, Info, Invoke, Ok
 from ...known.calls import Begun
 from ...known.in_flight import REQUEST_BYTES
 from ...law import Law
-from ...places import MASTER, OTHER
 from ...settings import DEFAULTS, line
+from ...topology import MASTER, OTHER
 
 SLACK_MS = 1_000
 CALLS = ("send", "pull", "select", "topic", "group", "delete-topic", "delete-group")
@@ -46,7 +46,7 @@ class LiveProgress(Law):
         if not begun.struck or not begun.struck.isdisjoint(ways) or call.node not in known.up:
             return False
         # The connections of a broker that went down are gone with it, and maybe nobody told their clients.
-        return known.nodes.ended_at.get(call.node, -1) < since and known.trouble.is_undisturbed(since, *ways)
+        return known.nodes.ended_at.get(call.node, -1) < since and known.disturbances.is_undisturbed(since, *ways)
 
     def _bound_ns(self, call: Invoke) -> int:
         ms = SLACK_MS

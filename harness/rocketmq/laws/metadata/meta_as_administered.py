@@ -19,11 +19,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....judging.law import only
-from ...kinds.metadata import Table
+from ...event_types.metadata import Table
 from ...known.metadata import GROUPS, TOPICS, entries
 from ...known.tables import ABSENT, FIELDS, Value
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 
 class MetaAsAdministered(Law):

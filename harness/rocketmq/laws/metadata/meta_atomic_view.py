@@ -13,11 +13,11 @@ after its own restart, see ``meta-durable``; a group that a pull does not name. 
 the table before it fills it (fixed in 5.x).
 """
 
+from ....event_types.client import Fail, Ok
 from ....judging.law import only
-from ....kinds.client import Fail, Ok
-from ...kinds.metadata import Table
+from ...event_types.metadata import Table
 from ...known.metadata import GROUPS, MISSING, TOPICS, Name, holds, topic_of
-from ...places import NO_SLAVES
+from ...topology import NO_SLAVES
 from .syncing import CopiesLaw
 
 

@@ -24,13 +24,13 @@ see what the master saves: there a change counts as 30 s later. Source: SlaveSyn
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ....event_types.client import Consumer, Fail, Info, Invoke, Ok
+from ....event_types.machine import Mark
+from ....event_types.node import Start
 from ....history import MS, Event
 from ....judging.law import only
-from ....kinds.client import Consumer, Fail, Info, Invoke, Ok
-from ....kinds.machine import Mark
-from ....kinds.node import Start
-from ...kinds.log import Append, Audit
-from ...kinds.metadata import Persist, Register, Sync, Table
+from ...event_types.log import Append, Audit
+from ...event_types.metadata import Persist, Register, Sync, Table
 from ...known.metadata import (
     CHANGES,
     DELAYS,
@@ -43,8 +43,8 @@ from ...known.metadata import (
     entries,
     told,
 )
-from ...places import MASTER
 from ...settings import Settings, template
+from ...topology import MASTER
 from .syncing import CALL_NS, MetadataLaw, schedule
 
 HEARTBEAT_NS = 30_000 * MS

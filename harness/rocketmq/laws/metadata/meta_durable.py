@@ -18,11 +18,11 @@ SlaveSynchronize.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ....event_types.client import Fail, Invoke, Ok
+from ....event_types.node import Crash, Start, Stop, Wipe
 from ....history import MS
 from ....judging.law import DURABILITY, EVERY, Heard, only
-from ....kinds.client import Fail, Invoke, Ok
-from ....kinds.node import Crash, Start, Stop, Wipe
-from ...kinds.metadata import Persist, Sync, Table
+from ...event_types.metadata import Persist, Sync, Table
 from ...known.copies import Sighting
 from ...known.metadata import (
     DONE,
@@ -35,7 +35,7 @@ from ...known.metadata import (
     entries,
     holds,
 )
-from ...places import MASTER, NO_SLAVES
+from ...topology import MASTER, NO_SLAVES
 from .syncing import Agreed, CopiesLaw
 
 FLUSHED_NS = 1_000 * MS
@@ -103,7 +103,7 @@ class MetaDurable(CopiesLaw):
         before, is_sound = self.agreements.pop(place, None), self._is_sound(place[0])
         if before is not None and before.done.t < self.known.nodes.born(place[0]) and is_sound:
             # Whatever the master has changed since is sure to have been saved, and seen.
-            is_seen = self.known.trouble.is_quiet(MASTER, before.asked.t)
+            is_seen = self.known.disturbances.is_quiet(MASTER, before.asked.t)
             if is_seen and self.is_unchanged(before, event):
                 self.judged += 1
                 if event.status == "applied":
@@ -114,7 +114,7 @@ class MetaDurable(CopiesLaw):
 
     def _is_sound(self, node: str) -> bool:
         """Whether nothing has touched this slave in its present life; what ended with its start was before."""
-        return self.known.trouble.is_quiet(node, self.known.nodes.born(node) + 1)
+        return self.known.disturbances.is_quiet(node, self.known.nodes.born(node) + 1)
 
     @only(but=NO_SLAVES)
     def on_persist(self, event: Persist) -> None:
@@ -159,13 +159,13 @@ class MetaDurable(CopiesLaw):
         late = now - FLUSHED_NS
         saves = self.known.tables.saved(node, table)
         known = since <= late and (len(saves) < 2 or saves[-2].t <= late) and self._is_sound_at(node, now)
-        return known and self.known.trouble.stall(late, now) is None
+        return known and self.known.disturbances.stall(late, now) is None
 
     def _is_sound_at(self, node: str, now: int) -> bool:
         """As before the fault that takes the power, which has just begun."""
-        trouble = self.known.trouble
-        others = [each for each in trouble.active.values() if each.node == node and each.t < now]
-        return not others and trouble.ended.get(node, -1) <= self.known.nodes.born(node)
+        disturbances = self.known.disturbances
+        others = [each for each in disturbances.active.values() if each.node == node and each.t < now]
+        return not others and disturbances.ended.get(node, -1) <= self.known.nodes.born(node)
 
     def on_start(self, event: Start) -> None:
         node = event.node

@@ -10,11 +10,11 @@ Abstains from what both were asked to store, at whatever time, and from data ver
 brings its own tables. Source: SlaveSynchronize: a slave only asks.
 """
 
+from ....event_types.client import Invoke
 from ....judging.law import only
-from ....kinds.client import Invoke
-from ...kinds.metadata import Table
+from ...event_types.metadata import Table
 from ...known.metadata import ADMIN, GROUPS, OFFSETS, TOPICS, Name, holds
-from ...places import MASTER, SLAVES
+from ...topology import MASTER, SLAVES
 from .syncing import MetadataLaw
 
 

@@ -7,7 +7,7 @@ Left out: tables of nodes that are down; what a table says. Source: ConfigManage
 """
 
 from ...contract import LIED, WIPE
-from ...kinds.metadata import Garbled, Table
+from ...event_types.metadata import Garbled, Table
 from ...law import Law
 
 

@@ -18,16 +18,16 @@ round that an answer without a master broke off. Source: BrokerController.handle
 SlaveSynchronize.syncAll.
 """
 
+from ....event_types.node import UNKNOWN, Crash, Start, Stop
 from ....history import MS, Event
 from ....judging.law import CONVENTION
-from ....kinds.node import UNKNOWN, Crash, Start, Stop
-from ...kinds.metadata import Register, Sync
+from ...event_types.metadata import Register, Sync
 from ...known.deadlines import is_late, spent_ns
 from ...known.metadata import SLACK_NS, STEPS, TOPICS, told
 from .syncing import CALL_NS, MetadataLaw, Schedule, schedule
 
 
-class Life:
+class Incarnation:
     """What one process of a slave has synced."""
 
     __slots__ = ("asked", "began", "free", "is_told", "knew_master", "last", "regular", "schedule", "started", "step")
@@ -66,14 +66,14 @@ class MetaSchedule(MetadataLaw):
 
     def begin(self) -> None:
         super().begin()
-        self.lives: dict[str, Life] = {}
+        self.lives: dict[str, Incarnation] = {}
 
     # A slave's life.
 
     def on_start(self, event: Start) -> None:
         settings = self.slaves.get(event.node)
         if settings is not None:
-            self.lives[event.node] = Life(event.t, schedule(settings), event.f != UNKNOWN)
+            self.lives[event.node] = Incarnation(event.t, schedule(settings), event.f != UNKNOWN)
 
     def on_register(self, event: Register) -> None:
         """A name server says where the master is, or that it does not know."""
@@ -115,7 +115,7 @@ class MetaSchedule(MetadataLaw):
             self._end(node, life, event)
         life.last = event.t
 
-    def _begin(self, node: str, life: Life, event: Sync) -> None:
+    def _begin(self, node: str, life: Incarnation, event: Sync) -> None:
         step = STEPS[life.step]
         if life.asked:
             self.violate(event, f"{node} asks for {event.f} while {step} are still under way", since=None)
@@ -131,7 +131,7 @@ class MetaSchedule(MetadataLaw):
         life.asked = True
         life.last = event.t
 
-    def _end(self, node: str, life: Life, event: Sync) -> None:
+    def _end(self, node: str, life: Incarnation, event: Sync) -> None:
         if STEPS[life.step] != event.f:
             self.violate(event, f"{node} ends {event.f}, and {STEPS[life.step]} are under way", since=None)
         self._judge_pause(node, life, event, f"with {event.f}")
@@ -143,15 +143,15 @@ class MetaSchedule(MetadataLaw):
 
     # When.
 
-    def _judge_pause(self, node: str, life: Life, event: Event, where: str) -> None:
+    def _judge_pause(self, node: str, life: Incarnation, event: Event, where: str) -> None:
         took = spent_ns(self.known, node, life.last, event.t)
         if took > CALL_NS + self._slack():
             self.violate(event, f"{node} let {took / MS:.0f} ms pass {where}; 3000 ms are enough", since=life.last)
 
-    def _judge_round(self, node: str, life: Life, event: Event) -> None:
+    def _judge_round(self, node: str, life: Incarnation, event: Event) -> None:
         self._judge_silence(node, life, event)
         plan = life.schedule
-        if self.known.trouble.still_ns(node, life.started, event.t):
+        if self.known.disturbances.still_ns(node, life.started, event.t):
             life.regular = False
         if life.began is None:
             since = life.started
@@ -166,7 +166,7 @@ class MetaSchedule(MetadataLaw):
             self.violate(event, f"{node} began a round {what}", since=since)
         life.began = event.t
 
-    def _judge_silence(self, node: str, life: Life, event: Event) -> None:
+    def _judge_silence(self, node: str, life: Incarnation, event: Event) -> None:
         """Whether something should have happened before now."""
         if life.knew_master is None:
             return

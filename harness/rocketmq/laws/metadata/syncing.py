@@ -8,14 +8,14 @@ Sources: BrokerController.handleSlaveSynchronize of 4.4.0, 4.9.7 and 5.5.0.
 
 from typing import NamedTuple
 
+from ....event_types.node import Config
 from ....history import MS, Event
-from ....kinds.node import Config
-from ...kinds.metadata import Sync
+from ...event_types.metadata import Sync
 from ...known.copies import Sighting
 from ...known.metadata import DONE, Name
 from ...law import Law
-from ...places import MASTER
 from ...settings import Settings, parse, version
+from ...topology import MASTER
 
 CALL_NS = 3_000 * MS
 """What a slave waits for one answer."""

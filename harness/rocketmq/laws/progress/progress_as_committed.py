@@ -12,9 +12,9 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 
+from ....event_types.client import Consumer
 from ....judging.law import only
-from ....kinds.client import Consumer
-from ...kinds.metadata import Table
+from ...event_types.metadata import Table
 from ...law import Law
 
 Offsets = tuple[tuple[str, str, int], ...]

@@ -6,8 +6,8 @@ pull. That brokers note nothing either, see ``progress-as-committed``; that ever
 ``deliver-no-loss``. Source: LocalFileOffsetStore, DefaultMQPushConsumerImpl.pullMessage (commitOffsetEnable).
 """
 
+from ....event_types.client import Invoke
 from ....judging.law import Heard
-from ....kinds.client import Invoke
 from ...law import Law
 
 

@@ -15,12 +15,12 @@ applicable with offsetCheckInSlave, where a slave that lags sends consumers back
 Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllConsumerOffset (every 5 s).
 """
 
+from ....event_types.client import Assign, Consumer, Deliver
 from ....history import MS, Event
 from ....judging.law import Heard
-from ....kinds.client import Assign, Consumer, Deliver
 from ...known.consumed import Assignment
 from ...known.consumption import COMMIT_NS
-from ...places import MASTER
+from ...topology import MASTER
 from ..delivery.never_moved import NeverMoved
 from .shown_progress import ShownProgress
 
@@ -77,7 +77,7 @@ class ProgressLiveConsumer(NeverMoved, ShownProgress):
         since = event.t - HEARD_NS
         if event.node != MASTER or known.lost_from is not None or born > since:
             return
-        if not self.known.trouble.is_undisturbed(since, *PLACES):
+        if not self.known.disturbances.is_undisturbed(since, *PLACES):
             return
         for seen in known.observations(event):
             stood = self._stood(seen.group, seen.queue, since)

@@ -7,9 +7,9 @@ answer to a query or in its table, against the highest offset that the group eve
 Left out: what no consumer of the history committed. Source: RemoteBrokerOffsetStore, ConsumerOffsetManager.
 """
 
+from ....event_types.client import Invoke, Ok
 from ....judging.law import only
-from ....kinds.client import Invoke, Ok
-from ...kinds.metadata import Table
+from ...event_types.metadata import Table
 from ...known.consumption import PAIR
 from ...known.registers import NONE, offsets_of
 from ...law import Law

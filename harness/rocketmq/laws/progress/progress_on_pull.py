@@ -10,7 +10,7 @@ or not. Source: PullMessageProcessor (hasCommitOffsetFlag, brokerRole).
 """
 
 from ....history import Event
-from ...places import MASTER
+from ...topology import MASTER
 from .shown_progress import ShownProgress
 
 

@@ -13,7 +13,7 @@ on the disk; replaced stores. Source: BrokerController (consumerOffsetManager.pe
 from ....history import Event
 from ....judging.law import DURABILITY, Heard
 from ...known.registers import NONE
-from ...places import MASTER
+from ...topology import MASTER
 from .shown_progress import ShownProgress
 
 

@@ -10,10 +10,10 @@ the group; a master that lost a part of its log, or of which a power loss took t
 are gone. Not applicable with offsetCheckInSlave. Source: ConsumerOffsetManager, SlaveSynchronize.
 """
 
-from ....kinds.client import Assign
+from ....event_types.client import Assign
 from ...known.consumption import PAIR
 from ...known.registers import NONE
-from ...places import MASTER
+from ...topology import MASTER
 from ..delivery.never_moved import NeverMoved
 
 

@@ -14,12 +14,12 @@ who tell nobody; the silence of orderly ones, whose locks only a master gives; w
 Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker, MQClientInstance, PullAPIWrapper.pullKernelImpl.
 """
 
+from ....event_types.client import Assign, Consumer, Deliver, Invoke, Route
 from ....history import MS, Event
 from ....judging.law import only
-from ....kinds.client import Assign, Consumer, Deliver, Invoke, Route
 from ...known.consumption import COMMIT_NS, PAIR
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 IN_VAIN_NS = 5_000 * MS
 """What a route refresh may take that nobody answers."""
@@ -88,7 +88,7 @@ class ProgressToMaster(Law):
         consumer = self.known.consumption.consumers.get(event.process)
         if consumer is None:
             return False
-        return self.known.trouble.is_undisturbed(consumer.since, MASTER, f"client-{MASTER}")
+        return self.known.disturbances.is_undisturbed(consumer.since, MASTER, f"client-{MASTER}")
 
     def _judge_silence(self, key: Key, now: Event) -> None:
         """A consumer that knows of slaves only must not sit on its progress."""

@@ -4,10 +4,10 @@ That is its answer to a consumer's query, and its table of offsets. Not here: wh
 :mod:`pairproof.harness.rocketmq.known.registers`.
 """
 
+from ....event_types.client import Ok
 from ....history import Event
 from ....judging.law import only
-from ....kinds.client import Ok
-from ...kinds.metadata import Table
+from ...event_types.metadata import Table
 from ...law import Law
 
 

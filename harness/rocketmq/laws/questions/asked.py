@@ -6,7 +6,7 @@ diverged slave (see ``logs``), whose log is no copy of any one log.
 
 from __future__ import annotations
 
-from ...kinds.answers import Answer
+from ...event_types.answers import Answer
 from ...known.audits import Listing
 from ...known.circumstances import DIVERGED
 from ...law import Law

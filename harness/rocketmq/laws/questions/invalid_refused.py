@@ -8,8 +8,8 @@ topics of any name and of no size, and deletes its own: what was measured begins
 Source: SendMessageProcessor, PullMessageProcessor, AdminBrokerProcessor, TopicValidator.
 """
 
+from ...event_types.invalid import Invalid
 from ...invalid_requests import REQUESTS
-from ...kinds.invalid import Invalid
 from ...law import Law
 from .asked import BUSY, SILENT
 

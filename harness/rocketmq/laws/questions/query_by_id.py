@@ -8,7 +8,7 @@ Source: QueryMessageProcessor.viewMessageById, DefaultMessageStore.selectOneMess
 
 from ....history import UNREADABLE
 from ....judging.law import Heard
-from ...kinds.answers import Answer
+from ...event_types.answers import Answer
 from ...known.audits import Listing
 from .asked import Asked, named
 

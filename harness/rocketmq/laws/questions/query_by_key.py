@@ -4,7 +4,8 @@ The records that a broker answers with, each once or more, are those that its lo
 for byte; for a key that nobody sent there are none, nor for any where the broker keeps no index (messageIndexEnable).
 Judged where the queues of these records are complete (see ``audits``): the index is written before them. Left out: more
 than 64 messages with one key, of which a broker answers with some; diverged slaves; nodes that a lying disk
-has left without a part of their index, and that could not know it (``spoiled``). What stores hold of the index, see
+has left without a part of their index, and that could not know it (``lost_undetected``). What stores hold of the
+index, see
 ``queue-derived-equal``.
 Source: QueryMessageProcessor.queryMessage, DefaultMessageStore.queryMessage.
 """
@@ -12,7 +13,7 @@ Source: QueryMessageProcessor.queryMessage, DefaultMessageStore.queryMessage.
 import json
 
 from ....judging.law import Heard
-from ...kinds.answers import Answer
+from ...event_types.answers import Answer
 from ...known.audits import Listing
 from .asked import Asked, named
 
@@ -31,7 +32,7 @@ class QueryByKey(Asked):
 
     def judge(self, event: Answer, log: Listing) -> None:
         indexed = self.known.derived_under.indexed(event.node)
-        if event.node in self.known.spoiled or indexed is None:
+        if event.node in self.known.lost_undetected or indexed is None:
             return
         asked = event.message and indexed
         held = [

@@ -10,10 +10,10 @@ Source: AdminBrokerProcessor.getBrokerConfig, Configuration.getAllConfigsFormatS
 
 import json
 
+from ....event_types.node import Config
 from ....judging.law import CONVENTION, only
-from ....kinds.node import Config
 from ....trials.schedule import as_text
-from ...kinds.answers import Answer
+from ...event_types.answers import Answer
 from ...law import Law
 from .asked import NOT_ANSWERED
 

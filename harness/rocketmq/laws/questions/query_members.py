@@ -9,11 +9,11 @@ broker names. Source: ConsumerManager, ClientHousekeepingService, MQClientInstan
 
 import json
 
+from ....event_types.client import Consumer, Route
 from ....history import MS, Event
 from ....judging.law import EVERY, Heard, only
-from ....kinds.client import Consumer, Route
 from ....texts.content import told
-from ...kinds.answers import Answer
+from ...event_types.answers import Answer
 from ...law import Law
 from .asked import NOT_ANSWERED
 
@@ -72,11 +72,11 @@ class QueryMembers(Law):
 
     def _is_heard(self, event: Event, process: int, since: int) -> bool:
         """Whether the broker must have had a heartbeat of a consumer."""
-        trouble, leads = self.known.trouble, self.leads.get((process, event.node or ""))
-        if leads is None or any(trouble.is_still(node) for node in self.known.up):
+        disturbances, leads = self.known.disturbances, self.leads.get((process, event.node or ""))
+        if leads is None or any(disturbances.is_still(node) for node in self.known.up):
             return False
         # After a fault, or without power, the next heartbeat may only show that the connection is dead.
         lost_power = self.known.nodes.lost_power_at.values()
-        faults = [*(each.t for each in trouble.active.values()), *trouble.ended.values(), *lost_power]
+        faults = [*(each.t for each in disturbances.active.values()), *disturbances.ended.values(), *lost_power]
         disturbed = max((t + HEARTBEAT_NS for t in faults), default=0)
         return event.t - max(since, leads, disturbed, self.known.disturbed_at()) >= HEARD_NS

@@ -16,8 +16,8 @@ ConsumerManageProcessor.queryConsumerOffset.
 """
 
 from ....judging.law import Heard
-from ...kinds.answers import Answer
-from ...kinds.log import Record
+from ...event_types.answers import Answer
+from ...event_types.log import Record
 from ...known.audits import Listing
 from ...settings import memory
 from .asked import Asked, named

@@ -18,8 +18,8 @@ from collections.abc import Mapping
 
 from ....history import MS, Event
 from ....judging.law import CONVENTION, Heard, only
-from ...kinds.answers import Answer
-from ...kinds.metadata import Table
+from ...event_types.answers import Answer
+from ...event_types.metadata import Table
 from ...known.audits import Listing
 from .asked import Asked, named
 

@@ -13,11 +13,11 @@ say), or that were a diverged slave (see ``logs``); in labs with real time, what
 Source: SendMessageProcessor, PullMessageProcessor, ConsumerManageProcessor, AdminBrokerProcessor.
 """
 
+from ....event_types.client import SENDS, Fail, Invoke, Ok, Try
 from ....history import MS, digest
 from ....judging.law import only
-from ....kinds.client import SENDS, Fail, Invoke, Ok, Try
 from ....texts.content import LARGE, told
-from ...kinds.metadata import Persist
+from ...event_types.metadata import Persist
 from ...known.metadata import CHANGES
 from ...law import Law
 from ...settings import creates_groups, creates_topics
@@ -109,7 +109,7 @@ class ValidTaken(Law):
         role = str(self.known.config.get(node, {}).get("brokerRole", ""))
         since = began - SETTLED_NS
         is_up = role.endswith("_MASTER") and self.known.nodes.started_at.get(node, began) < since
-        return is_up and self.known.trouble.is_quiet(node, since)
+        return is_up and self.known.disturbances.is_quiet(node, since)
 
     def _has_reason(self, event: Fail | Try, illegal: tuple[str, ...], status: str) -> bool:
         if leaves_open(event):

@@ -7,8 +7,8 @@ Left out: that the connection is refused or closed, see ``ha-divergence-refused`
 added to HAConnection for later reports, extended to first ones (any TCP peer could acknowledge).
 """
 
+from ....event_types.client import Ok
 from ....judging.law import only
-from ....kinds.client import Ok
 from ...law import Law
 
 
@@ -26,7 +26,7 @@ class HaAckIdentity(Law):
         if event.hi is None or event.hi > known.ahead:
             return
         self.judged += 1
-        if event.status == "PUT_OK" and not known.is_covered(event) and not known.rests_on_strangers(event):
+        if event.status == "PUT_OK" and not known.is_covered(event) and not known.rests_on_rogues(event):
             self.violate(
                 event,
                 f"{event.message} ending at {event.hi} was acknowledged; only a report of {known.ahead}, above the "

@@ -14,18 +14,18 @@ see ``live-converges``. Sources: BrokerController.start and registerBrokerAll (u
 HAService.HAClient.connectMaster.
 """
 
+from ....event_types.client import Fail, Ok
+from ....event_types.node import Config, Start
 from ....history import MS, Event
-from ....kinds.client import Fail, Ok
-from ....kinds.node import Config, Start
-from ... import places
-from ...kinds.ha import Connect
-from ...kinds.metadata import Register
+from ... import topology
+from ...event_types.ha import Connect
+from ...event_types.metadata import Register
 from ...known.circumstances import EARLIER_INCARNATION
 from ...known.deadlines import Deadline, Deadlines
 from ...known.metadata import told
 from ...law import Law
-from ...places import HOSTILE, MASTER
 from ...settings import Settings, parse, refuses_reads
+from ...topology import MASTER, ROGUE
 
 CONNECT_NS = (5_000 + 5_000 + 1_000) * MS
 """The HA client's wait between two attempts, its timeout, and a poll."""
@@ -106,13 +106,13 @@ class HaAddressSource(Law):
     # What becomes of it.
 
     def _owe(self, node: str, event: Event) -> None:
-        places = MASTER, node, _link(node)
-        if not self.known.trouble.is_struck(*places):
-            self.owed.begin(node, event.t, CONNECT_NS + self.known.healthy_ns, *places)
+        targets = MASTER, node, _link(node)
+        if not self.known.disturbances.is_struck(*targets):
+            self.owed.begin(node, event.t, CONNECT_NS + self.known.healthy_ns, *targets)
 
     def on_connect(self, event: Connect) -> None:
         node = event.node
-        if event.side != "s" or node == HOSTILE or node not in self.slaves:
+        if event.side != "s" or node == ROGUE or node not in self.slaves:
             return
         self.judged += 1
         if node not in self.ever and "register" in self.known.observes:
@@ -147,4 +147,4 @@ class HaAddressSource(Law):
 
 
 def _link(slave: str) -> str:
-    return places.HA_LINKS[places.SLAVES.index(slave)] if slave in places.SLAVES else ""
+    return topology.HA_LINKS[topology.SLAVES.index(slave)] if slave in topology.SLAVES else ""

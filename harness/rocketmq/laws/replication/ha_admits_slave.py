@@ -14,15 +14,15 @@ Source: RocketMQ has no limit on HA connections; the reference has, see docs/dec
 
 from collections.abc import Iterable
 
+from ....event_types.machine import Fault
+from ....event_types.node import Start
 from ....history import MS, Event
 from ....judging.law import Heard, only
-from ....kinds.machine import Fault
-from ....kinds.node import Start
-from ...kinds.ha import Close, Connect, Report
+from ...event_types.ha import Close, Connect, Report
 from ...known.deadlines import Deadline, Deadlines
 from ...law import Law
-from ...places import HA_LINKS, HOSTILE, MASTER, SLAVES
 from ...settings import can_replicate
+from ...topology import HA_LINKS, MASTER, ROGUE, SLAVES
 from ..liveness.live_newcomers import is_crowd
 
 RECONNECT_MS = 5_000
@@ -31,7 +31,7 @@ SLACK_MS = 1_000
 
 def is_crowded(faults: Iterable[Fault]) -> bool:
     """Whether a second crowd is there."""
-    return sum(is_crowd(each) for each in faults if each.f == "hostile") > 1
+    return sum(is_crowd(each) for each in faults if each.f == "rogue_slave") > 1
 
 
 class HaAdmitsSlave(Law):
@@ -39,7 +39,7 @@ class HaAdmitsSlave(Law):
     promise = "However many strangers hold connections to the HA port, the master hears a slave that connects in time."
     source = "HAService.AcceptSocketService, which refuses nobody"
     needs = frozenset({"config", "start", "connect", "close", "report", "fault"})
-    awaits = {"connect": Heard(nodes=frozenset({HOSTILE}))}
+    awaits = {"connect": Heard(nodes=frozenset({ROGUE}))}
     timed = True
 
     def begin(self) -> None:
@@ -51,14 +51,14 @@ class HaAdmitsSlave(Law):
     def on_start(self, event: Start) -> None:
         if event.node == MASTER:
             self.strangers.clear()
-        self._begin(event.t, {*self.known.up, event.node}, self.known.trouble.active.values())
+        self._begin(event.t, {*self.known.up, event.node}, self.known.disturbances.active.values())
 
-    @only(node=HOSTILE)
+    @only(node=ROGUE)
     def on_connect(self, event: Connect) -> None:
         if event.side == "m":
             self._look(event)
             self.strangers.add(event.link)
-            self._begin(event.t, self.known.up, self.known.trouble.active.values())
+            self._begin(event.t, self.known.up, self.known.disturbances.active.values())
 
     @only(node=MASTER)
     def on_close(self, event: Close) -> None:
@@ -66,7 +66,7 @@ class HaAdmitsSlave(Law):
         self.strangers.discard(event.link)
         if not self.strangers:
             self.due.clear()
-        self._begin(event.t, self.known.up, self.known.trouble.active.values(), event.link)
+        self._begin(event.t, self.known.up, self.known.disturbances.active.values(), event.link)
 
     @only(node=MASTER)
     def on_report(self, event: Report) -> None:
@@ -82,7 +82,7 @@ class HaAdmitsSlave(Law):
             # What it touched had no chance before.
             for due in self.due.values():
                 due.since = event.t + 1
-        others = [each for number, each in self.known.trouble.active.items() if number != event.number]
+        others = [each for number, each in self.known.disturbances.active.items() if number != event.number]
         now = [*others, event] if event.status == "on" else others
         if is_crowded(now):
             self.due.clear()

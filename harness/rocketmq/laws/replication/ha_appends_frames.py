@@ -12,11 +12,11 @@ from collections import deque
 
 from ....history import Event
 from ....judging.law import DURABILITY, only
-from ...kinds.ha import Close, Connect, Frame
-from ...kinds.log import Append
+from ...event_types.ha import Close, Connect, Frame
+from ...event_types.log import Append
 from ...known.deadlines import POLL_NS, is_late
 from ...law import Law
-from ...places import MASTER, NO_SLAVES
+from ...topology import MASTER, NO_SLAVES
 
 
 class HaAppendsFrames(Law):

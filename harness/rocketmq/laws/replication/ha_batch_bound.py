@@ -5,9 +5,9 @@ one mapped file.
 """
 
 from ....judging.law import CONVENTION, only
-from ...kinds.ha import Frame
+from ...event_types.ha import Frame
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 
 class HaBatchBound(Law):

@@ -9,10 +9,10 @@ nextTransferFromWhere.
 
 from ....history import Event
 from ....judging.law import only
-from ...kinds.ha import Frame
-from ...kinds.log import Source
+from ...event_types.ha import Frame
+from ...event_types.log import Source
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 
 class HaContiguous(Law):

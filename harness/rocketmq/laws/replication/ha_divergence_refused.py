@@ -9,13 +9,13 @@ Left out: that it counts as no slave, see ``ack-unavailable-honest``; and a slav
 which nobody can see (a diverged slave, see ``logs``). Source: HAConnection.ReadSocketService.
 """
 
+from ....event_types.client import Ok
 from ....history import Event
 from ....judging.law import only
-from ....kinds.client import Ok
-from ...kinds.ha import Diverged
+from ...event_types.ha import Diverged
 from ...known.deadlines import is_instant
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 
 class HaDivergenceRefused(Law):
@@ -52,7 +52,7 @@ class HaDivergenceRefused(Law):
         if event.hi is None or event.hi > known.refused or event.status != "PUT_OK" or not event.waits:
             return
         is_ahead = any(link.ahead is not None for link in known.links.values())
-        if is_ahead and known.needed and not known.is_covered(event) and not known.rests_on_strangers(event):
+        if is_ahead and known.needed and not known.is_covered(event) and not known.rests_on_rogues(event):
             self.violate(
                 event, f"{event.message} was acknowledged; only a refused slave had reported {event.hi}", since=None
             )

@@ -10,11 +10,11 @@ records, since it holds bytes of another history. Source: MappedFileQueue.rollNe
 
 from ....history import MS
 from ....judging.law import only
-from ...kinds.ha import Close, Connect
-from ...kinds.log import Audit
+from ...event_types.ha import Close, Connect
+from ...event_types.log import Audit
 from ...law import Law
-from ...places import HA_LINKS, MASTER, SLAVES
 from ...settings import HOUSEKEEPING
+from ...topology import HA_LINKS, MASTER, SLAVES
 
 SETTING = "mappedFileSizeCommitLog"
 
@@ -56,7 +56,7 @@ class HaFileSize(Law):
         # Silence is another reason: a fault makes it, or a master that refuses the first report.
         if event.t - began >= self.known.setting(slave, HOUSEKEEPING) * MS:
             return
-        if self.known.trouble.is_undisturbed(began, slave, MASTER, HA_LINKS[SLAVES.index(slave)]):
+        if self.known.disturbances.is_undisturbed(began, slave, MASTER, HA_LINKS[SLAVES.index(slave)]):
             self.stopped.setdefault((slave, self.known.nodes.ended(slave)), event.link)
 
     @only(node=SLAVES)

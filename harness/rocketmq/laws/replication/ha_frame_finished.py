@@ -10,11 +10,11 @@ Left out: frames that left in one piece, see ``ha-contiguous``. Source: HAConnec
 
 from ....history import MS, Event
 from ....judging.law import Heard, only
-from ... import places
-from ...kinds.ha import Close, Frame, Partial
-from ...kinds.log import Source
+from ... import topology
+from ...event_types.ha import Close, Frame, Partial
+from ...event_types.log import Source
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 STUCK_NS = 10_000 * MS
 """More than any link still needs when it is mended, less than the interval after which a silent peer is dropped."""
@@ -106,10 +106,10 @@ class HaFrameFinished(Law):
 
     def _stood_still(self, event: Event, label: str, writer: Writer) -> None:
         since, link = event.t - STUCK_NS, self.known.links.get(label)
-        if writer.since > since or link is None or link.peer not in places.SLAVES:
+        if writer.since > since or link is None or link.peer not in topology.SLAVES:
             return
-        way = places.HA_LINKS[places.SLAVES.index(link.peer)]
-        if self._is_unfinished(label, writer) and self.known.trouble.is_undisturbed(since, way, MASTER, link.peer):
+        way = topology.HA_LINKS[topology.SLAVES.index(link.peer)]
+        if self._is_unfinished(label, writer) and self.known.disturbances.is_undisturbed(since, way, MASTER, link.peer):
             self.judged += 1
             what = f"{label}: {writer.pieces} bytes of a frame left, and the rest never did"
             self.violate(event, what, since=since)

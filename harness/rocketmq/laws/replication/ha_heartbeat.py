@@ -13,12 +13,12 @@ Source: HAConnection.WriteSocketService and HAService.HAClient, which look at la
 
 from ....history import MS, Event
 from ....judging.law import CONVENTION, only
-from ...kinds.ha import Close, Connect, Frame, Partial, Report
-from ...kinds.log import Flush
+from ...event_types.ha import Close, Connect, Frame, Partial, Report
+from ...event_types.log import Flush
 from ...known.deadlines import Deadline, Deadlines, configured_ns
 from ...known.ha_links import VALID
 from ...law import Law
-from ...places import HOSTILE, MASTER
+from ...topology import MASTER, ROGUE
 
 End = tuple[str | None, str | None]
 """(connection, side)"""
@@ -51,7 +51,7 @@ class HaHeartbeat(Law):
     def on_report(self, event: Report) -> None:
         """A report left a slave; or it reached the master, which begins to owe something with the first."""
         if event.side == "s":
-            if event.node != HOSTILE:
+            if event.node != ROGUE:
                 self._spoke(event, event.node)
                 last, told = self.reported.get(event.link, (None, None))
                 self.reported[event.link] = event.t, event.offset

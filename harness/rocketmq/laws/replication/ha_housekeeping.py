@@ -12,10 +12,10 @@ Left out: closes right after bytes came, which answer those. A broker on its way
 
 from ....history import MS, Event
 from ....judging.law import CONVENTION
-from ...kinds.ha import Close, Connect, Diverged, Frame, Partial, Report
+from ...event_types.ha import Close, Connect, Diverged, Frame, Partial, Report
 from ...known.deadlines import Deadline, Deadlines, configured_ns, is_far_too_late
 from ...law import Law
-from ...places import HOSTILE, MASTER
+from ...topology import MASTER, ROGUE
 
 LEAVING_NS = 10_000 * MS
 MANY = 8
@@ -44,7 +44,7 @@ class HaHousekeeping(Law):
 
     def on_connect(self, event: Connect) -> None:
         node = MASTER if event.side == "m" else event.node
-        if node != HOSTILE:
+        if node != ROGUE:
             bound = configured_ns(self.known, node, "haHousekeepingInterval")
             self.silence.begin((event.link, event.side), event.t, bound, node=node)
 
@@ -110,4 +110,4 @@ class HaHousekeeping(Law):
                 return False
             if sum(side == "m" for _, side in self.silence) >= MANY:
                 return False
-        return not known.trouble.still_ns(due.node, due.since, close.t)
+        return not known.disturbances.still_ns(due.node, due.since, close.t)

@@ -12,10 +12,10 @@ Left out: where an empty slave's first file starts. Source: HAService.HAClient.d
 
 from ....history import Event
 from ....judging.law import only
-from ...kinds.ha import Close, Frame, Report
+from ...event_types.ha import Close, Frame, Report
 from ...known.deadlines import POLL_NS, is_late
 from ...law import Law
-from ...places import NO_SLAVES
+from ...topology import NO_SLAVES
 
 
 class HaMismatchCloses(Law):

@@ -9,9 +9,9 @@ reportSlaveMaxOffset, which tries three times and then closes.
 """
 
 from ....judging.law import Heard, only
-from ...kinds.ha import Partial, Report
+from ...event_types.ha import Partial, Report
 from ...law import Law
-from ...places import NO_SLAVES
+from ...topology import NO_SLAVES
 
 
 class HaReportFraming(Law):

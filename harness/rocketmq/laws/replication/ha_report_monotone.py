@@ -8,9 +8,9 @@ currentReportedOffset.
 """
 
 from ....judging.law import only
-from ...kinds.ha import Report
+from ...event_types.ha import Report
 from ...law import Law
-from ...places import NO_SLAVES
+from ...topology import NO_SLAVES
 
 
 class HaReportMonotone(Law):

@@ -9,10 +9,10 @@ reportSlaveMaxOffsetPlus after each dispatched frame.
 
 from ....history import MS, Event
 from ....judging.law import CONVENTION, only
-from ...kinds.ha import Close, Connect, Frame, Partial, Report
+from ...event_types.ha import Close, Connect, Frame, Partial, Report
 from ...known.deadlines import POLL_NS, Deadline, Deadlines, configured_ns
 from ...law import Law
-from ...places import HOSTILE, NO_SLAVES
+from ...topology import NO_SLAVES, ROGUE
 
 
 class HaReportPrompt(Law):
@@ -31,7 +31,7 @@ class HaReportPrompt(Law):
 
     def on_connect(self, event: Connect) -> None:
         node = event.node
-        if event.side == "s" and node != HOSTILE:
+        if event.side == "s" and node != ROGUE:
             bound = configured_ns(self.known, node, "haSendHeartbeatInterval")
             self.reports.begin(event.link, event.t, bound, node=node)
             self.received[event.link] = []

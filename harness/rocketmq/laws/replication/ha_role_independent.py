@@ -8,15 +8,15 @@ Left out: how soon, see ``ha-wakeup``; links that take no more. Source: the desi
 the only place where RocketMQ's replication looks at the role.
 """
 
+from ....event_types.node import Crash, Stop
 from ....history import Event
 from ....judging.law import only
-from ....kinds.node import Crash, Stop
-from ...kinds.ha import Close, Diverged, Frame, Partial, Report
-from ...kinds.log import Source
+from ...event_types.ha import Close, Diverged, Frame, Partial, Report
+from ...event_types.log import Source
 from ...known.deadlines import POLL_NS, is_late
 from ...known.ha_links import VALID
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 
 class Copy:

@@ -4,9 +4,9 @@ Left out: how long a silent peer is kept. Source: HAConnection's write service w
 """
 
 from ....judging.law import only
-from ...kinds.ha import Connect, Frame, Report
+from ...event_types.ha import Connect, Frame, Report
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 
 class HaSilentUntilAsked(Law):

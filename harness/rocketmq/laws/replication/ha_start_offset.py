@@ -10,10 +10,10 @@ rule is the correction of its missing check.
 """
 
 from ....judging.law import only
-from ...kinds.ha import Frame, Report
+from ...event_types.ha import Frame, Report
 from ...known.ha_links import VALID
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 
 class HaStartOffset(Law):

@@ -11,14 +11,14 @@ CommitLog.submitReplicaRequest, which wakes it.
 
 from collections.abc import Iterator
 
+from ....event_types.client import Invoke
 from ....history import MS, Event
 from ....judging.law import CONVENTION, only
-from ....kinds.client import Invoke
-from ...kinds.ha import Close, Frame, Partial
-from ...kinds.log import Append, Flush
+from ...event_types.ha import Close, Frame, Partial
+from ...event_types.log import Append, Flush
 from ...known.deadlines import Deadline, Deadlines
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 from ..acks.answering import ROUND_NS
 
 WAIT_NS = 100 * MS

@@ -18,19 +18,19 @@ wait for others (up to 4.9.2); and whether what was asked for was delivered, whi
 Source: the design: brokers of different names share nothing.
 """
 
+from ....event_types.client import Assign, Consumer, Fail, Info, Invoke, Ok
+from ....event_types.machine import Fault, Pause, Resume
+from ....event_types.node import Config, Crash, Start, Stop, Wipe
 from ....history import MS, Event
 from ....judging.law import only
-from ....kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
-from ....kinds.machine import Fault, Pause, Resume
-from ....kinds.node import Config, Crash, Start, Stop, Wipe
 from ....texts.content import waits_first
 from ...contract import STORED
-from ...kinds.metadata import Register
+from ...event_types.metadata import Register
 from ...known.calls import Begun
 from ...known.circumstances import EARLIER_INCARNATION
 from ...law import Law
-from ...places import MASTER, SLAVES
 from ...settings import line, parse
+from ...topology import MASTER, SLAVES
 
 SLACK_NS = 1_000 * MS
 ASKED_NS = 10_000 * MS
@@ -102,7 +102,7 @@ class ModeIsolation(Law):
     # Who is in trouble.
 
     def _is_lost(self, name: str) -> bool:
-        return name not in self.known.up or self.known.trouble.is_struck(name, f"client-{name}")
+        return name not in self.known.up or self.known.disturbances.is_struck(name, f"client-{name}")
 
     def _others_lost(self, name: str, since: int) -> bool:
         """Whether another name is lost, and has been since then."""
@@ -115,7 +115,7 @@ class ModeIsolation(Law):
     def _is_well(self, name: str, since: int) -> bool:
         """Whether nothing has happened to a name, or to what its clients depend on, since then."""
         places = self.places[name]
-        if name not in self.known.up or self.known.trouble.is_struck(*places):
+        if name not in self.known.up or self.known.disturbances.is_struck(*places):
             return False
         return self._touched(name) <= since
 
@@ -125,7 +125,7 @@ class ModeIsolation(Law):
     def on_fault(self, event: Fault | Pause | Resume | Crash | Stop | Start) -> None:
         """Something begins or ends; what is overdue before it is told."""
         self._settle(event)
-        self.touched.update(dict.fromkeys(self.known.trouble.touched(event), event.t))
+        self.touched.update(dict.fromkeys(self.known.disturbances.touched(event), event.t))
 
     on_pause = on_resume = on_fault
 
@@ -294,7 +294,7 @@ class ModeIsolation(Law):
         """Whether there was something to say: the group asked, or it is too late."""
         group, name, queue = key
         returned, known = self.returned.get(name), self.known
-        if returned is None or not self._asks_masters(group) or known.trouble.is_struck(*self.places[name]):
+        if returned is None or not self._asks_masters(group) or known.disturbances.is_struck(*self.places[name]):
             return False
         if read.since is None:
             return False

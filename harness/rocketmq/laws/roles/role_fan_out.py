@@ -16,17 +16,17 @@ answers a send.
 
 from typing import NamedTuple
 
+from ....event_types.client import Fail, Info, Invoke, Ok
+from ....event_types.node import Config
 from ....history import MS, Event
 from ....judging.law import EVERY, only
-from ....kinds.client import Fail, Info, Invoke, Ok
-from ....kinds.node import Config
-from ... import places
-from ...kinds.ha import Close, Frame, Partial
-from ...kinds.log import Append, Flush
+from ... import topology
+from ...event_types.ha import Close, Frame, Partial
+from ...event_types.log import Append, Flush
 from ...known.deadlines import Deadline, Deadlines
 from ...law import Law
-from ...places import MASTER
 from ...settings import line
+from ...topology import MASTER
 
 WRITER_WAIT_NS = 100 * MS
 ROUND_NS = 10 * MS
@@ -57,7 +57,7 @@ class RoleFanOut(Law):
         self.promised: dict[str | None, Send] = {}
 
     def on_config(self, event: Config) -> None:
-        if event.node in places.SLAVES:
+        if event.node in topology.SLAVES:
             self.slaves.append(event.node)
         self.applicable = len(self.slaves) > 1
 
@@ -104,10 +104,10 @@ class RoleFanOut(Law):
         link = self.known.links[label]
         if not link.open or link.peer not in self.slaves:
             return False
-        return self.known.trouble.is_undisturbed(link.since, MASTER, link.peer, _ha_link(link.peer))
+        return self.known.disturbances.is_undisturbed(link.since, MASTER, link.peer, _ha_link(link.peer))
 
     def _is_another_struck(self, slave: str) -> bool:
-        return any(self.known.trouble.is_struck(each, _ha_link(each)) for each in self.slaves if each != slave)
+        return any(self.known.disturbances.is_struck(each, _ha_link(each)) for each in self.slaves if each != slave)
 
     # New data leaves for a healthy slave.
 
@@ -150,7 +150,7 @@ class RoleFanOut(Law):
         send = self.promised.pop(event.message, None) if event.message is not None else None
         if send is None or send.since is None or not all(self._is_healthy(link) for link in send.links):
             return
-        if not self.known.trouble.is_quiet("client-master", self.known.calls.first_at(event.process)):
+        if not self.known.disturbances.is_quiet("client-master", self.known.calls.first_at(event.process)):
             return
         self.judged += 1
         bound = WRITER_WAIT_NS + ROUND_NS + 2 * self.known.healthy_ns
@@ -181,4 +181,4 @@ def _waits(call: Invoke) -> bool:
 
 
 def _ha_link(slave: str) -> str:
-    return places.HA_LINKS[places.SLAVES.index(slave)]
+    return topology.HA_LINKS[topology.SLAVES.index(slave)]

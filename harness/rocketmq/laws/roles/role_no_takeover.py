@@ -12,15 +12,15 @@ answered then, see ``live-converges``. Source: the design: RocketMQ 4 promotes n
 
 import json
 
+from ....event_types.client import Fail, Info, Ok, Route
+from ....event_types.machine import Fault
+from ....event_types.node import Config, Start
 from ....history import Event
 from ....judging.law import EVERY, Heard, only
-from ....kinds.client import Fail, Info, Ok, Route
-from ....kinds.machine import Fault
-from ....kinds.node import Config, Start
-from ...kinds.metadata import Table
+from ...event_types.metadata import Table
 from ...law import Law
-from ...places import MASTER, NODES
 from ...settings import parse
+from ...topology import MASTER, NODES
 
 
 class RoleNoTakeover(Law):
@@ -51,7 +51,7 @@ class RoleNoTakeover(Law):
         if end is not None:
             # What took it down may end a moment later; a second fault is something else. One that put another's store
             # in the place of its own has another node's name.
-            active = [each for each in self.known.trouble.active.values() if each.node == MASTER]
+            active = [each for each in self.known.disturbances.active.values() if each.node == MASTER]
             promotion = self.known.stores.promotion
             self.back = len(active) <= (promotion is None or promotion.seq < end.seq)
 

@@ -21,16 +21,16 @@ delivery judge that. Not applicable without slaves or without a name server.
 Source: MQClientInstance (routes every 30 s), PullAPIWrapper, RouteInfoManager.
 """
 
+from ....event_types.client import Assign, Consumer, Fail, Ok, Route
+from ....event_types.machine import Fault, Pause
+from ....event_types.node import Config, Crash, Start, Stop, Wipe
 from ....history import MS, Event
 from ....judging.law import only
-from ....kinds.client import Assign, Consumer, Fail, Ok, Route
-from ....kinds.machine import Fault, Pause
-from ....kinds.node import Config, Crash, Start, Stop, Wipe
-from ...kinds.metadata import Sync
+from ...event_types.metadata import Sync
 from ...known.metadata import ARRIVED
 from ...law import Law
-from ...places import MASTER, NAMES, SLAVES
 from ...settings import creates_groups, parse, refuses_reads
+from ...topology import MASTER, NAMES, SLAVES
 
 EXPIRY_NS = 130_000 * MS
 """120 s without a registration, and a scan every 10 s."""
@@ -252,13 +252,13 @@ class RoleReadFailover(Law):
         if any(broker for broker, _ in told):
             return None
         nodes = [MASTER] if back else self.slaves
-        trouble = self.known.trouble
+        disturbances = self.known.disturbances
         places = [NAMES, "names-client", f"names-{MASTER}"]
         for node in nodes:
             places += [node, f"client-{node}", f"names-{node}"]
-        if trouble.is_struck(*places) or (not back and self._has_no_topics(since)):
+        if disturbances.is_struck(*places) or (not back and self._has_no_topics(since)):
             return None
-        since = max(since, claim.since, trouble.undisturbed_since(*places), *(when for _, when in told))
+        since = max(since, claim.since, disturbances.undisturbed_since(*places), *(when for _, when in told))
         for node in nodes:
             ready = self._ready(node, claim.first, back)
             if ready is None:

@@ -10,16 +10,16 @@ the way, as 4.9 does (the next sync takes them away, see ``meta-converges``). So
 SLAVE: SERVICE_NOT_AVAILABLE), AdminBrokerProcessor.updateAndCreateTopic, validateSlave.
 """
 
+from ....event_types.client import Fail, Invoke, Ok
+from ....event_types.node import Config
 from ....judging.law import Heard, only
-from ....kinds.client import Fail, Invoke, Ok
-from ....kinds.node import Config
-from ...kinds.log import Append, Record
-from ...kinds.metadata import Table
+from ...event_types.log import Append, Record
+from ...event_types.metadata import Table
 from ...known.metadata import ADMIN, CHANGES, GROUPS, TOPICS, Name, holds
 from ...known.possible import NO_ANSWER
 from ...law import Law
-from ...places import NO_SLAVES
 from ...settings import parse, version
+from ...topology import NO_SLAVES
 
 REFUSES_ADMIN = (4, 9, 4)
 """The first version whose slaves do."""

@@ -16,15 +16,15 @@ PullMessageProcessor.processRequest and rejectRequest (5.x), DefaultMessageStore
 
 from typing import NamedTuple
 
+from ....event_types.client import Fail, Invoke, Ok
+from ....event_types.node import Config
 from ....judging.law import only
-from ....kinds.client import Fail, Invoke, Ok
-from ....kinds.node import Config
-from ...kinds.log import Expire
+from ...event_types.log import Expire
 from ...known.calls import Begun
 from ...known.consumed import subscribed
 from ...law import Law
-from ...places import MASTER, NO_SLAVES
 from ...settings import is_on, parse, refuses_reads
+from ...topology import MASTER, NO_SLAVES
 from ..questions.asked import BUSY
 
 REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", BUSY, "REQUEST_CODE_NOT_SUPPORTED"})

@@ -22,11 +22,11 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
+from ....event_types.client import Consumer, Fail, Info
+from ....event_types.machine import Lab, Mark
 from ....history import MS, Event
 from ....judging.law import CONVENTION, EVERY
-from ....kinds.client import Consumer, Fail, Info
-from ....kinds.machine import Lab, Mark
-from ...kinds.groups import Ask
+from ...event_types.groups import Ask
 from ...law import Law
 
 BEAT_NS = 30_000 * MS

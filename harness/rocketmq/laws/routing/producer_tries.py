@@ -19,14 +19,14 @@ Source: DefaultMQProducerImpl.sendDefaultImpl, TopicPublishInfo.selectOneMessage
 
 from __future__ import annotations
 
+from ....event_types.client import Fail, Info, Invoke, Ok, Try
 from ....history import MS, UNREADABLE, Event
 from ....judging.law import CONVENTION, EVERY, Heard, only
-from ....kinds.client import Fail, Info, Invoke, Ok, Try
 from ....texts.content import told
-from ...kinds.log import Audit
+from ...event_types.log import Audit
 from ...known.calls import Begun
 from ...law import Law
-from ...places import MASTER, NAMES
+from ...topology import MASTER, NAMES
 from ..acks.ack_refused_is_absent import UNKNOWN_ERROR
 
 RETRIED = frozenset(
@@ -175,7 +175,7 @@ class ProducerTries(Law):
         if self.known.stores.may_lack_files(MASTER):
             # With its topic's entry, perhaps.
             return ""
-        if not self.known.trouble.is_undisturbed(max(0, event.t - SETTLED_NS), *ON_THE_WAY):
+        if not self.known.disturbances.is_undisturbed(max(0, event.t - SETTLED_NS), *ON_THE_WAY):
             return ""
         return f"{NO_ROUTE}; the master is registered, and nothing was wrong with the way there"
 

@@ -20,15 +20,15 @@ Source: DefaultMessageStore.getMessage, PullMessageProcessor.
 from collections.abc import Collection
 from typing import NamedTuple
 
+from ....event_types.client import Ok
+from ....event_types.node import Config
 from ....history import Event
 from ....judging.law import CONVENTION, Heard, only
-from ....kinds.client import Ok
-from ....kinds.node import Config
 from ...known.metadata import GROUPS
 from ...known.positions import Content
 from ...law import Law
-from ...places import SLAVES
 from ...settings import DEFAULTS, is_on, memory, parse, version
+from ...topology import SLAVES
 from ..delivery.pulled import MOVED, NOT_FOUND, RETRY
 
 

@@ -18,12 +18,12 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 
+from ....event_types.client import Assign, Consumer, Invoke, Ok, Route
+from ....event_types.node import Config
 from ....judging.law import CONVENTION, only
-from ....kinds.client import Assign, Consumer, Invoke, Ok, Route
-from ....kinds.node import Config
 from ...law import Law
-from ...places import MASTER, NODES
 from ...settings import DEFAULTS, parse, version
+from ...topology import MASTER, NODES
 
 NEXT_ID_SINCE = (4, 8)
 

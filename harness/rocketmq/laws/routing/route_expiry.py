@@ -22,15 +22,15 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 
+from ....event_types.client import Route
+from ....event_types.node import Config
 from ....history import MS, Event
 from ....judging.law import only
-from ....kinds.client import Route
-from ....kinds.node import Config
-from ...kinds.metadata import Table
+from ...event_types.metadata import Table
 from ...known.deadlines import spent_ns
 from ...law import Law
-from ...places import MASTER, NAMES, NODES
 from ...settings import Settings, parse
+from ...topology import MASTER, NAMES, NODES
 
 EXPIRY_NS = 120_000 * MS
 SCAN_NS = 10_000 * MS
@@ -78,10 +78,10 @@ class RouteExpiry(Law):
                 self._judge(event, node, listed)
 
     def on_route(self, event: Route) -> None:
-        trouble, since = self.known.trouble, event.t - SLACK_NS
-        if event.status != "found" or not trouble.is_quiet("names-client", since):
+        disturbances, since = self.known.disturbances, event.t - SLACK_NS
+        if event.status != "found" or not disturbances.is_quiet("names-client", since):
             return
-        if trouble.still_ns(NAMES, since, event.t) or NAMES in self.known.nodes.down:
+        if disturbances.still_ns(NAMES, since, event.t) or NAMES in self.known.nodes.down:
             return
         listed = _route(event.detail or "{}")
         for node in self.brokers:
@@ -90,18 +90,18 @@ class RouteExpiry(Law):
 
     def _is_routed(self, node: str) -> bool:
         """Whether the topics, which only the master tells, are sure to be routed to this broker, too."""
-        trouble, naming = self.known.trouble, self.known.naming
+        disturbances, naming = self.known.disturbances, self.known.naming
         if self.known.stores.promotion is not None:
             # A slave that became the master may not have had the topic yet, and then nobody tells of it.
             return False
         if node == MASTER:
             return True
         told, since = naming.registered.get(MASTER, -1), naming.lost_sight(node)
-        if told < max(since, trouble.ended.get(_link(MASTER), 0)):
+        if told < max(since, disturbances.ended.get(_link(MASTER), 0)):
             return False
         if MASTER in self.known.nodes.down:
             gone = self._died_at(MASTER)
-        elif trouble.is_struck(_link(MASTER)):
+        elif disturbances.is_struck(_link(MASTER)):
             gone = told
         else:
             return True
@@ -115,7 +115,7 @@ class RouteExpiry(Law):
 
     def _judge_dead(self, event: Event, node: str, listed: Listed) -> None:
         since = self._died_at(node)
-        told = self.known.naming.closed[node] and self.known.trouble.is_undisturbed(since, NAMES, _link(node))
+        told = self.known.naming.closed[node] and self.known.disturbances.is_undisturbed(since, NAMES, _link(node))
         bound = (AT_ONCE_NS if told else EXPIRY_NS + SCAN_NS) + self.known.healthy_ns
         took = spent_ns(self.known, NAMES, since, event.t)
         if took <= bound:
@@ -126,8 +126,8 @@ class RouteExpiry(Law):
             self.violate(event, what, since=since)
 
     def _judge_running(self, event: Event, node: str, listed: Listed) -> None:
-        trouble, places = self.known.trouble, (node, NAMES, _link(node))
-        if trouble.is_struck(*places):
+        disturbances, places = self.known.disturbances, (node, NAMES, _link(node))
+        if disturbances.is_struck(*places):
             return
         born, touched = self.known.nodes.born(node), self._touched(node)
         period = self._period_ns(node)
@@ -155,7 +155,7 @@ class RouteExpiry(Law):
 
     def _touched(self, node: str) -> int:
         """When the name server was started, or a fault or a pause at either or between them ended, last, ns."""
-        return max(self.known.nodes.born(NAMES), self.known.trouble.undisturbed_since(node, NAMES, _link(node)))
+        return max(self.known.nodes.born(NAMES), self.known.disturbances.undisturbed_since(node, NAMES, _link(node)))
 
     def _period_ns(self, node: str) -> int:
         least, most = PERIODS_MS

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from ....event_types.client import Route
 from ....history import Event
 from ....judging.law import only
-from ....kinds.client import Route
 from ....texts.content import told
-from ...kinds.metadata import Table
+from ...event_types.metadata import Table
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 SINCE = (4, 9)
 """The first version whose name server we know to keep the promise."""

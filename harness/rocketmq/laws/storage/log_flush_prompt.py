@@ -13,10 +13,10 @@ Source: CommitLog.FlushRealTimeService, CommitLog.GroupCommitService.
 
 from collections import deque
 
+from ....event_types.node import Crash, Start, Stop
 from ....history import MS, Event
 from ....judging.law import CONVENTION
-from ....kinds.node import Crash, Start, Stop
-from ...kinds.log import Append, Cut, Flush
+from ...event_types.log import Append, Cut, Flush
 from ...known.deadlines import POLL_NS, is_late
 from ...law import Law
 
@@ -48,7 +48,7 @@ class LogFlushPrompt(Law):
             return
         self.judged += 1
         self._check(event, event.node)
-        excused = not self.known.trouble.is_quiet(event.node, waiting[0][1])
+        excused = not self.known.disturbances.is_quiet(event.node, waiting[0][1])
         while waiting and waiting[0][0] <= event.upto:
             waiting.popleft()
         if excused:
@@ -86,6 +86,6 @@ class LogFlushPrompt(Law):
             within += known.setting(node, "syncFlushTimeout")
         # One flush may be under way; then comes one for each file.
         bound = within * MS + (files + 2) * known.flush_ns + POLL_NS + known.healthy_ns
-        if is_late(known, node, since, event.t, bound) and known.trouble.is_quiet(node, since):
+        if is_late(known, node, since, event.t, bound) and known.disturbances.is_quiet(node, since):
             what = f"{node} has not flushed its log up to {hi} for {(event.t - since) // MS} ms"
             self.violate(event, f"{what}; that is due within {bound // MS} ms", since=since)

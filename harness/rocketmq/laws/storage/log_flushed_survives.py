@@ -12,14 +12,14 @@ GroupCommitService.
 
 from typing import NamedTuple
 
+from ....event_types.client import Deliver, Ok
 from ....judging.law import DURABILITY, only
-from ....kinds.client import Deliver, Ok
 from ...contract import PUT_OK, STORED
-from ...kinds.log import Audit
+from ...event_types.log import Audit
 from ...known.nodes import MACHINE
 from ...known.stores import SURVIVED
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 
 class Stored(NamedTuple):

@@ -18,14 +18,14 @@ nothing can find its first record again.
 Source: CommitLog.recoverNormally and recoverAbnormally.
 """
 
+from ....event_types.node import Start, Wipe
 from ....history import Event
 from ....judging.law import DURABILITY
-from ....kinds.node import Start, Wipe
 from ...contract import LIED
-from ...kinds.log import Append, Cut, Record
+from ...event_types.log import Append, Cut, Record
 from ...known.nodes import MACHINE, PROCESS, STOP
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 ENDS = {STOP: "clean stop", PROCESS: "process crash", MACHINE: "machine crash"}
 
@@ -43,7 +43,7 @@ class LogGrows(Law):
     def begin(self) -> None:
         self.shorter: dict[str | None, tuple[Event, int]] = {}
         """Starts at a lower end than before, and that end, until recovery explains them."""
-        self.borders: dict[int, bool] = {}
+        self.boundaries: dict[int, bool] = {}
         """Of the master's log: borders, and whether a record (not a filler) is known to end there."""
         self.lost: set[int] = set()
         """Borders of what the master lost."""
@@ -55,7 +55,7 @@ class LogGrows(Law):
             self._unexplained(node)
         end = self.known.logs.ends.get(node)
         if node == MASTER:
-            self.borders[event.hi] = event.f != "filler"
+            self.boundaries[event.hi] = event.f != "filler"
         elif not end:
             return
         if end is not None:
@@ -68,8 +68,8 @@ class LogGrows(Law):
         if event.node in self.known.logs.diverged:
             self.lost.update((lo, hi))
         else:
-            self.borders.setdefault(lo, False)
-            self.borders[hi] = True
+            self.boundaries.setdefault(lo, False)
+            self.boundaries[hi] = True
 
     def on_start(self, event: Start) -> None:
         node, end = event.node, event.hi
@@ -83,8 +83,8 @@ class LogGrows(Law):
                 self.shorter[node] = (event, before)
                 self._check_kept(event, node, self._safe(node, before, how), how)
         if node == MASTER and before is not None and end < before:
-            self.lost.update(border for border in self.borders if border > end)
-            self.borders = {border: ends for border, ends in self.borders.items() if border <= end}
+            self.lost.update(boundary for boundary in self.boundaries if boundary > end)
+            self.boundaries = {boundary: ends for boundary, ends in self.boundaries.items() if boundary <= end}
 
     def _safe(self, node: str, before: int, how: str | None) -> int:
         """Up to where a node's log had to survive; 0 where nobody knows."""
@@ -97,7 +97,7 @@ class LogGrows(Law):
         end, begin = event.hi or 0, self.known.logs.starts.get(node, 0)
         if begin % self.known.setting(node, "mappedFileSizeCommitLog"):
             return
-        whole = max((b for b, ends in self.borders.items() if ends and begin < b <= safe), default=0)
+        whole = max((b for b, ends in self.boundaries.items() if ends and begin < b <= safe), default=0)
         if whole > end:
             self.violate(
                 event,
@@ -110,21 +110,21 @@ class LogGrows(Law):
         if start is None or start.hi != lo:
             self.violate(event, f"{node}'s log was cut at {lo} while it lived, not by recovery")
         size = self.known.setting(node, "mappedFileSizeCommitLog")
-        if self.borders and lo % size and not self._is_border(node, lo):
+        if self.boundaries and lo % size and not self._is_boundary(node, lo):
             self.violate(event, f"{node}'s log was cut at {lo}, in the middle of a record")
 
-    def _is_border(self, node: str, offset: int) -> bool:
+    def _is_boundary(self, node: str, offset: int) -> bool:
         # A slave that recovers while its master's store is being replaced still ends at a border of the old history.
         may_be_old = node in self.known.logs.diverged or MASTER in self.known.stores.replaced
-        return offset in self.borders or (may_be_old and offset in self.lost)
+        return offset in self.boundaries or (may_be_old and offset in self.lost)
 
     def on_wipe(self, event: Wipe) -> None:
         node = event.node
         self.shorter.pop(node, None)
         if node == MASTER:
             # An older state may even hold another history: its borders are learnt anew.
-            self.lost.update(self.borders)
-            self.borders = {}
+            self.lost.update(self.boundaries)
+            self.boundaries = {}
 
     def end(self, last: Event) -> None:
         for node in list(self.shorter):

@@ -10,10 +10,10 @@ longer than its trace after a start, since a process may die between writing and
 recovery moves positions only, so that such bytes stay on its disk (MappedFileQueue.truncateDirtyFiles).
 """
 
+from ....event_types.client import Deliver
+from ....event_types.node import Wipe
 from ....judging.law import DURABILITY, EVERY
-from ....kinds.client import Deliver
-from ....kinds.node import Wipe
-from ...kinds.log import Append, Audit, Cut, Record
+from ...event_types.log import Append, Audit, Cut, Record
 from ...known.circumstances import EARLIER_INCARNATION
 from ...law import Law
 

@@ -10,9 +10,9 @@ a byte copy.
 
 from ....history import Event
 from ....judging.law import DURABILITY
-from ...kinds.log import Chunk
+from ...event_types.log import Chunk
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 
 class LogPrefix(Law):

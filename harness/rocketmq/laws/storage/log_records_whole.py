@@ -8,12 +8,12 @@ record borders are lost, also once such a slave has become the master; the last 
 itself. Source: CommitLog's record check in recovery: magic, size, CRC; and that each record knows its own offset.
 """
 
+from ....event_types.node import Wipe
 from ....history import Event
 from ....judging.law import DURABILITY, only
-from ....kinds.node import Wipe
-from ...kinds.log import Audit
+from ...event_types.log import Audit
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 
 class LogRecordsWhole(Law):

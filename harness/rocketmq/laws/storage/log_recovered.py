@@ -21,11 +21,11 @@ Source: CommitLog.recoverNormally and recoverAbnormally, MappedFileQueue.truncat
 
 from __future__ import annotations
 
+from ....event_types.node import UNKNOWN, Abort, Start
 from ....judging.law import DURABILITY, EVERY, Heard, only
-from ....kinds.node import UNKNOWN, Abort, Start
 from ....texts.content import told
 from ...contract import LIED, WIPE
-from ...kinds.log import Audit, Found, Left
+from ...event_types.log import Audit, Found, Left
 from ...law import Law
 
 NAMES = {"orderly": "normal", "crash": "abnormal"}

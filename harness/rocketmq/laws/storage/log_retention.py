@@ -13,10 +13,10 @@ MappedFileQueue.deleteExpiredFileByTime.
 
 from __future__ import annotations
 
+from ....event_types.machine import Fault, Lab
 from ....history import MS
 from ....judging.law import DURABILITY, EVERY, Heard, only
-from ....kinds.machine import Fault, Lab
-from ...kinds.log import Expire
+from ...event_types.log import Expire
 from ...law import Law
 
 HOUR_MS = 3_600_000

@@ -9,10 +9,10 @@ Source: HAService.HAClient.
 
 from ....history import Event
 from ....judging.law import DURABILITY, only
-from ...kinds.ha import Report
-from ...kinds.log import Append, Audit
+from ...event_types.ha import Report
+from ...event_types.log import Append, Audit
 from ...law import Law
-from ...places import HOSTILE, MASTER
+from ...topology import MASTER, ROGUE
 
 
 class LogSlaveBehind(Law):
@@ -36,9 +36,9 @@ class LogSlaveBehind(Law):
     @only(node=MASTER)
     def on_report(self, event: Report) -> None:
         link = self.known.links.get(event.link)
-        peer = HOSTILE if link is None else link.peer
+        peer = ROGUE if link is None else link.peer
         end = self.known.logs.ends.get(MASTER)
-        if peer != HOSTILE and end is not None and peer not in self.known.logs.traced:
+        if peer != ROGUE and end is not None and peer not in self.known.logs.traced:
             self._judge(event, peer, event.offset, end)
 
     def on_audit(self, event: Audit) -> None:

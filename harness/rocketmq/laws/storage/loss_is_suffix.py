@@ -9,14 +9,14 @@ Left out: what a diverged slave (see ``logs``) holds above the point up to which
 Source: the design of asynchronous replication: one log, copied in order.
 """
 
+from ....event_types.client import Ok
+from ....event_types.node import Start, Wipe
 from ....judging.law import DURABILITY, only
-from ....kinds.client import Ok
-from ....kinds.node import Start, Wipe
 from ...contract import STORED
-from ...kinds.log import Append, Audit, Record
+from ...event_types.log import Append, Audit, Record
 from ...known.circumstances import EARLIER_INCARNATION
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 Place = tuple[int, int]
 

@@ -14,12 +14,12 @@ Source: FlushConsumeQueueService, StoreCheckpoint; DefaultMessageStore.shutdown;
 
 from __future__ import annotations
 
+from ....event_types.node import Stop, Wipe
 from ....history import MS
 from ....judging.law import CONVENTION
-from ....kinds.node import Stop, Wipe
 from ....texts.content import told
 from ...contract import LIED
-from ...kinds.log import Checkpoint, Cut, Record
+from ...event_types.log import Checkpoint, Cut, Record
 from ...known.circumstances import DIVERGED
 from ...known.deadlines import POLL_NS, is_late
 from ...known.dispatched import Step
@@ -61,8 +61,8 @@ class QueueCheckpoint(Law):
 
     def _stops_alone(self, node: str) -> bool:
         """Whether nothing has hold of the node but what stops it."""
-        trouble = self.known.trouble
-        return all(each.f in STOPS for each in trouble.active.values() if node in trouble.touched(each))
+        disturbances = self.known.disturbances
+        return all(each.f in STOPS for each in disturbances.active.values() if node in disturbances.touched(each))
 
     def on_cut(self, event: Cut | Wipe) -> None:
         self.foreign.add(event.node)
@@ -97,7 +97,7 @@ class QueueCheckpoint(Law):
         found = known.dispatched.present(node)
         bound = self._bound_ns(node, records)
         late = [each for each in found if is_late(known, node, each.since, event.t, bound)]
-        if late and known.trouble.is_quiet(node, late[-1].since):
+        if late and known.disturbances.is_quiet(node, late[-1].since):
             return late[-1]
         return self.stopped.get(node)
 

@@ -11,21 +11,21 @@ Three things are asked of the records that an audit lists, and of the answers th
 
 Whether a message might be lost says ``contract``. Left out: what an earlier life of the master told, or told of a send
 that carries a remark (a delayed message goes to another queue first). What a lying disk lost of the master's queues
-before a start that could not know it (``spoiled``). diverged Slaves (see ``logs``), whose
+before a start that could not know it (``lost_undetected``). diverged Slaves (see ``logs``), whose
 log is no copy of any one log; and logs that begin before that of a slave which was promoted, since it gives the offsets
 before that a second time. Half messages, where they are stored with offset 0 (the rolled-back ones, and all of them
 before 4.3): a record's event does not tell them, and simulated clients send none.
 Source: CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
 """
 
+from ....event_types.client import Ok
+from ....event_types.node import Start, Wipe
 from ....judging.law import DURABILITY, only
-from ....kinds.client import Ok
-from ....kinds.node import Start, Wipe
 from ....texts.content import waits_first
-from ...kinds.log import Audit, Expire, Record
+from ...event_types.log import Audit, Expire, Record
 from ...known.circumstances import DIVERGED, EARLIER_INCARNATION, LONGER
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 Place = tuple[str | None, int | None]
 """Queue and queue offset."""
@@ -102,7 +102,7 @@ class QueueDense(Law):
     @only(node=MASTER)
     def on_start(self, event: Start) -> None:
         lost_power = self.known.nodes.lost_power(MASTER)
-        if self.known.spoiled.spoils(event):
+        if self.known.lost_undetected.spoils(event):
             self.taken.clear()
         if event.hi is None and not lost_power:
             # Nobody says what was recovered; without a power loss it is all that there was.

@@ -8,18 +8,18 @@ The index's answers are judged only where both nodes must have dispatched all th
 :mod:`pairproof.harness.rocketmq.known.dispatched`), and only if both keep one (messageIndexEnable).
 
 Left out: nodes that a lying disk has left without a part of their queues, and that could not know it
-(:mod:`pairproof.harness.rocketmq.known.spoiled`); diverged slaves, and logs that begin before that of a slave
+(:mod:`pairproof.harness.rocketmq.known.lost_undetected`); diverged slaves, and logs that begin before that of a slave
 which was promoted (see ``known``); queues of which one node holds only what has expired on the other, which may begin
 them again at 0 if it lost them; that queues are complete, see ``queue-whole-records``; and that they are right, see
 ``queue-is-its-log``.
 Source: ConsumeQueue, IndexService.
 """
 
+from ....event_types.node import Wipe
 from ....history import Event
 from ....judging.law import DURABILITY
-from ....kinds.node import Wipe
-from ...kinds.log import Entries, Expire, Keys
-from ...known.circumstances import DIVERGED, LONGER, SPOILED
+from ...event_types.log import Entries, Expire, Keys
+from ...known.circumstances import DIVERGED, LONGER, LOST_UNDETECTED
 from ...known.derived_under import DELAYED
 from ...law import Law
 
@@ -79,7 +79,7 @@ class QueueDerivedEqual(Law):
         other = self.seen.setdefault((event.kind, name), event)
         if other.node == event.node or not {other.node, event.node} <= self.known.up:
             return None
-        abstains = (self.abstains(each, DIVERGED, SPOILED, LONGER) for each in (other, event))
+        abstains = (self.abstains(each, DIVERGED, LOST_UNDETECTED, LONGER) for each in (other, event))
         return None if any(abstains) else other
 
     def _is_settled(self, event: Event) -> bool:

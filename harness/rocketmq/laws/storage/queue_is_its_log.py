@@ -16,7 +16,7 @@ Source: ReputMessageService, ConsumeQueue, IndexService.load, CommitLog.recoverA
 
 from ....judging.law import DURABILITY
 from ...contract import LIED, WIPE
-from ...kinds.log import Derived
+from ...event_types.log import Derived
 from ...known.circumstances import DIVERGED, LEVELS_CHANGED, LONGER
 from ...known.derived_under import DELAYED
 from ...law import Law

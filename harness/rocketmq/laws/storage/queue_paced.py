@@ -21,14 +21,14 @@ from __future__ import annotations
 
 import json
 
+from ....event_types.client import Assign, Consumer, Fail, Info, Invoke, Ok
+from ....event_types.machine import Lab, Mark
 from ....history import MS, Event
 from ....judging.law import CONVENTION, EVERY, only
-from ....kinds.client import Assign, Consumer, Fail, Info, Invoke, Ok
-from ....kinds.machine import Lab, Mark
-from ...kinds.groups import Ask, Lock
+from ...event_types.groups import Ask, Lock
 from ...known.deadlines import Deadline, Deadlines
 from ...law import Law
-from ...places import OTHER
+from ...topology import OTHER
 
 AGAIN_NS = 3_000 * MS
 REST_NS = 20 * MS

@@ -13,15 +13,15 @@ Source: DefaultMessageStore.ReputMessageService, getMessage and getMaxOffsetInQu
 
 from typing import NamedTuple
 
+from ....event_types.client import Deliver, Ok
+from ....event_types.node import Start, Wipe
 from ....history import Event
 from ....judging.law import only
-from ....kinds.client import Deliver, Ok
-from ....kinds.node import Start, Wipe
 from ....texts.content import waits_first
 from ...known.circumstances import DIVERGED, EARLIER_INCARNATION
 from ...known.deadlines import is_instant
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 Place = tuple[str | None, int]
 """Queue and queue offset."""

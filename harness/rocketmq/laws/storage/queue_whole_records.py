@@ -10,7 +10,7 @@ thread that dispatches may be held up), or while it is down or paused. Two secon
 have caught up, whether or not more arrives.
 
 Left out: queues of nodes that a lying disk has left without a part of them, and that could not know it
-(:mod:`pairproof.harness.rocketmq.known.spoiled`); diverged slaves (see ``logs``); how soon a record that was
+(:mod:`pairproof.harness.rocketmq.known.lost_undetected`); diverged slaves (see ``logs``); how soon a record that was
 there at a start is dispatched, save by what the queues show; promptness under SYNC_FLUSH from 5.0 on, where only what
 is flushed is dispatched. Half messages, which no queue lists: simulated clients send none.
 Source: DefaultMessageStore.ReputMessageService.
@@ -19,16 +19,16 @@ Source: DefaultMessageStore.ReputMessageService.
 from bisect import bisect_right
 from typing import NamedTuple
 
+from ....event_types.machine import Fault
+from ....event_types.node import Config, Crash, Start, Stop, Wipe
 from ....history import MS, Event
 from ....judging.law import only
-from ....kinds.machine import Fault
-from ....kinds.node import Config, Crash, Start, Stop, Wipe
-from ...kinds.log import Append, Audit, Dispatch, Entries, Expire, Record
-from ...known.circumstances import DIVERGED, SPOILED
+from ...event_types.log import Append, Audit, Dispatch, Entries, Expire, Record
+from ...known.circumstances import DIVERGED, LOST_UNDETECTED
 from ...known.deadlines import spent_ns
 from ...law import Law
-from ...places import MASTER
 from ...settings import line, parse
+from ...topology import MASTER
 
 WITHIN_NS = 1_000 * MS
 CATCH_UP_NS = 2_000 * MS
@@ -54,7 +54,7 @@ class QueueWholeRecords(Law):
     timed = True
 
     def begin(self) -> None:
-        self.borders: set[int] = set()
+        self.boundaries: set[int] = set()
         """Where the master's records and fillers ever ended."""
         self.ends: list[int] = []
         """Where the records end that its log has now, ascending."""
@@ -77,7 +77,7 @@ class QueueWholeRecords(Law):
         """A log grew; perhaps a record became whole."""
         node, hi = event.node, event.hi
         if node == MASTER:
-            self.borders.add(hi)
+            self.boundaries.add(hi)
             if event.f != "put":
                 return
             self.ends.append(hi)
@@ -109,7 +109,7 @@ class QueueWholeRecords(Law):
             self._settle(node, owed, hi, event)
 
     def _is_inside(self, node: str, offset: int) -> bool:
-        if not self.borders or offset in self.borders:
+        if not self.boundaries or offset in self.boundaries:
             return False
         return offset % self.known.setting(node, "mappedFileSizeCommitLog") != 0
 
@@ -137,20 +137,20 @@ class QueueWholeRecords(Law):
 
     def _period(self, node: str, since: int) -> tuple[int, int]:
         """From when on a node with something to dispatch since then owes it, and for how long it may take, ns."""
-        ended = self.known.trouble.ended.get(node, -1)
+        ended = self.known.disturbances.ended.get(node, -1)
         return (since, WITHIN_NS) if ended < since else (ended, CATCH_UP_NS)
 
     def _is_free(self, node: str, began: int) -> bool:
         """Whether no fault touches a node since the begin of its period."""
-        trouble = self.known.trouble
-        return trouble.is_quiet(node, began if trouble.ended.get(node, -1) < began else began + 1)
+        disturbances = self.known.disturbances
+        return disturbances.is_quiet(node, began if disturbances.ended.get(node, -1) < began else began + 1)
 
     def on_start(self, event: Start) -> None:
         node, hi = event.node, event.hi or 0
         if node == MASTER:
             del self.ends[bisect_right(self.ends, hi) :]
             # A process that was killed as it wrote its last record could tell nobody of it.
-            self.borders.add(hi)
+            self.boundaries.add(hi)
 
     def on_crash(self, event: Crash | Stop) -> None:
         node = event.node
@@ -193,11 +193,11 @@ class QueueWholeRecords(Law):
         if event.number != self.audit:
             self._settle_audit(event.number)
         known, node = self.known, event.node
-        if event.status != "whole" or node not in known.up or self.abstains(event, DIVERGED, SPOILED):
+        if event.status != "whole" or node not in known.up or self.abstains(event, DIVERGED, LOST_UNDETECTED):
             return
         began, within = self._period(node, known.dispatched.grown.get(node, 0))
         rested = spent_ns(known, node, began, event.t) > within
-        if rested and self._is_free(node, began) and known.trouble.stall(began, event.t) is None:
+        if rested and self._is_free(node, began) and known.disturbances.stall(began, event.t) is None:
             self.due[node] = (event.hi, event)
         elif node in known.dispatched.reached:
             self.due[node] = (known.dispatched.reached[node], event)

@@ -9,12 +9,12 @@ log, since it may be a mixture of two; whether the time is right.
 Source: the design: lookups by time and the checkpoint search a log as ordered.
 """
 
+from ....event_types.machine import Clock
 from ....history import Event
 from ....judging.law import only
-from ....kinds.machine import Clock
-from ...kinds.log import Append, Record
+from ...event_types.log import Append, Record
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 
 
 class StoreTimeOrdered(Law):

@@ -17,15 +17,15 @@ at all after a crash, see ``contract``. Source: SendMessageProcessor.asyncSendMe
 
 from typing import Any
 
+from ....event_types.client import SENDS, Invoke, Ok
+from ....event_types.node import Start, Wipe
 from ....judging.law import DURABILITY, only
-from ....kinds.client import SENDS, Invoke, Ok
-from ....kinds.node import Start, Wipe
 from ....texts.content import told
 from ... import contract
-from ...kinds.log import Audit, Record
+from ...event_types.log import Audit, Record
 from ...known.circumstances import EARLIER_INCARNATION
 from ...law import Law
-from ...places import MASTER
+from ...topology import MASTER
 from ..delivery.sent_back import DEAD, RETRY
 
 DELAYED = "SCHEDULE_TOPIC_XXXX"

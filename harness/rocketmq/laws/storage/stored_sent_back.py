@@ -17,14 +17,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, NamedTuple
 
+from ....event_types.machine import Mark
 from ....history import MS
 from ....judging.law import only
-from ....kinds.machine import Mark
 from ....texts.content import told
-from ...kinds.groups import Back
-from ...kinds.log import Audit, Record
+from ...event_types.groups import Back
+from ...event_types.log import Audit, Record
 from ...known.sent import Request
-from ...places import MASTER
+from ...topology import MASTER
 from ..delivery.deliver_delayed import LATE_NS, WAITING
 from ..delivery.sent_back import DEAD, RETRY, SentBack
 

@@ -84,12 +84,12 @@ def test_behind_a_send_whose_answer_nobody_knows_nobody_knows_when_the_next_is_d
     lost = pair(rocketmqVersion="4.9.2").put("m0").put("m1").over("m0", "info", "timeout")
     assert_vacuous(AckBounded, lost.after(9_000).ok("m1", TIMEOUT))
 
-    def behind_a_stranger(version: str) -> H:
+    def behind_a_rogue(version: str) -> H:
         stored = pair(rocketmqVersion=version).append("master", 0, 100, "put", "m9").put("m1")
         return stored.after(9_000).ok("m1", TIMEOUT)
 
-    assert_vacuous(AckBounded, behind_a_stranger("4.9.2"))
-    assert_broken(AckBounded, behind_a_stranger("4.9.7"), "m1 was answered after 9000.000 ms")
+    assert_vacuous(AckBounded, behind_a_rogue("4.9.2"))
+    assert_broken(AckBounded, behind_a_rogue("4.9.7"), "m1 was answered after 9000.000 ms")
 
 
 @pytest.mark.parametrize("status", ["SYSTEM_ERROR", "code 9999"])

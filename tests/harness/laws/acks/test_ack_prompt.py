@@ -36,7 +36,7 @@ def test_reports_that_do_not_cover_owe_nothing() -> None:
     assert_vacuous(AckPrompt, short)
     ahead = pair().put("m0").frame(0, 100).append("slave", 0, 100).report(101).after(3_000).ok("m0", TIMEOUT)
     assert_vacuous(AckPrompt, ahead)
-    stranger = bare().put("m0").connect("hostile").report(100, peer="hostile").after(3_000).ok("m0", TIMEOUT)
+    stranger = bare().put("m0").connect("rogue_slave").report(100, peer="rogue_slave").after(3_000).ok("m0", TIMEOUT)
     assert_vacuous(AckPrompt, stranger)
 
 

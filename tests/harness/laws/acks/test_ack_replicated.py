@@ -174,27 +174,27 @@ def test_what_a_life_answered_that_has_ended_since_may_still_be_on_its_way() -> 
 
 
 def test_an_acknowledgement_that_only_a_believable_stranger_covers_is_noted_and_is_no_violation() -> None:
-    story = bare().put("m0").connect("hostile").report(100, peer="hostile").ok("m0")
+    story = bare().put("m0").connect("rogue_slave").report(100, peer="rogue_slave").ok("m0")
     assert assert_holds(AckReplicated, story).notes == {"strangers_word": 1}
-    honest = pair().sent("m0").connect("hostile").report(100, peer="hostile")
+    honest = pair().sent("m0").connect("rogue_slave").report(100, peer="rogue_slave")
     assert assert_holds(AckReplicated, honest).notes == {}
 
 
 def test_a_stranger_excuses_no_acknowledgement_that_it_did_not_cover() -> None:
-    below = bare().put("m0").connect("hostile").report(99, peer="hostile").ok("m0")
+    below = bare().put("m0").connect("rogue_slave").report(99, peer="rogue_slave").ok("m0")
     assert_broken(AckReplicated, below, "m0")
-    ahead = bare().put("m0").connect("hostile").report(101, peer="hostile").ok("m0")
+    ahead = bare().put("m0").connect("rogue_slave").report(101, peer="rogue_slave").ok("m0")
     assert_broken(AckReplicated, ahead, "m0")
     assert_broken(HaAckIdentity, ahead, "m0")
-    another_life = bare().put("m0").connect("hostile").report(100, peer="hostile").crash("master", "process")
+    another_life = bare().put("m0").connect("rogue_slave").report(100, peer="rogue_slave").crash("master", "process")
     assert_broken(AckReplicated, another_life.restart("master", 100).put("m1").ok("m1"), "m1")
-    forgotten = bare().put("m0").connect("hostile").report(100, peer="hostile").crash("master", "process")
+    forgotten = bare().put("m0").connect("rogue_slave").report(100, peer="rogue_slave").crash("master", "process")
     assert_broken(AckReplicated, forgotten.restart("master", 100).ok("m0"), "m0")
 
 
 def test_two_slaves_are_not_made_of_one_slave_and_one_report_of_a_stranger_too_low() -> None:
     three = {"rocketmqVersion": "5.5.0", "inSyncReplicas": 3}
     one = pair(**three).put("m0").replicate()
-    assert_broken(AckReplicated, one.connect("hostile").report(0, peer="hostile").ok("m0"), "1 of 2 slaves")
+    assert_broken(AckReplicated, one.connect("rogue_slave").report(0, peer="rogue_slave").ok("m0"), "1 of 2 slaves")
     two = pair(**three).put("m0").replicate()
-    assert assert_holds(AckReplicated, two.connect("hostile").report(100, peer="hostile").ok("m0")).notes
+    assert assert_holds(AckReplicated, two.connect("rogue_slave").report(100, peer="rogue_slave").ok("m0")).notes

@@ -26,7 +26,7 @@ def test_with_a_slave_unavailable_is_a_lie() -> None:
     "nobody",
     [
         bare().connect(),
-        bare().connect("hostile").report(5_000, peer="hostile"),
+        bare().connect("rogue_slave").report(5_000, peer="rogue_slave"),
         pair().close("m"),
         pair().crash("master").start("master"),
     ],

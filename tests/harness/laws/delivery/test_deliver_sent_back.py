@@ -1,8 +1,8 @@
 """Tests of ``deliver-sent-back``."""
 
 from histories import G, assert_broken, assert_holds, assert_vacuous
+from histories.builder import RETRY
 from histories.consumers import sent_back
-from histories.story import RETRY
 
 from pairproof.harness.rocketmq.laws.delivery.deliver_sent_back import DeliverSentBack
 

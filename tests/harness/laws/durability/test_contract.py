@@ -290,7 +290,7 @@ def lost(story: H) -> H:
 
 
 def test_a_message_that_only_a_stranger_vouched_for_may_be_lost_with_the_master() -> None:
-    vouched = bare().put("m0").connect("hostile").report(100, peer="hostile").ok("m0")
+    vouched = bare().put("m0").connect("rogue_slave").report(100, peer="rogue_slave").ok("m0")
     assert assert_holds(Contract, lost(vouched)).notes["permitted_losses"] == 1
     replicated = pair().sent("m0")
     assert_broken(Contract, lost(replicated), "is on no broker")

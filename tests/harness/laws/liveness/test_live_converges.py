@@ -127,7 +127,7 @@ def test_a_refusal_of_a_slave_that_fits_excuses_nothing() -> None:
 
 
 def test_a_refusal_of_a_stranger_excuses_nothing() -> None:
-    stranger = pair().sent("m0").mark("heal").connect("hostile").report(900, peer="hostile")
+    stranger = pair().sent("m0").mark("heal").connect("rogue_slave").report(900, peer="rogue_slave")
     stranger.add("diverged", node="master", link=stranger.link, hi=900, value=100)
     assert_broken(LiveConverges, stranger.after(90_000).mark("unsettled"), "nobody said why")
 

@@ -27,7 +27,9 @@ def test_each_slave_and_each_process_counts_for_itself() -> None:
         two.connect("slave2").connect("slave")
     assert_holds(LiveNoSpin, two)
     assert_holds(LiveNoSpin, pair().connect().connect().crash("slave").start("slave").connect())
-    assert_holds(LiveNoSpin, pair().connect("hostile").connect("hostile").connect("hostile").connect("hostile"))
+    assert_holds(
+        LiveNoSpin, pair().connect("rogue_slave").connect("rogue_slave").connect("rogue_slave").connect("rogue_slave")
+    )
 
 
 def refused(times: int, link: str = "ha") -> H:

@@ -4,7 +4,7 @@ import pytest
 from histories import Story, assert_broken, assert_holds, assert_vacuous
 from histories.tables import named, refused, unknown
 
-from pairproof.harness.kinds.node import UNKNOWN
+from pairproof.harness.event_types.node import UNKNOWN
 from pairproof.harness.rocketmq.laws.metadata.meta_schedule import MetaSchedule
 
 

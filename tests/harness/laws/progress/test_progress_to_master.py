@@ -64,9 +64,9 @@ def test_who_was_told_no_route_commits_to_a_master_to_which_nothing_has_happened
     assert_broken(
         ProgressToMaster, grouped("m0").pull(0, "m0").commit(1, "slave"), "nothing has happened to the master"
     )
-    for trouble in (("stall", "client-master"), ("kill", "master")):
-        assert_vacuous(ProgressToMaster, grouped("m0").fault(*trouble).commit(0, "slave"))
-        over = grouped("m0").fault(*trouble).after(5).fault(*trouble, status="off")
+    for disturbances in (("stall", "client-master"), ("kill", "master")):
+        assert_vacuous(ProgressToMaster, grouped("m0").fault(*disturbances).commit(0, "slave"))
+        over = grouped("m0").fault(*disturbances).after(5).fault(*disturbances, status="off")
         assert_vacuous(ProgressToMaster, over.commit(0, "slave"))
     assert_vacuous(ProgressToMaster, grouped("m0").crash("master").commit(0, "slave"))
     returned = grouped("m0").crash("master").after(5).start("master")

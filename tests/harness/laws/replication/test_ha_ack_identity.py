@@ -10,7 +10,7 @@ from pairproof.harness.rocketmq.laws.replication.ha_divergence_refused import Ha
 
 def over_claimed() -> H:
     """A stranger has claimed far more than the master has."""
-    return bare().connect("hostile").report(5_000, peer="hostile")
+    return bare().connect("rogue_slave").report(5_000, peer="rogue_slave")
 
 
 def test_a_claim_above_the_log_acknowledges_nothing() -> None:
@@ -24,14 +24,14 @@ def test_a_later_claim_on_a_good_connection_acknowledges_nothing_either() -> Non
 
 
 def test_an_acknowledgement_that_a_slave_earned_is_not_disturbed_by_a_claim() -> None:
-    both = pair().connect("hostile").report(5_000, peer="hostile")
+    both = pair().connect("rogue_slave").report(5_000, peer="rogue_slave")
     both.link = "ha:1"
     assert_holds(HaAckIdentity, both.sent("m0"))
 
 
 @pytest.mark.parametrize("changed", [{"brokerRole": "ASYNC_MASTER"}, {}])
 def test_sends_that_do_not_wait_for_slaves_rest_on_no_report(changed: dict[str, object]) -> None:
-    claimed = bare(**changed).connect("hostile").report(5_000, peer="hostile")
+    claimed = bare(**changed).connect("rogue_slave").report(5_000, peer="rogue_slave")
     assert_vacuous(HaAckIdentity, claimed.put("m0", wait=bool(changed)).ok("m0"))
 
 
@@ -42,7 +42,7 @@ def test_the_claims_of_an_earlier_life_of_the_master_are_forgotten() -> None:
 @pytest.mark.parametrize("law", [HaAckIdentity, HaDivergenceRefused])
 def test_a_master_that_waits_for_nobody_rests_no_answer_on_a_slave(law: type[Law]) -> None:
     def claimed(**settings: object) -> H:
-        two = pair(**settings).connect("hostile").report(900, peer="hostile")
+        two = pair(**settings).connect("rogue_slave").report(900, peer="rogue_slave")
         two.add("diverged", node="master", link=two.link, hi=900, value=0)
         return two.put("m0").ok("m0")
 

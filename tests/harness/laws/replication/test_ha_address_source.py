@@ -34,7 +34,7 @@ def test_nobody_connects_before_he_was_told_where() -> None:
     assert_broken(HaAddressSource, again, "nobody had told it where")
     # The address may be kept when the name server no longer knows it.
     assert_holds(HaAddressSource, addressed(NAMES).register().connect().register(master=None).connect())
-    assert_holds(HaAddressSource, addressed({}).connect("hostile"))
+    assert_holds(HaAddressSource, addressed({}).connect("rogue_slave"))
 
 
 def test_where_registrations_are_not_seen_nobody_knows_what_a_slave_was_told() -> None:

@@ -13,7 +13,7 @@ def crowded(strangers: int = 3, **slave: object) -> H:
     """A pair that is up, and strangers on the HA port."""
     story = H().config("master").config("slave", **{**TOLD, **slave}).start("master").start("slave")
     for _ in range(strangers):
-        story.connect("hostile").report(0, peer="hostile")
+        story.connect("rogue_slave").report(0, peer="rogue_slave")
     return story
 
 
@@ -36,12 +36,12 @@ def test_two_crowds_at_once_take_every_place() -> None:
     def second(ms: int, ended: int) -> H:
         out, crowd = crowded().after(5_000), json.dumps({"character": "crowd"})
         for op, status in ((1, "on"), (2, "on"), (2, "off")):
-            out.add("fault", op=op, f="hostile", status=status, detail=crowd).after(ms if op == 2 else 0)
+            out.add("fault", op=op, f="rogue_slave", status=status, detail=crowd).after(ms if op == 2 else 0)
         return out.after(ended - ms).mark("end")
 
     assert_vacuous(HaAdmitsSlave, second(9_000, 10_900))
     assert_broken(HaAdmitsSlave, second(9_000, 11_001), "the master has not heard slave for 11.0 s")
-    other = crowded().after(5_000).add("fault", op=1, f="hostile", status="on", detail='{"character": "silent"}')
+    other = crowded().after(5_000).add("fault", op=1, f="rogue_slave", status="on", detail='{"character": "silent"}')
     assert_broken(HaAdmitsSlave, other.after(7_000).mark("end"), "has not heard slave")
 
 

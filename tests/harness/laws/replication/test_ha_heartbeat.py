@@ -68,8 +68,8 @@ def test_a_heartbeat_names_where_the_stream_goes_on() -> None:
 
 
 def test_a_peer_that_has_not_asked_or_was_refused_is_owed_nothing() -> None:
-    assert_vacuous(HaHeartbeat, bare().connect("hostile").after(60_000).close(peer="hostile"))
-    ahead = bare().connect("hostile").report(500, peer="hostile").after(15_000).close(peer="hostile")
+    assert_vacuous(HaHeartbeat, bare().connect("rogue_slave").after(60_000).close(peer="rogue_slave"))
+    ahead = bare().connect("rogue_slave").report(500, peer="rogue_slave").after(15_000).close(peer="rogue_slave")
     assert_vacuous(HaHeartbeat, ahead)
 
 

@@ -45,7 +45,7 @@ def test_a_piece_is_heard_too() -> None:
 
 
 def test_a_stranger_that_says_nothing_must_go_as_well() -> None:
-    silent = bare().connect("hostile").after(21_500)
+    silent = bare().connect("rogue_slave").after(21_500)
     assert_broken(HaHousekeeping, silent.close("m"), "kept a peer that was silent for 21500 ms")
 
 
@@ -87,10 +87,10 @@ def test_the_interval_is_the_nodes_own() -> None:
 
 def test_a_master_may_drop_one_of_many_peers_and_none_of_few() -> None:
     def dropped(others: int) -> H:
-        story = bare().connect("hostile")
+        story = bare().connect("rogue_slave")
         first = story.link
         for _ in range(others):
-            story.connect("hostile")
+            story.connect("rogue_slave")
         return story.after(1_000).close("m", f="local", link=first)
 
     assert_holds(HaHousekeeping, dropped(MANY))

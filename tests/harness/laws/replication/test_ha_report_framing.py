@@ -42,5 +42,5 @@ def test_a_first_cell_in_pieces_names_the_log_s_end() -> None:
 def test_cells_that_left_whole_and_strangers_are_not_judged() -> None:
     assert_vacuous(HaReportFraming, pair().frame(0, 100).report(100).report(7, "s"))
     assert_vacuous(HaReportFraming, pair().piece("s", "in", 5).piece("s", "out", 0).piece("m", "out", 5).report(-1))
-    strange = bare().connect("hostile").add("partial", node="hostile", link="ha:1", side="s", f="out", value=3)
-    assert_vacuous(HaReportFraming, strange.report(-1, "s", peer="hostile"))
+    strange = bare().connect("rogue_slave").add("partial", node="rogue_slave", link="ha:1", side="s", f="out", value=3)
+    assert_vacuous(HaReportFraming, strange.report(-1, "s", peer="rogue_slave"))

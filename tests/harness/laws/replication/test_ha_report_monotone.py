@@ -39,4 +39,6 @@ def test_each_connection_has_its_own_reports() -> None:
 
 
 def test_strangers_may_claim_what_they_like() -> None:
-    assert_vacuous(HaReportMonotone, bare().connect("hostile").report(500, peer="hostile").report(3, peer="hostile"))
+    assert_vacuous(
+        HaReportMonotone, bare().connect("rogue_slave").report(500, peer="rogue_slave").report(3, peer="rogue_slave")
+    )

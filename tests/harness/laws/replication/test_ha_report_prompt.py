@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from histories import FILE, H, assert_broken, assert_holds, assert_vacuous, bare, pair
 
-from pairproof.harness.judging.trouble import EVERY_LINK
+from pairproof.harness.judging.disturbances import EVERY_LINK
 from pairproof.harness.rocketmq.laws.replication.ha_report_prompt import HaReportPrompt
 
 
@@ -91,4 +91,4 @@ def test_the_interval_is_the_slaves_own() -> None:
 
 
 def test_a_stranger_need_not_report() -> None:
-    assert_vacuous(HaReportPrompt, bare().connect("hostile").after(60_000).report(0, peer="hostile"))
+    assert_vacuous(HaReportPrompt, bare().connect("rogue_slave").after(60_000).report(0, peer="rogue_slave"))

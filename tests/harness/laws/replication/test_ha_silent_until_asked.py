@@ -23,4 +23,4 @@ def test_a_report_that_is_still_under_way_has_not_asked() -> None:
 
 
 def test_a_connection_without_any_frame_is_silent() -> None:
-    assert assert_holds(HaSilentUntilAsked, bare().connect("hostile").close(peer="hostile")).judged == 1
+    assert assert_holds(HaSilentUntilAsked, bare().connect("rogue_slave").close(peer="rogue_slave")).judged == 1

@@ -37,7 +37,7 @@ def test_a_master_may_enter_its_next_file_between_report_and_first_frame() -> No
 
 @pytest.mark.parametrize("report", [501, 10**9, -1])
 def test_a_report_outside_the_log_is_not_served(report: int) -> None:
-    asked = grown(500).connect("hostile").report(report, peer="hostile")
+    asked = grown(500).connect("rogue_slave").report(report, peer="rogue_slave")
     assert_holds(HaStartOffset, asked)
     assert_broken(HaStartOffset, asked.frame(500, 500, "m"), "outside the log")
 

@@ -1,8 +1,8 @@
 """Tests of ``client-paced``."""
 
 from histories import G, Story, Verdict, assert_broken, assert_holds, judged
+from histories.builder import ROUTE, ROUTE_TO_SLAVE
 from histories.consumers import joined
-from histories.story import ROUTE, ROUTE_TO_SLAVE
 
 from pairproof.harness.rocketmq.laws.routing.client_paced import ClientPaced
 from pairproof.harness.rocketmq.laws.storage.queue_paced import QueuePaced

@@ -3,7 +3,7 @@
 from histories import H, assert_broken, assert_holds, assert_vacuous, pair
 from histories.starts import back, found, left, refused
 
-from pairproof.harness.kinds.node import UNKNOWN
+from pairproof.harness.event_types.node import UNKNOWN
 from pairproof.harness.rocketmq.laws.storage.log_recovered import LogRecovered
 
 

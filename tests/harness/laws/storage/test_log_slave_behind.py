@@ -43,4 +43,4 @@ def test_bytes_under_way_from_a_dead_master_that_lost_them_may_reach_beyond() ->
 
 
 def test_strangers_claims_are_no_log() -> None:
-    assert_vacuous(LogSlaveBehind, bare().connect("hostile").report(500, peer="hostile"))
+    assert_vacuous(LogSlaveBehind, bare().connect("rogue_slave").report(500, peer="rogue_slave"))

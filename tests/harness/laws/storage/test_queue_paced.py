@@ -4,8 +4,8 @@ import json
 
 import pytest
 from histories import G, Q, Story, assert_broken, assert_holds, assert_unbroken
+from histories.builder import ROUTE_TO_SLAVE
 from histories.consumers import joined
-from histories.story import ROUTE_TO_SLAVE
 
 from pairproof.harness.rocketmq.laws.storage.queue_paced import QueuePaced
 

@@ -1,8 +1,8 @@
 """Tests of ``stored-sent-back``."""
 
 from histories import SIZE, assert_broken, assert_holds, assert_vacuous
+from histories.builder import DEAD, RETRY
 from histories.consumers import sent_back
-from histories.story import DEAD, RETRY
 
 from pairproof.harness.rocketmq.laws.storage.stored_sent_back import StoredSentBack
 

@@ -1,0 +1,26 @@
+"""Mutants of what brokers and name servers know of who comes and goes, seen by a visitor only."""
+
+from ...reference.core.processors.members import Members
+from ...reference.core.requests import Request
+from ...reference.core.routes import Identity, Master, RouteTable
+from ...reference.ports import Conn
+from ...reference.wire.bodies_route import RegisterBrokerBody
+from .mutant import seeded, seeded_in
+
+
+@seeded("slave", "conversation-answered", "keeps a client that says goodbye until its connection ends")
+class KeepsWhoLeaves(Members):
+    def on_unregister(self, request: Request) -> None:
+        request.answer()
+
+
+@seeded("names", "conversation-answered", "forgets no filter servers of a broker that has none any more")
+class KeepsFilterServers(RouteTable):
+    def register(self, who: Identity, conn: Conn, ha_address: str, body: RegisterBrokerBody, now: int) -> Master | None:
+        kept = self._filters.get(who.address, ())
+        return super().register(
+            who, conn, ha_address, body._replace(filter_server_list=body.filter_server_list or kept), now
+        )
+
+
+CONVERSATIONS = seeded_in(__name__)

@@ -1,0 +1,84 @@
+"""One connection of a broker's through the taps of its link: which of its calls left it, and which were answered.
+
+An answer is told when it is about to reach the broker: one that the server gave and the link lost is none that the
+broker can act on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
+
+from ..labs.real.wires import Forwarder
+from ..observers.remoting_tap import RESPONSE, Header, RemotingTap
+
+REGISTER_BROKER = 103
+SUCCESS = 0
+MOST_WAITING = 64
+"""Calls of one connection that are not answered yet; the oldest are forgotten."""
+ADDRESSES = ("masterAddr", "haServerAddr")
+TABLES: Mapping[int, str] = MappingProxyType({21: "topics", 43: "offsets", 45: "delays", 201: "groups"})
+"""By the request's code, what a slave asks its master for."""
+
+Note = Callable[..., None]
+"""See :class:`pairproof.chaos.labs.real.taps.Sink`."""
+
+
+class CallsForwarder(Forwarder):
+    """``who``: the broker; ``codes``: of the requests that matter."""
+
+    def __init__(self, who: str, note: Note, codes: Collection[int]) -> None:
+        super().__init__()
+        self.who = who
+        self.note = note
+        self._codes = codes
+        self._said, self._hears = RemotingTap(), RemotingTap()
+        self._waiting: dict[int, int] = {}
+        """By a request's number, its code."""
+
+    def client_said(self, data: bytes) -> None:
+        super().client_said(data)
+        for header in self._said.feed(data):
+            if header.code in self._codes and not header.flag & RESPONSE:
+                self._waiting[header.opaque] = header.code
+                while len(self._waiting) > MOST_WAITING:
+                    del self._waiting[next(iter(self._waiting))]
+                self.asked(header.code)
+
+    def client_hears(self, data: bytes) -> None:
+        super().client_hears(data)
+        for header in self._hears.feed(data):
+            code = self._waiting.pop(header.opaque, None) if header.flag & RESPONSE else None
+            if code is not None:
+                self.answered(code, header)
+
+    def asked(self, code: int) -> None:
+        """A request has left the broker."""
+
+    def answered(self, code: int, answer: Header) -> None:
+        """Its answer is about to reach the broker. ``code``: the request's."""
+
+
+class NamesForwarder(CallsForwarder):
+    """To the name server: registrations."""
+
+    def __init__(self, who: str, note: Note) -> None:
+        super().__init__(who, note, (REGISTER_BROKER,))
+
+    def answered(self, code: int, answer: Header) -> None:
+        status = "ok" if answer.code == SUCCESS else "failed"
+        self.note("answered", self.who, status, *(answer.fields.get(each) or None for each in ADDRESSES))
+
+
+class TablesForwarder(CallsForwarder):
+    """A slave's to its master: tables that it fetches. That it got none its own log says."""
+
+    def __init__(self, who: str, note: Note) -> None:
+        super().__init__(who, note, TABLES)
+
+    def asked(self, code: int) -> None:
+        self.note("fetched", self.who, TABLES[code], "asked")
+
+    def answered(self, code: int, answer: Header) -> None:
+        if answer.code == SUCCESS:
+            self.note("fetched", self.who, TABLES[code], "answered")

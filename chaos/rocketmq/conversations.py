@@ -1,0 +1,301 @@
+"""Sends what visitors of brokers and name servers ask, and reads of the answers what the law compares.
+
+The steps, and what is to be answered, stand in ``pairproof.harness.rocketmq.conversations``; one visit a node, drawn
+by the
+trial's seed, over one connection or several. Here are the readers that steps name, and what answers give to later
+requests: :data:`READERS` and :data:`GIVEN`. In most visits no time passes; for the others see ``sim_visits_in_time``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from random import Random
+from typing import Any
+
+from ...harness.history import UNREADABLE
+from ...harness.rocketmq.conversations.asks import BORN_MS, CLUSTER, CONVERSED
+from ...harness.rocketmq.conversations.served import BROKER, READ, said
+from ...harness.rocketmq.conversations.steps import Conversation, Step
+from ...harness.texts.quoting import quoted
+from ..observers import answer_reader
+from ..observers.remoting_codes import Request
+from ..observers.table_reader import parsed
+from .frames import Form, padded
+from .questions import Answered
+
+SHOWN = ("KEYS", "TAGS", "colour", "TRAN_MSG")
+"""Properties that are read of a message; which others there are is the version's choice."""
+KEPT = (
+    "brokerId", "consumeBroadcastEnable", "consumeEnable", "consumeFromMinEnable", "notifyConsumerIdsChangedEnable",
+    "retryMaxTimes", "retryQueueNums", "whichBrokerWhenConsumeSlowly",
+)  # fmt: skip
+"""What is read of a group."""
+OF_TOPIC = ("readQueueNums", "writeQueueNums", "perm", "order", "topicFilterType", "topicSysFlag")
+QUEUES = ("readQueueNums", "writeQueueNums", "perm")
+SYSTEM_TOPICS = ("BenchmarkTest", "OFFSET_MOVED_EVENT", "SCHEDULE_TOPIC_XXXX", "SELF_TEST_TOPIC")
+"""What every broker of 4.9 and 5.x has."""
+REPLY = "_REPLY_TOPIC"
+"""The end of a topic's name, which begins with the cluster's."""
+TABLES = frozenset({"topicConfigTable", "subscriptionGroupTable"})
+"""What an answer with a whole table calls it."""
+Before = Sequence[Answered]
+"""The answers to the steps before."""
+
+
+# What an answer gives to later requests.
+
+
+def last_stored(before: Before) -> Mapping[str, str]:
+    """IndexError if none was."""
+    return [each for each in before if "msgId" in each.fields][-1].fields
+
+
+def place(before: Before) -> int:
+    """Where in the log the message lies that was stored last: its id ends with that, in hexadecimal digits."""
+    return int(last_stored(before)["msgId"].split(",")[0][-16:], 16)
+
+
+def _delay(before: Before, level: str) -> int:
+    """The queue where messages of a delay wait, or of the last one there is; the settings were asked for before."""
+    (settings, *_) = [each.body.decode() for each in before if b"messageDelayLevel=" in each.body]
+    (text,) = [each for each in settings.splitlines() if each.startswith("messageDelayLevel=")]
+    return min(int(level), len(text.split(" "))) - 1
+
+
+GIVEN: Mapping[str, Callable[..., object]] = {
+    "place": place,
+    "msgId": lambda before: last_stored(before)["msgId"],
+    "queueOffset": lambda before: last_stored(before)["queueOffset"],
+    "delay": _delay,
+    "last offset": lambda before: int(before[-1].fields["offset"]) - 1,
+}
+
+
+def refers(step: Step) -> bool:
+    """Whether what a step asks follows from an answer."""
+    return any(value.startswith("<") for value in step.asks.fields.values())
+
+
+def framed(step: Step, form: Form, number: int, before: Before) -> bytes:
+    """A step's request as bytes; LookupError or ValueError if it follows from an answer that was none."""
+    own = padded if step.asks.is_padded else form
+    return own(Request[step.asks.code], number, fields(step, before), step.asks.body)
+
+
+def fields(step: Step, before: Before) -> Mapping[str, str]:
+    """The fields of its request, after these answers."""
+    return {name: _given(value, before) if value[:1] == "<" else value for name, value in step.asks.fields.items()}
+
+
+def _given(value: str, before: Before) -> str:
+    name = value.strip("<>")
+    kind, _, level = name.partition(" ")
+    return str(GIVEN[name](before) if name in GIVEN else GIVEN[kind](before, level))
+
+
+# What is read.
+
+
+def _numbers(answered: Answered, before: Before, *names: str) -> str:
+    """Fields, each by its name or as ``shown=name``."""
+    pairs = [name.rpartition("=") for name in names]
+    return said(**{shown or name: int(answered.fields[name]) for shown, _, name in pairs})
+
+
+def _stored(answered: Answered) -> dict[str, int]:
+    ids = answered.fields["msgId"].split(",")
+    return {"queue": int(answered.fields["queueId"]), "ids": len(ids), "length": len(ids[0])}
+
+
+def _pulled(answered: Answered, before: Before) -> str:
+    offsets = {name: int(answered.fields[f"{name}Offset"]) for name in ("nextBegin", "min", "max")}
+    return said(**offsets, messages=_messages(answered))
+
+
+def _messages(answered: Answered) -> list[list[object]]:
+    """Place, body, flag, transaction, age, times, properties."""
+    return [
+        [
+            each["queue"], each["offset"], each["body"], each["flag"], each["flags"], each["born_ms"] - BORN_MS,
+            each["times"], {name: each["properties"][name] for name in SHOWN if name in each["properties"]},
+        ]
+        for each in answer_reader.messages(answered.body)
+    ]  # fmt: skip
+
+
+def _counted(answered: Answered, before: Before) -> str:
+    """How many messages came, and where the next ones are."""
+    found = answer_reader.messages(answered.body)
+    return said(messages=len(found), next=int(answered.fields["nextBeginOffset"]))
+
+
+def _grown(answered: Answered, before: Before) -> str:
+    found = [int(each.fields["offset"]) for each in before if set(each.fields) == {"offset"}]
+    return said(more=int(answered.fields["offset"]) - found[-1])
+
+
+def _again(answered: Answered, before: Before) -> str:
+    """What was stored once more of the message that was sent last."""
+    (told,) = answer_reader.messages(answered.body)
+    properties = told["properties"]
+    its_own = properties["ORIGIN_MESSAGE_ID"] == last_stored(before)["msgId"]
+    kept = {name: properties.get(name) for name in ("TAGS", "colour")}
+    return said(body=told["body"], flag=told["flag"], times=told["times"], origin=its_own, kept=kept)
+
+
+def _indexed(answered: Answered, before: Before) -> str:
+    """Whether the index goes up to the last message that was found, and which those are."""
+    where = [offset for offset, _ in answer_reader.records(answered.body)]
+    found = answer_reader.messages(answered.body)
+    up_to, last = int(answered.fields["indexLastUpdatePhyoffset"]), place(before)
+    # It may go further: a delayed message of somebody else may have come meanwhile.
+    goes = up_to == last or up_to >= last + found[-1]["size"]
+    return said(bodies=[each["body"] for each in found], to_last=goes and where[-1] == last)
+
+
+def _stored_at(answered: Answered, before: Before) -> str:
+    """Whether the id that a producer was given names the broker that the message says, and where it is in the log."""
+    ((offset, _),) = answer_reader.records(answered.body)
+    host = bytes.fromhex(last_stored(before)["msgId"])[:8]
+    return said(host=host == answer_reader.store_host(answered.body), offset=offset == place(before))
+
+
+def _queues(answered: Answered, before: Before, *names: str) -> str:
+    """These figures of each queue."""
+    found = answer_reader.queues(answered.body, names)
+    return said(queues={str(queue): numbers for queue, numbers in found.items()})
+
+
+def _settings(answered: Answered, before: Before, *names: str) -> str:
+    return said(**answer_reader.properties(answered.body, names))
+
+
+def _registered(answered: Answered, before: Before) -> str:
+    """The master, as the answer to a registration names it."""
+    return said(master=answered.fields.get("masterAddr", ""), ha=answered.fields.get("haServerAddr", ""))
+
+
+def _compared(answered: Answered, before: Before) -> str:
+    told: Any = parsed(answered.body) if answered.body else {}
+    return said(changed=answered.fields["changed"], counter=told.get("counter"))
+
+
+def _version(told: Any, before: Before) -> str:
+    """Whether a table's version is a later one than when it was asked for last."""
+    kinds = told.keys() & TABLES
+    for each in reversed(before):
+        last: Any = parsed(each.body) if each.body else {}
+        if kinds & last.keys():
+            first, then = (each["dataVersion"] for each in (last, told))
+            return said(grown=then["counter"] > first["counter"], later=then["timestamp"] >= first["timestamp"])
+    return said(grown=None)
+
+
+def _listed(table: Any, name: str, names: Iterable[str]) -> list[object] | None:
+    return None if name not in table else [table[name][each] for each in names]
+
+
+def _system_topics(told: Any, before: Before) -> str:
+    """How many queues to read and to write they have."""
+    found = {
+        REPLY if name.endswith(REPLY) else name: [each["readQueueNums"], each["writeQueueNums"]]
+        for name, each in told["topicConfigTable"].items()
+        if name in SYSTEM_TOPICS or name.endswith(REPLY)
+    }  # fmt: skip
+    return said(topics=found)
+
+
+def _clients(told: Any) -> list[str]:
+    return sorted(each["clientId"] for each in told["connectionSet"])
+
+
+def _taken(told: Any, before: Before) -> str:
+    topics = {
+        topic: [each["subString"], sorted(each["tagsSet"]), sorted(each["codeSet"]), each["subVersion"]]
+        for topic, each in told["subscriptionTable"].items()
+    }
+    ways = [told[each] for each in ("consumeType", "messageModel", "consumeFromWhere")]
+    return said(clients=_clients(told), ways=ways, topics=topics)
+
+
+def _subscribed(told: Any, before: Before) -> str:
+    """To what the group has subscribed, and by which version."""
+    found = told["subscriptionTable"]
+    return said(topics={name: [each["subString"], each["subVersion"]] for name, each in found.items()})
+
+
+def _route(told: Any, before: Before) -> str:
+    queues = {each["brokerName"]: [each[name] for name in QUEUES] for each in told["queueDatas"]}
+    brokers = {each["brokerName"]: each["brokerAddrs"] for each in told["brokerDatas"]}
+    filters = {address: each for address, each in told.get("filterServerTable", {}).items() if each}
+    return said(queues=queues, brokers=brokers, filters=filters)
+
+
+def _flagged(told: Any, before: Before) -> str:
+    (queues,), (broker,) = told["queueDatas"], told["brokerDatas"]
+    numbers = [queues[each] for each in (*QUEUES, "topicSysFlag")]
+    return said(queues=numbers, brokers=broker["brokerAddrs"], cluster=broker["cluster"])
+
+
+def _cluster(told: Any, before: Before) -> str:
+    broker = told["brokerAddrTable"].get(BROKER)
+    names = told["clusterAddrTable"].get(CLUSTER, [])
+    return said(brokers=sorted(names), addresses=None if broker is None else broker["brokerAddrs"])
+
+
+OF_BODIES: Mapping[str, Callable[..., str]] = {
+    "members": lambda told, before: said(clients=sorted(told["consumerIdList"])),
+    "connected": lambda told, before: said(clients=_clients(told)),
+    "locked": lambda told, before: said(queues=sorted(each["queueId"] for each in told["lockOKMQSet"])),
+    "readers": lambda told, before, topic: said(
+        groups=sorted(each.removeprefix(topic) for each in told["groupList"])
+    ),
+    "topic": lambda told, before, name: said(topic=_listed(told["topicConfigTable"], name, OF_TOPIC)),
+    "group": lambda told, before, name: said(group=_listed(told["subscriptionGroupTable"], name, KEPT)),
+    "listed": lambda told, before: said(topics=[each for each in told["topicList"] if each == CONVERSED]),
+    "all listed": lambda told, before: said(
+        topics=sorted(each for each in told["topicList"] if each.startswith(CONVERSED))
+    ),
+    "version": _version, "system topics": _system_topics, "taken": _taken, "subscribed": _subscribed,
+    "route": _route, "flagged": _flagged, "cluster": _cluster,
+}  # fmt: skip
+"""What reads a body of JSON."""
+READERS: Mapping[str, Callable[..., str]] = {
+    "numbers": _numbers,
+    "stored": lambda answered, before: said(offset=int(answered.fields["queueOffset"]), **_stored(answered)),
+    "stored elsewhere": lambda answered, before: said(**_stored(answered)),
+    "found": lambda answered, before: said(messages=_messages(answered)),
+    "group changed": lambda answered, before: said(group=answered.fields["consumerGroup"]),
+    "pulled": _pulled, "counted": _counted, "grown": _grown, "again": _again, "indexed": _indexed,
+    "stored at": _stored_at, "queues": _queues, "settings": _settings, "registered": _registered,
+    "compared": _compared,
+}  # fmt: skip
+"""By what steps name: what reads an answer, with those before it."""
+
+
+def read(step: Step, answered: Answered, before: Before) -> str | None:
+    """What is read of an answer; ValueError, LookupError, TypeError or AttributeError if it is not of its form."""
+    if not step.asks.reads:
+        return None
+    name, *more = step.asks.reads
+    if name in OF_BODIES:
+        return OF_BODIES[name](parsed(answered.body), before, *more)
+    return READERS[name](answered, before, *more)
+
+
+def chosen(seed: str, node: str, conversations: Sequence[Conversation]) -> Conversation:
+    """What this node is asked at the end of this trial."""
+    return Random(f"{seed}/visit/{node}").choice(conversations)
+
+
+def record(
+    add: Callable[..., None], now: int, node: str, incarnation: int, step: Step, answered: Answered, before: Before
+) -> None:
+    """Record an answer; ``before``: those to the steps before."""
+    status, detail = answered.status, None
+    if status in READ:
+        try:
+            detail = read(step, answered, before)
+        except (ValueError, LookupError, TypeError, AttributeError) as why:
+            status, detail = UNREADABLE, quoted(why)
+    add(now, "conversation", node, incarnation, f=step.name, status=status, detail=detail)

@@ -1,0 +1,86 @@
+"""One HA connection through the taps of its link: bytes as frames and reports, told at both ends."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ..labs.real.wires import CLIENTS, Forwarder
+from ..observers.ha_tap import FrameTap, ReportTap
+
+MASTERS, SLAVES = "m", "s"
+"""The two sides of the link, as events name them."""
+
+
+class Listener(Protocol):
+    """Who is told what passes."""
+
+    def connected(self, forwarder: HaForwarder) -> None:
+        """A connection stands."""
+
+    def frames(self, forwarder: HaForwarder, side: str, data: bytes) -> None:
+        """Bytes left the master, or are about to reach the slave."""
+
+    def reports(self, forwarder: HaForwarder, side: str, data: bytes) -> None:
+        """Bytes left the slave, or are about to reach the master."""
+
+    def stalled(self, forwarder: HaForwarder, side: str) -> None:
+        """Whoever is at this side sends, and nothing more of it is taken for now."""
+
+    def closed(self, forwarder: HaForwarder, side: str, how: str) -> None:
+        """A side's connection ended: ``local``, by itself; ``peer``, by the other side; ``reset``, by a RST."""
+
+
+class HaForwarder(Forwarder):
+    """``who``: the node at the slave's side, or a stranger."""
+
+    def __init__(self, who: str, listener: Listener) -> None:
+        super().__init__()
+        self.who = who
+        self.label = ""
+        self.sent, self.got = FrameTap(), FrameTap()
+        """Frames as they leave the master, and as they reach the slave."""
+        self.said, self.heard = ReportTap(), ReportTap()
+        """Reports as they leave the slave, and as they reach the master."""
+        self.claimed: int | None = None
+        """The last one that left the slave."""
+        self._listener = listener
+
+    @property
+    def address(self) -> str:
+        """What the master sees as its peer: ``ip:port``."""
+        transport = self.wires[-1].transport
+        host, port = transport.get_extra_info("sockname")[:2] if transport is not None else ("", 0)
+        return f"{host}:{port}"
+
+    def stand(self) -> None:
+        self._listener.connected(self)
+        super().stand()
+
+    def client_said(self, data: bytes) -> None:
+        super().client_said(data)
+        self._listener.reports(self, SLAVES, data)
+
+    def server_hears(self, data: bytes) -> None:
+        super().server_hears(data)
+        self._listener.reports(self, MASTERS, data)
+
+    def server_said(self, data: bytes) -> None:
+        super().server_said(data)
+        self._listener.frames(self, MASTERS, data)
+
+    def client_hears(self, data: bytes) -> None:
+        super().client_hears(data)
+        self._listener.frames(self, SLAVES, data)
+
+    def stalled(self, side: str) -> None:
+        """The tap takes no more from this side for now."""
+        self._listener.stalled(self, _named(side))
+
+    def closed(self, side: str, how: str) -> None:
+        if self.open[side]:
+            super().closed(side, how)
+            self._listener.closed(self, _named(side), how)
+
+
+def _named(side: str) -> str:
+    return SLAVES if side == CLIENTS else MASTERS

@@ -1,0 +1,92 @@
+"""Administrators who make, delete and make again topics and groups that nobody uses: the operation ``recreate``.
+
+Their names are their own, so that no message, consumer or other administrator depends on what is deleted. Each step is
+a call in the history, and begins when the one before has been answered, be it with a refusal. Left out: topics that
+hold messages, whose queues RocketMQ 4.9 deletes at once; groups with consumers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import NamedTuple
+
+from ...reference.client import admin
+from ...reference.client.client import Outcome
+from ...reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
+from .clients import Call, Clients
+
+QUEUES = (4, 1)
+"""Of a topic when it is made, and when it is made again."""
+BROKERS = ((1, 0), (0, 2))
+"""Of a group in the same way: brokerId, whichBrokerWhenConsumeSlowly."""
+
+
+class Job(NamedTuple):
+    """What an administrator is about to do; ``steps`` says how many steps of it."""
+
+    what: str
+    number: int
+    steps: int
+    node: str
+
+    @property
+    def name(self) -> str:
+        return f"{'a' if self.what == 'topic' else 'ga'}{self.number}"
+
+
+class Recreating:
+    """Implements CanRemake."""
+
+    def __init__(self, clients: Clients) -> None:
+        self.clients = clients
+
+    def recreate(self, what: str, number: int, steps: int, node: str) -> None:
+        """Start the first step."""
+        self.clients.check(node, "an administrator asks")
+        if steps:
+            self._step(Job(what, number, steps, node), 0)
+
+    def _step(self, job: Job, done: int) -> None:
+        if done == 1:
+            self._delete(job)
+        elif job.what == "topic":
+            self._make_topic(job, done)
+        else:
+            self._make_group(job, done)
+
+    def _make_topic(self, job: Job, done: int) -> None:
+        queues = QUEUES[done // 2]
+        call = self._invoke("topic", job, {"queues": queues})
+        config = TopicConfig(job.name, queues, queues)
+        admin.update_topic(self.clients.client.calls, self.clients.address(call), config, self._then(job, done, call))
+
+    def _make_group(self, job: Job, done: int) -> None:
+        broker, slowly = BROKERS[done // 2]
+        call = self._invoke("group", job, {"brokerId": broker, "whichBrokerWhenConsumeSlowly": slowly})
+        config = SubscriptionGroupConfig(job.name, broker_id=broker, which_broker_when_consume_slowly=slowly)
+        admin.update_group(self.clients.client.calls, self.clients.address(call), config, self._then(job, done, call))
+
+    def _delete(self, job: Job) -> None:
+        calls = self.clients.client.calls
+        if job.what == "topic":
+            call = self._invoke("delete-topic", job, {})
+            admin.delete_topic(calls, self.clients.address(call), job.name, self._then(job, 1, call))
+        else:
+            progress = bool(job.number % 2)
+            call = self._invoke("delete-group", job, {"progress": progress})
+            admin.delete_group(calls, self.clients.address(call), job.name, progress, self._then(job, 1, call))
+
+    def _invoke(self, f: str, job: Job, detail: Mapping[str, int]) -> Call:
+        # Not the client of other operations: a call whose answer is awaited ends that client's process if it is lost.
+        client = f"administrator-{job.node}-{job.name}"
+        return self.clients.invoke(client, f, job.node, job.name, detail=json.dumps(detail, sort_keys=True))
+
+    def _then(self, job: Job, done: int, call: Call) -> partial[None]:
+        return partial(self._ended, job, done, call)
+
+    def _ended(self, job: Job, done: int, call: Call, outcome: Outcome) -> None:
+        self.clients.ended(call, outcome)
+        if outcome.phase != "info" and done + 1 < job.steps:
+            self._step(job, done + 1)

@@ -1,0 +1,91 @@
+"""Names of version 0.4 that have another name now. Stored programs, histories, runs and scenarios keep the old ones.
+
+Readers translate what was stored. What a user types, or has in a file, is translated too, with a warning on standard
+error; the next version will refuse it. Seeds keep their trials: :func:`drawn_as` is what searches sort a name by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+SETTINGS = {
+    "lab.names": "lab.nameServer", "lab.absentNames": "lab.absentNameServers", "lab.visits": "lab.conversations",
+}  # fmt: skip
+FAULTS = {"hostile": "rogue_slave", "impostor": "rogue_master", "intruder": "rogue_client"}
+OPERATIONS = {
+    "falter": "fail_consume", "misdirect": "send_to_wrong_broker", "remake": "recreate", "special": "edge_case_send",
+}  # fmt: skip
+SEARCHES = {"whole": "cluster", "cuts": "truncation", "pairs": "fault-pairs"}
+OLD: Mapping[str, Mapping[str, str]] = {
+    "settings": SETTINGS,
+    "faults": FAULTS,
+    "operations": OPERATIONS,
+    "event_types": {"visit": "conversation", "looked": "scanned"},
+    "laws": {
+        "visitor-served": "conversation-answered", "route-told": "route-reported", "log-cut-told": "log-cut-reported",
+    },
+    "profiles": {"broad": "fault-pairs"},
+    "scenarios": {
+        "hostile-peer-on-ha-port": "rogue-slave-on-ha-port", "impostor-master": "rogue-master",
+        "stranger-acknowledges": "rogue-slave-acknowledges",
+        "strangers-at-client-ports": "rogue-clients-at-client-ports",
+    },
+}  # fmt: skip
+"""New names by old ones: by group of the registry, or by what else has names."""
+COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "law": OLD["laws"],
+    "origin": SEARCHES,
+    "name": FAULTS,
+    "kind": OLD["event_types"],
+    "node": {"hostile": "rogue_slave", "impostor": "rogue_master"},
+    "f": {**FAULTS, "keeper": "supervisor"},
+}
+"""The same of the values of a run folder's columns."""
+
+_DRAWN_AS = {new: old for names in OLD.values() for old, new in names.items()}
+
+
+def drawn_as(name: str) -> str:
+    """The name under which seeds know ``name``: a search that sorts by it draws what it drew before the renaming."""
+    return _DRAWN_AS.get(name, name)
+
+
+def current(group: str, name: str) -> str:
+    """The name that ``name`` of a group has now."""
+    return OLD.get(group, {}).get(name, name)
+
+
+def given(group: str, name: str) -> str:
+    """:func:`current`, of what a user wrote: an old name is reported on standard error."""
+    new = current(group, name)
+    if new != name:
+        click.echo(f"warning: {name} is called {new} now; the next version will not take the old name", err=True)
+    return new
+
+
+def schedule(settings: Mapping[str, Any], ops: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+    """Settings and operations of a stored schedule, under their present names. What is no operation stays."""
+    return {current("settings", key): value for key, value in settings.items()}, [_op(each) for each in ops]
+
+
+def facts(found: dict[str, Any]) -> None:
+    """Rename what the facts of a run hold under old names, in place."""
+    for old, new in (("floors", "minimums"),):
+        if old in found:
+            found.setdefault(new, found.pop(old))
+    if isinstance(found.get("laws"), list):
+        found["laws"] = [current("laws", each) if isinstance(each, str) else each for each in found["laws"]]
+    if isinstance(found.get("profile"), str):
+        found["profile"] = current("profiles", found["profile"])
+
+
+def _op(data: Any) -> Any:
+    match data:
+        case [str(do), {"name": str(fault), **rest}]:
+            return [current("operations", do), {"name": current("faults", fault), **rest}]
+        case [str(do), args]:
+            return [current("operations", do), args]
+    return data

@@ -1,0 +1,151 @@
+"""Settings at the borders of what brokers act on, and an end at which the pair stops, for shares of the seeded trials.
+
+:data:`BOUNDARIES` has one row for each thing that is set: limits, periods, sizes of files, and values that differ
+between
+the two ends of a pair (``master.KEY``, ``slave.KEY``). They are drawn from a random stream of their own, on top of what
+a search draws, so every other trial stays as it is. Each value is one that RocketMQ takes, and under which its
+promises hold: haHousekeepingInterval stays above every heartbeat interval and a poll.
+
+Left out: labs with real time, which set short intervals themselves (see ``pace``); settings whose effect hides the
+pair from its clients (autoCreateSubscriptionGroup); an index at one end only, which a promotion would move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+
+from ..trials import resolve
+from ..trials.abilities import Place, simulates
+from ..trials.schedule import Args, Op, Scalar, Schedule
+from . import topology
+from .template import AGING
+
+CLOSING_SHARE = 0.2
+CLOSINGS = ("restart", "restart", "kill")
+"""How brokers stop at such an end, once: what they have not saved, or have saved wrongly, is asked for afterwards."""
+UNEVEN_SHARE = 0.3
+UNEVEN: tuple[tuple[str, tuple[Scalar, ...]], ...] = (
+    ("lab.gatherMicros", (0, 0, 1_000, 20_000)),
+    ("lab.spread", (2, 5, 10)),
+)
+"""In a share of the trials each: how long the network waits for more before it lets bytes go (0: what is written at one
+moment goes together), and how uneven latencies and flushes are."""
+CONVERSATION_SHARE = 0.3
+"""The share of trials at whose end visits are paid; of those that a search has listed, see :data:`LISTED_ONE_IN`."""
+LISTED_ONE_IN = 8
+CONVERSATIONS = "lab.conversations"
+NOTHING_ASKED = -1
+SHARE = 0.25
+MOST = 3
+"""How many rows one trial has at most."""
+
+_TWO_SLAVES: Args = {"rocketmqVersion": "5.5.0", "brokerRole": "SYNC_MASTER", "inSyncReplicas": 3, "lab.spread": 10}
+"""Sends wait for two slaves, which are not equally fast."""
+
+BOUNDARIES: tuple[tuple[Args, ...], ...] = (
+    (
+        {"master.haSendHeartbeatInterval": 500, "slave.haSendHeartbeatInterval": 5_000},
+        {"master.haSendHeartbeatInterval": 5_000, "slave.haSendHeartbeatInterval": 500},
+        {"master.haSendHeartbeatInterval": 1_000, "slave.haSendHeartbeatInterval": 4_900},
+    ),
+    (
+        {"haHousekeepingInterval": 6_500},
+        {"master.haHousekeepingInterval": 6_500},
+        {"slave.haHousekeepingInterval": 6_500},
+    ),
+    ({"slaveTimeout": 300, "syncFlushTimeout": 500}, {"slaveTimeout": 6_000, "syncFlushTimeout": 3_000}),
+    ({"flushIntervalCommitLog": 10}, {"flushIntervalCommitLog": 3_000}),
+    ({"flushCommitLogThoroughInterval": 0}, {"flushCommitLogThoroughInterval": 700}),
+    ({"flushIntervalConsumeQueue": 100}, {"flushIntervalConsumeQueue": 2_500}),
+    ({"flushConsumeQueueThoroughInterval": 0}, {"flushConsumeQueueThoroughInterval": 3_000}),
+    ({"maxMessageSize": 700}, {"maxMessageSize": 1_500}),
+    ({"haTransferBatchSize": 50}, {"haTransferBatchSize": 511}, {"haTransferBatchSize": 2_048}),
+    ({"haSlaveFallbehindMax": 1}, {"haSlaveFallbehindMax": 1_000}),
+    ({"mappedFileSizeConsumeQueue": 20}, {"mappedFileSizeConsumeQueue": 41}, {"mappedFileSizeConsumeQueue": 2_000}),
+    ({"maxHashSlotNum": 1}, {"maxIndexNum": 2}, {"maxHashSlotNum": 1, "maxIndexNum": 3}),
+    ({"messageIndexEnable": False},),
+    ({"autoCreateTopicEnable": False}, {"defaultTopicQueueNums": 5}, {"defaultTopicQueueNums": 16}),
+    ({"cleanResourceInterval": 1_000}, {"cleanResourceInterval": 60_000}),
+    ({"brokerClusterName": "another"},),
+    ({"flushConsumerOffsetInterval": 500}, {"flushConsumerOffsetInterval": 20_000}),
+    ({"registerNameServerPeriod": 1}, {"registerNameServerPeriod": 11_000}, {"registerNameServerPeriod": 60_001}),
+    ({"lab.absentNameServers": 1}, {"lab.absentNameServers": 2}),
+    ({"longPollingEnable": False},),
+    ({"messageDelayLevel": "1s"}, {"messageDelayLevel": "1s 3s 2s"}),
+    ({"offsetCheckInSlave": True},),
+    (
+        {"slaveReadEnable": True, "totalMemory": 2_000},
+        {"slaveReadEnable": True, "totalMemory": 5_000, "accessMessageInMemoryMaxRatio": 100},
+        {"slaveReadEnable": True, "accessMessageInMemoryMaxRatio": 0},
+    ),
+    ({"lab.pullMessages": 1}, {"lab.pullMessages": 2}, {"lab.pullMessages": 3}),
+    ({"lab.flushMicros": 20_000}, {"lab.latencyMicros": 5_000}),
+    ({"mappedFileSizeCommitLog": 1_048_576},),
+    (AGING,),
+    (_TWO_SLAVES, {**_TWO_SLAVES, "inSyncReplicas": 4}),
+)
+"""What may be set; of each row one."""
+
+
+def drawn_values() -> Mapping[str, set[Scalar]]:
+    """Every setting that is drawn here, with its values."""
+    found: dict[str, set[Scalar]] = {}
+    for name, value in (pair for row in BOUNDARIES for each in row for pair in each.items()):
+        found.setdefault(name, set()).add(value)
+    return found | {name: set(values) for name, values in UNEVEN} | {CONVERSATIONS: {0}}
+
+
+def at_boundaries(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
+    """The schedule with this number under this seed, for a share of them with other settings as well."""
+    dice = Random(f"{seed}/borders/{number}")
+    if dice.random() >= SHARE or not simulates(lab):
+        return drawn
+    chosen: dict[str, Scalar] = {}
+    for row in dice.sample(BOUNDARIES, dice.randint(1, MOST)):
+        chosen.update(dice.choice(row))
+    # Who waits for more slaves has them; none goes that the program names.
+    return drawn._replace(settings=resolve.system("rocketmq").fit({**drawn.settings, **chosen}))
+
+
+def _closing(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
+    """The schedule with this number under this seed; a share of them stops master and slave last."""
+    dice = Random(f"{seed}/closing/{number}")
+    if dice.random() >= CLOSING_SHARE or not simulates(lab):
+        return drawn
+    name, nodes = dice.choice(CLOSINGS), dice.sample(topology.NODES[:2], 2)
+    if name not in resolve.drawn(lab):
+        return drawn
+    return drawn._replace(ops=drawn.ops + tuple(Op("fault", {"name": name, "node": node}) for node in nodes))
+
+
+def varied(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
+    """The schedule with this number under this seed: a share of them is unlike what a search draws."""
+    for share in (at_boundaries, _closing, _uneven, _unvisited):
+        drawn = share(drawn, seed, number, lab)
+    return drawn
+
+
+def _unvisited(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
+    """The schedule with this number under this seed; to most of them no visits are paid, which cost a third."""
+    if not simulates(lab) or Random(f"{seed}/visited/{number}").random() < CONVERSATION_SHARE:
+        return drawn
+    return drawn._replace(settings={**drawn.settings, CONVERSATIONS: 0})
+
+
+def listed(schedule: Schedule, number: int) -> Schedule:
+    """A schedule that a search has listed under this number: in one in a few something is asked, each time else.
+
+    All have one seed, and would ask the same.
+    """
+    which = NOTHING_ASKED if number % LISTED_ONE_IN else 1 + number // LISTED_ONE_IN
+    return schedule._replace(settings={**schedule.settings, CONVERSATIONS: which})
+
+
+def _uneven(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
+    """The schedule with this number under this seed; in a share of them network and disks are not as even as usual."""
+    if not simulates(lab):
+        return drawn
+    dice = Random(f"{seed}/uneven/{number}")
+    more = {name: dice.choice(values) for name, values in UNEVEN if dice.random() < UNEVEN_SHARE}
+    return drawn._replace(settings={**drawn.settings, **more}) if more else drawn

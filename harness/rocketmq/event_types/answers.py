@@ -1,0 +1,67 @@
+"""What brokers answered when they were asked about their logs at a trial's end."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ...event_types.base import OfNode
+from ...event_types.text import The, count, plain
+from ...history import column
+
+SUBJECTS = {
+    "key": "for messages with key {0.message} of {0.queue}",
+    "id": "for the message at offset {0.value} of its log",
+    "time": "for the offset of time {0.value} in {0.queue}",
+    "max": "where {0.queue} ends",
+    "min": "where {0.queue} begins",
+    "earliest": "when the first message of {0.queue} was stored",
+    "runtime": "about itself",
+    "config": "how it is set",
+    "topic": "how far the queues of {0.queue} go",
+    "group": "how far {0.group} is in {0.queue}",
+    "members": "who consumes as {0.group}",
+    "newcomer": "where a group without progress begins in {0.queue}",
+}
+"""What a broker is asked, by ``f``."""
+
+
+class Answer(OfNode):
+    """A broker was asked about its log after its final audit, and answered. A broker that does not answer in time has
+    no such event."""
+
+    __slots__ = ()
+    audit: int = column("op")
+    """The number of the last audit before it."""
+    f: Literal[
+        "key", "id", "time", "max", "min", "earliest", "runtime", "config", "topic", "group", "members", "newcomer"
+    ]
+    """key: messages of a topic by their key; id: the message at an offset of the log; time, max, min: an offset of a
+    queue; earliest: the store time of its first message; runtime: the broker's own figures; config: its settings;
+    topic: the range of each queue; group: how far it is in each queue; members: its consumers; newcomer: where a group
+    without progress begins."""
+    status: str
+    """The response code's name; PUT_OK is code 0, SUCCESS; unreadable answer: ``detail`` says what is wrong with it."""
+    message: str | None
+    """The key asked for; none has it: a key that nobody sent."""
+    queue: str | None
+    """Asked about; of key, topic and group the topic alone."""
+    group: str | None
+    asked: int | None = column("value")
+    """Of id the offset in the log, of time the time, Unix time in ms."""
+    queue_offset: int | None
+    """The offset answered to time, max, min and newcomer."""
+    lo: int | None
+    """Of id where the record that was answered says that it lies; of earliest the time answered, Unix time in ms."""
+    digest: int | None
+    """Of the record that id was answered with."""
+    detail: str | None
+    """JSON: of key the records, each its offset in the log and its digest; of runtime figures by name; of config
+    settings by name, as text; of topic by queue id first offset, next offset, last store time; of group next offset,
+    progress, last store time; of members their client ids."""
+
+    def words(self, the: The) -> str:
+        found = "" if self.queue_offset is None else f": {count(self.queue_offset)}"
+        told = "" if self.detail is None else f" ({plain(self.detail)})"
+        status = "" if self.status == "PUT_OK" else f" with {self.status}"
+        asked = SUBJECTS.get(self.f, "").format(self)
+        return f"{the(self.node)} is asked {asked} and answers{status}{found}{told}"

@@ -1,0 +1,245 @@
+"""What nodes did with their logs, and what readers of their stores found there."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ...event_types.base import OfNode, OfReader
+from ...event_types.text import The, count, span
+from ...history import Event, column
+
+
+class Cut(OfNode):
+    """Recovery ended the log earlier than it had been."""
+
+    __slots__ = ()
+    new_end: int = column("lo")
+    old_end: int = column("hi")
+
+    def words(self, the: The) -> str:
+        return f"recovery of {self.node} ends the log at {count(self.new_end)}, earlier than {count(self.old_end)}"
+
+
+class Expire(OfNode):
+    """The oldest files of a node's log were deleted."""
+
+    __slots__ = ()
+    new_start: int = column("lo")
+
+    def words(self, the: The) -> str:
+        return f"{self.node} deletes its oldest files; its log starts at {count(self.new_start)} now"
+
+
+class Append(OfNode):
+    """Bytes entered a node's log."""
+
+    __slots__ = ()
+    caused_by = "message"
+    lo: int
+    hi: int
+    digest: int
+    f: Literal["put", "filler", "replicate"]
+    message: str | None
+
+    def words(self, the: The) -> str:
+        what = f"message {self.message}" if self.message else "bytes"
+        return f"{self.node} appended {'an end-of-file filler' if self.f == 'filler' else what} {span(self)}"
+
+
+class Flush(OfNode):
+    """A node's log became durable."""
+
+    __slots__ = ()
+    upto: int = column("hi")
+
+    def words(self, the: The) -> str:
+        return f"{self.node} flushed its log up to {count(self.upto)}"
+
+
+class Dispatch(OfNode):
+    """A node derived its queues from more of its log."""
+
+    __slots__ = ()
+    upto: int = column("hi")
+
+    def words(self, the: The) -> str:
+        return f"{self.node} has derived its queues from its log up to {count(self.upto)}"
+
+
+class Source(Event):
+    """A store reader's digest of the master's log over a range that a frame just carried."""
+
+    __slots__ = ()
+    node: str
+    link: str
+    lo: int
+    hi: int
+    digest: int
+
+    def words(self, the: The) -> str:
+        return f"store reader: the digest of the {self.node}'s log {span(self)}"
+
+
+class Entries(OfReader):
+    """A store reader read a consume queue."""
+
+    __slots__ = ()
+    queue: str
+    first: int = column("lo")
+    """The first logical offset."""
+    following: int = column("hi")
+    """The next logical offset."""
+    compared_from: int = column("queue_offset")
+    """From where on both nodes that are compared hold entries."""
+    digest: int
+    """Of the entries over the range that both nodes hold."""
+    log_end: int | None = column("value")
+    """The log offset behind its last message; none: it has no message."""
+
+    def words(self, the: The) -> str:
+        return f"store reader: {self.queue} of {self.node} holds [{count(self.first)}, {count(self.following)})"
+
+
+class Keys(OfReader):
+    """A store reader asked a key index."""
+
+    __slots__ = ()
+    message: str
+    """The key."""
+    digest: int
+    """Of the log offsets found within the range that both nodes hold."""
+
+    def words(self, the: The) -> str:
+        return f"store reader: the key index of {self.node} is asked for {self.message}"
+
+
+class Derived(OfReader):
+    """A store reader compared a node's queues, or its key index, with what the reader derives from that node's log."""
+
+    __slots__ = ()
+    f: Literal["queues", "index"]
+    status: Literal["same", "lacks", "other", "behind", "form"]
+    """Of each but the first the first is told. lacks: a record has no entry; other: an entry is not its record's;
+    behind: a queue goes on behind the last record that the log has of it; form: an index file is not as RocketMQ writes
+    it."""
+    lo: int
+    hi: int
+    """The range of the log that was compared; of a difference the record's."""
+    compared: int = column("value")
+    """How many records, or hashes of keys."""
+    detail: str | None
+    """What differs."""
+
+    def words(self, the: The) -> str:
+        what = "queues" if self.f == "queues" else "key index"
+        return f"store reader: the {what} of {self.node}: {self.detail or 'what its log gives'}"
+
+
+class Checkpoint(OfReader):
+    """A store reader read a node's checkpoint file."""
+
+    __slots__ = ()
+    queues_ms: int = column("value")
+    """Up to which store time the queues are durable, as the file says; 0: it says nothing yet."""
+
+    def words(self, the: The) -> str:
+        return f"store reader: the checkpoint of {self.node} says that its queues are durable up to {self.queues_ms} ms"
+
+
+class Found(OfNode):
+    """A store reader read the store of a node that is about to start; only stores that have a log."""
+
+    __slots__ = ()
+    f: Literal["orderly", "crash"]
+    """How its last life ended, by its abort file."""
+    status: Literal["whole", "broken"]
+    """broken: behind the unbroken chain of whole records lies something else than zeros."""
+    lo: int
+    """Where its log begins."""
+    whole_to: int = column("hi")
+    """Where the unbroken chain of its whole records ends."""
+    used: int = column("value")
+    """The offset behind the last byte that is not zero."""
+    detail: str
+    """JSON: ends, where the log may end, ascending, the last one whole_to; records, where the last record ends that
+    every recovery must keep; why, what ends the chain; queued, after an orderly stop with a broken log, the log offset
+    behind the last message in the queues."""
+
+    def words(self, the: The) -> str:
+        how = "in an orderly way" if self.f == "orderly" else "in a crash"
+        return f"store reader: {self.node} ended {how}; whole records fill its log {span(self)}"
+
+
+class Left(OfNode):
+    """A store reader read the store of a node right after its start, or after it refused to start."""
+
+    __slots__ = ()
+    f: Literal["kept", "lacks"]
+    """Whether queues and index have all that they had; of a node that refused its store, whether all its files are as
+    they were."""
+    status: Literal["same", "other"]
+    """Whether the log is as it was: from its beginning to its present end; all of it after an orderly stop."""
+    lo: int
+    hi: int
+    """The log's range, as the node says; where it refused its store, as it was."""
+    used: int = column("value")
+    """The offset behind the last byte that is not zero."""
+    detail: str
+    """JSON: differs, what is other or lacks; dirty, how many bytes of the log are not durable; behind, how many whole
+    records had lain behind its present end, those that are whole for sure and all; lost and cut_from, how many the node
+    says it lost in a cut, and up to where there was something to cut."""
+
+    def words(self, the: The) -> str:
+        how = "as it was" if self.status == "same" else "changed"
+        return f"store reader: the start of {self.node} leaves its log {span(self)} {how}"
+
+
+class Record(OfReader):
+    """A store reader found a record."""
+
+    __slots__ = ()
+    lo: int
+    hi: int
+    message: str | None
+    queue: str
+    queue_offset: int
+    digest: int
+    store_ms: int = column("value")
+    """Its store timestamp, ms."""
+    detail: str
+    """JSON: body (its digest), flag, tags, and the real queue that its properties name."""
+
+    def words(self, the: The) -> str:
+        return f"store reader: {self.node} holds {self.message or 'a record'} {span(self)}"
+
+
+class Chunk(OfReader):
+    """A store reader's digest over the grid."""
+
+    __slots__ = ()
+    lo: int
+    hi: int
+    digest: int
+
+    def words(self, the: The) -> str:
+        return f"store reader: the digest of the {self.node}'s log {span(self)}"
+
+
+class Audit(OfNode):
+    """A store reader is done."""
+
+    __slots__ = ()
+    number: int = column("op")
+    f: Literal["recovery", "final", "compare"]
+    """compare: chunks only."""
+    lo: int
+    hi: int
+    """The log's range."""
+    status: Literal["whole", "broken"]
+    whole_to: int = column("value")
+    """Where it stops being whole."""
+    detail: str | None
+    """Why."""
+
+    def words(self, the: The) -> str:
+        return f"store reader: the {self.node}'s log {span(self)} is {self.status} ({self.f} audit)"

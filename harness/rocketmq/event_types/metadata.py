@@ -1,0 +1,98 @@
+"""What nodes and name servers did with their tables."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ...event_types.base import OfNode, OfReader
+from ...event_types.text import The, count
+from ...history import column
+from ...texts.content import told
+from ..topology import NAMES
+
+
+class Table(OfReader):
+    """One of a node's tables was read."""
+
+    __slots__ = ()
+    f: Literal["topics", "groups", "offsets", "delays", "brokers"]
+    """brokers: a name server's, broker name to id to node."""
+    counter: int | None = column("value")
+    """The counter of its data version; none for offsets, delays and brokers."""
+    stamp: int | None = column("lo")
+    """The timestamp of its data version."""
+    detail: str
+    """Its content as JSON with sorted keys; of delays on a slave its file's."""
+
+    def words(self, the: The) -> str:
+        content = self.detail or "{}"
+        content = content if len(content) <= MOST else f"{content[:MOST]}…"
+        version = "" if self.counter is None else f", version {count(self.counter)}"
+        return f"table reader: {self.f} of {self.node}{version}: {content}"
+
+
+class Garbled(OfReader):
+    """One of a node's tables cannot be read."""
+
+    __slots__ = ()
+    f: str
+    """As of a table."""
+    detail: str
+    """What is wrong with it."""
+
+    def words(self, the: The) -> str:
+        return f"the {self.f} of {self.node} cannot be read: {self.detail}"
+
+
+class Sync(OfNode):
+    """A slave did a step of its metadata sync."""
+
+    __slots__ = ()
+    f: Literal["topics", "offsets", "delays", "groups"]
+    status: Literal["asked", "answered", "same", "applied", "failed", "unread"]
+    """``answered``: the master's table reached it; whether it took that over is not known. ``unread``: it could not."""
+
+    def words(self, the: The) -> str:
+        return _SYNC.get(self.status, "{node}: sync of {table}").format(
+            node=self.node, table=TABLES.get(self.f, self.f)
+        )
+
+
+class Persist(OfNode):
+    """A node wrote one of its tables to its disk."""
+
+    __slots__ = ()
+    f: Literal["topics", "groups", "offsets", "delays"]
+
+    def words(self, the: The) -> str:
+        return f"{self.node} writes its {TABLES.get(self.f, self.f)} to its disk"
+
+
+class Register(OfNode):
+    """A broker was answered by a name server, or not."""
+
+    __slots__ = ()
+    status: Literal["ok", "failed"]
+    detail: str | None
+    """JSON: master, ha: the addresses answered, as nodes; absent where it has none."""
+
+    def words(self, the: The) -> str:
+        if self.status != "ok":
+            return f"{self.node} is not answered when it registers with {the(NAMES)}"
+        said = ", ".join(f"{word} is {node}" for word, node in told(self.detail).items())
+        return f"{self.node} registers with {the(NAMES)}{f', which says that {said}' if said else ''}"
+
+
+TABLES = {"topics": "topics", "groups": "groups", "offsets": "consumer offsets", "delays": "delay offsets"}
+
+MOST = 160
+"""Characters of a table's content that are told."""
+
+_SYNC = {
+    "asked": "{node} asks the master for its {table}",
+    "answered": "the master's {table} reach {node}",
+    "same": "the {table} of {node} are of the master's version; it keeps them",
+    "applied": "{node} takes the master's {table} over",
+    "failed": "{node} does not get the master's {table}",
+    "unread": "{node} cannot read the master's {table}",
+}

@@ -1,0 +1,37 @@
+"""Which nodes run on queues and an index of which a lying disk has lost a part, and cannot know it.
+
+A disk lied; its node was stopped in an orderly way, and then power failed. The next start finds no trace of a crash and
+derives nothing again: what queues and index lack, they go on lacking. A start after a crash makes them from the log.
+"""
+
+from __future__ import annotations
+
+from ...event_types.node import Crash, Start, Stop, Wipe
+
+
+class LostUndetected:
+    """Bounded by the number of nodes."""
+
+    def __init__(self) -> None:
+        self._lied: set[str] = set()
+        """Nodes that have not started since their disk turned out to have lied."""
+        self.nodes: set[str] = set()
+
+    def __contains__(self, node: object) -> bool:
+        return node in self.nodes
+
+    def crashed(self, event: Crash | Stop) -> None:
+        if event.status == "lied":
+            self._lied.add(event.node)
+
+    def spoils(self, event: Start) -> bool:
+        """Whether a node runs on such queues from this start on."""
+        return event.f != "abnormal" and (event.node in self._lied or event.node in self.nodes)
+
+    def started(self, event: Start) -> None:
+        (self.nodes.add if self.spoils(event) else self.nodes.discard)(event.node)
+        self._lied.discard(event.node)
+
+    def wiped(self, event: Wipe) -> None:
+        self._lied.discard(event.node)
+        self.nodes.discard(event.node)

@@ -1,0 +1,61 @@
+"""A producer sends a message with something that few messages have, or that most have and it has not."""
+
+from __future__ import annotations
+
+from ...errors import UsageError
+from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, text, truth
+from ...trials.schedule import Args
+from ..ports import CanSendOtherwise
+from .scope import PRODUCERS, QUEUES
+
+WORDS = {
+    "keys": "with several keys",
+    "unique": "with nothing but a client's own id for a key",
+    "foreign": "with a key and a tag beyond ASCII",
+    "empty": "without a body",
+    "any-queue": "to whatever queue the broker chooses",
+    "compressed": "with a compressed body",
+    "new-topic": "to a topic that nobody has created",
+    "retry-topic": "to the topic of what a group is to get again",
+    "fills-file": "of the size that fills the log's present file",
+    "misses-file": "a byte too large for the log's present file",
+    "large": "as large as a file of the log takes, 300,000 bytes at most",
+    "wordy": "whose properties fill most of a disk's sector, or two and more",
+    "longest": "with about as many bytes of properties as a record can hold",
+    "too-long": "with a byte more of properties than a record can hold once the broker has added its own",
+}
+"""What may be special about a message, in words."""
+NO_QUEUE = ("any-queue", "new-topic", "retry-topic")
+"""Whose queue is another than the one that is given."""
+
+
+def _check(what: object) -> None:
+    if what not in WORDS:
+        raise UsageError(f"what is special about a message is {', '.join(WORDS)}, not {what!r}")
+
+
+class EdgeCaseSend(Operation):
+    """A producer sends a message to the master that is special in some way: ``what`` says in which."""
+
+    name = "edge_case_send"
+    needs = CanSendOtherwise
+    arguments = {
+        "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
+        "what": text(tuple(WORDS), check=_check),
+        "wait": truth(0.67, simpler=True, usual=True),
+        "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),
+    }
+    drawn = Drawn()
+    is_load = is_send = True
+
+    def words(self, args: Args) -> str:
+        waits = "and waits for the store's promise" if args["wait"] else "and does not wait for the store"
+        where = "of the master" if args["what"] in NO_QUEUE else f"to queue {args['queue']}"
+        return f"Producer {args['producer']} sends a message {WORDS[str(args['what'])]} {where} {waits}."
+
+    def do(self, running: Running, args: Args) -> None:
+        """Start it."""
+        running.able.send_edge_case(args["producer"], args["what"], args["wait"], args["queue"])
+
+
+OPERATION = EdgeCaseSend()

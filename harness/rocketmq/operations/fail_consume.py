@@ -1,0 +1,36 @@
+"""A consumer comes whose application fails at some messages."""
+
+from __future__ import annotations
+
+from ...trials.operation import Drawn, Operation, Running, number
+from ...trials.schedule import Args
+from ..ports import CanFailConsume
+from .scope import CONSUMERS, MOST_MEMBER
+
+MOST = 16
+"""RocketMQ's own maxReconsumeTimes, and its levels are few more."""
+
+
+class FailConsume(Operation):
+    """A consumer of group 4 comes, whose application fails at one of ``every`` so many messages, so many ``times`` at
+    each. It sends them back, to come again after a delay of this ``level`` (0: as the broker chooses); after ``most``
+    retries they are dead letters. Nothing if it is there.
+    """
+
+    name = "fail_consume"
+    needs = CanFailConsume
+    arguments = {
+        "consumer": number(MOST_MEMBER, range(CONSUMERS), (0,), usual=0),
+        "every": number(MOST_MEMBER, (1, 1, 2, 3), (1,), usual=1),
+        "times": number(MOST, (1, 1, 2, 3), (1,), usual=1),
+        "level": number(MOST, (0, 0, 0, 1, 2), (0,), usual=0),
+        "most": number(MOST, (2, 2, 1, 0, 16), usual=2),
+    }
+    drawn = Drawn(whole=True)
+
+    def do(self, running: Running, args: Args) -> None:
+        """Start it."""
+        running.able.fail_consume(args["consumer"], args["every"], args["times"], args["level"], args["most"])
+
+
+OPERATION = FailConsume()

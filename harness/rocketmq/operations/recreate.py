@@ -1,0 +1,41 @@
+"""An administrator makes something, deletes it, and makes it again."""
+
+from __future__ import annotations
+
+from ...errors import UsageError
+from ...trials.operation import Drawn, Operation, Running, number, text
+from ...trials.schedule import Args
+from ..ports import CanRecreate
+from .scope import ADMINISTERED, TOPICS
+
+KINDS = ("topic", "group")
+MOST_STEPS = 3
+
+
+def _check(what: object) -> None:
+    if what not in KINDS:
+        raise UsageError(f"an administrator remakes a {' or a '.join(KINDS)}, not {what!r}")
+
+
+class Recreate(Operation):
+    """An administrator makes a topic or a consumer group that nobody uses at ``node``, and changes it if it is there;
+    with two ``steps`` deletes it then, with three makes it again with other values. Each step begins when the one
+    before has been answered. Of groups, each second one is deleted with its progress.
+    """
+
+    name = "recreate"
+    needs = CanRecreate
+    arguments = {
+        "what": text(KINDS, check=_check),
+        "number": number(99, range(TOPICS), (0,), usual=0),
+        "steps": number(MOST_STEPS, (1, 2, 3), (1, 2), usual=MOST_STEPS),
+        "node": text(ADMINISTERED, usual="master"),
+    }
+    drawn = Drawn(whole=True)
+
+    def do(self, running: Running, args: Args) -> None:
+        """Ask the broker."""
+        running.able.recreate(args["what"], args["number"], args["steps"], args["node"])
+
+
+OPERATION = Recreate()

@@ -1,0 +1,34 @@
+"""RocketMQ's settings for real-time trials: intervals of seconds instead of minutes."""
+
+from __future__ import annotations
+
+from ..trials.schedule import Args, Scalar
+from .settings import line
+
+SIMULATED = (
+    "lab.bufferBytes",
+    "lab.latencyMicros",
+    "lab.gatherMicros",
+    "lab.flushMicros",
+    "lab.spread",
+    "lab.absentNameServers",
+    "lab.conversations",
+)
+"""Settings of a simulated network and disk, and of visits that others pay as the seed says."""
+SHORT: dict[str, Scalar] = {
+    "haSendHeartbeatInterval": 200,
+    "haHousekeepingInterval": 3_000,
+    "slaveTimeout": 800,
+    "syncFlushTimeout": 1_500,
+    "registerNameServerPeriod": 10_000,
+}
+"""ms. What RocketMQ has for these is longer than a whole trial."""
+ALL_ROUNDS_MS = 5_500
+"""Up to 4.5.2 a master gives a send up after five rounds of a second, whatever is configured: its senders must not stop
+waiting before that."""
+
+
+def short(given: Args) -> Args:
+    """The settings with short intervals, and without those of a simulation."""
+    rounds = {"syncFlushTimeout": ALL_ROUNDS_MS} if line(given).wake_ups else {}
+    return {**{name: value for name, value in given.items() if name not in SIMULATED}, **SHORT, **rounds}

@@ -1,0 +1,198 @@
+"""Stories of stores: what expires, what a power loss takes of which file, and what is too large to be stored."""
+
+from __future__ import annotations
+
+from ..trials.schedule import Op
+from .template import (
+    AGING,
+    BOTH_EXPIRE,
+    CONSUMING,
+    EXPIRED,
+    REBORN,
+    Template,
+    advance,
+    batch,
+    cold,
+    delayed,
+    edge_case,
+    fault,
+    group,
+    heal,
+    pull,
+    send,
+)  # fmt: skip
+
+STORES = (
+    Template(
+        # The large message does not fit into the first file.
+        "a queue goes on behind messages that have all expired",
+        {},
+        (send(1), send(0, size=1_700), advance(100), fault("retention", node="master"), send(1), advance(100)),
+    ),
+    Template(
+        # The second file has messages of before the jump and of after it: its age is that of the younger ones.
+        "files grow old when a clock is put ahead",
+        AGING,
+        (
+            *(send(0, size=700) for _ in range(3)), advance(50_000), fault("clock_skew", node="master", ms=3_600_000),
+            *(send(1, size=700) for _ in range(3)), advance(11_000), send(1, size=700), advance(2_000),
+        ),
+    ),
+    Template(
+        # What is sent afterwards is of other sizes, so that no entry of what is lost fits what takes its place.
+        "queues and index know of more than the log after a power loss",
+        {},
+        (
+            *EXPIRED, send(0), send(1), advance(12_000), *(send(0) for _ in range(3)), send(1), advance(20),
+            fault("power_loss", node="master", keep="derived"), advance(100), heal("power_loss"),
+            *REBORN, send(0, size=420), send(0, size=200), send(1, size=420), advance(2_000), pull("master"),
+        ),
+    ),
+    Template(
+        # Each power loss comes when nothing is left to lose: the stop before it has made everything durable.
+        "power fails after an orderly stop",
+        {},
+        (
+            group(0, 1, "master"), *CONSUMING, *(send(queue) for queue in (0, 1, 0)), advance(20),
+            *cold("master"), *cold("slave"), *REBORN, send(0), advance(2_000), pull("master"), pull("slave"),
+        ),
+    ),
+    Template(
+        # Files of queues hold two messages, those of the index four keys; the last file of the log holds more.
+        "files expire again and again, and with them those of queues and index",
+        {"mappedFileSizeConsumeQueue": 40, "maxIndexNum": 5},
+        (
+            *(op for _ in range(4) for op in (batch(0), batch(1), batch(0), advance(1_000), *BOTH_EXPIRE)),
+            fault("restart", node="master"), heal("restart"), pull("master"), advance(1_000), send(0), advance(1_000),
+        ),
+    ),
+    Template(
+        "files go while no queue has what they hold",
+        {"mappedFileSizeConsumeQueue": 40},
+        (
+            send(0, size=1_700), advance(100), fault("dispatch_stall", node="master"),
+            *(op for number in range(6) for op in (send(number % 2, size=1_000), advance(100))),
+            *BOTH_EXPIRE, send(1), advance(100), *BOTH_EXPIRE, heal("dispatch_stall"), send(0), send(1), advance(100),
+            *BOTH_EXPIRE, send(0), advance(2_000), pull("master"),
+        ),
+    ),
+    Template(
+        # Of one size, so that what was cut would fit right behind what takes its place.
+        "what lies behind a hole stays away",
+        {"flushCommitLogLeastPages": 0},
+        (
+            *EXPIRED, *(send(0) for _ in range(8)), advance(20), fault("power_loss", node="master", keep="hole"),
+            advance(100), heal("power_loss"), send(1), advance(100), send(0), advance(600),
+            fault("kill", node="master"), heal("kill"), send(1), advance(100), send(0), advance(600),
+            fault("kill", node="master"), heal("kill"), advance(6_000), pull("master"),
+        ),
+    ),
+    *(
+        Template(
+            # What is lost of it leaves zeros that fit all lengths; a slave has parts of records.
+            f"a {node} loses sectors of what no checksum covers",
+            {"flushCommitLogLeastPages": 0, "haTransferBatchSize": 100, "lab.flushMicros": 20_000},
+            tuple(
+                op for keep in ("hole", "some", "half")
+                for op in (
+                    send(1), *(edge_case(number % 2, "wordy") for number in range(3)), advance(40),
+                    fault("power_loss", node=node, keep=keep), heal("power_loss"), advance(1_000),
+                )
+            ),
+        )
+        for node in ("slave", "master")
+    ),
+    Template(
+        # Each record is larger than what a recovery reads at once; a slave that is killed holds a part of one.
+        "brokers come back to records of hundreds of kilobytes",
+        {"mappedFileSizeCommitLog": 1_048_576},
+        (
+            send(0), edge_case(0, "large"), send(1), edge_case(1, "large"), advance(2), fault("kill", node="slave"),
+            advance(100), heal("kill"), advance(6_000), fault("kill", node="master"), advance(100), heal("kill"),
+            *REBORN, send(1), advance(600), pull("master"),
+        ),
+    ),
+    Template(
+        # The first hole lies in a file before the last one; whole records follow it there and in the next one.
+        "power losses tear logs of several files",
+        {"mappedFileSizeCommitLog": 2_048, "flushIntervalCommitLog": 3_000},
+        tuple(
+            op for keep in ("hole", "some", "half")
+            for op in (
+                *(send(number % 2, size=(420, 300, 700)[number % 3]) for number in range(9)), advance(20),
+                fault("power_loss", node="master", keep=keep), advance(100), heal("power_loss"), *REBORN, advance(600),
+            )
+        ),
+    ),
+    *(
+        Template(
+            # A file of the index is full after a key or two, and flushed soon; the log is not, and is lost in part.
+            f"files of the index are full, and power fails ({keep})",
+            {
+                "mappedFileSizeCommitLog": 65_536, "maxIndexNum": entries, "flushIntervalConsumeQueue": 100,
+                "flushConsumeQueueLeastPages": 0,
+            },
+            (
+                send(0), send(1), advance(12_000),
+                *(op for number in range(6) for op in (send(number % 2), advance(250))),
+                fault("power_loss", node="master", keep=keep), advance(100), heal("power_loss"), *REBORN,
+                send(1), advance(2_000), fault("restart", node="master"), heal("restart"), *REBORN, pull("master"),
+            ),
+        )
+        for keep, entries in (("derived", 2), ("some", 3))
+    ),
+    *(
+        Template(
+            # Its stop was an orderly one as far as the broker could see: it may refuse what is left, changing nothing.
+            f"a disk has lied when its {node} stops, and then power fails ({keep})",
+            {},
+            (
+                send(0), send(1), advance(6_000), fault("lying_flush", node=node), *(send(0) for _ in range(6)),
+                advance(100), fault("restart", node=node), fault("power_loss", node=node, keep=keep), advance(100),
+                heal("power_loss"), heal("lying_flush"), heal("restart"), send(0), advance(6_000),
+            ),
+            alone=True,
+        )
+        for node in ("slave", "master") for keep in ("hole", "some")
+    ),
+    Template(
+        # It is there again until its master sends the rest.
+        "a slave is stopped in the middle of a record",
+        {"haTransferBatchSize": 100, "flushCommitLogLeastPages": 0},
+        (
+            send(0, size=700), advance(600),
+            Op("arm", {"node": "slave", "point": "append", "nth": 3, "name": "restart"}),
+            send(1, size=700), send(0), advance(100), heal("restart"), advance(6_000), send(1), advance(2_000),
+            fault("restart", node="slave"), heal("restart"), advance(6_000), pull("slave"),
+        ),
+    ),
+    Template(
+        # The slave copies on where no record begins, from a log that is another one by now; its own queues stay.
+        "a master has lost its store, and its slave stops and starts",
+        {},
+        (
+            send(0), send(1, size=700), advance(6_000), fault("wipe", node="master"), advance(100), heal("wipe"),
+            *(send(number % 2, size=420) for number in range(7)), advance(21_000),
+            fault("restart", node="slave"), advance(100), heal("restart"), advance(6_000), send(0), advance(2_000),
+        ),
+        alone=True,
+    ),
+    Template(
+        "power fails when only a queue knows which offsets it has given",
+        {"flushDiskType": "SYNC_FLUSH"},
+        (
+            *EXPIRED, advance(5), fault("power_loss", node="master", keep="none"), advance(100), heal("power_loss"),
+            *REBORN, send(0), send(1), advance(2_000), pull("master"),
+        ),
+    ),
+    Template(
+        "a broker takes no messages as large as these",
+        {"maxMessageSize": 1_200},
+        (*(send(0, size=size) for size in (1_700, 1_201, 1_100)), edge_case(1, "wordy"), batch(1), advance(1_000)),
+    ),
+    Template(
+        "a message of each delay level",
+        {},
+        (*(delayed(level % 2, level) for level in range(1, 20)), advance(2_000), pull("slave")),
+    ),
+)  # fmt: skip

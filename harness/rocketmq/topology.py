@@ -1,0 +1,146 @@
+"""Names of what a trial has: one master and at most three slaves, and the links between them and their clients.
+
+A link goes from a client, or from a slave (``ha``), to a port of a broker. The first slave's names carry no number, so
+that a pair reads as a pair. How many slaves a trial has, its setting ``lab.slaves`` says.
+
+With ``lab.nameServer`` there is a name server besides, ``names``, and a link to it from each broker and from the
+clients;
+slaves then fetch their master's tables over ``meta`` (its main port) and ``meta-fast``. With ``lab.others`` there is
+one more master, ``other``, of another broker name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+from ..trials.schedule import Args, Scalar
+
+MASTER = "master"
+MAX_SLAVES = 3
+SLAVES = ("slave", "slave2", "slave3")
+NODES = (MASTER, *SLAVES)
+HA_LINKS = ("ha", "ha2", "ha3")
+CLIENT_LINKS = tuple(f"client-{node}" for node in NODES)
+
+NAMES = "names"
+OTHER = "other"
+PROCESSES = (*NODES, NAMES, OTHER)
+"""All that can be killed, stopped and paused."""
+ROGUE = "rogue_slave"
+"""A stranger at a port."""
+NO_SLAVES = (None, MASTER, NAMES, OTHER, ROGUE)
+"""Who is no slave. In a capture slaves have any names."""
+META_LINKS = ("meta", "meta2", "meta3")
+FAST_LINKS = ("meta-fast", "meta-fast2", "meta-fast3")
+NAMES_CLIENT = "names-client"
+NAMES_LINKS = tuple(f"names-{node}" for node in NODES)
+OTHERS_LINKS = ("client-other", "names-other")
+
+LINKS = (
+    HA_LINKS[0], CLIENT_LINKS[0], CLIENT_LINKS[1], *HA_LINKS[1:], *CLIENT_LINKS[2:],
+    NAMES_CLIENT, *NAMES_LINKS[:2], META_LINKS[0], FAST_LINKS[0],
+    *NAMES_LINKS[2:], *META_LINKS[1:], *FAST_LINKS[1:], *OTHERS_LINKS,
+)  # fmt: skip
+"""A pair's own links first: searches and documents name those."""
+
+PLACED = ("node", "link")
+"""Arguments of operations and faults that name a place; others may use the same words for something else."""
+
+CLUSTER_ONLY = frozenset((NAMES, *META_LINKS, *FAST_LINKS, NAMES_CLIENT, *NAMES_LINKS, OTHER, *OTHERS_LINKS))
+"""Names that only a trial with a name server, or with another broker name, has."""
+
+
+def slaves(settings: Args) -> int:
+    """How many slaves a trial with these settings has."""
+    return int(settings.get("lab.slaves", 1))
+
+
+def has_names(settings: Args) -> bool:
+    """Whether it has a name server."""
+    return bool(settings.get("lab.nameServer", 0))
+
+
+def has_other(settings: Args) -> bool:
+    """Whether it has a master of another broker name."""
+    return bool(settings.get("lab.others", 0))
+
+
+def chosen_by_user(settings: Args) -> int | None:
+    """The broker id that consumers' users have fixed; None where consumers follow what brokers suggest."""
+    return int(settings.get("lab.defaultBrokerId", 0)) if settings.get("lab.connectBrokerByUser", 0) else None
+
+
+def nodes(count: int) -> tuple[str, ...]:
+    """The brokers of a trial with ``count`` slaves, master first."""
+    return NODES[: count + 1]
+
+
+@cache
+def links_of(node: str) -> frozenset[str]:
+    """The links that begin or end at a node, of those that some trial has."""
+    if node == NAMES:
+        return frozenset((NAMES_CLIENT, *NAMES_LINKS, OTHERS_LINKS[1]))
+    if node == OTHER:
+        return frozenset(OTHERS_LINKS)
+    if node == MASTER:
+        return frozenset((*HA_LINKS, *META_LINKS, *FAST_LINKS, CLIENT_LINKS[0], NAMES_LINKS[0]))
+    if node not in SLAVES:
+        return frozenset()
+    number = SLAVES.index(node)
+    own = (HA_LINKS[number], META_LINKS[number], FAST_LINKS[number])
+    return frozenset((*own, CLIENT_LINKS[number + 1], NAMES_LINKS[number + 1]))
+
+
+def of_a_pair(values: Iterable[Scalar]) -> tuple[Scalar, ...]:
+    """Without the names that only cluster trials have."""
+    return tuple(each for each in values if each not in CLUSTER_ONLY)
+
+
+def within(args: Args, settings: Args) -> Args:
+    """``args`` with a similar name in place of each that a trial with these settings does not have."""
+    missing = absent(slaves(settings), has_names(settings), has_other(settings))
+    if not any(args.get(key) in missing for key in PLACED):
+        return args
+    return {key: _similar(value, missing) if key in PLACED else value for key, value in args.items()}
+
+
+def _similar(name: Scalar, missing: frozenset[str]) -> Scalar:
+    # Of the first slave; if a pair has not that either, of the pair's own.
+    while name in missing:
+        name = _SIMILAR[name]
+    return name
+
+
+_SIMILAR: dict[Scalar, Scalar] = {
+    **dict.fromkeys(SLAVES[1:], SLAVES[0]),
+    **dict.fromkeys(HA_LINKS[1:], HA_LINKS[0]),
+    **dict.fromkeys(CLIENT_LINKS[2:], CLIENT_LINKS[1]),
+    # What a master without slaves has.
+    SLAVES[0]: MASTER,
+    HA_LINKS[0]: CLIENT_LINKS[0],
+    CLIENT_LINKS[1]: CLIENT_LINKS[0],
+    **dict.fromkeys((NAMES_LINKS[0], *NAMES_LINKS[2:]), NAMES_LINKS[1]),
+    **dict.fromkeys(META_LINKS[1:], META_LINKS[0]),
+    **dict.fromkeys(FAST_LINKS[1:], FAST_LINKS[0]),
+    NAMES_LINKS[1]: HA_LINKS[0],
+    META_LINKS[0]: HA_LINKS[0],
+    FAST_LINKS[0]: HA_LINKS[0],
+    NAMES_CLIENT: CLIENT_LINKS[0],
+    OTHERS_LINKS[0]: CLIENT_LINKS[0],
+    OTHERS_LINKS[1]: NAMES_LINKS[0],
+    NAMES: MASTER,
+    OTHER: MASTER,
+}
+
+
+@cache
+def absent(count: int, names: bool = False, other: bool = False) -> frozenset[str]:
+    """Names that a trial with ``count`` slaves, and with or without a name server and another broker name, lacks."""
+    found = [*SLAVES[count:], *HA_LINKS[count:], *CLIENT_LINKS[count + 1 :]]
+    begin = count if names else 0
+    found += [*META_LINKS[begin:], *FAST_LINKS[begin:], *NAMES_LINKS[count + 1 if names else 0 :]]
+    found += [] if names else [NAMES, NAMES_CLIENT]
+    found += [] if other else [OTHER, OTHERS_LINKS[0]]
+    found += [] if other and names else [OTHERS_LINKS[1]]
+    return frozenset(found)

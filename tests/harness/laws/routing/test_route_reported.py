@@ -1,0 +1,65 @@
+"""Tests of ``route-reported``."""
+
+import json
+
+import pytest
+from histories import H, assert_broken, assert_holds, assert_vacuous
+from histories.consumers import consuming
+
+from pairproof.harness.rocketmq.laws.routing.route_reported import RouteReported
+
+
+def changed(history: H, queues: int = 2, phase: str = "ok", name: str = "t1") -> H:
+    op, history.ops = history.ops, history.ops + 1
+    call = {"node": "master", "process": 3, "op": op, "f": "topic", "message": name}
+    history.add("invoke", **call, detail=json.dumps({"queues": queues})).after(2)
+    return history.add(phase, **call, status="PUT_OK")
+
+
+def registered(history: H, after: float = 0, status: str = "ok", node: str = "master") -> H:
+    return history.after(after).add("register", node=node, status=status)
+
+
+def listed() -> H:
+    """A master that the name server knows."""
+    return registered(consuming()).after(1)
+
+
+def test_a_changed_topic_is_registered_within_a_second() -> None:
+    assert_holds(RouteReported, registered(changed(listed()), 1_000))
+    assert_broken(RouteReported, registered(changed(listed()), 1_001), "t1 was changed, and not registered for 1001 ms")
+    assert_broken(RouteReported, changed(listed()).after(1_001).mark("end"), "t1 was changed")
+    for other in ({"status": "failed"}, {"node": "slave"}):
+        assert_broken(RouteReported, registered(changed(listed()), **other).after(1_001).mark("end"), "t1 was changed")
+
+
+def test_a_registration_may_come_before_the_answer_to_the_change_and_not_before_the_question() -> None:
+    def call(history: H, kind: str) -> H:
+        return history.add(kind, node="master", process=3, op=77, f="topic", message="t1", detail="{}")
+
+    assert_holds(RouteReported, call(registered(call(listed(), "invoke"), 1), "ok").after(9_000).mark("end"))
+    assert_broken(RouteReported, changed(registered(listed()).after(1)).after(1_001).mark("end"), "t1 was changed")
+
+
+def test_a_change_that_changes_nothing_or_that_may_not_be_owes_nothing() -> None:
+    once = registered(changed(listed())).after(10)
+    assert_holds(RouteReported, changed(once).after(9_000).mark("end"))
+    again = registered(changed(listed())).after(10)
+    assert_broken(RouteReported, changed(again, 3).after(1_001).mark("end"), "t1 was changed")
+    for phase in ("fail", "info"):
+        assert_vacuous(RouteReported, changed(changed(listed(), phase=phase)).after(9_000).mark("end"))
+    moved = registered(changed(listed())).wipe("master", "image").start("master").after(20_000)
+    assert_holds(RouteReported, changed(moved, 3).after(9_000).mark("end"))
+
+
+@pytest.mark.parametrize("place", ["master", "names-master"])
+def test_a_topic_in_a_disturbed_world_is_not_judged(place: str) -> None:
+    assert_vacuous(RouteReported, changed(listed().fault("slow", place)).after(9_000).mark("end"))
+    ended = changed(listed().fault("slow", place).fault("slow", place, "off").after(9_000))
+    assert_vacuous(RouteReported, ended.after(9_000).mark("end"))
+    assert_vacuous(RouteReported, changed(listed()).after(900).crash("master").after(9_000).mark("end"))
+    assert_broken(RouteReported, changed(listed().fault("slow", "ha")).after(1_001).mark("end"), "t1 was changed")
+
+
+def test_a_master_that_never_registered_may_have_no_name_server() -> None:
+    assert_vacuous(RouteReported, changed(consuming()).after(42_000).mark("end"))
