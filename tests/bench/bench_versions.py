@@ -40,12 +40,12 @@ DRAW = (
     + """
 from pairproof.harness.search import sweep
 try:
-    from pairproof.harness.rocketmq import swarm, whole
+    from pairproof.harness.rocketmq import cluster, swarm
 except ImportError:
-    from pairproof.harness.search import swarm, whole
+    from pairproof.harness.search import cluster, swarm
 seed, count = sys.argv[1], int(sys.argv[2])
 found = {"sweep": sweep.schedules(lab, target, seed)[:count]}
-for name, search in (("swarm", swarm), ("cluster", whole)):
+for name, search in (("swarm", swarm), ("cluster", cluster)):
     # What comes first is listed: stories.
     found[name] = [search.schedule(seed, number, lab) for number in range(100, 100 + count)]
 print(json.dumps({name: [each.to_json() for each in listed] for name, listed in found.items()}))

@@ -19,11 +19,11 @@ import hashlib
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.rocketmq import swarm
-from pairproof.harness.rocketmq import whole
+from pairproof.harness.rocketmq import cluster
 lab, target = resolve.lab("sim"), resolve.target("reference")
 digest = hashlib.sha256()
 schedules = [swarm.schedule("{seed}", number) for number in range(12)]
-schedules += [whole.schedule("{seed}", number) for number in range(12)]
+schedules += [cluster.schedule("{seed}", number) for number in range(12)]
 for schedule in schedules:
     trial = run_trial(lab, target, schedule)
     digest.update(repr((trial.schedule, trial.events, trial.judgements, trial.faults)).encode())

@@ -112,6 +112,6 @@ def test_each_mutant_is_caught_by_its_law_and_the_correct_pair_by_none(mutant: o
 
 
 def test_producers_need_a_name_server_and_a_simulation() -> None:
-    with pytest.raises(UsageError, match=r"set lab\.names=1"):
+    with pytest.raises(UsageError, match=r"set lab\.nameServer=1"):
         run_trial(LAB, ReferenceTarget(), Schedule({}, "seed", (produce(),)))
     assert abilities.can(LAB, CanProduce) and not abilities.can(resolve.lab("process"), CanProduce)

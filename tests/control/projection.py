@@ -1,4 +1,4 @@
-"""What one trial did, as lines of text that stay the same while the house is rebuilt.
+"""What one trial did, as lines of text that stay the same while the code is redesigned.
 
 A line per event: ``[t, node, kind, {column: value}]``, columns sorted, those that the event does not use left out. A
 line per law: its verdict, how often it judged, and when it was violated. What is written for people (violations,
@@ -19,6 +19,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from pairproof.harness import renamed
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.history import Event
 from pairproof.harness.judging.abstentions import is_abstention
@@ -34,6 +35,13 @@ DIGEST_CHARS = 12
 """48 bits: a chance of 1 in 10**9 that any of 20,000 histories changes unseen is plenty."""
 OF_THE_LINE = frozenset({"seq", "t", "node", "kind"})
 """Columns that have a place of their own in the line, or none."""
+
+FORMER: Mapping[Any, str] = {
+    new: old for group in ("settings", "faults", "event_types", "laws") for old, new in renamed.OLD[group].items()
+} | {"supervisor": "keeper"}
+"""Names as the lines have them, by the names of now."""
+NAMED = ("kind", "node", "f")
+_IN_TEXTS = re.compile("|".join(re.escape(new) for new in FORMER if re.search("[._-]", new)))
 
 DIED = ("crash", "abort")
 _LINE = re.compile(r"(?<=[\w.]):\d+(?=\))")
@@ -55,7 +63,11 @@ def columns(event: Event) -> Mapping[str, object]:
     found = {name: value for name, value in event._asdict().items() if value is not None}
     if event.kind in DIED and event.detail is not None:
         found["detail"] = _LINE.sub("", event.detail)
-    return found
+    return {name: FORMER.get(value, value) if name in NAMED else _former(value) for name, value in found.items()}
+
+
+def _former(value: object) -> object:
+    return _IN_TEXTS.sub(lambda name: FORMER[name[0]], value) if isinstance(value, str) else value
 
 
 def problem_with(target: str) -> str | None:
@@ -129,7 +141,7 @@ def _verdict_lines(trial: Trial, without: Collection[str]) -> Iterator[str]:
             when = [[one.t, one.message] for one in each.violations]
             yield _encode(
                 [
-                    each.law,
+                    FORMER.get(each.law, each.law),
                     str(each.verdict),
                     each.judged,
                     each.broken,

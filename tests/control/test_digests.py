@@ -54,9 +54,9 @@ def test_all_searches_are_stored_and_sampled() -> None:
     searches = {
         "corpus",
         "sweep",
-        "truncation",
+        "cuts",
         "stories",
-        "cluster",
+        "whole",
         "machine",
         "paced",
         "scenario",

@@ -107,7 +107,7 @@ def test_an_exploration_says_how_much_of_its_enumerated_searches_it_did(no_corpu
     summary = Explorer(SIM, REFERENCE, QUICK, "told", (), seconds=50, clock=clock, on_trial=clock.tick).run()
     assert set(summary.totals) == {"sweep", "truncation"} and not summary.complete("sweep")
     told = summary.played()
-    assert f"cut points {summary.by_origin['cuts']:,} of {summary.totals['cuts']:,}, " in told
+    assert f"cut points {summary.by_origin['truncation']:,} of {summary.totals['truncation']:,}, " in told
     assert told.endswith(", cut short by the clock)")
     whole = summary._replace(by_origin=summary.totals)
     assert whole.complete("truncation") and "cut short" not in whole.played()

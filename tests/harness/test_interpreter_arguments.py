@@ -176,7 +176,7 @@ def test_healing_a_known_fault_that_is_not_active_does_nothing() -> None:
         ),
         (
             Op("send_to_wrong_broker", {"node": "slave", "queue": 0}),
-            "misdirect: a producer can send to whatever broker",
+            "send_to_wrong_broker: a producer can send to whatever broker",
         ),
         (Op("delayed", {"producer": 0, "queue": 0, "level": 1}), "delayed: a producer can send to whatever broker"),
     ],

@@ -99,7 +99,7 @@ def test_a_missed_floor_makes_what_holds_unknown_and_hides_no_violation() -> Non
     assert exit_code([holds, violated], ["x: 0 of 1"]) == 1
 
 
-def test_minimums_survive_in_facts_and_odd_facts_are_no_floors() -> None:
+def test_minimums_survive_in_facts_and_odd_facts_are_no_minimums() -> None:
     told = [Minimum("sends", 1, 2), Minimum("pulls", 2, 2)]
     assert minimums.of_facts({"minimums": [each._asdict() for each in told]}) == told
     assert minimums.missed(told) == ["sends: 1 of 2"]
@@ -148,7 +148,7 @@ def test_the_job_holds_keeps_every_history_and_tells_what_it_met(part: Path, cap
     assert answer["minimums"] == reader.facts["minimums"] and answer["faults"]["latency"]["took_effect"] > 0
 
 
-def test_a_machine_that_never_draws_a_fault_misses_the_floors(
+def test_a_machine_that_never_draws_a_fault_misses_the_minimums(
     part: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setattr(machine, "_fault_rules", lambda lab, system: {})

@@ -59,7 +59,7 @@ def test_quick_takes_the_seconds_that_the_readme_promises_and_ci_every_enumerate
 
 
 def test_an_unknown_profile_is_refused_with_the_valid_ones() -> None:
-    with pytest.raises(UsageError, match="unknown profile 'eternal'; valid: quick, ci, deep, broad, real, known"):
+    with pytest.raises(UsageError, match="unknown profile 'eternal'; valid: quick, ci, deep, fault-pairs, real, known"):
         profile("eternal")
 
 

@@ -223,7 +223,7 @@ def test_shrinking_is_bounded_and_never_returns_what_does_not_fail() -> None:
 @pytest.mark.parametrize(
     ("data", "complaint"),
     [
-        ({}, "format 1"),
+        ({}, "format 2"),
         ({"format": 1, "settings": {}, "seed": "s", "ops": [["fly", {}]]}, "unknown 'fly'; valid: advance, arm"),
         ({"format": 1, "settings": {}, "seed": "s", "ops": [["advance", {"ms": "soon"}]]}, "needs ms as int"),
         ({"format": 1, "settings": {}, "seed": "s", "ops": [["advance", {"ms": -1}]]}, "must not be negative"),

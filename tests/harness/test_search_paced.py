@@ -50,7 +50,7 @@ def test_nothing_is_left_that_needs_a_simulation_and_everything_is_valid() -> No
 
 def test_up_to_4_5_2_producers_are_more_patient_than_five_rounds_of_a_second() -> None:
     found = {str(each.settings.get("rocketmqVersion")): each.settings for each in map(fitted, DRAWN)}
-    assert found["4.4.0"]["syncFlushTimeout"] == searching.ALL_ROUNDS_MS > 5_000
+    assert found["4.4.0"]["syncFlushTimeout"] == real_time.ALL_ROUNDS_MS > 5_000
     assert {found[each]["syncFlushTimeout"] for each in ("4.9.2", "4.9.7", "5.5.0")} == {1_500}
 
 

@@ -151,19 +151,19 @@ def test_a_lab_that_ends_leaves_no_mount_and_no_loop_device(labs_folder: Path, w
 
 HARNESS = """
 import os, signal, sys, tempfile
-from pairproof.chaos.labs.real.supervisor import Keeper
+from pairproof.chaos.labs.real.supervisor import Supervisor
 from pairproof.chaos.labs.real.stores import Stores
 tempfile.tempdir = sys.argv[1]
-keeper = Keeper()
-path = Stores(keeper.folder).create("master").path
+supervisor = Supervisor()
+path = Stores(supervisor.folder).create("master").path
 held = (path / "file").open("wb")
-keeper.exec(["sh", "-c", "exec sleep 100 > %s/out" % path], keeper.folder / "out")
-print(keeper.pid, keeper.folder, flush=True)
+supervisor.exec(["sh", "-c", "exec sleep 100 > %s/out" % path], supervisor.folder / "out")
+print(supervisor.pid, supervisor.folder, flush=True)
 signal.pause()
 """
 
 
-@pytest.mark.parametrize("dies", ["harness", "keeper", "both"])
+@pytest.mark.parametrize("dies", ["harness", "supervisor", "both"])
 def test_whoever_is_killed_no_mount_stays(labs_folder: Path, dies: str) -> None:
     process = subprocess.Popen([sys.executable, "-c", HARNESS, str(labs_folder)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""The keeper: its children do as they are told, and whoever dies, nothing of a lab stays."""
+"""The supervisor: its children do as they are told, and whoever dies, nothing of a lab stays."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from pairproof.harness.errors import LabError
 MakeNode = Callable[..., LabNode]
 HARNESS = """
 import os, signal, sys, tempfile, time
-from pairproof.chaos.labs.real.supervisor import Keeper
+from pairproof.chaos.labs.real.supervisor import Supervisor
 tempfile.tempdir = sys.argv[1]
-keeper = Keeper()
-child = keeper.exec(["sleep", "100"], keeper.folder / "out")
-os.symlink("/", keeper.folder / "root")
+supervisor = Supervisor()
+child = supervisor.exec(["sleep", "100"], supervisor.folder / "out")
+os.symlink("/", supervisor.folder / "root")
 if len(sys.argv) > 2 and not os.fork():
-    # Another child of the harness: it has the keeper's socket, too.
+    # Another child of the harness: it has the supervisor's socket, too.
     time.sleep(int(sys.argv[2]))
     os._exit(0)
-print(keeper.pid, child, keeper.folder, flush=True)
+print(supervisor.pid, child, supervisor.folder, flush=True)
 signal.pause()
 """
 
@@ -45,7 +45,7 @@ def sleeper(lab: Supervisor, program: str = "import time; time.sleep(100)") -> i
 
 
 def harness(labs: Path, *more: str) -> tuple[subprocess.Popen[str], int, int, Path]:
-    """A harness in a process of its own: it, its keeper, a child of that and the lab's folder."""
+    """A harness in a process of its own: it, its supervisor, a child of that and the lab's folder."""
     process = subprocess.Popen([sys.executable, "-c", HARNESS, str(labs), *more], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     kept, child, folder = process.stdout.readline().split()
@@ -56,7 +56,7 @@ def harness(labs: Path, *more: str) -> tuple[subprocess.Popen[str], int, int, Pa
 # What children do.
 
 
-def test_a_program_runs_in_a_session_of_its_own_with_nothing_of_the_keeper_s(supervisor: Supervisor) -> None:
+def test_a_program_runs_in_a_session_of_its_own_with_nothing_of_the_supervisor_s(supervisor: Supervisor) -> None:
     program = """
 import os, signal
 print(os.getsid(0) == os.getpid(), sorted(os.listdir("/proc/self/fd"))[:-1], os.environ["WORD"], os.getcwd())
@@ -121,7 +121,7 @@ def test_what_cannot_be_started_says_so_in_one_line(supervisor: Supervisor) -> N
             supervisor.exec(argv, supervisor.folder / "out")
     with pytest.raises(LabError, match="No such file"):
         supervisor.exec(["true"], supervisor.folder / "no" / "out")
-    assert supervisor.statuses() == {}, "the keeper has no child that failed to begin"
+    assert supervisor.statuses() == {}, "the supervisor has no child that failed to begin"
     assert supervisor.wait(supervisor.exec(["true"], supervisor.folder / "out"), DEADLINE_S) == ("exited", 0)
 
 
@@ -182,21 +182,21 @@ def test_a_harness_that_dies_is_noticed_also_where_somebody_else_has_its_socket(
     until(lambda: gone(kept) and gone(child) and not folder.exists())
 
 
-def test_a_terminal_s_ctrl_c_does_not_end_the_keeper(supervisor: Supervisor) -> None:
+def test_a_terminal_s_ctrl_c_does_not_end_the_supervisor(supervisor: Supervisor) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         os.kill(supervisor.pid, number)
     assert supervisor.statuses() == {}
     assert os.getsid(supervisor.pid) != os.getsid(0)
 
 
-def test_a_keeper_that_is_killed_takes_its_children_along_and_the_next_cleans_up(
+def test_a_supervisor_that_is_killed_takes_its_children_along_and_the_next_cleans_up(
     node: MakeNode, supervisor: Supervisor
 ) -> None:
     broker = node().start()
     living = Supervisor()
     os.kill(supervisor.pid, signal.SIGKILL)
     until(lambda: gone(broker.pid))
-    with pytest.raises(LabError, match="keeper has ended"):
+    with pytest.raises(LabError, match="supervisor has ended"):
         supervisor.status(broker.pid)
     assert supervisor.folder.exists()
     assert folders.clean() == [f"removed what an earlier lab left behind: {supervisor.folder}"]
@@ -205,7 +205,7 @@ def test_a_keeper_that_is_killed_takes_its_children_along_and_the_next_cleans_up
     living.close()
 
 
-def test_the_next_lab_removes_what_a_killed_harness_and_its_killed_keeper_have_left(
+def test_the_next_lab_removes_what_a_killed_harness_and_its_killed_supervisor_have_left(
     labs_folder: Path, supervisor: Supervisor
 ) -> None:
     process, kept, child, folder = harness(labs_folder)
@@ -241,11 +241,11 @@ def test_labs_come_and_go_without_a_trace(labs_folder: Path) -> None:
     assert set(Path("/proc/self/fd").iterdir()) == before
 
 
-def test_a_keeper_that_cannot_start_says_why_and_leaves_nothing(
+def test_a_supervisor_that_cannot_start_says_why_and_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
-    with pytest.raises(LabError, match="keeper has ended"):
+    with pytest.raises(LabError, match="supervisor has ended"):
         Supervisor()
     assert list(folders.base().iterdir()) == []
     monkeypatch.setattr(keeping, "START_S", 0.1)
