@@ -53,7 +53,7 @@ def missing_commands(text: str) -> list[str]:
     for line in commands(text):
         command: click.Command | None = pairproof
         words = line.split()
-        while words and isinstance(command, click.Group):
+        while words and isinstance(command, click.Group) and words[0][0] != "-":
             command = command.get_command(click.Context(command), words.pop(0))
         options = {option for each in command.params for option in each.opts} if command else set()
         given = {word.partition("=")[0] for word in words if word.startswith("-")}
@@ -68,7 +68,7 @@ def commands(text: str) -> list[str]:
     lines = [
         each
         for block in blocks
-        for each in re.findall(r"(?m)^ *(?:- |\$ )?(?:\S*/bin/)?pairproof ([a-z][^#|\n]*)", block)
+        for each in re.findall(r"(?m)^ *(?:- |\$ )?(?:\S*/bin/)?pairproof ([a-z][^#|\n]*)", block.replace("\\\n", " "))
     ]
     prose = re.sub(r"(?ms)^ *```.*?^ *```", "", text)
     return lines + [" ".join(each.split()) for each in re.findall(r"`pairproof\s+([a-z][^`|\\]*)`", prose)]
