@@ -50,10 +50,9 @@ def test_an_answer_that_never_came_says_nothing() -> None:
 
 def test_a_broker_whose_file_names_no_limit_has_the_default_of_rocketmq() -> None:
     def sent(size: int) -> H:
-        detail = json.dumps({"size": size})
-        return answered(
-            pair().add("invoke", node="master", op=7, f="send", message="m0", detail=detail), "ok", "PUT_OK"
-        )
+        said = json.dumps({"size": size})
+        history = pair().add("invoke", node="master", op=7, f="send", message="m0", detail=said)
+        return answered(history, "ok", "PUT_OK")
 
     assert_vacuous(AckWithinLimits, sent(4_194_304))
     assert_broken(AckWithinLimits, sent(4_194_305), "a body of 4194305 bytes, where maxMessageSize is 4194304")
