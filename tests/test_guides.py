@@ -111,7 +111,7 @@ TOTALS = {
 
 
 def wrong_totals(text: str) -> list[str]:
-    """Wrong totals. "102 of 118 laws" and "102 of the 118 laws" state a part; text in quotation marks is not checked."""
+    """Wrong totals. "102 of 118 laws" and "102 of the 118 laws" state a part; quoted text is not checked."""
     plain = re.sub(r'"[^"\n]*"|[*_]+(?=\w)|(?<=\w)\*+', "", " ".join(text.split()))
     stated = re.findall(rf"((?:(\d[\d,]*) of (?:the )?)?\b(\d[\d,]*) ({'|'.join(TOTALS)})\b)", plain)
     return [
