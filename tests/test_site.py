@@ -97,7 +97,7 @@ FIRST = {
     "pytest": "docs/guide/pytest",
     "capture": "docs/guide/capture",
     "write a law": "docs/guide/extending",
-    "power_loss": "docs/guide/faults",
+    "rogue_slave": "docs/guide/faults",
     "master-kill-under-load": "docs/reference/laws#master-kill-under-load",
     **{law: f"docs/reference/laws#{law}" for law in ("ack-replicated", "ha-appends-frames", "contract", "log-prefix")},
 }
