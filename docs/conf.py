@@ -13,6 +13,7 @@ from typing import Any
 from click.testing import CliRunner
 from docutils import nodes
 from docutils.statemachine import StringList
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -37,8 +38,8 @@ html_title = f"pairproof {release}"
 html_show_copyright = False
 templates_path = ["site"]
 html_search_scorer = str(Path(__file__).parent / "site" / "scorer.js")
-UNSEARCHED = ("docs/decisions/0", "docs/findings/4", "docs/findings/5", "docs/measured/", "CHANGELOG", "docs/status")
-"""Pages that the search leaves out: what was decided, found and measured. Their lists of contents lead to them."""
+UNSEARCHED = ("docs/decisions/", "docs/findings/4", "docs/findings/5", "docs/measured/", "CHANGELOG", "docs/status")
+"""Pages that the search leaves out: decisions, findings and measurements. Their lists of contents lead to them."""
 html_additional_pages = {"index": "redirect.html"}
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
@@ -47,7 +48,10 @@ suppress_warnings = ["misc.highlighting_failure", "ref.python"]
 
 
 class Answers(SphinxDirective):
-    """``{answers} laws``: what ``pairproof laws --json`` says, as a table of the columns that its body names."""
+    """``{answers} laws``: the answer of ``pairproof laws --json``, as a table of the columns that its body names.
+
+    The first column names the rows: each has an anchor of that name, to which the search leads.
+    """
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -64,6 +68,11 @@ class Answers(SphinxDirective):
         lines += [" | ".join(_cell(row[column]) for column in columns) for row in rows]
         box = nodes.container()
         self.state.nested_parse(StringList([f"| {line} |" for line in lines], "answers"), self.content_offset, box)
+        for row in next(box.findall(nodes.tbody)).children:
+            cell = row.children[0]
+            name = cell.astext()
+            cell["ids"].append(name)
+            cell.insert(0, addnodes.index(entries=[("single", name, name, "main", None)]))
         return box.children
 
 

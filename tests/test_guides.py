@@ -10,13 +10,15 @@ from types import ModuleType
 import click
 import pytest
 
-from pairproof.chaos.scenarios import reading
+from pairproof.chaos.mutants import catalogue
+from pairproof.chaos.scenarios import library, reading
+from pairproof.harness import registry
 from pairproof.harness.commands.main import pairproof
 
 ROOT = Path(__file__).resolve().parent.parent
 GUIDES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md")))
 USERS = tuple(each for each in GUIDES if each.parent == ROOT or each.parent.name == "guide")
-MAX_README_LINES = 120
+MAX_README_LINES = 90
 NOT_HERE = ("examples/redis/",)
 """Named before they are there."""
 
@@ -46,17 +48,30 @@ def missing_files(text: str) -> list[str]:
 
 
 def missing_commands(text: str) -> list[str]:
-    """Command lines whose command or options do not exist."""
+    """Command lines, in blocks of code and within sentences, whose command or options do not exist."""
     found = []
-    for line in re.findall(r"(?m)^(?:\.venv/bin/)?pairproof ([^#\n]*)", text):
+    for line in commands(text):
         command: click.Command | None = pairproof
         words = line.split()
-        while words and isinstance(command, click.Group):
+        while words and isinstance(command, click.Group) and words[0][0] != "-":
             command = command.get_command(click.Context(command), words.pop(0))
         options = {option for each in command.params for option in each.opts} if command else set()
-        if command is None or not {word for word in words if word.startswith("-")} <= {*options, "--help"}:
+        given = {word.partition("=")[0] for word in words if word.startswith("-")}
+        if command is None or not given <= {*options, "--help"}:
             found.append(line)
     return found
+
+
+def commands(text: str) -> list[str]:
+    """What follows ``pairproof``: after a prompt or at a line's start in a block of code, or in a sentence's code."""
+    blocks = re.findall(r"(?ms)^ *```[^\n]*\n(.*?)^ *```", text)
+    lines = [
+        each
+        for block in blocks
+        for each in re.findall(r"(?m)^ *(?:- |\$ )?(?:\S*/bin/)?pairproof ([a-z][^#|\n]*)", block.replace("\\\n", " "))
+    ]
+    prose = re.sub(r"(?ms)^ *```.*?^ *```", "", text)
+    return lines + [" ".join(each.split()) for each in re.findall(r"`pairproof\s+([a-z][^`|\\]*)`", prose)]
 
 
 def test_the_readme_is_short() -> None:
@@ -81,10 +96,44 @@ def test_what_is_not_there_is_noticed() -> None:
         "README.md#no-heading",
     ]
     assert missing_files("`harness/nothing.py` and harness/judging/judge.py") == ["harness/nothing.py"]
-    assert missing_commands("pairproof chek\npairproof check --sed 1\npairproof check --seed 1  # a comment\n") == [
-        "chek",
-        "check --sed 1",
+    code = "pairproof chek\n$ .venv/bin/pairproof check --sed 1\npairproof check --seed 1  # a comment\n"
+    text = f"```sh\n{code}```\npairproof tests pairs with `pairproof\nlabs --joson` and `pairproof labs --json`.\n"
+    assert missing_commands(text) == ["chek", "check --sed 1", "labs --joson"]
+
+
+COUNTING = (*USERS, *(ROOT / "docs" / f"{name}.md" for name in ("index", "tutorial", "status", "beside-other-tools")))
+TOTALS = {
+    "laws": len(registry.own("laws")),
+    "mutants": len(catalogue()),
+    "scenarios": len(library.names()),
+    "faults": len(registry.own("faults")),
+}
+
+
+def wrong_totals(text: str) -> list[str]:
+    """Wrong totals. "102 of 118 laws" and "102 of the 118 laws" state a part; quoted text is not checked."""
+    plain = re.sub(r'"[^"\n]*"|[*_]+(?=\w)|(?<=\w)\*+', "", " ".join(text.split()))
+    stated = re.findall(rf"((?:(\d[\d,]*) of (?:the )?)?\b(\d[\d,]*) ({'|'.join(TOTALS)})\b)", plain)
+    return [
+        said
+        for said, part, total, what in stated
+        if int(total.replace(",", "")) != TOTALS[what] or int((part or "0").replace(",", "")) > TOTALS[what]
     ]
+
+
+@pytest.mark.parametrize("page", COUNTING, ids=lambda page: str(page.relative_to(ROOT)))
+def test_pages_state_the_right_totals(page: Path) -> None:
+    assert wrong_totals(page.read_text("utf-8")) == []
+
+
+def test_a_wrong_total_is_noticed() -> None:
+    laws = TOTALS["laws"]
+    good = f'{laws} laws, 2 of\n{laws} laws, {laws} of the {laws} **laws**, "31 laws on little evidence"'
+    assert min(TOTALS.values()) > 20 and wrong_totals(good) == []
+    bad = f"{laws - 1} laws; 2 of {laws + 1}\nlaws; {laws + 1} of {laws} laws; 7 **mutants**; 1,000 scenarios"
+    parts = [f"2 of {laws + 1} laws", f"{laws + 1} of {laws} laws"]
+    assert wrong_totals(bad) == [f"{laws - 1} laws", *parts, "7 mutants", "1,000 scenarios"]
+    assert wrong_totals("31 *faults*") == ["31 faults"]
 
 
 def test_the_index_of_decisions_has_each_of_them() -> None:

@@ -21,6 +21,7 @@ DEFAULTS: Mapping[str, int] = {
     "haSendHeartbeatInterval": 5_000,
     "haHousekeepingInterval": 20_000,
     "haSlaveFallbehindMax": 268_435_456,
+    "maxMessageSize": 4_194_304,
     "slaveTimeout": 3_000,
     "syncFlushTimeout": 5_000,
     "flushIntervalCommitLog": 500,

@@ -41,8 +41,9 @@ Start = Callable[[Program], Program]
 
 
 def blocks() -> list[str]:
-    """The guide's examples, in its order."""
-    return [each.strip() for each in re.findall(r"```\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)]
+    """The guide's commands and lines, in its order, without outputs; a command that is wrapped is one line."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    return [text.strip().replace("\\\n", "") for language, text in found if not language]
 
 
 class Pair:

@@ -46,3 +46,13 @@ def test_a_batch_may_be_larger_since_versions_limit_its_parts_or_the_whole() -> 
 
 def test_an_answer_that_never_came_says_nothing() -> None:
     assert_vacuous(AckWithinLimits, answered(asked(size=1_501), "info", "timeout"))
+
+
+def test_a_broker_whose_file_names_no_limit_has_the_default_of_rocketmq() -> None:
+    def sent(size: int) -> H:
+        said = json.dumps({"size": size})
+        history = pair().add("invoke", node="master", op=7, f="send", message="m0", detail=said)
+        return answered(history, "ok", "PUT_OK")
+
+    assert_vacuous(AckWithinLimits, sent(4_194_304))
+    assert_broken(AckWithinLimits, sent(4_194_305), "a body of 4194305 bytes, where maxMessageSize is 4194304")
