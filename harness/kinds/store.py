@@ -59,8 +59,7 @@ class Looked(Event):
     reading: int = column("op")
     """The reading; one of several nodes has one number."""
     f: Literal["read", "recovery", "final"]
-    """read: a client's call, while the trial goes on; recovery: the lab's audit at a start of the node; final: the one
-    after the trial."""
+    """Read: a client's call; recovery: the lab's audit at a start of the node; final: the one after the trial."""
     role: Literal["source", "copy"] = column("status")
     """Whether clients write to the node, or it follows the one to which they do."""
 

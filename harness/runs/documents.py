@@ -139,7 +139,9 @@ def _columns(kind: type[history.Event]) -> list[tuple[str, str]]:
                     # Under a name of the kind's own.
                     column, own = ast.literal_eval(statement.value.args[0]), name.replace("_", " ")
                     about, name = f"{own}: {about}" if about else own, column
-                told = ", ".join(values) + ("; " if values and about else "") + about
+                if not all(re.search(rf"\b{each}[:,)]", about, re.IGNORECASE) for each in values):
+                    about = ", ".join(values) + ("; " if about else "") + about
+                told = about
                 found[statement.target.id] = (name, told)
     return list(found.values())
 
