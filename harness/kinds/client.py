@@ -47,7 +47,7 @@ class Invoke(Call):
 
     __slots__ = ()
     detail: str | None
-    """JSON. Send: body (digest), flag, tags; level if delayed; half, compressed, more (not the last of a batch) if true.
+    """JSON. Send: body (digest), flag, tags; level if delayed; half, compressed, more (not the last of a batch) if so.
     Produce also: how the queue is chosen, producer, tries (at most), within (ms for all tries). Pull, select:
     tags, and the most messages unless 32. Topic, group: content. Delete-group: progress (whether it goes, too)."""
 
