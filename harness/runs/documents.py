@@ -31,6 +31,11 @@ Spark's types derive from that declaration.
 An operation has phases: `invoke`, then `ok` (it happened), `fail` (it did not) or `info` (unknown; a client that
 timed out continues under a new process number). An observer records a byte before it forwards it and after it
 received it, so the order of rows is always one that was observed.
+
+For example, the answer to a send:
+
+    {{"seq": 41, "t": 12729034000, "kind": "ok", "process": 0, "op": 3, "f": "send", "node": "master",
+     "message": "m1", "queue": "pairproof/0", "status": "PUT_OK", "lo": 230, "hi": 567}}
 """
 
 DIGESTS = f"""\
@@ -42,8 +47,8 @@ KINDS = """\
 ## Event types
 
 Each is a class in `harness/kinds/` or `harness/rocketmq/kinds/`; third parties register theirs under the entry points
-`pairproof.kinds`. Columns that are not listed are null; listed ones may be. A column that reads like an earlier event
-type of its section names that type.
+`pairproof.kinds`. Columns in parentheses have the general meaning above; columns that are not listed are null, and
+listed ones may be.
 """
 
 RUN_FOLDER = f"""\
@@ -109,9 +114,10 @@ def _kinds() -> Iterator[str]:
             for name, about in _columns(each):
                 first = seen.setdefault(about, kind) if about else kind
                 alike.setdefault(about if first == kind else f"as in {first}", []).append(f"`{name}`")
-            lines = (f"- {', '.join(names)}{': ' if about else ''}{about}" for about, names in alike.items())
-            yield f"**{kind}**: {_words(inspect.getdoc(each))}.\n"
-            yield "\n".join(lines) + "\n"
+            plain = ", ".join(alike.pop("", []))
+            yield f"**{kind}**{plain and f' ({plain})'}: {_words(inspect.getdoc(each))}.\n"
+            if alike:
+                yield "\n".join(f"- {', '.join(names)}: {about}" for about, names in alike.items()) + "\n"
 
 
 def _words(docstring: str | None) -> str:
