@@ -1,4 +1,4 @@
-"""What clients asked and were told, and what consumers did."""
+"""Client calls, their outcomes, and consumers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of nodes: their settings, starts, ends and stores."""
+"""Nodes: settings, starts, ends and stores."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Abort(OfNode):
 
 
 class Stop(OfNode):
-    """A node was told to end, and did so cleanly."""
+    """A node was stopped, and ended cleanly."""
 
     __slots__ = ()
     value: int | None

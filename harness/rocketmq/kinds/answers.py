@@ -1,4 +1,4 @@
-"""What brokers answered when they were asked about their logs at a trial's end."""
+"""Answers of brokers to questions about their logs, at a trial's end."""
 
 from __future__ import annotations
 

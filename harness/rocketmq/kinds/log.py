@@ -1,4 +1,4 @@
-"""What nodes did with their logs, and what readers of their stores found there."""
+"""Logs: actions of nodes, and what readers of their stores found."""
 
 from __future__ import annotations
 
