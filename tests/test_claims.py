@@ -29,7 +29,7 @@ from pairproof.harness.trials.trial import Trial
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "claims.md"
 DATA = PAGE.with_suffix(".tsv")
-"""Of each claim: the modules, and what exercises it."""
+"""Of each claim: those that say the opposite, the modules, and what exercises it."""
 LAST_OF_SECTION = (11, 29, 42, 49, 59, 75, 96, 106, 125, 149, 164, 184, 195, 206)
 """The number of each section's last claim."""
 COLUMNS = ("id", "claim", "conflicts", "where", "law", "exercised", "verdict")
@@ -211,16 +211,16 @@ def contradicting(row: Row) -> set[str]:
 
 
 def joined(page: str, data: str) -> str:
-    """The page with the columns of the data, which come before and behind the law."""
-    more = {each: (where, by) for each, where, by in (line.split("\t") for line in data.splitlines())}
+    """The page with the columns of the data where :data:`COLUMNS` has them."""
+    more = {each: rest for each, *rest in (line.split("\t") for line in data.splitlines())}
     lines = []
     for line in page.splitlines():
         own = cells(line)
-        if len(own) == len(COLUMNS) - 2 and own[0] in more:
-            where, by = more.pop(own[0]) if own[0] != "id" else ("where", "exercised")
+        if own[0] in more and len(own) == len(COLUMNS) - 3:
+            conflicts, where, by = more[own[0]] if own[0] == "id" else more.pop(own[0])
             if own[0] != "id":
                 where, by = (" ".join(f"`{each}`" for each in of.split()) for of in (where, by))
-            line = "| " + " | ".join((*own[:3], where, own[3], by, own[4])) + " |"
+            line = "| " + " | ".join((own[0], own[1], conflicts, where, own[2], by, own[3])) + " |"
         lines.append(line)
     without = [each for each in more if each != "id"]
     assert not without, f"rows of claims.tsv without a claim: {', '.join(without)}"
@@ -238,7 +238,7 @@ def test_every_claim_has_an_entry_and_what_it_names_exists(page: str) -> None:
 
 def test_data_without_a_claim_is_noticed() -> None:
     with pytest.raises(AssertionError, match="without a claim: C-999"):
-        joined(PAGE.read_text(encoding="utf-8"), "id\twhere\texercised\nC-999\t\t\n")
+        joined(PAGE.read_text(encoding="utf-8"), "id\tconflicts\twhere\texercised\nC-999\t\t\t\n")
 
 
 def test_there_are_claims_of_every_verdict_and_most_name_a_law(page: str) -> None:
