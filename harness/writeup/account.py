@@ -86,16 +86,16 @@ def write_up(done: Executed) -> WriteUp:
     """The write-up, with nothing of this machine in it."""
     at = _moment(done)
     sections = (
-        Section("What exactly was tested", given.versions(done.target, done.lab, done.settings)),
+        Section("Tested", given.versions(done.target, done.lab, done.settings)),
         Section("Configuration", given.configurations(done.target, done.system, done.shown, done.settings)),
-        Section("The program", list(_program(done))),
-        Section("What the producer was told", clients.told(done.shown.events, _concerned(done))),
-        Section("What was said on the wire", list(_wire(done, at))),
-        Section("What the nodes wrote to their logs", list(_logs(done, at))),
-        Section("Where the messages are at the end", list(_whereabouts(done))),
-        Section("How often it shows", list(_repeats(done))),
-        Section("What is known about it", list(known.of(done.target, done.finding.law, done.shown))),
-        Section("How to see it again", list(_again(done))),
+        Section("Steps", list(_program(done))),
+        Section("Answers to the producer", clients.told(done.shown.events, _concerned(done))),
+        Section("On the wire", list(_wire(done, at))),
+        Section("Logs", list(_logs(done, at))),
+        Section("Messages at the end", list(_whereabouts(done))),
+        Section("How often", list(_repeats(done))),
+        Section("Known causes", list(known.of(done.target, done.finding.law, done.shown))),
+        Section("Reproduce", list(_again(done))),
     )
     return without_secrets(WriteUp(_title(done), _claim(done), sections))
 
@@ -112,10 +112,10 @@ def _claim(done: Executed) -> str:
     found = done.violation()
     if found is None:
         return (
-            f"In {many} of the program below {name} broke the promise “{law.promise}” (law {law.id}), so the finding "
+            f"In {many} of the steps below {name} broke the promise “{law.promise}” (law {law.id}), so the finding "
             f"does not reproduce; when it was recorded, it said: {done.finding.text}"
         )
-    return f"{name} breaks the promise “{law.promise}” (law {law.id}) in {many} of the program below: {found.text}."
+    return f"{name} breaks the promise “{law.promise}” (law {law.id}) in {many} of the steps below: {found.text}."
 
 
 def _moment(done: Executed) -> Event | None:
