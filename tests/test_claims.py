@@ -1,8 +1,8 @@
 """The claims page: every claim is there once, and whatever an entry names exists.
 
-The page's rows are checked by :func:`complaints`, a function of the page's text; each of its checks is shown to fail on
-a doctored page. Beside names and counts: a held claim's law has something to judge in what its row says exercises it.
-Prose is not checked.
+The page's rows, joined with those of ``docs/claims.tsv``, are checked by :func:`complaints`, a function of text; each
+of its checks is shown to fail on a doctored page. Beside names and counts: a held claim's law has something to judge in
+what exercises it. Prose is not checked.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ from pairproof.harness.trials.trial import Trial
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "claims.md"
+DATA = PAGE.with_suffix(".tsv")
+"""Of each claim: those that say the opposite, the modules, and what exercises it."""
 LAST_OF_SECTION = (11, 29, 42, 49, 59, 75, 96, 106, 125, 149, 164, 184, 195, 206)
 """The number of each section's last claim."""
-COLUMNS = ("id", "claim", "version", "conflicts", "where", "law", "exercised", "verdict")
+COLUMNS = ("id", "claim", "conflicts", "where", "law", "exercised", "verdict")
 VERDICTS = ("held", "different", "not so", "open")
 VERDICT = re.compile(r"(held|different|open|not so: (?:4\.9\.7|5\.5\.0|4\.9\.7, 5\.5\.0))(?:$|[:;.,] +(.*))")
 BY_UNIT_TEST = "unit test"
@@ -47,7 +49,6 @@ class Row(NamedTuple):
 
     id: str
     claim: str
-    version: str
     conflicts: str
     where: str
     law: str
@@ -209,13 +210,35 @@ def contradicting(row: Row) -> set[str]:
 # The page.
 
 
+def joined(page: str, data: str) -> str:
+    """The page with the columns of the data where :data:`COLUMNS` has them."""
+    more = {each: rest for each, *rest in (line.split("\t") for line in data.splitlines())}
+    lines = []
+    for line in page.splitlines():
+        own = cells(line)
+        if own[0] in more and len(own) == len(COLUMNS) - 3:
+            conflicts, where, by = more[own[0]] if own[0] == "id" else more.pop(own[0])
+            if own[0] != "id":
+                where, by = (" ".join(f"`{each}`" for each in of.split()) for of in (where, by))
+            line = "| " + " | ".join((own[0], own[1], conflicts, where, own[2], by, own[3])) + " |"
+        lines.append(line)
+    without = [each for each in more if each != "id"]
+    assert not without, f"rows of claims.tsv without a claim: {', '.join(without)}"
+    return "\n".join(lines) + "\n"
+
+
 @pytest.fixture(scope="module")
 def page() -> str:
-    return PAGE.read_text(encoding="utf-8")
+    return joined(PAGE.read_text(encoding="utf-8"), DATA.read_text(encoding="utf-8"))
 
 
 def test_every_claim_has_an_entry_and_what_it_names_exists(page: str) -> None:
     assert complaints(page) == []
+
+
+def test_data_without_a_claim_is_noticed() -> None:
+    with pytest.raises(AssertionError, match="without a claim: C-999"):
+        joined(PAGE.read_text(encoding="utf-8"), "id\tconflicts\twhere\texercised\nC-999\t\t\t\n")
 
 
 def test_there_are_claims_of_every_verdict_and_most_name_a_law(page: str) -> None:
@@ -367,7 +390,7 @@ def test_two_claims_that_contradict_each_other_are_not_both_held(page: str) -> N
 def test_a_row_that_lacks_a_cell_is_noticed(page: str) -> None:
     row = first(page, "held")
     line = next(each for each in page.splitlines() if each.startswith(f"| {row.id} |"))
-    assert any(each.startswith("not 8 cells") for each in complaints(page.replace(line, line.rpartition(" | ")[0])))
+    assert any(each.startswith("not 7 cells") for each in complaints(page.replace(line, line.rpartition(" | ")[0])))
 
 
 def test_a_scenario_that_judges_other_laws_only_is_noticed(page: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,9 +138,7 @@ def test_a_wrong_total_is_noticed() -> None:
 
 def test_the_index_of_decisions_has_each_of_them() -> None:
     folder = ROOT / "docs" / "decisions"
-    listed = re.findall(
-        r"^\| (\d+) \| \[.*\]\((\d{4}-[\w-]+\.md)\) \|$", (folder / "README.md").read_text("utf-8"), re.M
-    )
+    listed = re.findall(r"^- (\d+): \[.*\]\((\d{4}-[\w-]+\.md)\)$", (folder / "README.md").read_text("utf-8"), re.M)
     assert [name for _, name in listed] == sorted(each.name for each in folder.glob("[0-9]*.md"))
     assert all(int(number) == int(name[:4]) for number, name in listed)
 

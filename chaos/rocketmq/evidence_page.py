@@ -24,26 +24,26 @@ HEAD = """<!-- Made by python -m pairproof.chaos.rocketmq.evidence_page; change 
 
 # What the laws see of a Java broker
 
-A Java broker traces nothing. Its events are made of what others see
-([why](decisions/0050-evidence-from-outside.md)). A kind of event that nobody can see is not recorded, and laws that
-need it are not observable.
+A Java broker writes no trace, so its events come from files, logs and taps
+([why](decisions/0050-evidence-from-outside.md)). Laws that need an event type which none of these shows are not
+observable.
 
 """
 MEANS: Mapping[str, str] = MappingProxyType({
-    "append": "its commit log's files: each whole record, its CRC checked",
-    "cut": "its commit log's files: at a start they hold less than the log had",
-    "found": "its store's files, read when it is down and about to start: not recorded in the controls below",
-    "register": "taps of its link to the name server: the answer reaches it",
-    "dispatch": "its consume queues' files: the entries of each record, once the record is in the log",
-    "sync": "taps of its links to the master, and what its log says it did not get; not what it took over",
-    "persist": "its tables' files, as inotify tells",
-    "expire": "its commit log's files: the oldest ones are gone",
-    "diverged": "its log, of 4.9.3 to 4.9.x: `slave[...] request offset=... greater than local commitLog offset=...`",
+    "append": "commit log files: each whole record with a valid CRC",
+    "cut": "commit log files: less at a start than before",
+    "found": "store files of a stopped broker, read before its start; not in the controls below",
+    "register": "tap on the link to the name server: the answer arrives",
+    "dispatch": "consume queue files: a record's entries, once it is in the log",
+    "sync": "taps on links to the master, and failures in its log; not what it applied",
+    "persist": "table files, by inotify",
+    "expire": "commit log files: the oldest are gone",
+    "diverged": "broker log, 4.9.3 to 4.9.x: `slave[...] request offset=... greater than local commitLog offset=...`",
 })  # fmt: skip
 """Kinds of event that others tell of a Java broker; of any target clients, taps, the lab and audits record the rest."""
 
 
-NOTHING = ("nothing: only a broker itself can tell", "nothing: only the simulation records it")
+NOTHING = ("not observable from outside", "simulation only")
 """Of kinds that no other can tell, and of those that need virtual time, or clients of the simulation."""
 
 
@@ -81,9 +81,9 @@ YOUNGER = frozenset({"route-reported"})
 """Laws that are younger than the controls: none of these says anything of them."""
 
 PLAYED = """
-Played on real brokers; a law that was violated there names a deviation of RocketMQ's. A silent law accused nobody; it
-may have had nothing to judge. Laws that need `register`, `sync` or `dispatch` accuse doctored copies of recorded
-trials (`tests/chaos/test_recorded_java.py`).
+Controls on real brokers, by number. A violated law names a deviation of RocketMQ; a silent one may have had nothing to
+judge. Laws that need `register`, `sync` or `dispatch` fail on doctored copies of recorded trials
+(`tests/chaos/test_recorded_java.py`).
 """
 
 
@@ -111,26 +111,30 @@ def by_files() -> list[type[Law]]:
 
 def _kinds() -> Iterator[str]:
     seen = observed()
-    yield from ("## Kinds of event", "", "| kind | 4.9.7 | 5.5.0 | made of |", "|---|---|---|---|")
+    yield from ("## Event types", "", "| type | 4.9.7 | 5.5.0 | source |", "|---|---|---|---|")
     for kind in sorted(MEANS.keys() | seen["reference"] - seen[VERSIONS[0]]):
         told = ("yes" if kind in seen[name] else "no" for name in VERSIONS)
         yield f"| `{kind}` | {' | '.join(told)} | {MEANS.get(kind, NOTHING[kind in SIMULATED])} |"
-    yield from ("", "All other kinds are recorded by clients, taps, the lab and audits, of any target.")
+    yield from ("", "Clients, taps, the lab and audits record all other types, of any target.")
 
 
 def _judged() -> Iterator[str]:
     yield "## Laws that files, log lines and taps make observable"
     yield PLAYED
-    yield from ("| law | by | was violated in | was silent in |", "|---|---|---|---|")
+    number = {name: str(each) for each, name in enumerate(CONTROLS, 1)}
+    yield from (f"{number[name]}. {name}" for name in CONTROLS)
+    yield ""
+    yield from ("| law | by | violated in | silent in |", "|---|---|---|---|")
     for law in by_files():
         needs = law.needs & MEANS.keys()
         played = {name: each.violated for name, each in CONTROLS.items() if needs <= each.told}
         if law.id in YOUNGER:
             played = {}
-        fired = [name for name, laws in played.items() if law.id in laws]
-        silent = [name for name, laws in played.items() if law.id not in laws]
+        fired = [number[name] for name, laws in played.items() if law.id in laws]
+        silent = [number[name] for name, laws in played.items() if law.id not in laws]
         by = ", ".join(f"`{kind}`" for kind in sorted(needs))
-        yield f"| `{law.id}` | {by} | {'; '.join(fired) or 'none'} | {'; '.join(silent) or 'none yet'} |"
+        rest = "all others" if len(played) == len(CONTROLS) else ", ".join(silent)
+        yield f"| `{law.id}` | {by} | {', '.join(fired) or 'none'} | {rest or 'none yet'} |"
 
 
 def _blind() -> Iterator[str]:

@@ -3,6 +3,7 @@
 A test compares what is there with what it would be.
 """
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +19,8 @@ HEAD = """\
 <!-- Made by python -m pairproof.chaos.scenarios.page; change the files or the code, not this page. -->
 # Scenarios
 
-A scenario is a file: settings, a workload, faults in time, and what is expected. The same file runs in every lab, and
-every trial is judged by all laws besides.
+A scenario is a YAML file: settings, a workload, timed faults and what is expected. The same file runs in every lab,
+and all laws check every trial.
 
     pairproof chaos list
     pairproof chaos show cut-under-sync-send
@@ -28,10 +29,10 @@ every trial is judged by all laws besides.
     pairproof chaos run my-scenario.yaml --repeat 10
     pairproof chaos parity --all
 
-## Those that come with pairproof
+## Shipped scenarios
 
-*catches*: mutants of the reference that the scenario notices, each proved by a test. *s*: what one trial takes without
-the settling at its end.
+`pairproof chaos show NAME` prints the whole description. *s*: seconds of one trial, without the settling at its end.
+Tests prove which mutants of the reference each scenario kills (`catches` in its file).
 """
 FORM = """\
 ## A file of your own
@@ -60,40 +61,37 @@ FORM = """\
       costs: {lost: 0}             # what the fault cost
       bites: true                  # every fault must have done something
 
-- `target`: a target of the system that the scenario is about, if that is not RocketMQ: its settings are meant.
-- `settings`: RocketMQ's own keys and values, and what the pair consists of: `lab.slaves`, `lab.nameServer` (a name
-  server,
-  which consumers need), `lab.others` (a master of another broker name), `lab.haMasterAddress`,
-  `lab.slaveFileSize` and `lab.slaveMemory` (the slaves' `mappedFileSizeCommitLog` and `totalMemory`, where they are
-  not the master's), `lab.connectBrokerByUser` and `lab.defaultBrokerId` (users of consumers fix the broker to read
-  from). `lab.sendTimeoutMs` is how long producers wait for an answer, 10 s unless it is set; sends that wait in turn
-  may take longer. `lab.pullMessages` is how many messages readers ask for, 32 unless it is set.
-  In the simulation, what one end sends within `lab.gatherMicros` arrives as one piece, and with `lab.spread: 10`
-  latencies and flushes take a tenth to ten times as long as usual; with `lab.absentNameServers` brokers and clients
-  know two
-  name servers, of which the first (1) or the second (2) is not there.
-  Cases with another `rocketmqVersion` than the target's are left out for targets that have their own.
-- A step begins `at` a time, `after` the end of the step before it, or right behind the n-th send (`after_sends`). A
-  fault lasts `for` a time, until `heal` names it, or to the end. `pairproof labs` lists faults and their arguments,
-  [history.md](history.md) the kinds of event.
-- Other steps are operations, below. While an `await` lets time pass the workload stands still.
-- Faults and steps need abilities, which `pairproof labs` lists. Where a lab lacks one, `--all` leaves the scenario out
-  and says so at the end; asked for by its name it is played without that part, and skipped.
-- `before`, `during` and `after` count what was invoked, or happened, in relation to the fault with that id.
-- `costs` counts what a fault that took a broker away cost: of the messages answered with PUT_OK before it, those `lost`
-  (no broker has them at the end), `stranded` (only a slave has them), `readable` (delivered to somebody while the fault
-  lasted) and `unavailable` (not so); of the sends meanwhile, those `tried`, `accepted` (PUT_OK) and only `stored`.
-- `expect` may be a list, of which an entry with `when` counts for some targets only: `when: "<5"` by the version that
-  the target behaves as (`5.5.0`, `4.9.3..4.9.7`), `when: bare-connection-counts` where that
-  [deviation](decisions/0053-known-deviations.md) is known of the target, `when: "<5, not bare-connection-counts"`
-  where both are so.
-- `violated` lists laws that a target with a seeded bug must break. `differs` says of a law why labs may disagree in it.
+- `target`: the target whose settings the scenario uses, if not RocketMQ.
+- `settings`: RocketMQ's keys and values, and the pair's: `lab.slaves`, `lab.nameServer` (consumers need one),
+  `lab.others` (a master of another broker name), `lab.haMasterAddress`; `lab.slaveFileSize` and `lab.slaveMemory`
+  (the slaves' `mappedFileSizeCommitLog` and `totalMemory`, if not the master's); `lab.connectBrokerByUser` and
+  `lab.defaultBrokerId` (consumers whose user fixes the broker to read from); `lab.sendTimeoutMs` (producers' timeout,
+  default 10 s; ordered sends may take longer); `lab.pullMessages` (messages per pull, default 32). Simulation only:
+  `lab.gatherMicros` joins what one end sends within that time, `lab.spread: 10` draws latencies and flushes from a
+  tenth to ten times the usual, and `lab.absentNameServers` gives brokers and clients two name servers of which the
+  first (1) or the second (2) does not exist. Targets with their own version leave out cases of another
+  `rocketmqVersion`.
+- A step begins `at` a time, `after` the end of the previous step, or after the n-th send (`after_sends`). A fault
+  lasts `for` a time, until `heal` names it, or to the end. `pairproof labs` lists faults and arguments,
+  [history.md](history.md) the event types.
+- Other steps are operations (below). An `await` stops the workload while it waits.
+- Faults and steps need abilities (`pairproof labs`). If the lab lacks one, `--all` leaves the scenario out and
+  reports it; a scenario named on the command line is played without that part and counts as skipped.
+- `before`, `during` and `after` count events in relation to the fault with that id.
+- `costs` counts messages answered PUT_OK before a fault that took a broker away: `lost` (on no broker at the end),
+  `stranded` (only on a slave), `readable` (delivered during the fault), `unavailable` (the rest); and sends during
+  it: `tried`, `accepted` (PUT_OK), only `stored`.
+- `expect` may be a list. An entry with `when` counts for some targets only: `when: "<5"` by version (`5.5.0`,
+  `4.9.3..4.9.7`), `when: bare-connection-counts` by [known deviation](decisions/0053-known-deviations.md), or both:
+  `when: "<5, not bare-connection-counts"`.
+- `violated` lists laws that a target with a seeded bug must break. `differs` explains why labs may disagree about a
+  law.
 
-A trial is *violated* if a law is, *unmet* if an expectation was not met (both end with 1); *unknown* if a law could not
-tell, a fault did nothing or a law in `judged` had nothing to judge, *skipped* if the lab could not do a part, here or
-at all (both 3); *failed* if the lab failed (4). A law in `judged`, or a kind of event with a count, that the lab cannot
-observe of the target is named and owed nothing; without any observable law in `judged` the scenario is unknown. In
-`parity` a lab *cannot* where it lacks an ability: the others are compared.
+Verdicts and exit codes: *violated* (a law) and *unmet* (an expectation), 1; *unknown* (a law could not decide, a
+fault had no effect, or a law in `judged` had nothing to judge) and *skipped* (the lab lacks an ability), 3; *failed*
+(the lab), 4. Laws in `judged` and counted event types that the lab cannot observe of the target are listed and not
+required; with no observable law in `judged` the scenario is unknown. `parity` compares the labs that have the
+abilities.
 """
 
 
@@ -101,8 +99,8 @@ def made() -> str:
     """The page."""
     lines = [
         HEAD,
-        "| scenario | what you learn | deployment | faults | laws | catches | s |",
-        "|---|---|---|---|---|---|---|",
+        "| scenario | what happens | deployment | faults | laws | s |",
+        "|---|---|---|---|---|---|",
     ]
     lines += [_row(library.shipped(name)) for name in library.names()]
     return "\n".join(lines) + "\n\n" + FORM + "\n".join(_operations()) + "\n"
@@ -111,7 +109,7 @@ def made() -> str:
 def _operations() -> Iterator[str]:
     yield from ("", "## Operations", "")
     yield from (
-        "| operation | what it does | arguments, and what they are unless told | in a workload |",
+        "| operation | what it does | arguments (defaults) | in a workload |",
         "|---|---|---|---|",
     )
     for name in steps():
@@ -126,11 +124,10 @@ def _row(scenario: Scenario) -> str:
     judged = {law for case in scenario.cases for law in case.judged}
     cells = (
         f"`{scenario.name}`" + (f" ({len(scenario.cases)} cases)" if len(scenario.cases) > 1 else ""),
-        scenario.about,
+        re.split(r"(?<=\.) (?=[A-Z(])", scenario.about)[0],
         deployment(scenario),
         ", ".join(sorted(faults)) or "none",
         ", ".join(sorted(judged)),
-        ", ".join(scenario.catches),
         f"{seconds(scenario):g}",
     )
     return "| " + " | ".join(each.replace("|", "\\|") for each in cells) + " |"

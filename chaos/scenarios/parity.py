@@ -26,10 +26,7 @@ Lacking = Mapping[str, Mapping[str, Sequence[str]]]
 """By lab and name of a scenario, the abilities that the lab lacks for it; nothing where it has them all."""
 
 
-HOW_CANNOT = (
-    f" *{CANNOT}*: the lab lacks the abilities that are named, so only the others played the scenario; "
-    "`pairproof labs` lists what each can do."
-)
+HOW_CANNOT = f" *{CANNOT}*: the lab lacks the named abilities (`pairproof labs`), so only the others are compared."
 
 
 class Difference(NamedTuple):
@@ -179,9 +176,9 @@ def page(found: Sequence[Row], labs: Sequence[str], target: str, command: str) -
         f"<!-- Made by pairproof {command}; run it again, do not change this page. -->",
         "# Do the labs agree?",
         "",
-        f"Scenarios of [scenarios.md](scenarios.md) played against `{target}` in {', '.join(labs[:-1])} and "
-        f"{labs[-1]}: verdicts, trials and wall clock side by side, and the laws of which the labs say different "
-        f"things.{HOW_CANNOT if any(CANNOT in row.verdicts for row in found) else ''}",
+        f"Verdicts, trials and wall clock of [scenarios](scenarios.md) played against `{target}` in "
+        f"{', '.join(labs[:-1])} and {labs[-1]}, and the laws that differ."
+        f"{HOW_CANNOT if any(CANNOT in row.verdicts for row in found) else ''}",
         "",
         f"| scenario | {' | '.join(labs)} | trials | seconds | differences |",
         "|---|" + "---|" * (len(labs) + 3),
@@ -190,8 +187,8 @@ def page(found: Sequence[Row], labs: Sequence[str], target: str, command: str) -
         cells = [
             row.scenario.name,
             *map(cell, row.verdicts, row.lacking),
-            " / ".join(map(str, row.trials)),
-            " / ".join(f"{each:.1f}" for each in row.seconds),
+            "/".join(map(str, row.trials)),
+            "/".join(f"{each:.1f}" for each in row.seconds),
             ", ".join(each.what for each in row.differences) or "none",
         ]
         lines.append(f"| {' | '.join(cells)} |")
@@ -203,6 +200,6 @@ def page(found: Sequence[Row], labs: Sequence[str], target: str, command: str) -
     lines += [] if listed else ["None."]
     grey = [(row, lab, why) for row in found for lab, why in zip(labs, row.reasons, strict=True) if why]
     if grey:
-        lines += ["", "## What is not green, and why", ""]
+        lines += ["", "## Not green", ""]
         lines += [f"- **{row.scenario.name}** in {lab}: {'; '.join(why[:5])}" for row, lab, why in grey]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""What clients asked and were told, and what consumers did."""
+"""Client calls, their outcomes, and consumers."""
 
 from __future__ import annotations
 
@@ -47,11 +47,9 @@ class Invoke(Call):
 
     __slots__ = ()
     detail: str | None
-    """Of a send, JSON: body (its digest), flag, tags; level of a delayed one, half: true of a half message, compressed:
-    true of a compressed body, more: true of a message of a batch that is not the last one. Of a produce besides: how
-    the queue is chosen, producer (its number), tries (how many it makes at most), within (ms for all tries together).
-    Of pull and select: tags asked for, and the most messages, where that is not 32. Of topic and group: the content. Of
-    delete-group: progress, whether that goes, too."""
+    """JSON. Send: body (digest), flag, tags; level if delayed; half, compressed, more (not the last of a batch) if so.
+    Produce also: how the queue is chosen, producer, tries (at most), within (ms for all tries). Pull, select:
+    tags, and the most messages unless 32. Topic, group: content. Delete-group: progress (whether it goes, too)."""
 
     def words(self, the: The) -> str:
         node, who = the(self.node), client(self)

@@ -1,4 +1,4 @@
-"""What the lab, its machine and its faults did, and a trial's milestones."""
+"""Lab, machine, faults, and milestones of the trial."""
 
 from __future__ import annotations
 

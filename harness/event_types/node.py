@@ -1,4 +1,4 @@
-"""What became of nodes: their settings, starts, ends and stores."""
+"""Nodes: settings, starts, ends and stores."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Crash(OfNode):
     value: int
     """Bytes of its log that were lost."""
     status: Literal["lied", "own", "disk", "stuck"] | None
-    """lied: its disk had called durable what is lost; own: it ended by itself; disk: so it did, and its disk was
-    failing it; stuck: it went on without end, and was ended."""
+    """Lied: its disk had reported lost bytes as durable; own: it ended by itself; disk: the same, on a failing disk;
+    stuck: it ended in a loop."""
     detail: str | None
     """Of the last three: what it said."""
 
@@ -67,8 +67,7 @@ class Abort(OfNode):
 
     __slots__ = ()
     f: Literal["refused", "ended", "stuck"]
-    """refused: it declares that it will not start on its store; ended: it ended in another way; stuck: it went on
-    without end, and was ended."""
+    """Refused: it does not accept its store; ended: any other exit; stuck: it looped and was ended."""
     status: Literal["disk"] | None
     """disk: its disk was failing it."""
     detail: str
@@ -81,7 +80,7 @@ class Abort(OfNode):
 
 
 class Stop(OfNode):
-    """A node was told to end, and did so cleanly."""
+    """A node was stopped, and ended cleanly."""
 
     __slots__ = ()
     value: int | None

@@ -1,4 +1,4 @@
-"""What clients were promised of their writes, and what readers found of these, in systems whose writes have names."""
+"""Promised writes and what readers found, in systems whose writes have names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENDS = {"stop": "an orderly stop", "process": "a kill", "machine": "a power los
 
 
 class Promise(Event):
-    """A client was told that a node has what it wrote; an event for each node that has it."""
+    """A client got the promise that a node has its write; one event for each node."""
 
     __slots__ = ()
     process: int
@@ -59,8 +59,7 @@ class Scanned(Event):
     reading: int = column("op")
     """The reading; one of several nodes has one number."""
     f: Literal["read", "recovery", "final"]
-    """read: a client's call, while the trial goes on; recovery: the lab's audit at a start of the node; final: the one
-    after the trial."""
+    """Read: a client's call; recovery: the lab's audit at a start of the node; final: the one after the trial."""
     role: Literal["source", "copy"] = column("status")
     """Whether clients write to the node, or it follows the one to which they do."""
 

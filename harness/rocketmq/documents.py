@@ -16,69 +16,67 @@ MADE = "<!-- Made by python -m pairproof.harness.rocketmq.documents; change the 
 CONTRACT = """\
 # The durability contract: what may be lost, and what may not
 
-The law `contract` judges by this table, which is data in `harness/rocketmq/contract.py`: for the master's role, its
-in-sync replicas (itself counted; 4.x: 2) and its flush mode, whether a send waited, what it was answered, and what
-happened to the stores afterwards. The first row that fits decides. A report then says *violated*, *permitted loss*, or
-*stronger than promised* (it might have vanished and did not), never just "lost".
+The law `contract` reads this table (`harness/rocketmq/contract.py`): the master's role, its in-sync replicas (itself
+included; 4.x: 2), its flush mode, whether a send waited, its answer, and what happened to the stores afterwards. The
+first row that matches decides. Reports distinguish *violated*, *permitted loss* and *stronger than promised* (it might
+have vanished and did not).
 """
 
 CONSUMERS = """\
-## What consumers are promised
+## Consumers
 
 Delivery is *at least once*, to each group; in a broadcasting group to each consumer. The laws `deliver-*` and
-`progress-*` judge it in trials with a name server; the table above says which messages there are to deliver.
+`progress-*` check it in trials with a name server; the table above says which messages there are to deliver.
 
-**Nothing that must survive on the master is lost to a group** that has taken the queue (`deliver-no-loss`), whichever
-brokers and consumers came and went meanwhile. All the same:
+**A group that has taken the queue loses nothing that must survive on the master** (`deliver-no-loss`), whichever
+brokers and consumers come and go. Exceptions:
 """
 
 LACKS = (
-    ("what the table above lets vanish", "no broker has it"),
+    ("messages that the table lets vanish", "no broker has it"),
     (
-        "what was stored after the master lost the end of its log, at queue offsets that the group had passed",
-        "the offsets of what was lost are given a second time, and a group's progress is an offset",
+        "messages stored after the master lost the end of its log, at queue offsets that the group had passed",
+        "the lost offsets are assigned again, and a group's progress is an offset",
     ),
     (
-        "what lies before the offset at which the group's first consumer began",
-        "no broker knew the group: the consumer chose",
+        "messages before the offset at which the group's first consumer began",
+        "no broker had the group; the consumer chose",
     ),
     (
-        "anything, where slaves have offsetCheckInSlave",
-        "such a slave sends consumers past what it lacks, or back; nothing is promised with it",
+        "any message, if slaves have offsetCheckInSlave",
+        "such a slave moves consumers past what it lacks, or back; nothing is promised",
     ),
 )
 
 REPEATS_HEAD = """\
-**What a group receives a second time** lies above the progress that the broker knew which told a consumer where to go
-on (`deliver-at-least-once`):
+**Duplicates** lie above the progress known to the broker from which the consumer resumed (`deliver-at-least-once`):
 """
 
 REPEATS = (
-    ("a consumer says goodbye", "its last commit, which goes with the goodbye", "what was under way"),
-    ("a consumer dies", "its last commit, one every 5 s", "what it had received since"),
+    ("a consumer says goodbye", "its last commit, which goes with the goodbye", "messages in flight"),
+    ("a consumer dies", "its last commit, one every 5 s", "what it received since"),
     (
         "the master is killed, and is back",
-        "what it had written last: every flushConsumerOffsetInterval, first 10 s after its start "
-        "(`progress-persisted`)",
-        "what was committed since, or at a slave only, since no slave tells its master (`progress-recovers`)",
+        "its last save, one every flushConsumerOffsetInterval, first 10 s after its start (`progress-persisted`)",
+        "what was committed since, or at a slave only: slaves report nothing back (`progress-recovers`)",
     ),
     (
-        "the master is away, and a slave tells",
-        "what its last sync brought, one every 10 s, and what was committed there since",
+        "the master is away, and a slave answers",
+        "its last sync, one every 10 s, and commits there since",
         "what was committed at the master after that sync",
     ),
     ("the master's machine loses power, or its store is replaced", "what is left of its table", "all"),
     (
-        "a consumer lives through all of that with its queue",
+        "a consumer keeps its queue through all of that",
         "not asked",
         "nothing, unless the master lost messages (`progress-live-consumer`)",
     ),
 )
 
 CONSUMERS_END = """\
-A slave's answer to a pull never sends a consumer back: what the slave lacks it may still get. A commit that rides on a
-pull counts at a master, not at a slave (`progress-on-pull`). A delayed message comes not before its time; a master that
-went down may deliver it again (`deliver-delayed`).
+A slave's answer to a pull never moves a consumer back, since the slave may still receive what it lacks. A commit on a
+pull counts at a master, not at a slave (`progress-on-pull`). A delayed message never comes before its time; a master
+that went down may deliver it twice (`deliver-delayed`).
 """
 
 
@@ -89,9 +87,9 @@ def contract_page() -> str:
         CONTRACT,
         contract.to_markdown(),
         CONSUMERS,
-        table(("a group may lack", "since"), LACKS),
+        table(("a group may lack", "because"), LACKS),
         REPEATS_HEAD,
-        table(("what happens", "that broker knows at least", "so this may come again"), REPEATS),
+        table(("what happens", "progress that the broker has at least", "what may come again"), REPEATS),
         CONSUMERS_END,
     )
     return "\n".join(parts)

@@ -24,13 +24,18 @@ MADE = "<!-- Made by python -m pairproof.harness.runs.documents; change the code
 HISTORY = f"""\
 # The history: one event row, format {history.FORMAT}
 
-A trial's history is a list of flat rows in `seq` order: what clients asked and were told, what nodes and their stores
-did, what was seen on the HA links, which faults came and went. Laws judge it and see nothing else. It is declared in
-`harness/history.py`; the Parquet columns and Spark's types derive from that declaration.
+A trial's history is a list of flat rows in `seq` order: client calls and answers, actions of nodes and stores,
+traffic on HA links, and faults. Laws read nothing else. `harness/history.py` declares it; the Parquet columns and
+Spark's types derive from that declaration.
 
-Operations have phases: `invoke`, then `ok` (it happened), `fail` (it did not) or `info` (unknown: a client that
-timed out goes on under a new process number). An observer records a byte before it passes it on and after it received
-it, so the order of rows never claims more than was seen.
+An operation has phases: `invoke`, then `ok` (it happened), `fail` (it did not) or `info` (unknown; a client that
+timed out continues under a new process number). An observer records a byte before it forwards it and after it
+received it, so the order of rows is always one that was observed.
+
+For example, the answer to a send:
+
+    {{"seq": 41, "t": 12729034000, "kind": "ok", "process": 0, "op": 3, "f": "send", "node": "master",
+     "message": "m1", "queue": "pairproof/0", "status": "PUT_OK", "lo": 230, "hi": 567}}
 """
 
 DIGESTS = f"""\
@@ -39,16 +44,17 @@ absolute grid; the last chunk of an audit may be shorter.
 """
 
 KINDS = """\
-## Kinds
+## Event types
 
-Each is a class in `harness/kinds/` or `harness/rocketmq/kinds/`; a third party registers its own under the entry points
-`pairproof.event_types`. Columns that a kind does not name are null, and so are those that it could have and has not.
+Each is a class in `harness/event_types/` or `harness/rocketmq/event_types/`; third parties register theirs under the entry points
+`pairproof.event_types`. Columns in parentheses have the general meaning above; columns that are not listed are null, and
+listed ones may be.
 """
 
 RUN_FOLDER = f"""\
 # The run folder, format {schema.FORMAT}
 
-One command that explores or records makes one folder, `runs/<run>/` unless told otherwise:
+One command that explores or records makes one folder, by default `runs/<run>/`:
 
 | where | what |
 |---|---|
@@ -56,27 +62,25 @@ One command that explores or records makes one folder, `runs/<run>/` unless told
 | `verdicts/part-NNNNN.parquet` | one row per (trial, law) |
 | `trials/part-NNNNN.parquet` | one row per trial |
 | `faults/part-NNNNN.parquet` | one row per fault of a trial |
-| `objectives/part-NNNNN.parquet` | a loss of the master or a return of a slave a row: [objectives.md](objectives.md) |
+| `objectives/part-NNNNN.parquet` | per loss of the master or return of a slave: [objectives.md](objectives.md) |
 | `coverage/part-NNNNN.parquet` | how often each state met each event under each fault |
 | `history/part-NNNNN.parquet` | events of violating and unknown trials, and of a seeded sample of the others |
 | `findings/NNNN.json` | a violation, its minimal schedule and the line that replays it |
-| `failures/NNNN.json` | a trial in which the lab failed, which no law judges: like a finding, without a law, and with \
-what there is of its history and logs |
-| `replays/NNNN.json` | how often `pairproof replay` executed the finding of that number, and how often it showed |
-| `chunks/NNNNN.json` | of a campaign: what the chunk of that number came to; written last, it commits the part |
-| `logs/NNNNNN-NODE.log` | of a trial whose history is kept, where nodes are processes: the end of what each said |
+| `failures/NNNN.json` | a trial in which the lab failed: a finding without a law, with its history and logs so far |
+| `replays/NNNN.json` | executions of that finding by `pairproof replay`, and how many reproduced it |
+| `chunks/NNNNN.json` | campaigns: the result of that chunk; written last, it commits the part |
+| `logs/NNNNNN-NODE.log` | the end of each node's log, for trials whose history is kept, in labs with processes |
 
-Every file is written under a hidden name and renamed, so a reader never meets half of one. A part has the same number
-in every table, and its `trials` file is renamed last: a number that `trials` lacks does not count. A run that was
-killed therefore holds whole trials only; its `state` is still `running`, and at most its last part is missing.
-`coverage` is written once, when the run ends, under the number of its last part; in a campaign with each part.
-Columns are only added: unknown ones are ignored, and those that a part lacks are null. Parts of format 1 lack the last
-six of `trials`.
-Parquet pages carry checksums. A folder of another format, or one that is damaged, is refused in one line that names
-the file. So is one that lost files: when a run ends, `contents` lists all parts with their rows, findings, failures and
-logs. A run that was killed has no such list: what it committed can be read unless a number of its parts is missing, a
-part has no verdicts, or a finding names a trial that is not there. Of a run recorded before there were lists the number
-of trials is compared.
+Every file is written under a hidden name and renamed, so readers never see half a file. A part has the same number in
+every table; its `trials` file is renamed last and commits it. A killed run therefore holds whole trials only: its
+`state` is still `running`, and at most its last part is missing. `coverage` is written once, at the end of the run
+(in a campaign with each part). Columns are only added: readers ignore unknown ones, and a part's missing columns are
+null. Parts of format 1 lack the last six of `trials`.
+
+Parquet pages carry checksums. A folder of another format, a damaged one and one with missing files are refused in one
+line that names the file: `contents` lists all parts with their rows, findings, failures and logs. A killed run has no
+such list; it is refused if a part number is missing, a part has no verdicts, or a finding names a missing trial. For
+runs older than `contents` only the number of trials is checked.
 """
 
 
@@ -96,24 +100,33 @@ def history_page() -> str:
 
 
 def _kinds() -> Iterator[str]:
-    """A table for each file of kinds."""
+    """A section for each file of kinds."""
     by_file: dict[str, list[type[history.Event]]] = {}
     for name in sorted(history.own_kinds()):
         each = history.kinds()[name]
         by_file.setdefault(each.__module__, []).append(each)
     for module, classes in by_file.items():
         yield f"### {_words(inspect.getdoc(sys.modules[module]))}\n"
-        told = ((f"`{each.__name__.lower()}`", _words(inspect.getdoc(each)), _columns(each)) for each in classes)
-        yield table(("kind", "what happened", "columns"), told)
+        seen: dict[str, str] = {}
+        for each in classes:
+            kind = f"`{each.__name__.lower()}`"
+            alike: dict[str, list[str]] = {}
+            for name, about in _columns(each):
+                first = seen.setdefault(about, kind) if about else kind
+                alike.setdefault(about if first == kind else f"as in {first}", []).append(f"`{name}`")
+            plain = ", ".join(alike.pop("", []))
+            yield f"**{kind}**{plain and f' ({plain})'}: {_words(inspect.getdoc(each))}.\n"
+            if alike:
+                yield "\n".join(f"- {', '.join(names)}: {about}" for about, names in alike.items()) + "\n"
 
 
 def _words(docstring: str | None) -> str:
     return " ".join((docstring or "").replace("``", "`").split()).removesuffix(".")
 
 
-def _columns(kind: type[history.Event]) -> str:
+def _columns(kind: type[history.Event]) -> list[tuple[str, str]]:
     """The columns that a kind names, with what they mean in it, from the source of its class and of those above it."""
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
     for each in reversed(kind.__mro__[: kind.__mro__.index(history.Event)]):
         body = ast.parse(inspect.getsource(each)).body[0]
         assert isinstance(body, ast.ClassDef)
@@ -132,19 +145,20 @@ def _columns(kind: type[history.Event]) -> str:
                     # Under a name of the kind's own.
                     column, own = ast.literal_eval(statement.value.args[0]), name.replace("_", " ")
                     about, name = f"{own}: {about}" if about else own, column
-                told = ", ".join(values) + ("; " if values and about else "") + about
-                found[statement.target.id] = f"{name} ({told})" if told else name
-    return ", ".join(found.values())
+                if not all(re.search(rf"\b{each}[:,)]", about, re.IGNORECASE) for each in values):
+                    about = ", ".join(values) + ("; " if about else "") + about
+                told = about
+                found[statement.target.id] = (name, told)
+    return list(found.values())
 
 
 def run_folder_page() -> str:
     """``docs/run-folder.md``."""
     parts = [MADE, RUN_FOLDER, "## Facts: `run.json`\n", table(("fact", "meaning"), schema.FACTS.items())]
     for name, columns in schema.TABLES.items():
-        own = columns if name != "history" else columns[:2]
-        parts += [f"## `{name}`\n", table(("column", "type"), ((f"`{c}`", kind.__name__) for c, kind in own))]
-        if name == "history":
-            parts.append("and the columns of [history.md](history.md).\n")
+        own = [f"`{c}` ({kind.__name__})" for c, kind in (columns if name != "history" else columns[:2])]
+        more = "; then the columns of [history.md](history.md)" if name == "history" else ""
+        parts.append(f"## `{name}`\n\n{', '.join(own)}{more}.\n")
     parts.append(_remarks())
     return "\n".join(parts)
 
@@ -153,17 +167,18 @@ def _remarks() -> str:
     schedule = Schedule({}, "s", (Op("advance", {"ms": 5}),))
     fields = finding_json(Finding("", "", "", "", 0, 0, schedule, 0), Path("x"))
     return (
-        "`seq` and `text` of a verdict: where and how the first violation was seen, or the doubt. `notes`, `args`,\n"
+        "`seq` and `text` of a verdict locate and describe the first violation, or the doubt. `notes`, `args`,\n"
         "`effect`, `schedule` and `skipped` are JSON texts. `state` and `event` of `coverage` are the\n"
         "system's (RocketMQ's: `harness/rocketmq/coverage.py`); its `fault` is a fault's name, `none`, or `at` a\n"
         "place of cluster trials.\n\n"
         "## Findings\n\n"
-        f"A JSON object with {', '.join(f'`{name}`' for name in fields)}: `trial` found the violation, `shrunk_trial`\n"
-        "executed the minimal schedule, `original_ops` is how many operations the schedule had before it was shrunk.\n"
-        "`shrunk_in` is the lab in which it was shrunk, if not the run's, and in which it is replayed; `shrunk_trial`\n"
-        "is then the trial that found it, unless the minimal schedule showed it in the run's lab, too. `cause` is\n"
-        "what that trial broke first: the law, and the event that broke it. Findings with one cause are told\n"
-        "together. `search` found it, and `source` is the known bug whose program that was, if it was one.\n"
+        f"A JSON object with {', '.join(f'`{name}`' for name in fields)}.\n\n"
+        "- `trial` found the violation; `shrunk_trial` executed the minimal schedule.\n"
+        "- `original_ops`: operations before shrinking.\n"
+        "- `shrunk_in`: the lab of shrinking and replay, if not the run's. `shrunk_trial` is then the trial that\n"
+        "  found the violation, unless the minimal schedule reproduced it in the run's lab.\n"
+        "- `cause`: the first law that the trial broke, and the event. Findings with one cause are reported together.\n"
+        "- `search`: the search that found it; `source`: the known bug whose program it was, if any.\n"
     )
 
 

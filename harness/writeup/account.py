@@ -8,7 +8,7 @@ to see it again. What is unknown is said to be unknown. Words for what nodes do 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,14 +37,13 @@ from .blocks import (
     without_secrets,
 )
 
-MAX_VIOLATIONS = 6
-MAX_STORY = 40
+MAX_VIOLATIONS = 3
+MAX_STORY = 14
 PROGRAM = "finding.json"
 """The file beside the write-up that holds the program."""
 BEFORE = (
-    "Before these steps the pair is started on empty stores, and one message is stored and replicated. After them "
-    "every fault that is still active ends, a few messages are sent as probes, the pair is given time to agree, and "
-    "all stores are read."
+    "Before these steps the pair starts on empty stores and replicates one message. After them every active fault "
+    "ends, probes are sent, the pair gets time to converge, and all stores are read."
 )
 
 
@@ -87,16 +86,16 @@ def write_up(done: Executed) -> WriteUp:
     """The write-up, with nothing of this machine in it."""
     at = _moment(done)
     sections = (
-        Section("What exactly was tested", given.versions(done.target, done.lab, done.settings)),
+        Section("Tested", given.versions(done.target, done.lab, done.settings)),
         Section("Configuration", given.configurations(done.target, done.system, done.shown, done.settings)),
-        Section("The program", list(_program(done))),
-        Section("What the producer was told", clients.told(done.shown.events, _concerned(done))),
-        Section("What was said on the wire", list(_wire(done, at))),
-        Section("What the nodes wrote to their logs", list(_logs(done, at))),
-        Section("Where the messages are at the end", list(_whereabouts(done))),
-        Section("How often it shows", list(_repeats(done))),
-        Section("What is known about it", list(known.of(done.target, done.finding.law, done.shown))),
-        Section("How to see it again", list(_again(done))),
+        Section("Steps", list(_program(done))),
+        Section("Answers to the producer", clients.told(done.shown.events, _concerned(done))),
+        Section("On the wire", list(_wire(done, at))),
+        Section("Logs", list(_logs(done, at))),
+        Section("Messages at the end", list(_whereabouts(done))),
+        Section("How often", list(_repeats(done))),
+        Section("Known causes", list(known.of(done.target, done.finding.law, done.shown))),
+        Section("Reproduce", list(_again(done))),
     )
     return without_secrets(WriteUp(_title(done), _claim(done), sections))
 
@@ -113,10 +112,10 @@ def _claim(done: Executed) -> str:
     found = done.violation()
     if found is None:
         return (
-            f"In {many} of the program below {name} broke the promise “{law.promise}” (law {law.id}), so the finding "
+            f"In {many} of the steps below {name} broke the promise “{law.promise}” (law {law.id}), so the finding "
             f"does not reproduce; when it was recorded, it said: {done.finding.text}"
         )
-    return f"{name} breaks the promise “{law.promise}” (law {law.id}) in {many} of the program below: {found.text}."
+    return f"{name} breaks the promise “{law.promise}” (law {law.id}) in {many} of the steps below: {found.text}."
 
 
 def _moment(done: Executed) -> Event | None:
@@ -145,8 +144,6 @@ def _program(done: Executed) -> Iterator[Block]:
     yield Text(BEFORE)
     if done.shown.skipped:
         yield Text(f"Not executed, since this lab cannot do it: {'; '.join(done.shown.skipped)}.")
-    if steps:
-        yield Folded("The same as data", Verbatim(schedule.program()))
 
 
 def _wire(done: Executed, at: Event | None) -> Iterator[Block]:
@@ -154,17 +151,14 @@ def _wire(done: Executed, at: Event | None) -> Iterator[Block]:
         yield Text("Nothing is shown, since no law was violated: there is no moment to look at.")
         return
     events = done.shown.events
-    yield Text(
-        f"Times are ms since the trial began. Shown is what was seen within a second of {at.t / MS:,.3f} ms"
-        f"{_clock(done, at)}; sentences that repeat are counted, and long lists are cut."
-    )
+    yield Text(f"Within a second of {at.t / MS:,.3f} ms{_clock(done, at)}. Repeated lines are counted, long lists cut.")
     if (table := wire.conversation(events, done.system, at.seq)) is not None:
         yield table
     for message in _concerned(done)[:1]:
         story = list(done.system.story(events, message))
         if story:
             cut = story if len(story) <= MAX_STORY else [*story[: MAX_STORY - 1], story[-1]]
-            yield Text(f"All that was seen of message {message}, from its beginning to the end of the trial:")
+            yield Text(f"Message {message}:")
             yield Table(("ms", "what happened"), [(f"{t / MS:,.3f}", text) for t, text in cut])
     found = done.violation()
     yield Drawing(
@@ -181,7 +175,7 @@ def _began_ms(done: Executed) -> int | None:
 
 def _clock(done: Executed, at: Event) -> str:
     began = _began_ms(done)
-    return "" if began is None else f", which is {node_logs.clock(began + at.t // MS)} by the machine's clock"
+    return "" if began is None else f" ({node_logs.clock(began + at.t // MS)})"
 
 
 def _logs(done: Executed, at: Event | None) -> Iterator[Block]:
@@ -191,7 +185,7 @@ def _logs(done: Executed, at: Event | None) -> Iterator[Block]:
     if at is None:
         yield Text("Nothing is shown, since no law was violated: there is no moment to look at.")
         return
-    yield Text(f"Lines within a second of {at.t / MS:,.3f} ms{_clock(done, at)}, as each node wrote them.")
+    yield Text("Lines within the same second.")
     for node, text in done.shown.logs.items():
         found = node_logs.around(text, _began_ms(done), at.t // MS)
         yield Text(f"{done.system.the(node).capitalize()}. {found.remark}".strip())
@@ -211,10 +205,10 @@ def _whereabouts(done: Executed) -> Iterator[Block]:
 
 def _repeats(done: Executed) -> Iterator[Block]:
     laws = dict.fromkeys((done.finding.law, *(each.law for trial in done.trials for each in _violated(trial))))
-    told = "These executions were made for this page, one after the other, each on empty stores."
+    told = "These executions were made for this page, in turn, each on empty stores."
     yield Text(told if not done.lab.deterministic else f"{told} In this lab every execution is the same.")
-    rows = [(law, f"{done.times(law)} of {len(done.trials)}", _otherwise(done, law), _law(law).promise) for law in laws]
-    yield Table(("law", "violated in", "otherwise", "promise"), rows)
+    rows = [(law, f"{done.times(law)} of {len(done.trials)}", _otherwise(done, law)) for law in laws]
+    yield Table(("law", "violated in", "otherwise"), rows)
     if done.failure:
         yield Text(f"Then the lab failed, so there are fewer executions than were asked for: {done.failure}")
     shown = [(each.law, one.text) for each in done.broken() for one in each.violations[:MAX_VIOLATIONS]]
@@ -236,15 +230,8 @@ def _violated(trial: Trial) -> list[Judgement]:
 def _again(done: Executed) -> Iterator[Block]:
     finding = done.finding
     repeat = "" if done.lab.deterministic else f" --repeat {max(1, len(done.trials))}"
-    yield Text(f"With pairproof installed, and {PROGRAM} from this folder (it holds the program below):")
+    yield Text(f"With pairproof installed, and the program in {PROGRAM} beside this page:")
     yield Verbatim([f"pairproof replay {PROGRAM} --target {finding.target} --lab {finding.lab}{repeat}"])
-    yield Folded(PROGRAM, Verbatim(["{", *_members(program(finding)), "}"]))
-
-
-def _members(found: Mapping[str, object]) -> list[str]:
-    """A line for each member of a JSON object."""
-    lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in found.items()]
-    return [*lines[:-1], lines[-1].removesuffix(",")]
 
 
 def program(finding: Finding) -> dict[str, object]:

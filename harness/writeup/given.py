@@ -13,12 +13,11 @@ from ..ports import Lab, SaysWhatItIs, Target
 from ..system import System
 from ..trials.schedule import Args, as_text
 from ..trials.trial import Trial
-from .blocks import Block, Folded, Table, Text, Verbatim
+from .blocks import Block, Table, Text, Verbatim
 
 IN_VIRTUAL_TIME = "a simulation in virtual time; no process, disk or network was involved"
 IN_REAL_TIME = (
-    "real processes on one machine; each network link passes through a proxy, which can cut, stall or slow it, and "
-    "through a recorder, which reads along and changes nothing"
+    "processes on one machine; each link passes through a proxy, for faults, and a recorder, which changes nothing"
 )
 
 
@@ -44,7 +43,7 @@ def product(target: Target, settings: Args) -> str:
 
 
 def configurations(target: Target, system: System, trial: Trial, settings: Args) -> Sequence[Block]:
-    """What differs from the defaults, of nodes with the same defaults in one table; the rest is folded."""
+    """What differs from the defaults, of nodes with the same defaults in one table; the rest is counted."""
     found = dict(_given(trial))
     if not found:
         return [Text("Unknown: no node said which settings it was given.")]
@@ -89,9 +88,8 @@ def _compared(usual: Mapping[str, str], given: Mapping[str, Mapping[str, str]]) 
     rows = [(key, *(_cell(own, usual, key) for own in given.values()), _shown(usual.get(key))) for key in keys]
     yield Table(("setting", *given, "default"), rows)
     for node, own in given.items():
-        if rest := [f"{key}={value}" for key, value in own.items() if key not in keys]:
-            what = f"{len(rest)} more settings that the {node} was given, all equal to the defaults"
-            yield Folded(what, Verbatim(rest))
+        if rest := own.keys() - set(keys):
+            yield Text(f"The file of the {node} sets {len(rest)} more keys, each to its default.")
 
 
 def _cell(own: Mapping[str, str], usual: Mapping[str, str], key: str) -> str:

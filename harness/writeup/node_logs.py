@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 BEFORE_MS = AFTER_MS = 1_000
-MAX_LINES = 40
+MAX_LINES = 12
 MAX_CHARS = 300
 """Of one line."""
 MAX_FRAMES = 4

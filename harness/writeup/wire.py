@@ -13,9 +13,9 @@ from ..system import System
 from .blocks import Table
 
 AROUND_NS = 1_000 * MS
-BEFORE, AFTER = 40, 16
+BEFORE, AFTER = 16, 4
 """Lines at most, before and after the moment."""
-EARLIER = 16
+EARLIER = 8
 """Lines at most of what was before these two seconds."""
 MAX_CONNECTIONS = 2
 """Of which that is told, the ones in use last."""

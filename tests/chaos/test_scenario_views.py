@@ -223,7 +223,7 @@ def test_page_of_parity_tells_verdicts_times_and_reasons() -> None:
     bad = played("slave-lag", target=resolve.target("reference+acks_at_once"))
     made = parity.page([rows(good, bad, differs={"verdict": "One lies."})], ["sim", "process"], "reference", "chaos")
     assert "| scenario | sim | process | trials | seconds | differences |" in made
-    assert "| slave-lag | holds | violated | 1 / 1 |" in made
+    assert "| slave-lag | holds | violated | 1/1 |" in made
     assert "- **slave-lag**, verdict (sim: holds, process: violated): One lies." in made
     assert "- **slave-lag**, ack-replicated (sim: holds, process: violated): not explained" in made
     assert "- **slave-lag** in process: ack-replicated is violated" in made

@@ -93,7 +93,7 @@ def test_a_finding_is_written_up_with_all_that_a_maintainer_asks_for(capsys: Any
             "model of RocketMQ 4.9.7",
             "a simulation in virtual time",
             "brokerRole", "SYNC_MASTER", "ASYNC_MASTER",
-            "more settings that the master was given, all equal to the defaults", "slaveTimeout=3000",
+            "The file of the master sets", "more keys, each to its default",
             "A broker's machine loses power", "20,000 ms pass.",
             "answered PUT_OK",
             "a report of offset 230 reached the master",

@@ -1,4 +1,4 @@
-"""What brokers answered when they were asked about their logs at a trial's end."""
+"""Answers of brokers to questions about their logs, at a trial's end."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Answer(OfNode):
     f: Literal[
         "key", "id", "time", "max", "min", "earliest", "runtime", "config", "topic", "group", "members", "newcomer"
     ]
-    """key: messages of a topic by their key; id: the message at an offset of the log; time, max, min: an offset of a
-    queue; earliest: the store time of its first message; runtime: the broker's own figures; config: its settings;
-    topic: the range of each queue; group: how far it is in each queue; members: its consumers; newcomer: where a group
-    without progress begins."""
+    """Messages of a topic by their key; the message at an offset of the log (id); an offset of a queue (time, max,
+    min); the store time of its first message (earliest); the broker's own figures (runtime); its settings (config); the
+    ranges of queues (topic); progress (group); consumers (members); where a group without progress begins
+    (newcomer)."""
     status: str
     """The response code's name; PUT_OK is code 0, SUCCESS; unreadable answer: ``detail`` says what is wrong with it."""
     message: str | None
@@ -55,9 +55,8 @@ class Answer(OfNode):
     digest: int | None
     """Of the record that id was answered with."""
     detail: str | None
-    """JSON: of key the records, each its offset in the log and its digest; of runtime figures by name; of config
-    settings by name, as text; of topic by queue id first offset, next offset, last store time; of group next offset,
-    progress, last store time; of members their client ids."""
+    """JSON: key: offsets and digests of the records; runtime, config: values by name; topic: by queue id first offset,
+    next offset, last store time; group: next offset, progress, last store time; members: client ids."""
 
     def words(self, the: The) -> str:
         found = "" if self.queue_offset is None else f": {count(self.queue_offset)}"

@@ -1,4 +1,4 @@
-"""What nodes answered to visitors at a trial's end."""
+"""Conformance conversations at a trial's end."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What members of consumer groups ask of brokers: locks of queues, and to take messages back; and what keeps any client
-going."""
+"""Consumer groups: locks, send-backs, and calls that keep a client going."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was seen on the replication links."""
+"""Replication links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes answered to requests that make no sense, and to bytes that are not a frame, at a trial's end."""
+"""Answers to invalid requests and to bytes that are not a frame, at a trial's end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes did with their logs, and what readers of their stores found there."""
+"""Logs: actions of nodes, and what readers of their stores found."""
 
 from __future__ import annotations
 
@@ -119,9 +119,8 @@ class Derived(OfReader):
     __slots__ = ()
     f: Literal["queues", "index"]
     status: Literal["same", "lacks", "other", "behind", "form"]
-    """Of each but the first the first is told. lacks: a record has no entry; other: an entry is not its record's;
-    behind: a queue goes on behind the last record that the log has of it; form: an index file is not as RocketMQ writes
-    it."""
+    """The first difference: a record lacks its entry; an entry is other than its record's; a queue continues behind the
+    log's last record; an index file has another form than RocketMQ's."""
     lo: int
     hi: int
     """The range of the log that was compared; of a difference the record's."""
@@ -161,9 +160,9 @@ class Found(OfNode):
     used: int = column("value")
     """The offset behind the last byte that is not zero."""
     detail: str
-    """JSON: ends, where the log may end, ascending, the last one whole_to; records, where the last record ends that
-    every recovery must keep; why, what ends the chain; queued, after an orderly stop with a broken log, the log offset
-    behind the last message in the queues."""
+    """JSON: ends (allowed log ends, ascending, the last one whole_to); records (the end that every recovery must keep);
+    why (what ends the chain); queued (after an orderly stop with a broken log: the log offset behind the last queued
+    message)."""
 
     def words(self, the: The) -> str:
         how = "in an orderly way" if self.f == "orderly" else "in a crash"
@@ -175,8 +174,7 @@ class Left(OfNode):
 
     __slots__ = ()
     f: Literal["kept", "lacks"]
-    """Whether queues and index have all that they had; of a node that refused its store, whether all its files are as
-    they were."""
+    """Whether queues and index kept everything; for a refused store, whether all its files did."""
     status: Literal["same", "other"]
     """Whether the log is as it was: from its beginning to its present end; all of it after an orderly stop."""
     lo: int
@@ -185,9 +183,8 @@ class Left(OfNode):
     used: int = column("value")
     """The offset behind the last byte that is not zero."""
     detail: str
-    """JSON: differs, what is other or lacks; dirty, how many bytes of the log are not durable; behind, how many whole
-    records had lain behind its present end, those that are whole for sure and all; lost and cut_from, how many the node
-    says it lost in a cut, and up to where there was something to cut."""
+    """JSON: differs; dirty (bytes of the log that are not durable); behind (whole records behind its present end:
+    certain ones, all); lost and cut_from (what the node reports of a cut)."""
 
     def words(self, the: The) -> str:
         how = "as it was" if self.status == "same" else "changed"

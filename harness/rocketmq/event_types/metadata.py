@@ -1,4 +1,4 @@
-"""What nodes and name servers did with their tables."""
+"""Tables of nodes and name servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What producers decide about the half messages of their transactions."""
+"""Ends of transactions that producers requested."""
 
 from __future__ import annotations
 
