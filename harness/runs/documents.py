@@ -46,9 +46,9 @@ absolute grid; the last chunk of an audit may be shorter.
 KINDS = """\
 ## Event types
 
-Each is a class in `harness/event_types/` or `harness/rocketmq/event_types/`; third parties register theirs under the entry points
-`pairproof.event_types`. Columns in parentheses have the general meaning above; columns that are not listed are null, and
-listed ones may be.
+Each is a class in `harness/event_types/` or `harness/rocketmq/event_types/`; third parties
+register theirs under the entry points `pairproof.event_types`. Columns in parentheses have the general meaning above;
+columns that are not listed are null, and listed ones may be.
 """
 
 RUN_FOLDER = f"""\
