@@ -45,7 +45,8 @@ def test_a_law_is_explained_with_what_violates_it(capsys: Any) -> None:
     said = capsys.readouterr().out
     assert "ack-replicated (Acknowledgement; durability)\n" in said
     for part in (
-        "Leaves out\n  whether those slaves still have it now, see contract; ",
+        "\n\nChecks\n  ",
+        "\n\nAbstains when\n  ",
         "Needs these events\n  ",
         "  ok: ",
         "Source\n  ",
@@ -56,6 +57,13 @@ def test_a_law_is_explained_with_what_violates_it(capsys: Any) -> None:
     ):
         assert part in said, part
     assert "``" not in said and ":mod:" not in said
+
+
+def test_a_law_s_docstring_is_split_at_its_three_lists_and_a_plain_one_is_shown_whole() -> None:
+    lists = "``x``: Holds.\n\nChecks:\n- One, see ``y``.\n- Two\n  lines.\nAbstains when:\n- A.\n- B.\nSource: C."
+    assert laws.docstring(lists) == (["One, see y.", "Two lines."], "A.\nB.")
+    assert laws.docstring("``x``: Holds.\n\nAbstains when:\n- A.") == (["Holds."], "A.")
+    assert laws.docstring("Checks a\nthing.\n\n- One.\n- Two.") == (["Checks a thing.", "One.", "Two."], "")
 
 
 def test_the_example_of_a_law_is_a_violation_of_that_law_by_its_known_bug(capsys: Any) -> None:
