@@ -6,8 +6,8 @@ Checks:
 - A node does not crash while it runs on any store, even a damaged one.
 Abstains when:
 - The lab reports that the disk failed at that moment: the node may end, and need not start.
-- The node starts on a store that is not its own work: a lying disk lost a part of it, or an operator replaced it.
-  An emptied store is as good as new.
+- The node starts on a store that is not its own work: a lying disk lost a part of it, or an operator replaced it. An
+  emptied store is as good as new.
 - The node runs and does not answer (``live-progress``).
 Source: RocketMQ BrokerStartup, which exits where BrokerController.initialize() cannot load the store.
 """
