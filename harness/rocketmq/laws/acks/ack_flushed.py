@@ -21,9 +21,7 @@ from ...topology import MASTER
 class AckFlushed(Law):
     id = "ack-flushed"
     kind = DURABILITY
-    promise = (
-        "Under SYNC_FLUSH, a waiting send gets PUT_OK only after the master has flushed the log to the send's end."
-    )
+    promise = "Under SYNC_FLUSH, a waiting send gets PUT_OK only after the master's log is flushed to the send's end."
     source = "CommitLog.GroupCommitService"
     applies_with = "flushDiskType=SYNC_FLUSH"
     needs = frozenset({"config", "append", "flush", "ok"})
