@@ -44,9 +44,7 @@ class Reading:
 
 class DeliverOrder(Law):
     id = "deliver-order"
-    promise = (
-        "Unless it rewinds, a consumer reads a queue in offset order; an offset names one message on master and slave."
-    )
+    promise = "Unless it rewinds, a consumer reads a queue in offset order; an offset names one message on all brokers."
     source = "ProcessQueue; ConsumeQueue: every broker derives it from the same log"
     needs = frozenset({"invoke", "deliver"})
 
