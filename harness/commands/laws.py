@@ -80,12 +80,11 @@ def explained(law: type[Law]) -> dict[str, Any]:
 
 
 def docstring(text: str) -> tuple[list[str], str]:
-    """What a law's module docstring lists as checks (the paragraphs before the lists if there are none), and when the
-    law abstains.
-    """
+    """A law's module docstring: its paragraphs and checks, without the promise, and its abstentions by line."""
     before, *parts = SECTION.split(MARKS.sub(r"\1", text.partition("``: ")[2] or text))
     lists = dict(zip(parts[::2], parts[1::2], strict=True))
-    return _items(lists.get("Checks", before)), "\n".join(_items(lists.get("Abstains when", "")))
+    checks = _items(lists.get("Checks", ""))
+    return [*_items(before)[bool(checks) :], *checks], "\n".join(_items(lists.get("Abstains when", "")))
 
 
 def _items(text: str) -> list[str]:

@@ -1,10 +1,10 @@
 """``converges``: after all faults have ended, the system comes to rest and each copy holds all that its source holds.
 
 Checks:
-- The lab reports that the system came to rest, within the lab's limit for the target.
-- In the final readings, each copy holds every write of its source.
+- The lab's report whether the system came to rest, within its limit for the target.
+- The final readings.
 Abstains when:
-- A node is down on its own (``node-lives``).
+- A node is down without a fault (``node-lives``).
 Source: the meaning of replication.
 """
 

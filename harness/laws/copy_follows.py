@@ -1,8 +1,7 @@
 """``copy-follows``: at rest, a copy holds only writes that its source holds, each at the source's position.
 
 Checks:
-- In the final audit of a trial that converged, a copy holds no write that its source lacks.
-- If the store has an order, each write has the same position on copy and source: the copy is a prefix.
+- The final audit of a trial that converged. If the store has an order, a copy is a prefix of its source.
 Abstains when:
 - The copy lacks a write (``converges``).
 Source: the meaning of replication.

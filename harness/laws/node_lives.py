@@ -32,7 +32,6 @@ class NodeLives(Law):
     def __init__(self, known: Known) -> None:
         super().__init__(known)
         self.lost_undetected: set[str] = set()
-        """Nodes with stores that are not their own work."""
         self.since: dict[str, int] = {}
         """When a node last started or ended, ns: an endless loop may have begun then."""
 

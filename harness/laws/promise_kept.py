@@ -8,7 +8,6 @@ Checks:
 Abstains when:
 - The node that was asked may have lost the write: its copies follow it from its next start.
 - The node ended after the call began: the promise is as old as its call.
-- The question is how many copies exist at a moment, or whether a write was overwritten.
 Source: the meaning of an acknowledgement.
 """
 
@@ -24,7 +23,6 @@ WORST = {None: 0, "stop": 1, "process": 2, "machine": 3, "store": 4}
 """Ends of a node, by severity; nothing survives a replaced store."""
 NAMES = ("nothing", "an orderly stop", "a kill", "a power loss", "another store")
 SHOWN = 3
-"""Writes that a violation names."""
 
 
 class PromiseKept(Law):
@@ -37,17 +35,14 @@ class PromiseKept(Law):
     def __init__(self, known: Known) -> None:
         super().__init__(known)
         self.calls: dict[int, tuple[int, str]] = {}
-        """By call: its first event (``seq``) and its node."""
         self.promised: dict[str, dict[str, tuple[int, int]]] = {}
         """By node and write: the event of the promise (``seq``), and the worst end that it survives."""
         self.sources: dict[str, str] = {}
-        """By write: the node that its client asked."""
         self.void: set[str] = set()
         """Writes that their source may have lost before it answered."""
         self.ends: dict[str, list[tuple[int, int]]] = {}
         """By node: its ends (``seq``), each with its severity."""
         self.started_at: dict[str, int] = {}
-        """By node: its last start (``seq``)."""
         self.replaced: set[str] = set()
         """Nodes with a store that was replaced since they last ran."""
         self.found: dict[tuple[int, str], set[str]] = {}

@@ -51,7 +51,6 @@ class AckFlushTimeout(AnswerTimes):
         return call.waits and self.known.sync_flush
 
     def _since_ns(self, call: Send) -> int:
-        """The earliest start of the wait."""
         return call.invoked_ns if call.appended_ns is None else call.appended_ns
 
     def _check_timeout(self, call: Send, event: Event) -> None:

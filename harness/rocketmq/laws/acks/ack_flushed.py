@@ -30,7 +30,6 @@ class AckFlushed(Law):
         self.dirty: dict[str | None, tuple[int, int]] = {}
         """Messages that no flush has reached: their end in the log, and the master's incarnation that appended them."""
         self.seen: set[str | None] = set()
-        """Messages that were appended: a delayed message is appended again for its delivery."""
 
     @only(node=MASTER)
     def on_config(self, event: Config) -> None:

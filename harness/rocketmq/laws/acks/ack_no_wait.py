@@ -8,7 +8,6 @@ Checks:
   no append was recorded; for a message that waits under SYNC_FLUSH, from the end of its flush.
 Abstains when:
 - No fault affects an HA link or a slave: then no wait for a slave could be noticed.
-- The flush ends too late (``ack-bounded``).
 - :mod:`pairproof.harness.rocketmq.laws.acks.answering` excuses the delay.
 Source: CommitLog.submitReplicaRequest; handleHA of 5.x.
 """

@@ -34,7 +34,6 @@ class AckPrompt(AnswerTimes):
     def begin(self) -> None:
         self.in_turn = False
         self.newest_link: dict[str, str] = {}
-        """By slave: the connection that the master accepted last."""
         self.begins: dict[str, int] = {}
         """By slave: the begin of the copy that its first report of 0 led to; no key until the first frame."""
         self.empty: dict[str, str] = {}
@@ -67,7 +66,6 @@ class AckPrompt(AnswerTimes):
 
     @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
-        """The first frame to a slave without a log fixes where its log begins."""
         slave = self.empty.pop(event.link, None)
         if slave is not None:
             self.begins[slave] = event.lo

@@ -5,7 +5,6 @@ Checks:
   names the queue offset and the log offset, a pull names the next offset, and messages are whole records.
 Abstains when:
 - The bytes are not even a frame: the client just closes the connection.
-- The question is whether the answer is true (``stored-as-sent``, ``deliver-*``).
 Source: SendMessageResponseHeader, PullMessageResponseHeader.
 """
 

@@ -37,7 +37,6 @@ class AckRefusedIsAbsent(Law):
 
     def begin(self) -> None:
         self.refused: dict[str | None, str | None] = {}
-        """Messages that must not exist, and the status of their refusal."""
 
     @only(*SENDS)
     def on_fail(self, event: Fail) -> None:

@@ -10,7 +10,6 @@ Checks:
 - The message's append was recorded, or a store reader finds its record.
 Abstains when:
 - The stores have been through something that may have removed the record.
-- The answer comes too late (``ack-bounded``).
 - An earlier send of the same turn has no known answer.
 Source: HAService.GroupTransferService.
 """
@@ -84,7 +83,6 @@ class AckTimeoutHonest(Law):
         return found
 
     def _least_ms(self, reports: int) -> tuple[int, str]:
-        """The least wait of a send during which so many reports arrived, and the reason."""
         settings = self.known.config.get(MASTER, {})
         known = line(settings)
         whole_ms = self.known.setting(MASTER, known.wait)

@@ -36,8 +36,6 @@ class Deadline(NamedTuple):
 
 
 class AnswerTimes(Law):
-    """Subclasses define :meth:`deadline`."""
-
     timed = True
 
     def deadline(self, call: Send) -> Deadline | None:
@@ -82,7 +80,6 @@ class AnswerTimes(Law):
             self.violate(event, f"{event.message} was {what}; {self.promised(deadline)}", since=deadline.since_ns)
 
     def _is_sound(self, call: Send) -> bool:
-        """Whether the client's connection was good during the whole call."""
         since = call.client.known_good_ns
         if since is None or not self.known.disturbances.is_quiet(CLIENT_LINK, since):
             return False

@@ -33,7 +33,6 @@ class Turns:
         """The earliest start of the first one's turn; all sends before it are answered."""
 
     def stored(self, known: Known) -> None:
-        """Record the master's newest appends."""
         ended, since = known.nodes.ended(MASTER), known.nodes.born(MASTER)
         if ended != self._incarnation:
             self.clear()

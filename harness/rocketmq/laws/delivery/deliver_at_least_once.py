@@ -6,7 +6,7 @@ Checks:
 - A slave's answer to a pull sends no consumer back: the slave may only lack the message yet.
 - ``notes`` count the ``repeats``.
 Abstains when:
-- The group broadcasts: no broker knows its progress.
+- The group broadcasts: brokers do not store its progress.
 - The master has lost a part of its log: its offsets are reused.
 - A power loss took the broker's table.
 - offsetCheckInSlave is on (not applicable): a slave that lags sends consumers back.

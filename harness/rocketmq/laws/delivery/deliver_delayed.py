@@ -12,7 +12,6 @@ Abstains when:
 - A consumer sent the message back (``stored-sent-back``).
 - The master's clock was set, its oldest files were deleted, its store was replaced, or its disk lied.
 - A promoted slave received the message from its predecessor: it may have synced the position before the message.
-- The question is the queue offset (``queue-dense``) or the receiver.
 Source: ScheduleMessageService; CommitLog.checkMessageAndReturnSize.
 """
 
@@ -144,7 +143,6 @@ class DeliverDelayed(Law):
 
     @only(node=MASTER)
     def on_crash(self, event: Crash) -> None:
-        """A restarted master may repeat deliveries above its saved position."""
         self.saved = self._saved(event.t) if event.f == "process" else {}
 
     def _saved(self, now: int) -> dict[str, int]:

@@ -13,7 +13,7 @@ Checks:
   the master's start, the consumer's start, route and assignment, and a refusal of the group by a master that creates
   none.
 Abstains when:
-- The consumer chose its first offset itself: no broker knew the group.
+- The consumer chose its first offset itself.
 - A slave was diverged when the message was stored: its queues mix two histories.
 - The master lost a part of its log, and the group had passed the reused offset or received another message there.
 - The group keeps asking a slave that lacks the log's beginning, or a 5.x slave that serves nobody, by its user's
@@ -45,11 +45,8 @@ STUCK_NS = 150_000 * MS
 
 
 class Stored(NamedTuple):
-    """A send that was answered as stored."""
-
     ok: Event
     happened: int
-    """Number of store events before it."""
     acked_while_diverged: bool
     delayed: bool
     given: dict[str, int]
@@ -59,7 +56,7 @@ class Stored(NamedTuple):
 class DeliverNoLoss(NeverMoved):
     id = "deliver-no-loss"
     kind = DURABILITY
-    promise = "After healing, every message that the contract says must survive is delivered to every group."
+    promise = "After healing, every message that the contract protects is delivered to every live group."
     source = "docs/contract.md; ConsumeQueue and ConsumerOffsetManager"
     applies_with = "a name server and consumers, without offsetCheckInSlave"
     needs = frozenset({"config", "invoke", "ok", "crash", "deliver", "consumer", "assign", "mark"})
@@ -68,7 +65,6 @@ class DeliverNoLoss(NeverMoved):
     def begin(self) -> None:
         self.stored: list[Stored] = []
         self.committed: list[Stored] = []
-        """Commits of half messages."""
         self.listed: dict[str | None, tuple[str, int]] = {}
         """By message: queue and queue offset in the master's final audit."""
         self.refused: dict[str | None, int] = {}
@@ -99,7 +95,6 @@ class DeliverNoLoss(NeverMoved):
         return Stored(event, happened, bool(self.known.logs.diverged), delayed, given)
 
     def on_fail(self, event: Fail) -> None:
-        """An operator may refuse a group for good."""
         refused = event.node == MASTER and event.status == "SUBSCRIPTION_GROUP_NOT_EXIST"
         if refused and not creates_groups(self.known.config.get(MASTER, {})):
             self.refused[event.group] = event.t
@@ -135,7 +130,6 @@ class DeliverNoLoss(NeverMoved):
                     self._judge(each, consumed, held, end)
 
     def _found(self) -> Iterator[Stored]:
-        """Committed messages in their queue by the master's final audit."""
         for each in self.committed:
             queue, offset = self.listed.get(each.ok.message, ("", 0))
             if queue == each.ok.queue:
@@ -187,7 +181,6 @@ class DeliverNoLoss(NeverMoved):
         return any(each.position > offset and each.moved <= end.t - SLACK_NS for each in held)
 
     def _is_excused(self, ok: Event, consumed: Consumed, held: list[Assignment], end: Event) -> bool:
-        """Whether something may still delay the group's next message."""
         known, disturbances = self.known.consumption, self.known.disturbances
         if (
             "unsettled" in self.known.milestones

@@ -34,7 +34,6 @@ class DeliverNoPhantom(Law):
         self.digests: dict[tuple[str | None, int | None], int] = {}
         """By message and log offset: the digest of the delivered bytes."""
         self.deliveries: set[tuple[str | None, str | None, int | None]] = set()
-        """Node, message and log offset."""
         self.offsets: dict[str | None, int | None] = {}
         """By message: the queue offset of its first delivery."""
 

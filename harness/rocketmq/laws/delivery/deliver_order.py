@@ -4,12 +4,10 @@ Checks:
 - The messages of a pull start at or above the offset asked for, and their offsets ascend.
 - Within one assignment, a pull's messages come after those of earlier pulls, unless the consumer itself asks for an
   earlier offset: then the order starts again.
-- In the whole trial, a queue offset is one message on master and slave, unless the master's log was cut below the end
+- A queue offset is one message on master and slave, unless the master's log was cut below the end
   of one of the two.
 Abstains when:
 - A reader without a group has several pulls in flight.
-- The question is whether it may rewind or skip (``deliver-at-least-once``, ``deliver-no-loss``,
-  ``progress-live-consumer``), or whether the cut was allowed (``contract``).
 Source: ProcessQueue, ConsumeQueue.
 """
 
@@ -21,25 +19,19 @@ from ...law import Law
 
 
 class First(NamedTuple):
-    """The first message that was delivered at a queue offset."""
-
     message: str | None
     hi: int
     node: str | None
 
 
 class Reading:
-    """A consumer's view of a queue."""
-
     __slots__ = ("began", "least", "op")
 
     def __init__(self, op: int | None, began: int, least: int) -> None:
         self.op = op
-        """The latest pull."""
         self.began = began
         """The pull's first event (``seq``)."""
         self.least = least
-        """The least offset that may come next."""
 
 
 class DeliverOrder(Law):

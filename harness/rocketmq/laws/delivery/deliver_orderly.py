@@ -28,8 +28,6 @@ Key = tuple[int, str, str]
 
 
 class Received:
-    """Offsets of a queue that a group has received."""
-
     __slots__ = ("last", "offsets")
 
     def __init__(self) -> None:

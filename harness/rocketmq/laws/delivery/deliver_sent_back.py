@@ -2,7 +2,7 @@
 
 Checks:
 - Each delivery from a retry topic is of a message that was sent back so often, after the delay of its level.
-- A message that the master took back comes again within its delay and 60 s, if a member lives all the time. Judged at
+- A message that the master took back comes again within its delay and 60 s, if a member runs all the time. Judged at
   the trial's end, if no node or link was disturbed in the 150 s before that deadline.
 Abstains when:
 - A member reads only from a slave, by its user's choice.

@@ -4,7 +4,7 @@ A member is *sure* at a broker from the answer to its heartbeat until its goodby
 
 Checks:
 - A list of members has all sure ones, for 120 s after their heartbeats.
-- It has no client that never sent a heartbeat, that said goodbye, or whose process ended more than 1 s ago.
+- It has no client without a heartbeat, and none that left (by a goodbye or its end) more than 1 s ago.
 - Within 1 s of a member's becoming sure, its goodbye or its end, the broker notifies all sure members with a heartbeat
   in the last 120 s.
 - All of this also at masters of other broker names.
@@ -48,12 +48,9 @@ class Member(NamedTuple):
 
 
 class Notification(NamedTuple):
-    """A change of the group that a member must receive."""
-
     key: Key
     process: int
     since: int
-    """The start of the change, ns."""
     what: str
 
 
@@ -85,10 +82,8 @@ class GroupListed(Law):
         """By client id: since when no client has that id there, ns."""
         self.pending = Deadlines[Notification](self, self._missed)
         self.notified_at: dict[tuple[str, int], int] = {}
-        """By broker and process: the last notification, ns."""
 
     def on_fail(self, event: Fail | Info) -> None:
-        """The client's connection may have ended."""
         if event.group is not None and event.status in BROKEN:
             self._unsure(self._key(event.node, event.group), event.process, event.t)
 
@@ -170,7 +165,6 @@ class GroupListed(Law):
             self._unsure(key, event.process, event.t)
 
     def _drop_pending(self, process: int, node: str | None = None) -> int:
-        """Drop a client's pending notifications, by this broker or by any; how many were still due."""
         dropped = [each for each in self.pending if each.process == process and node in (None, each.key[0])]
         for each in dropped:
             del self.pending[each]

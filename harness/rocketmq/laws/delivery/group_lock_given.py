@@ -8,7 +8,6 @@ Checks:
 Abstains when:
 - The broker's clock was set.
 - Members share a client id.
-- The question is whether members ask for locks at all (``deliver-no-loss``).
 Source: RebalanceLockManager.
 """
 
@@ -28,7 +27,6 @@ class Hold:
 
     def __init__(self) -> None:
         self.ended_at = -1
-        """The end of the last call for it, ns."""
         self.until = -1
         """ns; EVER if unknown."""
 

@@ -9,7 +9,6 @@ Abstains when:
 - The lock is of an earlier incarnation of the broker: locks are only in memory.
 - The broker's clock was set.
 - Members share a client id.
-- The question is whether a member consumes without a lock (``deliver-orderly``).
 Source: RebalanceLockManager.
 """
 

@@ -15,7 +15,6 @@ Abstains when:
   A dead member expires after 120 s, and groups rebalance every 20 s.
 - A broker is down.
 - The group broadcasts, or has no members.
-- The question is which member holds a queue.
 Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener;
 RebalanceImpl.rebalanceByTopic.
 """
@@ -37,19 +36,15 @@ BETWEEN = (HA_LINKS[0], META_LINKS[0])
 
 
 class Group:
-    """A clustering group: its live members, and the holders of each queue that it ever held."""
-
     __slots__ = ("changed", "freed", "holders", "is_judged", "members", "rerouted", "routes")
 
     def __init__(self) -> None:
         self.members: set[int] = set()
         self.holders: dict[str, set[int]] = {}
         self.freed: dict[str, int] = {}
-        """By queue: its last release, ns."""
         self.changed = 0
         """When a member last joined or left, ns."""
         self.routes: dict[tuple[int, str], str | None] = {}
-        """By member and topic: the last route."""
         self.rerouted: int | None = None
         """When a member last received another route, ns."""
         self.is_judged = False
@@ -124,7 +119,6 @@ class GroupShared(Law):
         self._judge_all(last)
 
     def _judge_all(self, event: Event) -> None:
-        """Judge the state of all groups before this event."""
         for name, group in self.groups.items():
             if group.is_judged or not group.members or not self._is_over(event.t - group.changed):
                 continue
@@ -142,7 +136,6 @@ class GroupShared(Law):
                 self.violate(event, text, since=since)
 
     def _is_disturbed(self, now: int) -> bool:
-        """Whether something was disturbed in the last 150 s, except between slaves and their master."""
         known = self.known
         faults = known.disturbances.active.values()
         if known.nodes.down or any(each.node or not (each.link or "").startswith(BETWEEN) for each in faults):

@@ -35,8 +35,6 @@ SETTLED_NS = 5_000 * MS
 
 
 class Arrival(NamedTuple):
-    """An acknowledged message in the master's queue."""
-
     ok: Ok
     tag: str | None
     """Empty without one; None if unknown."""
@@ -52,7 +50,6 @@ class PullAnswered(Law):
 
     def begin(self) -> None:
         self.arrived: dict[str | None, list[Arrival]] = {}
-        """By queue of the master."""
 
     @only("pull", "send")
     def on_ok(self, event: Ok) -> None:

@@ -104,7 +104,6 @@ class PullGoesOn(Pulled):
 
 
 def _nearer_end(answer: Answer, settings: Settings) -> set[int]:
-    """The offsets that a reader from outside the queue may be moved to."""
     if answer.asked < answer.low:
         return {answer.low}
     return {answer.high, 0} if not answer.low and version(settings) < SENT_TO_END else {answer.high}

@@ -36,8 +36,6 @@ QUEUE_FILE, ENTRY = "mappedFileSizeConsumeQueue", 20
 
 
 class Short(NamedTuple):
-    """An answer that ended before the queue's end."""
-
     answer: Answer
     end: int | None
     """The broker's log end at that time, if known."""
@@ -118,5 +116,4 @@ def _limits(answer: Answer, settings: Settings, in_memory: bool) -> tuple[int, i
 
 
 def _entries(settings: Settings) -> int:
-    """Entries of a queue's file."""
     return max(1, -(-int(settings.get(QUEUE_FILE, DEFAULTS[QUEUE_FILE])) // ENTRY))

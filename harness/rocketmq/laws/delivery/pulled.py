@@ -11,7 +11,6 @@ from ...law import Law
 
 READS = ("pull", "select")
 FOUND = "PUT_OK"
-"""Code 0."""
 NOT_FOUND, RETRY, MOVED = "PULL_NOT_FOUND", "PULL_RETRY_IMMEDIATELY", "PULL_OFFSET_MOVED"
 
 
@@ -23,7 +22,6 @@ class Answer(NamedTuple):
     ok: Ok
     asked: int
     following: int
-    """The next offset."""
     low: int
     high: int
     """The queue's first and next logical offset."""

@@ -9,7 +9,6 @@ Abstains when:
 - A commit was answered while the master went down: it may not have been taken.
 - The record is a copy that a consumer sent back.
 - The master has lost a part of its log.
-- The question is the content (``stored-as-sent``) or the receiver (``deliver-no-loss``).
 Source: EndTransactionProcessor.endMessageTransaction.
 """
 

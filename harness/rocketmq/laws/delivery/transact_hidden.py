@@ -7,7 +7,6 @@ Abstains when:
 - A broker itself handles half messages without an end.
 - A diverged slave's log ends one record with the rest of another.
 - The master has lost a part of its log: a commit may have named another half message at that offset.
-- The question is the half topic (``stored-as-sent``).
 Source: SendMessageProcessor, TransactionalMessageBridge.putHalfMessage.
 """
 

@@ -37,7 +37,6 @@ class Sent:
     def __init__(self, waits: bool, happened: int) -> None:
         self.waits = waits
         self.tries = 0
-        """As recorded by its producer."""
         self.happened = happened
         """Number of store events before it was stored."""
         self.status = contract.UNKNOWN
@@ -157,5 +156,4 @@ class Contract(Law):
 
 
 def _unfit(fault: str) -> str:
-    """The failure class, which does not excuse the loss."""
     return f"{fault} must not take it: {contract.FAULTS[fault].partition(';')[0]}"

@@ -13,7 +13,7 @@ Abstains when:
   its first report.
 - A client gave up on a probe before the master's longest wait.
 - One slave did not arrive: the others' times are not judged.
-- A broker of the pair is down on its own (``node-lives``), or the master is diverged (see ``known``).
+- A broker of the pair is down without a fault (``node-lives``), or the master is diverged (see ``known``).
 - A diverged slave does not come to rest, or the pair is busy afterwards.
 - The slave closes on a cut report, in a lab with small buffers and unequal directions: reports pile up, and every few
   KiB cost a new connection.
@@ -89,10 +89,8 @@ class LiveConverges(Law):
         self.healed: Event | None = None
         self.settled: Event | None = None
         self.named: dict[str, Event] = {}
-        """Slaves that the master reported as diverged."""
         self.probes: set[int | None] = set()
         self.is_alive = False
-        """Whether a probe was answered as stored after healing."""
         self.impatient = False
         """Whether a client gave up before the master's longest wait."""
         self.just = deque[tuple[int, int]]()

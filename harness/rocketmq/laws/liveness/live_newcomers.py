@@ -10,7 +10,6 @@ Abstains when:
   a second crowd takes all connections at once. A newcomer with its request in flight then looks like the crowd.
 - The node ended or was paused.
 - The newcomer still waits when the crowd leaves.
-- The question is the content of the answer.
 Source: NettyRemotingServer has no connection limit; the reference has one, see docs/decisions/0010.
 """
 
@@ -38,7 +37,6 @@ class LiveNewcomers(Law):
         """Active faults at nodes without another fault since their begin, and the ended incarnations at that time."""
 
     def on_fault(self, event: Fault) -> None:
-        """A fault's end reports the newcomers; a new fault excuses others at its node."""
         if event.status == "on":
             node, others = event.node or "", self.known.disturbances.active.values()
             alone = all(_ignores(event, each) or node not in self.known.disturbances.touched(each) for each in others)

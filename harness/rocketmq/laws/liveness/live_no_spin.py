@@ -6,7 +6,6 @@ Checks:
   second of the fault.
 Abstains when:
 - No fault counts the refusals, for example of a master that is down.
-- The attempts appear in logs only.
 Source: the client of 4.9 does not wait after a failed dispatch.
 """
 

@@ -36,7 +36,6 @@ class LiveProgress(Law):
     timed = True
 
     def _is_judged(self, begun: Begun[Invoke]) -> bool:
-        """Whether the call's broker and link were undisturbed, while something else was disturbed."""
         call, known = begun.call, self.known
         # Up to 4.9.2 a send waits for its turn, for an unknown time.
         if call.f == "send" and line(known.config.get(MASTER, DEFAULTS)).in_turn:

@@ -48,7 +48,6 @@ from ...topology import MASTER
 from .syncing import CALL_NS, MetadataLaw, schedule
 
 HEARTBEAT_NS = 30_000 * MS
-"""A client's heartbeat period."""
 NAMED = (TOPICS, GROUPS)
 
 
@@ -61,7 +60,6 @@ class Reading(NamedTuple):
     known: int | None
     """Since when the slave had known its master, ns."""
     failures: tuple[int, ...]
-    """Failed syncs since then, ns."""
 
 
 class MetaConverges(MetadataLaw):
@@ -82,7 +80,6 @@ class MetaConverges(MetadataLaw):
         self.changed = dict.fromkeys(STEPS, 0)
         """By table: the last change at the master or a client, ns."""
         self.changed_at: dict[Name, int] = {}
-        """By slave and table: the slave's own last change, ns."""
         self.asked: dict[Name, int] = {}
         self.synced: dict[Name, tuple[int, int]] = {}
         """By slave and table: request and end of the last sync, ns."""
@@ -93,7 +90,6 @@ class MetaConverges(MetadataLaw):
         self.knew_master: dict[str, int] = {}
         self.readings: dict[Name, Reading] = {}
         self.named: set[str] = set()
-        """Topics that the master ever had."""
         self.uses: set[tuple[str | None, str | None, str | None]] = set()
         self.progress: dict[tuple[str | None, str | None, str | None], Invoke] = {}
         """By node, queue and group: the last commit of a new value."""

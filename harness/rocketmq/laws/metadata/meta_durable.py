@@ -44,8 +44,6 @@ FLUSHED_NS = 1_000 * MS
 
 
 class Saved(NamedTuple):
-    """An entry on a slave's disk."""
-
     sighting: Sighting
     """The entry in the master's table."""
     since: int
@@ -67,7 +65,6 @@ class MetaDurable(CopiesLaw):
     def begin(self) -> None:
         super().begin()
         self.saved: dict[str, dict[Name, Saved]] = {}
-        """By slave."""
         self.pending: dict[str, dict[Name, Saved]] = {}
         """By slave: entries that it has not synced again since its restart."""
         self.read: dict[Name, Table] = {}
@@ -114,7 +111,6 @@ class MetaDurable(CopiesLaw):
             self.agreements[key] = agreed
 
     def _is_sound(self, node: str) -> bool:
-        """Whether this slave was undisturbed since its start."""
         return self.known.disturbances.is_quiet(node, self.known.nodes.born(node) + 1)
 
     @only(but=NO_SLAVES)
@@ -130,7 +126,6 @@ class MetaDurable(CopiesLaw):
     # Restarts.
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """A broker loses all that is not on its disk."""
         node = event.node
         if node == MASTER:
             self.agreements.clear()

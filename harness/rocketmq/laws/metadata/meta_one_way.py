@@ -8,7 +8,6 @@ Checks:
 Abstains when:
 - Both nodes were asked to store the entry, at any time.
 - A promoted slave brings its own tables.
-- The question is a data version.
 Source: SlaveSynchronize: a slave only asks.
 """
 
@@ -31,7 +30,6 @@ class MetaOneWay(MetadataLaw):
         self.progress: dict[tuple[str, str, int], str] = {}
         """By group, queue and offset of a commit at a slave: the slave."""
         self.named: dict[Name, Invoke] = {}
-        """Topics and groups with an attempt to create them at a slave."""
 
     @only("commit", *ADMIN, node=SLAVES)
     def on_invoke(self, event: Invoke) -> None:

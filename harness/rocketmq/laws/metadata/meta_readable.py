@@ -5,7 +5,6 @@ Checks:
 Abstains when:
 - The store is not the node's own work: a lying disk lost a part of it, or an operator replaced it.
 - The node is down.
-- The question is the content.
 Source: ConfigManager.load, RemotingSerializable.
 """
 

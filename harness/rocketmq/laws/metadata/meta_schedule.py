@@ -31,8 +31,6 @@ from .syncing import CALL_NS, MetadataLaw, Schedule, schedule
 
 
 class Incarnation:
-    """The syncs of one incarnation of a slave."""
-
     __slots__ = ("asked", "began", "free", "is_exact", "knew_master", "last", "regular", "schedule", "started", "step")
 
     def __init__(self, started: int, known_schedule: Schedule, is_exact: bool) -> None:
@@ -47,11 +45,8 @@ class Incarnation:
         self.free = True
         """Whether the round may have ended, since the master was unknown."""
         self.asked = False
-        """Whether the step's request was sent."""
         self.began: int | None = None
-        """The begin of the last round, ns."""
         self.last = started
-        """The last event of a sync, ns."""
         self.regular = True
         """Whether no delay has shifted the rounds."""
 
@@ -79,7 +74,6 @@ class MetaSchedule(MetadataLaw):
             self.incarnations[event.node] = Incarnation(event.t, schedule(settings), event.f != UNKNOWN)
 
     def on_register(self, event: Register) -> None:
-        """A name server reports the master's address, or none."""
         node = event.node
         slave = self.incarnations.get(node)
         if slave is None or event.status != "ok":
@@ -170,7 +164,6 @@ class MetaSchedule(MetadataLaw):
         slave.began = event.t
 
     def _judge_overdue(self, node: str, slave: Incarnation, event: Event) -> None:
-        """Whether a step or a round is overdue."""
         if slave.knew_master is None:
             return
         plan, first = slave.schedule, slave.started + slave.schedule.first * MS

@@ -14,7 +14,6 @@ Checks:
 Abstains when:
 - The step is the first one of an incarnation.
 - A machine crash or a full disk took the change.
-- The question is the versions' values (``meta-converges``).
 Source: SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig, DataVersion.
 """
 
@@ -34,8 +33,6 @@ from .syncing import Agreed, MetadataLaw
 
 
 class Copy:
-    """A slave's copy of one table, in its present incarnation."""
-
     __slots__ = ("agreed", "applied", "caught_up", "late", "newer", "same")
 
     def __init__(self) -> None:
@@ -45,16 +42,12 @@ class Copy:
         self.applied: Event | None = None
         """A step with a pending save."""
         self.late = False
-        """Whether a fault delays the save."""
         self.caught_up = -1
         """The event (``seq``) of the late save."""
         self.same: Event | None = None
-        """The last step that ended as same."""
 
 
 class Answered:
-    """An answer without a recorded result."""
-
     __slots__ = ("event", "saves")
 
     def __init__(self, event: Sync) -> None:

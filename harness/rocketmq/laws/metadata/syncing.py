@@ -25,7 +25,6 @@ class Schedule(NamedTuple):
     """The sync schedule of a version line, ms."""
 
     since: tuple[int, ...]
-    """The first version of the line."""
     first: int
     """From the start to the first round."""
     period: int
@@ -38,7 +37,6 @@ SCHEDULES = (
     Schedule((4, 5), 3_000, 10_000, 0),
     Schedule((0,), 10_000, 60_000, 0),
 )
-"""Newest first."""
 
 
 def schedule(settings: Settings) -> Schedule:
