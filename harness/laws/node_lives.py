@@ -1,15 +1,13 @@
 """``node-lives``: a node ends only by its environment, and it starts on its own store.
 
 Checks:
-- A started node runs until it is killed, stopped, or its machine loses power: it does not crash or loop forever.
-- A node starts on the store that it left after an orderly stop, a kill or an honest power loss.
-- A node does not crash while it runs on any store, even a damaged one.
+- A node runs until it is killed, stopped, or its machine loses power: it does not crash or loop forever, on any store.
+- It starts on the store that it left after an orderly stop, a kill or an honest power loss, and on an empty one.
 Abstains when:
-- The lab reports that the disk failed at that moment: the node may end, and need not start.
-- The node starts on a store that is not its own work: a lying disk lost a part of it, or an operator replaced it. An
-  emptied store is as good as new.
+- The lab reports that the disk failed at that moment.
+- For a start: a lying disk lost a part of the store, or an operator replaced it.
 - The node runs and does not answer (``live-progress``).
-Source: RocketMQ BrokerStartup, which exits where BrokerController.initialize() cannot load the store.
+Source: RocketMQ's BrokerStartup, which exits where BrokerController.initialize() cannot load the store.
 """
 
 from ..event_types.node import Abort, Crash, Start, Stop, Wipe

@@ -1,13 +1,12 @@
 """``promise-kept``: a write that a client was promised on a node survives every failure that the promise covers.
 
-A promise names a node and the worst end of that node that the write survives.
-
 Checks:
-- A reading that began after the promise shows the write, until the node has met a worse end or its store was replaced.
+- A promise names a node and the worst end of that node that the write survives. A reading that began after the promise
+  shows the write, until a worse end or a replaced store.
 - A store that an operator moves to another node takes its promises along.
 Abstains when:
 - The node that was asked may have lost the write: its copies follow it from its next start.
-- The node ended after the call began: the promise is as old as its call.
+- The node ended during the call, before it answered.
 Source: the meaning of an acknowledgement.
 """
 

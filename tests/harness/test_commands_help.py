@@ -60,9 +60,7 @@ def test_a_law_is_explained_with_what_violates_it(capsys: Any) -> None:
 
 
 def test_a_law_s_docstring_is_split_at_its_three_lists_and_a_plain_one_is_shown_whole() -> None:
-    lists = (
-        "``x``: Holds.\n\nA z.\n\nChecks:\n- One, ``y``.\n- Two\n  lines.\nAbstains when:\n- A.\n- B.\nSource: C."
-    )
+    lists = "``x``: Holds.\n\nA z.\n\nChecks:\n- One, ``y``.\n- Two\n  lines.\nAbstains when:\n- A.\n- B.\nSource: C."
     assert laws.docstring(lists) == (["A z.", "One, y.", "Two lines."], "A.\nB.")
     assert laws.docstring("``x``: Holds.\n\nAbstains when:\n- A.") == (["Holds."], "A.")
     assert laws.docstring("Checks a\nthing.\n\n- One.\n- Two.") == (["Checks a thing.", "One.", "Two."], "")

@@ -1,14 +1,13 @@
 """``ack-bounded``: every send is answered within the waits of the master's version, whatever happens to the slaves.
 
 Checks:
-- From 4.9.3 on, an answer comes within max(syncFlushTimeout, slaveTimeout) of the append.
-- Before 4.9.3, it comes within syncFlushTimeout (:data:`pairproof.harness.rocketmq.settings.LINES`). From 4.7.0 to
-  4.9.2 that wait starts when the waiting send that was stored before is answered, if that is later than the append. Up
-  to 4.6.1 one wait for the disk is followed by one for the slave.
-- The wait starts at the send if no append was recorded. One service round and the way back are allowed on top.
-- Any answer counts, also a refusal.
+- From 4.9.3 on: any answer within max(syncFlushTimeout, slaveTimeout) of the append, or of the send if no append was
+  recorded, plus one service round and the way back.
+- From 4.7.0 to 4.9.2: syncFlushTimeout, counted from the answer to the waiting send before it, if that is later.
+- Up to 4.6.1: syncFlushTimeout for the disk, then again for the slave. See
+  :data:`pairproof.harness.rocketmq.settings.LINES`.
 Abstains when:
-- From 4.7.0 to 4.9.2: the send before has no known answer, or its append was not recorded.
+- From 4.7.0 to 4.9.2: the send before it has no known answer, or no recorded append.
 - :mod:`pairproof.harness.rocketmq.laws.acks.answering` excuses the delay.
 Source: CommitLog.submitFlushRequest, submitReplicaRequest, handleDiskFlush, handleHA.
 """

@@ -1,17 +1,14 @@
 """``ack-flush-timeout``: FLUSH_DISK_TIMEOUT is sent exactly when a flush has not ended within syncFlushTimeout.
 
-A send waits for its flush under SYNC_FLUSH, if its message waits. Times are counted from the append.
-
 Checks:
-- FLUSH_DISK_TIMEOUT comes no earlier than syncFlushTimeout, never after a flush reached the message in time, and never
-  to a send that waits for no flush.
-- PUT_OK comes only if the flush ended within syncFlushTimeout.
-- The answer comes at that timeout, or after a longer wait for slaves. One service round and the way back are allowed on
-  top.
+- FLUSH_DISK_TIMEOUT comes no earlier than syncFlushTimeout after the append, never after a flush in time, and never to
+  a send that waits for no flush (only under SYNC_FLUSH, if the message waits).
+- PUT_OK comes only after a flush in time.
+- The answer comes at that timeout, or after a longer wait for slaves, plus one service round and the way back.
 Abstains when:
 - The answer is about slaves, which overrides this one.
-- The version is 4.9.2 or earlier and the send waits for slaves, one send after the other: it has no deadline here.
-- :mod:`pairproof.harness.rocketmq.laws.acks.answering` excuses the delay.
+- For a late answer: sends wait for slaves one after the other (up to 4.9.2), or
+  :mod:`pairproof.harness.rocketmq.laws.acks.answering` excuses the delay.
 Source: CommitLog.submitFlushRequest, GroupCommitService, FlushDiskWatcher; up to 4.9.0 GroupCommitRequest.waitForFlush.
 """
 

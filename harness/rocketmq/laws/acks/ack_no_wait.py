@@ -1,13 +1,11 @@
 """``ack-no-wait``: a send that waits for no slave is answered at once, also while slaves and HA links are disturbed.
 
-A send waits for no slave on an ASYNC_MASTER, on a 5.x SYNC_MASTER with inSyncReplicas=1, and if its message asks not to
-wait.
-
 Checks:
-- The answer comes within one service round and the way back. The time is counted from the append, or from the send if
-  no append was recorded; for a message that waits under SYNC_FLUSH, from the end of its flush.
+- On an ASYNC_MASTER, on a 5.x SYNC_MASTER with inSyncReplicas=1, and for a message that asks not to wait: the answer
+  comes within one service round and the way back. The time is counted from the append (from the send if none was
+  recorded), or from the end of the flush if the message waits under SYNC_FLUSH.
 Abstains when:
-- No fault affects an HA link or a slave: then no wait for a slave could be noticed.
+- No fault affects an HA link or a slave: a wait for a slave would be unnoticed.
 - :mod:`pairproof.harness.rocketmq.laws.acks.answering` excuses the delay.
 Source: CommitLog.submitReplicaRequest; handleHA of 5.x.
 """

@@ -1,16 +1,14 @@
 """``ack-replicated``: a SYNC_MASTER answers a waiting send with PUT_OK only after enough slaves have the message.
 
-Enough are inSyncReplicas - 1 different slaves, since the master counts itself; in 4.x always one. The law does not
-apply to a master that waits for none (ASYNC_MASTER, or the default of 5.x).
+Enough are inSyncReplicas - 1 different slaves, since the master counts itself; in 4.x one. Where that is none, the law
+does not apply.
 
 Checks:
-- Before the client received the answer, the master received a slave's valid report at or above the message's end.
-- The slave had appended that far, if its appends are traced.
-- The slave's log began at or below the message. A slave that joined without a log starts at its master's last file, and
-  its reports prove nothing about earlier bytes.
+- Before the client's answer, the master received a slave's valid report at or above the message's end, and the slave
+  had appended that far (if its appends are traced). Reports of a diverged slave count: the master cannot recognise it.
+- The slave's log began at or below the message. A slave that joined without a log starts at its master's last file.
 Abstains when:
 - The reports are from rogue peers: the 4.9 wire has no identity. ``notes`` count them as ``strangers_word``.
-- A slave is diverged: its report counts, since the master cannot recognise it.
 - The answer was in flight when the master ended.
 - The slaves lose the message later (``contract``).
 Source: HAService.GroupTransferService (5.x counts a slave's connections, not slaves).

@@ -1,16 +1,15 @@
 """``ack-timeout-honest``: FLUSH_SLAVE_TIMEOUT is sent only after the whole wait, and the master has stored the message.
 
 Checks:
-- The wait of the master's version line (:data:`pairproof.harness.rocketmq.settings.LINES`) has passed since the append,
-  or since the send if no append was recorded.
-- Up to 4.5.2, each report that exceeds all earlier ones may end one of five one-second wake-ups, also a report from
-  just before the wait. In later versions no report that misses the message shortens the wait.
-- From 4.7.1 to 4.9.2 the wait starts at the send's turn: each earlier stored send that was answered FLUSH_SLAVE_TIMEOUT
-  had a whole wait (``turns``).
+- The wait of the version line (:data:`pairproof.harness.rocketmq.settings.LINES`) has passed since the append, or since
+  the send if no append was recorded.
+- Up to 4.5.2, each report above all earlier ones may end one of five one-second wake-ups, also one from just before. In
+  later versions, only a report that covers the message shortens the wait.
+- From 4.7.1 to 4.9.2 the wait starts at the send's turn (``turns``).
 - The message's append was recorded, or a store reader finds its record.
 Abstains when:
-- The stores have been through something that may have removed the record.
-- An earlier send of the same turn has no known answer.
+- For the record: something that may have removed it happened to the stores.
+- An earlier send has no known answer: its turn is unknown.
 Source: HAService.GroupTransferService.
 """
 

@@ -1,17 +1,13 @@
 """``ack-unavailable-honest``: SLAVE_NOT_AVAILABLE is sent exactly when there is no slave to wait for.
 
 A slave counts while the master has an open connection with a valid report, and the message's end is less than
-haSlaveFallbehindMax ahead of the most advanced report. 5.x never sends SLAVE_NOT_AVAILABLE: such a send waits until its
-timeout.
+haSlaveFallbehindMax ahead of the most advanced report. A half-open connection counts until the master can notice.
 
 Checks:
-- The status fits, if there was a slave during the whole call, or none during the whole call.
-- Of a batch, the last message.
+- The status, of a batch for its last message. 5.x never sends SLAVE_NOT_AVAILABLE: such a send waits until its timeout.
 Abstains when:
-- The availability changed during the call.
-- The change came so shortly before the call that the master may not have read it: in a real-time lab a process needs
-  time, and a paused master reads sends and reports from its sockets in any order.
-- A connection is half-open: it counts until the master can notice.
+- The availability changed during the call, or so shortly before it that the master may not have read the change: it
+  needs time in a real-time lab, and reads sends and reports in any order after a pause.
 Source: HAService.isSlaveOK. A bare connection counts as a slave there, but not here.
 """
 

@@ -1,13 +1,12 @@
 """``ack-within-limits``: a broker stores no message that exceeds its limits.
 
 Checks:
-- A send is not answered as stored if its body has more than maxMessageSize bytes, or if its properties are too long for
-  a record's length field.
+- No send is answered as stored with a body above maxMessageSize, or with properties too long for a record's length
+  field.
 Abstains when:
 - The send is a batch: versions differ in limiting its parts or the whole.
 - The history has no size for the body, which is small then.
-- Other parts of the record count for the limit, as in some versions.
-Source: MessageExtEncoder.encode.
+Source: MessageExtEncoder.encode. Some versions also count other parts of the record.
 """
 
 from ....event_types.client import Fail, Invoke, Ok

@@ -1,14 +1,13 @@
 """``deliver-at-least-once``: a group receives again only messages above the progress that its broker knew.
 
 Checks:
-- When a consumer takes a queue, or an answer sends it back, it resumes at or above the least progress that the
-  answering broker may know: the last commit, after a kill the last saved one, for a slave the last synced one.
+- A consumer that takes a queue, or is sent back by an answer, resumes at or above the least progress that the broker
+  may know: the last commit, after a kill the last saved one, for a slave the last synced one. ``notes`` count
+  ``repeats``.
 - A slave's answer to a pull sends no consumer back: the slave may only lack the message yet.
-- ``notes`` count the ``repeats``.
 Abstains when:
 - The group broadcasts: brokers do not store its progress.
-- The master has lost a part of its log: its offsets are reused.
-- A power loss took the broker's table.
+- The master lost a part of its log (offsets are reused), or a power loss took the broker's table.
 - offsetCheckInSlave is on (not applicable): a slave that lags sends consumers back.
 Source: ConsumerOffsetManager, RebalanceImpl.
 """

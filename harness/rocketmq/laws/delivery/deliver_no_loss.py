@@ -1,23 +1,21 @@
-"""``deliver-no-loss``: after healing, every message that must survive is delivered to every live group.
+"""``deliver-no-loss``: after healing, every message that the contract protects is delivered to every live group.
 
-A group is live if one of its consumers has lived since healing. A message must survive if its send was answered as
-stored and the contract (:mod:`pairproof.harness.rocketmq.contract`) protects it on the master. A committed half message
-counts as sent at its commit, without waiting, where the master's final audit finds it. A crash in progress when the
-message is stored counts as a later one.
+A group is live if one of its consumers has run since healing. The contract (:mod:`pairproof.harness.rocketmq.contract`)
+protects a message on the master after an answer as stored; a crash in progress counts as later. A committed half
+message counts as sent at its commit, without waiting, if the final audit finds it.
 
 Checks:
-- At the end of the trial, a group has received each such message of the queues that it ever took, from its first
-  position on. A broadcasting group is judged per consumer, a group with a subscription by its tags.
+- At the trial's end, a group has received each such message of the queues that it ever took, from its first position
+  on. A broadcasting group is judged per consumer, a subscription by its tags.
 - A group does not go on past a missing message.
-- A group does not wait before one for 150 s after the last event that could delay it: healing, the answer to the send,
-  the master's start, the consumer's start, route and assignment, and a refusal of the group by a master that creates
-  none.
+- A group does not wait before one for 150 s after the last possible delay: healing, the answer to the send, the
+  master's start, the consumer's start, route and assignment, or a refusal of the group by a master that creates none.
 Abstains when:
 - The consumer chose its first offset itself.
 - A slave was diverged when the message was stored: its queues mix two histories.
 - The master lost a part of its log, and the group had passed the reused offset or received another message there.
-- The group keeps asking a slave that lacks the log's beginning, or a 5.x slave that serves nobody, by its user's
-  choice.
+- The group keeps asking a slave that lacks the log's beginning, or, by its user's choice, a 5.x slave that serves no
+  reads.
 - The message is delayed and lies in another queue by the final audit.
 - offsetCheckInSlave is on (not applicable): a slave may move a consumer past messages that it lacks.
 Source: at-least-once delivery, by design.

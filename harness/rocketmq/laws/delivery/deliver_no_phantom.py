@@ -1,16 +1,16 @@
 """``deliver-no-phantom``: each delivered message was sent, and comes from its own queue with its own bytes.
 
 Checks:
-- A delivery's key is a send's key, and its queue is that send's queue and the pulled one.
+- A delivery has a send's key, and its queue is that send's and the pulled one.
 - If the master's appends are recorded, one was made at that log offset with the same end and bytes.
 - All deliveries of a message from one log offset have the same bytes, as does the record that a store reader finds
-  there on the delivering node. Body, key and tags are then equal.
+  there on the delivering node.
 - All deliveries of a message that was sent once have the same queue offset.
 Abstains when:
 - The message is delayed: a restarted master may repeat it (``deliver-delayed``).
 - A client sends again without recording it.
-- The queue is of a retry topic, which belongs to a group, not to the sender.
-- The record is part of a batch, which is one append: only key and queue are checked.
+- For the queue: it is a retry topic's, which belongs to a group, not to the sender.
+- For the bytes: the record is part of a batch, which is one append.
 Source: PullMessageProcessor returns the log's own bytes.
 """
 

@@ -3,13 +3,12 @@
 Checks:
 - Each delivery from a retry topic is of a message that was sent back so often, after the delay of its level.
 - A message that the master took back comes again within its delay and 60 s, if a member runs all the time. Judged at
-  the trial's end, if no node or link was disturbed in the 150 s before that deadline.
+  the trial's end, if nothing was disturbed in the 150 s before that deadline.
 Abstains when:
-- A member reads only from a slave, by its user's choice.
-- The slaves do not converge.
-- The message was ready when a slave moved its group on: the slave's queue begins later than the master's.
-- The master's clock was set: delays are not judged.
-- The master has lost a part of its log.
+- A member reads only from a slave, by its user's choice, or the slaves do not converge.
+- The message was ready when a slave moved its group on: the slave's queue begins later.
+- For the times: the master's clock was set.
+- The master lost a part of its log.
 Source: AbstractSendMessageProcessor.consumerSendMsgBack, DefaultMQPushConsumerImpl.copySubscription.
 """
 

@@ -3,15 +3,14 @@
 A member is *sure* at a broker from the answer to its heartbeat until its goodbye, its end, or a failed call there.
 
 Checks:
-- A list of members has all sure ones, for 120 s after their heartbeats.
-- It has no client without a heartbeat, and none that left (by a goodbye or its end) more than 1 s ago.
-- Within 1 s of a member's becoming sure, its goodbye or its end, the broker notifies all sure members with a heartbeat
-  in the last 120 s.
-- All of this also at masters of other broker names.
+- A list has all sure members, for 120 s after their heartbeats. It has no client without a heartbeat, and none that
+  left more than 1 s ago, by a goodbye or its end.
+- Within 1 s of a change, the broker notifies all sure members with a heartbeat in the last 120 s.
+- Masters of other broker names are included.
 Abstains when:
-- A fault affected the broker or the clients' link to it since the heartbeat; for an absence, since the first heartbeat.
+- A fault affected the broker or the clients' link to it since the heartbeat (for an absence, the first one).
 - The broker's clock was set.
-- A heartbeat or goodbye has no answer yet, so a change is uncertain.
+- The change is uncertain: a heartbeat or goodbye has no answer yet.
 Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener.
 """
 

@@ -4,15 +4,14 @@ The broker notifies all members of each change (NOTIFY_CONSUMER_IDS_CHANGED), an
 notified rebalances only every 20 s.
 
 Checks:
-- 3 s after the last member joined or left, exactly one live member holds each queue that the group ever held. This
-  includes queues of masters of other broker names.
-- The group then holds a queue, if a member has a route to a master.
-- A queue that was released less than 3 s ago is judged later: a leaving member releases its queues before its goodbye.
+- 3 s after the last member joined or left, exactly one live member holds each queue that the group ever held, also
+  queues of other broker names. The group holds a queue, if a member has a route to a master.
+- A queue released less than 3 s ago is judged later: a leaving member releases its queues before its goodbye.
 - After a topic's route has changed, as for a retry topic that masters create, a group is judged after all members have
-  asked for it again (every 30 s) and have rebalanced.
+  asked for it again (every 30 s) and rebalanced.
 Abstains when:
-- Within the last 150 s there was a crash, a stop, a replaced store or a fault, except between slaves and their master.
-  A dead member expires after 120 s, and groups rebalance every 20 s.
+- Within 150 s there was a crash, a stop, a replaced store or a fault, except between slaves and their master: a dead
+  member expires after 120 s.
 - A broker is down.
 - The group broadcasts, or has no members.
 Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener;

@@ -1,14 +1,12 @@
 """``pull-answered``: a consumer's pull is answered when a message for it arrives, or else when its time is up.
 
 Checks:
-- The master answers a waiting pull of a consumer within 1 s of acknowledging a message at or above the pull's offset
-  with one of its tags. A black box has 6 s: RocketMQ may miss a message that arrives while it suspends the pull, and
-  finds it at the next check.
+- The master answers a consumer's waiting pull within 1 s of acknowledging a message at or above its offset with one of
+  its tags. A black box has 6 s: RocketMQ may miss a message while it suspends the pull, until the next check.
 - A broker answers a pull without a message after its 15 s, the next check (every 5 s), and 1 s.
 Abstains when:
-- The broker or the client's link to it was disturbed since 5 s before the pull.
+- The broker, the consumer or the client's link was disturbed since 5 s before the pull.
 - The message is delayed or a half message: its sender receives another queue's offset.
-- The client is not a consumer, or the consumer or the broker ended.
 - The message arrives at a slave: it wakes no pull there.
 Source: PullRequestHoldService.notifyMessageArriving, checkHoldRequest; DefaultMQPushConsumerImpl
 (BROKER_SUSPEND_MAX_TIME_MILLIS).

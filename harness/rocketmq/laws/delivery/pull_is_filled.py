@@ -1,13 +1,12 @@
 """``pull-is-filled``: an answer with messages ends at a limit of count or bytes, no later, or at the queue's end.
 
 The limits are the number of messages asked for, and the broker's own for messages and bytes. These are smaller for
-messages on disk: where more than the memory lies between the message and the log's end (``read-split``), and wherever
-the memory is unknown. After a restart the log may differ, so the smaller limits are those of the earlier log, too.
+messages on disk (``read-split``), and wherever the memory is unknown. After a restart the earlier log's limits may
+count.
 
 Checks:
 - No message of an answer exceeds a limit, except the first one, by the log's end at the pull's start.
-- The first message that was not brought would have exceeded a limit. Only for plain readers of all tags, and if the
-  size of that message is known.
+- The first message left out would have exceeded a limit. Only for plain readers of all tags, if its size is known.
 Abstains when:
 - A black box ends the answer with a file of the queue.
 - For the second check: the reader is a consumer, or pulls by tags: brokers then examine a limited number of entries.

@@ -2,12 +2,12 @@
 
 Checks:
 - In the master's final audit, RMQ_SYS_TRANS_OP_HALF_TOPIC has one message for each commit and rollback that was
-  answered as done. Its tag is ``d``, and its body is the half message's queue offset in digits. Without it a broker
-  would ask the producer about an ended transaction; with another offset it would forget a pending one.
+  answered as done, with tag ``d`` and the half message's queue offset, in digits, as body. Else a broker would ask the
+  producer about an ended transaction, or forget a pending one.
 Abstains when:
 - The commit was taken while the disk was full: the commit itself counts.
 - The version is 5.0 or later: it notes several offsets at once.
-- The master has lost a part of its log.
+- The master lost a part of its log.
 Source: TransactionalMessageBridge.putOpMessage, TransactionalMessageServiceImpl.deletePrepareMessage.
 """
 

@@ -1,22 +1,20 @@
 """``live-converges``: after faults end, the master stores messages and slaves catch up in time, or it reports why not.
 
 Checks:
-- At least one probe is answered as stored. Probes are sends by which a lab tries the brokers (mark ``probe``).
-- Each slave reaches the master's log end within :func:`bound_ms`, made of the configured times. A slave that learns its
-  master's address from a name server has three registration periods more: two for the master, which may first notice a
-  dead connection, and one for itself.
-- A slave that cannot rejoin, with a log ahead of the master's or before its start, is reported (``diverged``) after
-  healing or on a connection that is still open. The report must be true, and excuses only this slave. If the master's
-  log grows past the slave's end, the bound starts at the last report.
+- At least one of the lab's test sends (mark ``probe``) is answered as stored.
+- Each slave reaches the master's log end within :func:`bound_ms`. If a name server provides its master's address, three
+  registration periods are added: two for the master, which may first notice a dead connection, and one for itself.
+- A slave whose log is ahead of the master's or before its start is reported (``diverged``) after healing, or on a
+  connection that is still open. A true report excuses only this slave. If the master's log grows past the slave's end,
+  the bound starts at the last report.
 Abstains when:
-- A heartbeat interval is not below the housekeeping interval (not applicable): the pair drops every connection before
-  its first report.
+- A heartbeat interval is not below the housekeeping interval (not applicable): no connection reaches its first report.
 - A client gave up on a probe before the master's longest wait.
-- One slave did not arrive: the others' times are not judged.
+- For the other slaves' times: one slave did not arrive.
 - A broker of the pair is down without a fault (``node-lives``), or the master is diverged (see ``known``).
 - A diverged slave does not come to rest, or the pair is busy afterwards.
 - The slave closes on a cut report, in a lab with small buffers and unequal directions: reports pile up, and every few
-  KiB cost a new connection.
+  KiB cost a connection.
 - The master stored the missing bytes in the last second.
 Source: HAService.HAClient's waits; BrokerController's registration.
 """

@@ -1,16 +1,12 @@
 """``live-progress``: during a fault, the parts that it does not affect keep serving.
 
 Checks:
-- A send or pull that begins while a fault is active elsewhere, or another broker is paused, is answered in time, with
-  any status. So a master serves while its slaves and their links are disturbed, and a slave while its master is.
-- The limit is 1 s, for a send plus the longest wait that a master may impose (syncFlushTimeout or slaveTimeout).
+- A send or pull that begins while a fault is active elsewhere, or another broker is paused, is answered with any status
+  within 1 s; for a send plus the longest wait that a master may impose (syncFlushTimeout or slaveTimeout).
 Abstains when:
-- The call's broker is down, or this broker or the client's link was disturbed since the client's first use of the
-  connection.
-- No fault is active elsewhere (``ack-bounded`` judges waits).
-- The answer is a refusal (``contract``).
+- The call's broker is down, or it or the client's link was disturbed since the client's first use of the connection.
 - The client is a consumer: a broker may hold its pulls.
-- The version is 4.9.2 or earlier and the call is a send: sends wait one after the other, each for a whole wait.
+- The call is a send, up to 4.9.2: sends wait one after the other, each for a whole wait.
 Source: by design, a broker's clients depend on that broker alone.
 """
 

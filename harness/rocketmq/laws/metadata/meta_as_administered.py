@@ -1,16 +1,13 @@
 """``meta-as-administered``: a master's topics and groups are as its administrators left them.
 
 Checks:
-- Each reading of a master's topics and groups, for the names that administrators have created, changed or deleted there
-  and that nobody else uses. A created name has the requested values, a deleted one is absent.
-- Calls for other names and restarts change nothing.
+- In each reading, a name that administrators created or changed there, and that no other client uses, has the requested
+  values; a deleted one is absent. Calls for other names and restarts change nothing.
 Abstains when:
-- The master has saved its table more often than calls for other names explain: an unrecorded client may have changed
-  it.
-- A call for the name is in flight or ended without a known result, in the master's present incarnation.
-- The machine crashed.
+- The master saved its table more often than calls for other names explain: an unrecorded client may have changed it.
+- A call for the name is in flight or has no known result, in the master's present incarnation.
+- The machine crashed, or the store was replaced.
 - A fault affected the master during the change, and that process has ended: a full disk saves nothing.
-- The store was replaced.
 - The value is neither a topic's number of queues nor a group's two broker ids.
 Source: TopicConfigManager.updateTopicConfig, deleteTopicConfig, SubscriptionGroupManager: each persists before the
 answer. See :mod:`pairproof.harness.rocketmq.known.tables`.

@@ -1,15 +1,13 @@
 """``meta-atomic-view``: a slave never answers as if a synced topic or group did not exist, not even during a sync.
 
 Checks:
-- A pull's answer does not report a synced topic or group as missing, and a reading of the slave's table has it. It
-  counts as synced after the slave's present incarnation asked for a table that must have had it, since the master had
-  served a call that needs it.
+- A pull's answer and a reading of the slave's table do not lack a synced topic or group. It counts as synced after the
+  slave's present incarnation asked for a table that had it: the master had served a call that needs it.
 Abstains when:
-- A client may have deleted the name. The master saves at each change, so it must not have saved since it was seen with
-  the name, or must be seen with it again after at most one save.
+- A client may have deleted it. The master saves at each change, so it must not have saved since it was seen with the
+  name, or must be seen with it again after at most one save.
 - The master went down since, until the next sync.
 - The slave restarted since (``meta-durable``).
-- The pull does not name the group.
 Source: SlaveSynchronize, which clears the table before it fills it (fixed in 5.x).
 """
 

@@ -2,22 +2,21 @@
 
 A change is anything that may cause one: a fault; a node's start, end or resume; for topics and groups a save by the
 master (or by a slave outside of a sync), an administrator's call, a consumer's start or end, or a group's first use of
-a topic; for offsets a commit of a new value at the node or the master; for delays a new record of the master.
+a topic; for offsets a commit of a new value; for delays a new record of the master.
 
 Checks:
 - In the last readings after healing, topics and groups are equal, with their data versions.
-- Every topic@group of the master has its whole map on the slave; the slave may have more.
-- The slave's file of delay offsets equals the master's table.
-- The slave must have a table that it requested after the last change and received, or could not read. If its result is
-  not recorded, it counts at the slave's next request, or 1 s later.
-- Otherwise the slave has a period and four calls of 3 s, from the last change, from its first knowledge of the master,
-  and from the first failure after both, which may only reveal a dead connection. A slave that does not know its master
-  has three registration periods more: the first attempt of each side may fail.
+- The slave has the whole map of every topic@group of the master, and the master's delay offsets in its file.
+- A table must be equal if the slave requested it after the last change and received, or could not read it. An
+  unrecorded result counts at the slave's next request, or 1 s later.
+- Otherwise the slave has a period and four calls of 3 s, from the last change, from its knowledge of the master, and
+  from the first failure after both, which may only reveal a dead connection. A slave that does not know its master has
+  three registration periods more: the first attempt of each side may fail.
 Abstains when:
-- The topic is the system's own: no client and no master ever had it, or only settings that differ create it.
+- The topic is the system's own: no client and no master ever had it, or settings that differ create it.
 - The slave is down at the end.
 - For delays: files of the master's log were deleted.
-- The lab does not record the master's saves: a change counts as 30 s later, for consumers' heartbeats.
+- The lab does not record the master's saves: changes count as 30 s later, for consumers' heartbeats.
 Source: SlaveSynchronize, TopicConfigManager.
 """
 

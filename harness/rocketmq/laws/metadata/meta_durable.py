@@ -1,12 +1,11 @@
 """``meta-durable``: synced tables survive a slave's restart, even after a torn write.
 
 Checks:
-- Topics, groups and a group's progress in a queue that the slave is sure to have synced are in its tables and in its
-  answers to pulls and queries after its restart, until it syncs that table again.
-- The table has the entries and data version of its last reading before the restart, if nothing was synced, saved or
-  committed since. It may have more of the system's own entries.
+- After a restart, until the next sync of that table, the slave's tables and its answers to pulls and queries have all
+  synced topics, groups, and progress of groups. A sync that was in progress loses nothing: the backup file has it.
+- The table has the entries and data version of its last reading, if nothing was synced, saved or committed since. It
+  may have more of the system's own entries.
 - Topics and groups that equalled the master's, and that neither side has changed, still do at the next sync.
-- A sync in progress at the process's end loses no earlier entry: the backup file has it.
 - After a power loss, the table has all that was saved 1 s before, if at most one save came in that second.
 Abstains when:
 - A fault affected the slave before the sync ended, in that incarnation: a full disk saves nothing.

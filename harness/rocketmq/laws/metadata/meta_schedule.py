@@ -1,22 +1,20 @@
 """``meta-schedule``: a slave fetches topics, consumer offsets, delay offsets and groups, in this order, on schedule.
 
-The checks apply while an incarnation of a slave knows its master: from a name server's answer with a master to its
-registration, until an answer without one. A failed registration changes nothing. All times are extended by the slave's
-pauses.
+An incarnation of a slave has a known master from a name server's answer with one to its registration, until an answer
+without one. A failed registration changes nothing. All times are extended by the slave's pauses.
 
 Checks:
 - Steps come one at a time and in order, and a round continues to its last step, even after failed steps.
 - Each step begins within 3 s of the last step's end (for its connection) and ends within 3 s of its request.
-- The first round begins no earlier than the version's first time after the start. If the slave knew its master then (or
-  at half of that time, if the start is not recorded), it begins no later either. Else it begins within a period of
-  learning its master.
+- The first round begins no earlier than the version's first time after the start. If the master was known then (or at
+  half of that time, if the start is not recorded), it begins no later either. Else it begins within a period of that.
 - Another round follows within a period of the last one's end, and no sooner than a period after its begin. 3 s for a
   connection and one check interval of a 5.x slave are allowed on top.
 - Other nodes sync nothing.
 Abstains when:
 - For an early first round: the broker's start is not recorded.
-- For another early round: the last one took longer than the period, or followed a pause; on 5.x, the slave learned a
-  master again.
+- For another early round: the last one took longer than the period, or followed a pause; on 5.x, the master was learned
+  again.
 - An answer without a master broke the round off.
 Source: BrokerController.handleSlaveSynchronize, SlaveSynchronize.syncAll.
 """

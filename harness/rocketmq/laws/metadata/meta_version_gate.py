@@ -1,12 +1,10 @@
 """``meta-version-gate``: a slave applies and saves topics or groups if and only if the data versions differ.
 
-Two tables agree after a step of a sync. A master saves at every change.
-
 Checks:
-- A step is not *applied* if nothing has changed since both agreed: the master has not saved or restarted, the slave has
-  not changed anything itself, and no fault affected either.
-- A step is not *same* if the master has saved the table since both agreed and before the request, without a fault. A
-  save that a full disk delayed may come up to flushConsumerOffsetInterval later.
+- A step is not *applied* if nothing has changed since both agreed: the master has not saved (it does at every change)
+  or restarted, the slave has not changed anything itself, and no fault affected either.
+- A step is not *same* if the master saved the table after both agreed and before the request, without a fault. A full
+  disk may delay a save by flushConsumerOffsetInterval.
 - An applied table is saved at once, before any other event of the sync, if no fault affects the slave.
 - A *same* step saves nothing, except what a full disk had delayed.
 - If the slave's result is not recorded, it saves the table once before its next request, and once more for each topic

@@ -1,7 +1,7 @@
 """Bases of laws about slaves that sync their tables.
 
-A slave that registers with a name server learns its master's address there, and then fetches its tables on its
-version's schedule. A slave without a name server fetches none, so these laws do not apply.
+A slave learns its master's address from its name server, and then fetches the tables on its version's schedule. Without
+a name server it fetches none, and these laws do not apply.
 
 Source: BrokerController.handleSlaveSynchronize of 4.4.0, 4.9.7 and 5.5.0.
 """
