@@ -88,7 +88,8 @@ def docstring(text: str) -> tuple[list[str], str]:
 
 
 def _items(text: str) -> list[str]:
-    return [" ".join(each.split()) for each in ITEM.split(text) if each.strip()]
+    lines = (" ".join(each.split()) for each in ITEM.split(text))
+    return [each[0].upper() + each[1:] for each in lines if each]
 
 
 def _example(law: type[Law], bug: KnownBug) -> dict[str, Any] | None:
