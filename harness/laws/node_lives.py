@@ -58,4 +58,4 @@ class NodeLives(Law):
 
     def _violate(self, event: Abort | Crash, how: str) -> None:
         since = self.since.get(event.node or "", 0) if how == "stuck" else None
-        self.violate(event, f"{event.node} {_FAILED.get(how, how)}: {event.detail or 'it said nothing'}", since)
+        self.violate(event, f"{event.node} {_FAILED.get(how, how)}: {event.detail or 'no message'}", since)

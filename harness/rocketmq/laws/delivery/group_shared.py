@@ -53,7 +53,7 @@ class Group:
 class GroupShared(Law):
     id = "group-shared"
     promise = "Soon after a member of a clustering group joins or leaves, exactly one member holds each queue."
-    source = "DefaultConsumerIdsChangeListener: all members are told of a change at once"
+    source = "DefaultConsumerIdsChangeListener: it notifies all members of a change at once"
     needs = frozenset({"consumer", "assign", "fault", "crash"})
     deaf_to = frozenset()
     awaits = {"consumer": EVERY, "route": EVERY}
