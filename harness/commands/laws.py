@@ -1,8 +1,8 @@
-"""``pairproof laws``: list the laws, or explain some: what each promises, needs and leaves out, and what violates it.
+"""``pairproof laws``: list the laws, or explain some: the promise, the checks, the events needed, known violations.
 
-Laws are whatever is registered as ``pairproof.laws``. What a law leaves out stands in its module's docstring, behind
-"Left out:" or "Abstains". Its example is what it says of a known bug: the bug's stored program is played in the
-simulation, and judged by this law alone.
+Laws are registered as ``pairproof.laws``. A law's module docstring has up to three lists, headed "Checks:", "Abstains
+when:" and "Source:"; any other docstring is shown as its paragraphs. The example is the law's violation in the
+simulated program of a known bug.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from ..judging.law import Law
     from ..system import KnownBug
 
-LEFT_OUT = re.compile(r"(?:^|(?<=\. ))(?:Left out: |(?=Abstains ))(.*?)(?= Source: |$)", re.DOTALL)
+ITEM = re.compile(r"\n\s*\n|^- ", re.MULTILINE)
 MARKS = re.compile(r"``|:\w+:`~?([^`]*)`")
-SOURCE = re.compile(r"(?:^|\s+)Source: .*", re.DOTALL)
+SECTION = re.compile(r"^(Checks|Abstains when|Source):", re.MULTILINE)
 
 
 @click.command("laws", epilog=example("laws ha-appends-frames"))
 @click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=completes("laws"))
 @json_option
 def command(ids: tuple[str, ...], json_to: str | None) -> None:
-    """List the laws by what they are about, or explain the laws ID.
+    """List the laws by subject, or explain the laws ID.
 
-    A law's kind is durability, protocol, or a convention of the system. An explanation says what the law promises,
-    where that comes from, which kinds of event it needs, what it leaves out, which known bugs and deviations violate
-    it, and what to look at after a violation.
+    A law's kind is durability, protocol, or a convention of the system. An explanation has the law's promise, its
+    checks, when it abstains, its source, the event types that it needs, the known bugs and deviations that violate it,
+    and what to do after a violation.
     """
     from ..judging import judge
     from ..judging.law_groups import grouped
@@ -54,7 +54,7 @@ def command(ids: tuple[str, ...], json_to: str | None) -> None:
 
 
 def facts(law: type[Law]) -> dict[str, Any]:
-    """What the list says of a law."""
+    """A law's row in the list."""
     from ..judging.law_groups import group_of
 
     return {
@@ -64,7 +64,7 @@ def facts(law: type[Law]) -> dict[str, Any]:
 
 
 def explained(law: type[Law]) -> dict[str, Any]:
-    """``about`` (paragraphs), ``left_out``, ``bugs`` (names), ``deviations`` (by id, what is done), ``example``."""
+    """``about`` (checks), ``left_out`` (abstentions), ``bugs`` (names), ``deviations`` (by id), ``example``."""
     from ..judging import deviations
     from ..trials import resolve
 
@@ -80,16 +80,20 @@ def explained(law: type[Law]) -> dict[str, Any]:
 
 
 def docstring(text: str) -> tuple[list[str], str]:
-    """A law's module docstring as paragraphs, without what it leaves out and its source; and what it leaves out."""
-    plain = MARKS.sub(r"\1", text.partition("``: ")[2] or text)
-    paragraphs = [" ".join(each.split()) for each in re.split(r"\n\s*\n|\n(?=- )", plain)]
-    left_out = [hit[1].strip() for each in paragraphs for hit in LEFT_OUT.finditer(each)]
-    rest = [SOURCE.sub("", LEFT_OUT.sub("", each)).strip() for each in paragraphs]
-    return [each[0].upper() + each[1:] for each in rest if each], " ".join(left_out)
+    """A law's module docstring: its paragraphs and checks, without the promise, and its abstentions by line."""
+    before, *parts = SECTION.split(MARKS.sub(r"\1", text.partition("``: ")[2] or text))
+    lists = dict(zip(parts[::2], parts[1::2], strict=True))
+    checks = _items(lists.get("Checks", ""))
+    return [*_items(before)[bool(checks) :], *checks], "\n".join(_items(lists.get("Abstains when", "")))
+
+
+def _items(text: str) -> list[str]:
+    lines = (" ".join(each.split()) for each in ITEM.split(text))
+    return [each[0].upper() + each[1:] for each in lines if each]
 
 
 def _example(law: type[Law], bug: KnownBug) -> dict[str, Any] | None:
-    """What the law says of a known bug, and the program that shows it; None if it shows nothing there."""
+    """The law's violation in the program of a known bug, and that program; None without a violation."""
     from ..errors import PairproofError
     from ..trials import resolve
     from ..trials.interpreter import run_trial
@@ -103,7 +107,7 @@ def _example(law: type[Law], bug: KnownBug) -> dict[str, Any] | None:
     return {"bug": bug.name, "violation": texts[0], "program": bug.schedule.program()} if texts else None
 
 
-def _explain(law: type[Law], told: dict[str, Any]) -> None:
+def _explain(law: type[Law], explanation: dict[str, Any]) -> None:
     from rich.padding import Padding
 
     from ..history import kinds
@@ -117,17 +121,17 @@ def _explain(law: type[Law], told: dict[str, Any]) -> None:
         for line in lines:
             out.print(Padding(line, (0, 0, 0, 2)) if out.is_terminal else f"  {line}", soft_wrap=not out.is_terminal)
 
-    out.print(f"{law.id} ({told['group']}; {told['kind']})", style="bold")
+    out.print(f"{law.id} ({explanation['group']}; {explanation['kind']})", style="bold")
     out.print(law.promise)
-    part("How it judges", *told["about"])
-    part("Leaves out", *filter(None, [told["left_out"]]))
-    part("Needs these events", *(f"{each}: {sentence(kinds()[each].__doc__)}" for each in told["needs"]))
+    part("Checks", *explanation["about"])
+    part("Abstains when", *explanation["left_out"].splitlines())
+    part("Needs these events", *(f"{each}: {sentence(kinds()[each].__doc__)}" for each in explanation["needs"]))
     part("Source", law.source)
-    if shown := told["example"]:
+    if shown := explanation["example"]:
         numbered = (f"{number:3d}  {line}" for number, line in enumerate(shown["program"], 1))
         part(f"Example: the known bug {shown['bug']}", shown["violation"], *numbered)
-    part("Known bugs", *(f"{each}: {program} mutants {each}" for each in told["bugs"]))
-    known = (f"{name}: {about}" for name, about in told["deviations"].items())
+    part("Known bugs", *(f"{each}: {program} mutants {each}" for each in explanation["bugs"]))
+    known = (f"{name}: {about}" for name, about in explanation["deviations"].items())
     part(f"Known deviations ({program} deviations check ID plays one)", *known)
     steps = [f"replay the finding: {program} replay FINDING.json"]
     if resolve.system(law.system).has_autopsy:

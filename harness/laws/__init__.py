@@ -1,7 +1,6 @@
-"""Laws for any system: they know writes, promises, readings, nodes and their ends, and nothing of RocketMQ.
+"""Laws for any system: about writes, promises, readings, nodes and their ends. Nothing here is specific to RocketMQ.
 
-A system's driver records what they need: calls (:mod:`pairproof.harness.event_types.client`), promises and readings
-(:mod:`pairproof.harness.event_types.store`). Labs record the rest. RocketMQ's labs record no promises: what a PUT_OK
-is worth
-its own laws say, in more detail.
+A system's driver records calls (:mod:`pairproof.harness.event_types.client`), promises and readings
+(:mod:`pairproof.harness.event_types.store`). Labs record the rest. RocketMQ's labs record no promises: RocketMQ's own
+laws state in more detail what a PUT_OK guarantees.
 """

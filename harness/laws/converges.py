@@ -1,9 +1,11 @@
-"""``converges``: after every fault has ended the system comes to rest, and each copy holds what its source holds.
+"""``converges``: after all faults have ended, the system comes to rest and each copy holds all that its source holds.
 
-The lab waits for that, as long as it allows the target, and says whether it came. Nodes that are down by themselves
-excuse it: see ``node-lives``.
-
-Left out: how long it takes, within what the lab allows. Source: what replication means.
+Checks:
+- The lab's report whether the system came to rest, within its limit for the target.
+- The final readings.
+Abstains when:
+- A node is down without a fault (``node-lives``).
+Source: the meaning of replication.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from ..judging.law import DURABILITY, Law
 class Converges(Law):
     id = "converges"
     kind = DURABILITY
-    promise = "After every fault has ended the system comes to rest, and each copy holds what its source holds."
+    promise = "After all faults have ended, the system comes to rest and each copy holds all that its source holds."
     source = "the meaning of replication"
     needs = frozenset({"mark", "held", "scanned"})
     timed = True
@@ -45,7 +47,6 @@ class Converges(Law):
             self.readings.append(event)
 
     def end(self, last: Event) -> None:
-        """Judge what came after healing."""
         settled = self.settled
         if self.healed is None or settled is None or self.known.gone:
             return

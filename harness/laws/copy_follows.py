@@ -1,8 +1,10 @@
-"""``copy-follows``: once the system has come to rest, a copy holds nothing that its source does not.
+"""``copy-follows``: at rest, a copy holds only writes that its source holds, each at the source's position.
 
-Where the store has an order, each write stands at the copy where it stands at the source; so a copy is a prefix of it.
-Judged by the final audit of a trial that converged. Left out: what a copy lacks, see ``converges``.
-Source: what replication means.
+Checks:
+- The final audit of a trial that converged. If the store has an order, a copy is a prefix of its source.
+Abstains when:
+- The copy lacks a write (``converges``).
+Source: the meaning of replication.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from ..judging.law import DURABILITY, Law
 class CopyFollows(Law):
     id = "copy-follows"
     kind = DURABILITY
-    promise = "When the system is at rest a copy holds nothing that its source does not hold, and at the same place."
+    promise = "At rest, a copy holds only writes that its source holds, each at the source's position."
     source = "the meaning of replication"
     needs = frozenset({"mark", "held", "scanned"})
 
@@ -25,7 +27,7 @@ class CopyFollows(Law):
         super().__init__(known)
         self.at_rest = False
         self.found: dict[tuple[int, str], dict[str, int | None]] = {}
-        """By reading and node: each write and its place."""
+        """By reading and node: the position of each write."""
         self.audits: list[Scanned] = []
 
     def on_mark(self, event: Mark) -> None:
@@ -40,7 +42,6 @@ class CopyFollows(Law):
             self.audits.append(event)
 
     def end(self, last: Event) -> None:
-        """Compare each copy with the source."""
         for source in (each for each in self.audits if each.role == "source"):
             held = self.found.get((source.reading, source.node), {})
             for copy in (each for each in self.audits if each.role == "copy"):
@@ -48,8 +49,8 @@ class CopyFollows(Law):
                 self._compare(copy, source.node, held)
 
     def _compare(self, copy: Scanned, source: str, held: dict[str, int | None]) -> None:
-        for write, place in self.found.get((copy.reading, copy.node), {}).items():
+        for write, position in self.found.get((copy.reading, copy.node), {}).items():
             if write not in held:
                 self.violate(copy, f"{copy.node} holds {write}, and {source} does not")
-            elif held[write] != place:
-                self.violate(copy, f"{copy.node} has {write} at place {place}, {source} at {held[write]}")
+            elif held[write] != position:
+                self.violate(copy, f"{copy.node} has {write} at place {position}, {source} at {held[write]}")

@@ -1,14 +1,13 @@
-"""``node-lives``: nobody but its environment ends a node, and it starts on its own store.
+"""``node-lives``: a node ends only by its environment, and it starts on its own store.
 
-A started node runs until it is killed, stopped, or its machine loses power: it does not crash by itself, and it does
-not loop for ever. However it ended, it comes up again on the store that it left. Two things excuse a node. The first is
-a disk that fails at that moment, as the lab says: the node may end, and need not start. The second is a store that is
-not the node's own work: a lying disk lost a part of it, or an operator put it there. The node need not start on such a
-store, but once it runs it may not crash. The node may not refuse a store that it closed in order, nor one that a kill
-or an honest power loss interrupted.
-
-An emptied store is as good as new. Left out: nodes that run and do not answer, see ``live-progress``. Source: the
-design; BrokerStartup exits where BrokerController.initialize() is false, which is where a store cannot be loaded.
+Checks:
+- A node runs until it is killed, stopped, or its machine loses power: it does not crash or loop forever, on any store.
+- It starts on the store that it left after an orderly stop, a kill or an honest power loss, and on an empty one.
+Abstains when:
+- The lab reports that the disk failed at that moment.
+- For a start: a lying disk lost a part of the store, or an operator replaced it.
+- The node runs and does not answer (``live-progress``).
+Source: RocketMQ's BrokerStartup, which exits where BrokerController.initialize() cannot load the store.
 """
 
 from ..event_types.node import Abort, Crash, Start, Stop, Wipe
@@ -31,9 +30,8 @@ class NodeLives(Law):
     def __init__(self, known: Known) -> None:
         super().__init__(known)
         self.lost_undetected: set[str] = set()
-        """Nodes whose stores are not their own work any more."""
         self.since: dict[str, int] = {}
-        """When a node came up last, or went down, ns: for so long it may have gone on without end."""
+        """When a node last started or ended, ns: an endless loop may have begun then."""
 
     def on_start(self, event: Start) -> None:
         self.judged += 1
@@ -60,4 +58,4 @@ class NodeLives(Law):
 
     def _violate(self, event: Abort | Crash, how: str) -> None:
         since = self.since.get(event.node or "", 0) if how == "stuck" else None
-        self.violate(event, f"{event.node} {_FAILED.get(how, how)}: {event.detail or 'it said nothing'}", since)
+        self.violate(event, f"{event.node} {_FAILED.get(how, how)}: {event.detail or 'no message'}", since)

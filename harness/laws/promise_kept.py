@@ -1,14 +1,13 @@
-"""``promise-kept``: what a client was told that a node has is there, after every failure that this survives.
+"""``promise-kept``: a write that a client was promised on a node survives every failure that the promise covers.
 
-A promise names a node and the worst end that it survives there. A reading that began after the promise must show the
-write, unless the node has met a worse end since, or its store was replaced. A store that goes to another node takes its
-promises along: that is a promotion by hand. Where the node that was asked may lose a write, its copies may, too, from
-the moment it starts again: they follow it.
-
-An answer may arrive after the end of the node that gave it; then the promise is as old as its call.
-
-Left out: how many copies there are at a moment (a client is promised some by name, or all of them), and overwriting.
-Source: what acknowledging means.
+Checks:
+- A promise names a node and the worst end of that node that the write survives. A reading that began after the promise
+  shows the write, until a worse end or a replaced store.
+- A store that an operator moves to another node takes its promises along.
+Abstains when:
+- The node that was asked may have lost the write: its copies follow it from its next start.
+- The node ended during the call, before it answered.
+Source: the meaning of an acknowledgement.
 """
 
 from __future__ import annotations
@@ -20,35 +19,31 @@ from ..judging.known import Known
 from ..judging.law import DURABILITY, Law
 
 WORST = {None: 0, "stop": 1, "process": 2, "machine": 3, "store": 4}
-"""Ends of a node, each worse than those before; a store that is replaced survives nothing."""
+"""Ends of a node, by severity; nothing survives a replaced store."""
 NAMES = ("nothing", "an orderly stop", "a kill", "a power loss", "another store")
 SHOWN = 3
-"""Writes that a violation names; the rest are counted."""
 
 
 class PromiseKept(Law):
     id = "promise-kept"
     kind = DURABILITY
-    promise = "A write that a client was told a node has is there after every failure that this survives."
+    promise = "A write that a client was promised on a node survives every failure that the promise covers."
     source = "the meaning of an acknowledgement"
     needs = frozenset({"promise", "held", "scanned"})
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)
         self.calls: dict[int, tuple[int, str]] = {}
-        """By call: when it began (``seq``), and at which node."""
-        self.kept: dict[str, dict[str, tuple[int, int]]] = {}
-        """By node and write: when it was promised (``seq``), and the worst end that it survives."""
-        self.asked: dict[str, str] = {}
-        """By write: the node that was asked."""
+        self.promised: dict[str, dict[str, tuple[int, int]]] = {}
+        """By node and write: the event of the promise (``seq``), and the worst end that it survives."""
+        self.sources: dict[str, str] = {}
         self.void: set[str] = set()
-        """Writes that the node that was asked may have lost before it answered."""
+        """Writes that their source may have lost before it answered."""
         self.ends: dict[str, list[tuple[int, int]]] = {}
-        """By node: when it ended (``seq``), and how badly."""
-        self.born: dict[str, int] = {}
-        """By node: when it was started (``seq``)."""
+        """By node: its ends (``seq``), each with its severity."""
+        self.started_at: dict[str, int] = {}
         self.replaced: set[str] = set()
-        """Nodes whose store is another one since they last ran."""
+        """Nodes with a store that was replaced since they last ran."""
         self.found: dict[tuple[int, str], set[str]] = {}
         """By reading and node."""
 
@@ -59,40 +54,40 @@ class PromiseKept(Law):
         began, source = self.calls.get(event.op, (event.seq, event.node))
         survives = WORST[event.survives]
         if any(seq > began and how > survives for seq, how in self.ends.get(event.node, ())):
-            # The copies of what the node that was asked may have lost follow it in that.
+            # Copies follow their source, also in a loss.
             self.void |= {event.message} if event.node == source else set()
         elif event.message not in self.void:
-            self.asked[event.message] = source
-            self.kept.setdefault(event.node, {})[event.message] = event.seq, survives
+            self.sources[event.message] = source
+            self.promised.setdefault(event.node, {})[event.message] = event.seq, survives
 
     def on_crash(self, event: Crash | Stop | Wipe) -> None:
         how = WORST["stop" if event.kind == "stop" else event.f if event.kind == "crash" else "store"]
         if event.status == "lied":
-            # A disk that lies about flushes breaks what every system builds on.
+            # No system survives a disk that lies about flushes.
             how = WORST["store"]
         self.ends.setdefault(event.node, []).append((event.seq, how))
-        kept = self.kept.get(event.node, {})
-        self.kept[event.node] = {write: each for write, each in kept.items() if each[1] >= how}
+        promises = self.promised.get(event.node, {})
+        self.promised[event.node] = {write: each for write, each in promises.items() if each[1] >= how}
 
     on_stop = on_crash
 
     def on_wipe(self, event: Wipe) -> None:
-        whose = event.detail
-        brought = self.kept.pop(whose, {}) if whose is not None and whose not in self.replaced else {}
+        origin = event.detail
+        brought = self.promised.pop(origin, {}) if origin is not None and origin not in self.replaced else {}
         self.on_crash(event)
-        self.kept[event.node] = brought
+        self.promised[event.node] = brought
         self.replaced.add(event.node)
 
     def on_start(self, event: Start) -> None:
-        """From now on copies follow this node in what it has lost."""
+        """From now on copies follow this node, also in what it has lost."""
         node = event.node
-        self.born[node] = event.seq
+        self.started_at[node] = event.seq
         self.replaced.discard(node)
-        own = self.kept.get(node, {})
-        for copy, kept in self.kept.items():
+        own = self.promised.get(node, {})
+        for copy, promises in self.promised.items():
             if copy != node:
-                for write in [each for each in kept if self.asked[each] == node and each not in own]:
-                    del kept[write]
+                for write in [each for each in promises if self.sources[each] == node and each not in own]:
+                    del promises[write]
 
     def on_held(self, event: Held) -> None:
         self.found.setdefault((event.reading, event.node), set()).add(event.message)
@@ -100,25 +95,25 @@ class PromiseKept(Law):
     def on_scanned(self, event: Scanned) -> None:
         found = self.found.pop((event.reading, event.node), set())
         began = self._began(event)
-        kept = self.kept.get(event.node, {})
-        due = [write for write, (promised, _) in kept.items() if promised < began]
-        self.judged += len(due)
-        missing = [write for write in due if write not in found]
+        promises = self.promised.get(event.node, {})
+        expected = [write for write, (promised, _) in promises.items() if promised < began]
+        self.judged += len(expected)
+        missing = [write for write in expected if write not in found]
         if missing:
-            self._accuse(event, missing)
+            self._report(event, missing)
             for write in missing:
-                del kept[write]
+                del promises[write]
 
     def _began(self, event: Scanned) -> int:
-        """Promises from before this event (``seq``) count for a reading."""
+        """The event (``seq``) before which promises count for a reading."""
         if event.f == "read":
             return self.calls.get(event.reading, (event.seq, ""))[0]
-        # Nobody writes during the last audit; one at a start may be told after what was promised meanwhile.
-        return event.seq if event.f == "final" else self.born.get(event.node, event.seq)
+        # No client writes during the final audit. An audit at a start may be recorded after later promises.
+        return event.seq if event.f == "final" else self.started_at.get(event.node, event.seq)
 
-    def _accuse(self, event: Scanned, missing: list[str]) -> None:
+    def _report(self, event: Scanned, missing: list[str]) -> None:
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         worst = max((how for _, how in self.ends.get(event.node, ())), default=0)
         after = f"the worst that befell it: {NAMES[worst]}" if worst else "nothing befell it"
         what = f"{', '.join(missing[:SHOWN])}{more}"
-        self.violate(event, f"{event.node} does not hold {what}, which it has, as clients were told; {after}")
+        self.violate(event, f"{event.node} does not hold {what}, though clients were promised that; {after}")

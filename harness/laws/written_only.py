@@ -1,9 +1,11 @@
-"""``written-only``: a store holds what clients wrote, and nothing that was refused.
+"""``written-only``: a store holds only what clients wrote, and nothing that was refused.
 
-A call that ends as ``fail`` did not happen, says the history's vocabulary: what it would have written is in no store,
-before that answer or after it. A name that no call ever had is in no store either.
-
-Left out: calls of which nobody knows (``info``). Source: what refusing means.
+Checks:
+- No store holds a write of a call that ended as ``fail``, before that answer or after it.
+- No store holds a write that no call named.
+Abstains when:
+- A call has no known result (``info``).
+Source: the meaning of a refusal.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from ..judging.law import DURABILITY, Law
 class WrittenOnly(Law):
     id = "written-only"
     kind = DURABILITY
-    promise = "A store holds only what clients wrote, and nothing of what was refused."
+    promise = "A store holds only what clients wrote, and nothing that was refused."
     source = "the meaning of a refusal"
     needs = frozenset({"invoke", "fail", "held"})
 
@@ -25,9 +27,9 @@ class WrittenOnly(Law):
         super().__init__(known)
         self.asked: set[str] = set()
         self.refused: dict[str, str | None] = {}
-        """Writes that no store should hold, and what their clients were told."""
+        """Writes that no store may hold, and the status of their refusal."""
         self.where: dict[str, str] = {}
-        """Writes that somebody found, and where."""
+        """By write: the first node that held it."""
 
     def on_invoke(self, event: Invoke) -> None:
         if event.message is not None:

@@ -45,7 +45,8 @@ def test_a_law_is_explained_with_what_violates_it(capsys: Any) -> None:
     said = capsys.readouterr().out
     assert "ack-replicated (Acknowledgement; durability)\n" in said
     for part in (
-        "Leaves out\n  whether those slaves still have it now, see contract; ",
+        "\n\nChecks\n  ",
+        "\n\nAbstains when\n  ",
         "Needs these events\n  ",
         "  ok: ",
         "Source\n  ",
@@ -56,6 +57,13 @@ def test_a_law_is_explained_with_what_violates_it(capsys: Any) -> None:
     ):
         assert part in said, part
     assert "``" not in said and ":mod:" not in said
+
+
+def test_a_law_s_docstring_is_split_at_its_three_lists_and_a_plain_one_is_shown_whole() -> None:
+    lists = "``x``: Holds.\n\nA z.\n\nChecks:\n- One, ``y``.\n- Two\n  lines.\nAbstains when:\n- A.\n- B.\nSource: C."
+    assert laws.docstring(lists) == (["A z.", "One, y.", "Two lines."], "A.\nB.")
+    assert laws.docstring("``x-y``: it holds.\n\nAbstains when:\n- :mod:`a.b` is.") == (["It holds."], "A.b is.")
+    assert laws.docstring("Checks a\nthing.\n\n- One.\n- Two.") == (["Checks a thing.", "One.", "Two."], "")
 
 
 def test_the_example_of_a_law_is_a_violation_of_that_law_by_its_known_bug(capsys: Any) -> None:
@@ -85,13 +93,6 @@ def test_an_unknown_law_is_one_line_with_a_suggestion(capsys: Any, line: list[st
     assert main(line) == 2
     told = capsys.readouterr()
     assert said in told.err and told.err.count("\n") == 1 and not told.out
-
-
-def test_a_docstring_is_taken_apart() -> None:
-    text = "``x-y``: it is so.\n\nJudged by :mod:`a.b`:\n\n- one;\n- two.\n\nLeft out: z,\nsee ``q``.  Source: here."
-    assert laws.docstring(text) == (["It is so.", "Judged by a.b:", "- one;", "- two."], "z, see q.")
-    assert laws.docstring("``x``: so. Abstains from z. Source: S: t.") == (["So."], "Abstains from z.")
-    assert laws.docstring("``x``: so.") == (["So."], "")
 
 
 def test_each_command_of_ours_stands_in_one_group_and_a_plug_in_s_behind_them() -> None:

@@ -1,4 +1,4 @@
-"""Each law has a file of tests, at the place that its module has; what laws share is tested beside the groups."""
+"""Each law has a file of tests, at its module's path. Tests of shared code are beside the groups."""
 
 from pathlib import Path
 

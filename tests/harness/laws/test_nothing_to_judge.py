@@ -34,6 +34,6 @@ def test_a_slave_without_a_name_server_never_syncs_and_no_law_applies(law: type[
 
 
 @pytest.mark.parametrize("law", [RoleSlaveReadOnly, RoleNoTakeover, RoleSlaveServes, HaAddressSource])
-def test_a_master_alone_is_no_matter_for_laws_of_slaves(law: type[Law]) -> None:
+def test_laws_about_slaves_have_nothing_to_judge_for_a_master_alone(law: type[Law]) -> None:
     assert_not_applicable(law, H().config("master").start("master").put("m0").ok("m0"))
     assert_vacuous(law, H().mark("end"))

@@ -1,7 +1,7 @@
-"""What laws owe to a promotion: each excuse is needed, and ends with the promotion.
+"""Laws after a promotion: each excuse is needed, and ends with the promotion.
 
-Programs that searches once took for violations are judged as they are, and again as if the master's new store were an
-older state of its own: then the law concerned is violated."""
+Programs of former false positives are judged twice: once unchanged, and once as if the master's new store were an older
+state of its own store. The second time the law is violated."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ FULL = op("fault", name="disk_full", node="master")
 LATE = op("arm", name="promotion", node="slave", rejoin="wiped", point="send", nth=1)
 READ_ONLY, WRITABLE = op("fault", name="read_only", node="slave"), op("heal", name="read_only")
 SHORTER: tuple[dict[str, Any], tuple[Op, ...]] = (
-    # The slave begins anew with the master's last file, and becomes the master of others that have more.
+    # The slave starts again with the master's last file, and becomes the master of slaves that have more.
     {"brokerRole": "ASYNC_MASTER", "haTransferBatchSize": 100, "haSendHeartbeatInterval": 500, "lab.slaves": 3},
     (READ_ONLY, WRITABLE, send(1_700, queue=1), advance(600), LATE, advance(600)),
 )
@@ -67,7 +67,7 @@ def as_if_its_own(events: list[Event]) -> list[Event]:
 
 
 @pytest.mark.parametrize("law", CASES)
-def test_an_excuse_is_one_for_a_promotion_only(law: str) -> None:
+def test_each_excuse_is_for_a_promotion_only(law: str) -> None:
     settings, ops = CASES[law]
     target = resolve.target("reference")
     events = run_trial(LAB, target, Schedule(settings, "s", ops), laws=()).events
@@ -76,13 +76,13 @@ def test_an_excuse_is_one_for_a_promotion_only(law: str) -> None:
     assert judge.judge(as_if_its_own(events), chosen, observes)[0].verdict is Verdict.VIOLATED
 
 
-def test_an_answer_that_a_promotion_overtakes_is_not_measured_by_the_new_masters_log() -> None:
+def test_an_answer_overtaken_by_a_promotion_is_not_compared_with_the_new_masters_log() -> None:
     ops = (JOIN, advance(20), send(producer=3, queue=2), op("step", events=2), promotion(rejoin="stale"))
     target = resolve.target("reference")
     events = run_trial(LAB, target, Schedule(SPLIT, "s", ops), laws=()).events
     chosen, observes = judge.laws(["read-split"]), LAB.observes(target)
     assert judge.judge(events, chosen, observes)[0].verdict is not Verdict.VIOLATED
-    # As if the log had come to end there while the broker ran.
+    # As if the log had lost its end while the broker ran.
     is_return = [each.kind == "start" and each.node == "master" and each.incarnation != 1 for each in events]
     as_if_none = [
         each._replace(kind="append", f="put") if back else each
@@ -101,11 +101,11 @@ def promoted(history: H, rejoin: str = "empty") -> H:
 
 
 @pytest.mark.parametrize("rejoin", ["empty", "image"])
-def test_a_promoted_slave_must_have_what_the_answer_said_it_had(rejoin: str) -> None:
+def test_a_promoted_slave_must_have_what_the_answer_promised(rejoin: str) -> None:
     kept = {"master": {"m0": (0, SIZE)}}
     assert_holds(Contract, promoted(pair().sent("m0"), rejoin).start("slave", 0).audit(records=kept))
     assert_broken(Contract, promoted(pair().sent("m0"), rejoin).start("slave", 0).audit(), "promotion must not take it")
-    # Of a master that waits for nobody no slave need have it.
+    # No slave need have a message of a master that waits for none.
     assert_holds(Contract, promoted(pair(brokerRole="ASYNC_MASTER").sent("m0"), rejoin).start("slave", 0).audit())
 
 
@@ -115,35 +115,35 @@ def test_a_promoted_slave_must_have_what_the_answer_said_it_had(rejoin: str) -> 
         (["master promoted slave"], "promotion"),
         (["master machine", "master promoted slave", "slave wipe", "slave machine"], "promotion"),
         (["master promoted slave", "master process"], "promotion"),
-        # Worse happened to the store that is the master's now, before or since.
+        # The present master's store was damaged more, before or since.
         (["slave machine", "master promoted slave"], "all-copies-lost"),
         (["master promoted slave", "master machine"], "all-copies-lost"),
         (["slave expire", "master promoted slave"], "expired"),
-        # It is the old master's again.
+        # The old master's store is back.
         (["master promoted slave", "master promoted slave"], "all-copies-lost"),
     ],
 )
-def test_what_is_asked_of_a_promotion_depends_on_whose_store_was_hurt(happened: list[str], expected: str) -> None:
+def test_the_duties_of_a_promotion_depend_on_the_damaged_store(happened: list[str], expected: str) -> None:
     pairs = [(node, how) for node, _, how in (each.partition(" ") for each in happened)]
     assert contract.fault_class(pairs, everyone=True) == expected
     assert contract.fault_class(pairs, acked_while_diverged=True, everyone=True) in ("all-copies-lost", "expired")
 
 
-def test_with_several_slaves_another_one_may_be_who_has_it() -> None:
+def test_with_several_slaves_another_one_may_have_it() -> None:
     happened = [("master", "promoted slave2"), ("slave2", "wipe")]
     assert contract.fault_class(happened, copies=1, everyone=False) == "master-store-lost"
     assert contract.fault_class([*happened, ("slave", "machine")], copies=1, everyone=False) == "all-copies-lost"
     assert contract.fault_class([*happened, ("slave", "machine")], copies=2, everyone=True) == "promotion"
 
 
-def test_objectives_name_a_promotion_and_do_not_count_what_the_old_master_kept_for_itself() -> None:
+def test_objectives_name_a_promotion_and_ignore_the_old_master_s_unreplicated_bytes() -> None:
     behind = (op("fault", name="down", link="ha"), op("send", producer=1, size=1_300, wait=False, queue=0), advance(50))
     back = (op("heal", name="down"), op("heal", name="promotion"), advance(100))
     sent = (advance(50), send(), advance(20))
     ops = (*behind, promotion(rejoin="stale"), *sent, *back, op("fault", name="kill", node="master"))
     events = run_trial(LAB, resolve.target("reference"), Schedule({}, "s", ops), laws=()).events
     lost = [row for row in objectives.measure(events) if row.node == "master"]
-    # What was sent since lies where the stale slave has bytes that nobody else has.
+    # The new messages are at offsets where the stale slave has other bytes.
     assert [(row.cause, row.answered, row.rpo_messages) for row in lost] == [
         ("process", 2, 1),
         ("promotion", 2, 1),

@@ -1,15 +1,14 @@
-"""``ack-flush-timeout``: FLUSH_DISK_TIMEOUT comes when a flush has not ended within syncFlushTimeout, and only then.
+"""``ack-flush-timeout``: FLUSH_DISK_TIMEOUT is sent exactly when a flush has not ended within syncFlushTimeout.
 
-Asked of sends that wait for their flush (SYNC_FLUSH, and the message waits), counted from the append:
-
-- FLUSH_DISK_TIMEOUT comes no earlier than syncFlushTimeout, never if a flush had reached the message by then, and never
-  to a send that waits for no flush;
-- PUT_OK says that the flush ended in time; a later flush is too late for it;
-- the answer comes at that moment, or when the wait for slaves is over, too, if there is one and it is longer; one round
-  and the way back come on top.
-
-Left out: an answer about slaves, which overrides this one; how long a send may take up to 4.9.2, where sends wait for
-slaves one after the other. What excuses a late answer is in :mod:`pairproof.harness.rocketmq.laws.acks.answering`.
+Checks:
+- FLUSH_DISK_TIMEOUT comes no earlier than syncFlushTimeout after the append, never after a flush in time, and never to
+  a send that waits for no flush (only under SYNC_FLUSH, if the message waits).
+- PUT_OK comes only after a flush in time.
+- The answer comes at that timeout, or after a longer wait for slaves, plus one service round and the way back.
+Abstains when:
+- The answer is about slaves, which overrides this one.
+- For a late answer: sends wait for slaves one after the other (up to 4.9.2), or
+  :mod:`pairproof.harness.rocketmq.laws.acks.answering` excuses the delay.
 Source: CommitLog.submitFlushRequest, GroupCommitService, FlushDiskWatcher; up to 4.9.0 GroupCommitRequest.waitForFlush.
 """
 
@@ -19,7 +18,7 @@ from ....judging.law import only
 from ...known.in_flight import Send
 from ...settings import line
 from ...topology import MASTER
-from .answering import ROUND_NS, AnswerTimes, Owed
+from .answering import ROUND_NS, AnswerTimes, Deadline
 
 TIMEOUT = "FLUSH_DISK_TIMEOUT"
 SETTING = "syncFlushTimeout"
@@ -28,8 +27,8 @@ SETTING = "syncFlushTimeout"
 class AckFlushTimeout(AnswerTimes):
     id = "ack-flush-timeout"
     promise = (
-        "A send that waits for its flush is answered FLUSH_DISK_TIMEOUT when the flush has not ended within "
-        "syncFlushTimeout, neither earlier nor later, and never otherwise."
+        "A send that waits for its flush is answered FLUSH_DISK_TIMEOUT if and only if the flush has not ended within "
+        "syncFlushTimeout, at that moment."
     )
     source = "CommitLog.GroupCommitService, FlushDiskWatcher"
     needs = frozenset({"config", "append", "flush", "invoke", "ok"})
@@ -49,7 +48,6 @@ class AckFlushTimeout(AnswerTimes):
         return call.waits and self.known.sync_flush
 
     def _since_ns(self, call: Send) -> int:
-        """When the wait began, at the earliest."""
         return call.invoked_ns if call.appended_ns is None else call.appended_ns
 
     def _check_timeout(self, call: Send, event: Event) -> None:
@@ -70,18 +68,18 @@ class AckFlushTimeout(AnswerTimes):
     def _check_flushed(self, call: Send, event: Event) -> None:
         flushed_ns = self.flushed_ns(call)
         if flushed_ns is None or call.appended_ns is None:
-            # Whether there was a flush at all, ack-flushed says.
+            # ack-flushed checks that there was a flush at all.
             return
         self.judged += 1
         since_ns, limit_ms = call.appended_ns, self.known.setting(MASTER, SETTING)
         took_ns = flushed_ns - since_ns - self.known.disturbances.still_ns(MASTER, since_ns, flushed_ns)
-        # In a real-time lab a flush and a deadline may wait for the same turn of the broker's loop.
+        # In a real-time lab a flush and a deadline may share one iteration of the broker's loop.
         if took_ns > limit_ms * MS + ROUND_NS + self.known.healthy_ns:
             what = f"{event.message} was answered PUT_OK; its flush ended after {took_ns / MS:.3f} ms, "
             self.violate(event, f"{what}{SETTING} is {limit_ms} ms", since=since_ns)
 
-    def owed(self, call: Send) -> Owed | None:
-        """An answer when the flush is given up, and slaves that are waited for as well."""
+    def deadline(self, call: Send) -> Deadline | None:
+        """After the flush's timeout, and after the wait for slaves if that is longer."""
         if not self._waits(call) or call.appended_ns is None:
             return None
         limit_ms, flushed_ns = self.known.setting(MASTER, SETTING), self.flushed_ns(call)
@@ -92,7 +90,7 @@ class AckFlushTimeout(AnswerTimes):
             if known.in_turn:
                 return None
             limit_ms = max(limit_ms, self.known.setting(MASTER, known.wait))
-        return Owed(call.appended_ns, limit_ms * MS)
+        return Deadline(call.appended_ns, limit_ms * MS)
 
-    def promised(self, owed: Owed) -> str:
-        return f"its flush had not ended, and it was to wait {owed.within_ns // MS} ms at most"
+    def promised(self, deadline: Deadline) -> str:
+        return f"its flush had not ended, and it was to wait {deadline.within_ns // MS} ms at most"

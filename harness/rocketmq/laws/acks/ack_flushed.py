@@ -1,10 +1,12 @@
-"""``ack-flushed``: PUT_OK to a waiting send under SYNC_FLUSH comes only when the master's disk has the message.
+"""``ack-flushed``: under SYNC_FLUSH a waiting send gets PUT_OK only after the master's disk has the message.
 
-By the master's own trace: a flush that reached the message's end, in the incarnation that appended it, ended before
-the answer reached the client.
-
-Left out: disks that lie about flushes, see ``contract``; whether a power loss takes it all the same, see
-``log-flushed-survives``. Source: CommitLog.GroupCommitService.
+Checks:
+- In the master's trace, a flush reached the message's end before the client received the answer, in the incarnation
+  that appended the message.
+Abstains when:
+- A disk lies about flushes (``contract``).
+- A power loss takes the message all the same (``log-flushed-survives``).
+Source: CommitLog.GroupCommitService.
 """
 
 from ....event_types.client import Ok
@@ -19,16 +21,15 @@ from ...topology import MASTER
 class AckFlushed(Law):
     id = "ack-flushed"
     kind = DURABILITY
-    promise = "Under SYNC_FLUSH a waiting send gets PUT_OK only after the master has flushed its log to the send's end."
+    promise = "Under SYNC_FLUSH, a waiting send gets PUT_OK only after the master's log is flushed to the send's end."
     source = "CommitLog.GroupCommitService"
     applies_with = "flushDiskType=SYNC_FLUSH"
     needs = frozenset({"config", "append", "flush", "ok"})
 
     def begin(self) -> None:
         self.dirty: dict[str | None, tuple[int, int]] = {}
-        """Messages that no flush has reached: where they end, and by which incarnation of the master they were put."""
+        """Messages that no flush has reached: their end in the log, and the master's incarnation that appended them."""
         self.seen: set[str | None] = set()
-        """Those that were put: a delayed message is put once more when its time has come."""
 
     @only(node=MASTER)
     def on_config(self, event: Config) -> None:

@@ -1,17 +1,19 @@
-"""``ack-no-wait``: who waits for no slave is answered at once, while slaves and HA links are in trouble.
+"""``ack-no-wait``: a send that waits for no slave is answered at once, also while slaves and HA links are disturbed.
 
-Nobody waits for a slave on an ASYNC_MASTER, on a 5.x SYNC_MASTER whose inSyncReplicas is 1, or with a message that asks
-not to wait. Counted from the append (from the send where none was seen), and for a message that waits under SYNC_FLUSH
-from the end of its flush; one round and the way back come on top. Judged only while a fault touches an HA link or a
-slave: without one nobody can tell who waits.
-
-Left out: flushes that end too late, see ``ack-bounded``. Source: CommitLog.submitReplicaRequest, handleHA of 5.x.
+Checks:
+- On an ASYNC_MASTER, on a 5.x SYNC_MASTER with inSyncReplicas=1, and for a message that asks not to wait: the answer
+  comes within one service round and the way back. The time is counted from the append (from the send if none was
+  recorded), or from the end of the flush if the message waits under SYNC_FLUSH.
+Abstains when:
+- No fault affects an HA link or a slave: a wait for a slave would be unnoticed.
+- :mod:`pairproof.harness.rocketmq.laws.acks.answering` excuses the delay.
+Source: CommitLog.submitReplicaRequest; handleHA of 5.x.
 """
 
 from ....judging.law import CONVENTION, Heard
 from ... import topology
 from ...known.in_flight import Send
-from .answering import AnswerTimes, Owed
+from .answering import AnswerTimes, Deadline
 
 REPLICATION = (*topology.HA_LINKS, *topology.SLAVES)
 
@@ -24,17 +26,17 @@ class AckNoWait(AnswerTimes):
     needs = frozenset({"config", "fault", "invoke", "ok"})
     awaits = {"fault": Heard(nodes=frozenset({*topology.SLAVES, None}))}
 
-    def owed(self, call: Send) -> Owed | None:
+    def deadline(self, call: Send) -> Deadline | None:
         known = self.known
         if call.waits and known.needed:
             return None
         since_ns = call.invoked_ns if call.appended_ns is None else call.appended_ns
-        if all(known.disturbances.is_quiet(place, since_ns) for place in REPLICATION):
+        if all(known.disturbances.is_quiet(target, since_ns) for target in REPLICATION):
             return None
         if call.waits and known.sync_flush:
             flushed_ns = self.flushed_ns(call)
-            return None if flushed_ns is None else Owed(flushed_ns, 0)
-        return Owed(since_ns, 0)
+            return None if flushed_ns is None else Deadline(flushed_ns, 0)
+        return Deadline(since_ns, 0)
 
-    def promised(self, owed: Owed) -> str:
+    def promised(self, deadline: Deadline) -> str:
         return "it had no slave to wait for"

@@ -1,11 +1,15 @@
 """``ack-prompt``: a waiting send is answered one round after enough slaves' reports that cover it reached the master.
 
-One report answers every send that it covers; under SYNC_FLUSH the flush must have ended as well. A report counts when
-it is valid, came on its slave's newest connection, which is open, and the slave's log begins at or before the message.
-Where sends wait in turn (up to 4.9.2) the answer is due when the waiting send that was stored before it is answered, if
-that comes later.
+A report counts if it is valid, came on its slave's newest connection, which is open, and its slave's log begins at or
+before the message.
 
-Left out: strangers' reports, and all that :mod:`pairproof.harness.rocketmq.laws.acks.answering` excuses.
+Checks:
+- One report answers every send that it covers. Under SYNC_FLUSH the flush must have ended as well.
+- Up to 4.9.2, where sends wait in turn, the time starts when the waiting send that was stored before is answered, if
+  that is later.
+Abstains when:
+- The report is a rogue peer's.
+- :mod:`pairproof.harness.rocketmq.laws.acks.answering` excuses the delay.
 Source: HAService.GroupTransferService, notifyTransferSome.
 """
 
@@ -17,7 +21,7 @@ from ...known.in_flight import Send
 from ...known.logs import first_at
 from ...settings import line, parse, promised_slaves
 from ...topology import MASTER, ROGUE
-from .answering import AnswerTimes, Owed
+from .answering import AnswerTimes, Deadline
 
 
 class AckPrompt(AnswerTimes):
@@ -30,15 +34,14 @@ class AckPrompt(AnswerTimes):
     def begin(self) -> None:
         self.in_turn = False
         self.newest_link: dict[str, str] = {}
-        """Per slave: the connection that the master accepted last."""
         self.begins: dict[str, int] = {}
-        """Per slave: where the copy began that it got for a first report of 0; no key until that is known."""
+        """By slave: the begin of the copy that its first report of 0 led to; no key until the first frame."""
         self.empty: dict[str, str] = {}
-        """Connections whose first report was 0 and that have had no frame yet, and their slaves."""
+        """Connections with a first report of 0 and no frame yet, and their slaves."""
         self.acked: dict[str, int] = {}
-        """Per slave: its newest valid report on its newest connection."""
+        """By slave: its newest valid report on its newest connection."""
         self.reached: dict[int, list[tuple[int, int]]] = {}
-        """Enough slaves, whose logs begin at the key or before, had reported (offset, at ns); in ascending order."""
+        """By begin of the slaves' logs: (offset that enough of them had reported, at ns), ascending."""
 
     @only(node=MASTER)
     def on_config(self, event: Config) -> None:
@@ -63,7 +66,6 @@ class AckPrompt(AnswerTimes):
 
     @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
-        """The first frame to a slave without a log says where that begins."""
         slave = self.empty.pop(event.link, None)
         if slave is not None:
             self.begins[slave] = event.lo
@@ -72,7 +74,7 @@ class AckPrompt(AnswerTimes):
     def on_report(self, event: Report) -> None:
         label, offset = event.link, event.offset
         link = self.known.links.get(label)
-        # What was reported while nobody waited covers nobody.
+        # A report counts only while a send waits.
         if link is None or (link.first is not None and not self.known.in_flight):
             return
         slave = link.peer
@@ -100,7 +102,7 @@ class AckPrompt(AnswerTimes):
         if not steps or steps[-1][0] < offset:
             steps.append((offset, t))
 
-    def owed(self, call: Send) -> Owed | None:
+    def deadline(self, call: Send) -> Deadline | None:
         if not call.waits or call.lo is None or call.hi is None:
             return None
         found = (first_at(steps, call.hi) for begin, steps in self.reached.items() if begin <= call.lo)
@@ -111,7 +113,7 @@ class AckPrompt(AnswerTimes):
         if self.in_turn:
             reasons.append(call.turn_ns())
         known = [each for each in reasons if each is not None]
-        return Owed(max(known), 0) if len(known) == len(reasons) else None
+        return Deadline(max(known), 0) if len(known) == len(reasons) else None
 
-    def promised(self, owed: Owed) -> str:
+    def promised(self, deadline: Deadline) -> str:
         return "enough slaves had reported its end"

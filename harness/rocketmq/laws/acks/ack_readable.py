@@ -1,11 +1,11 @@
-"""``ack-readable``: whatever a broker answers to a client can be read.
+"""``ack-readable``: a client can read every answer of a broker.
 
-Asked of every answer to a send, a pull, a query or a commit, to plain clients and to consumers. A send's success names
-the queue offset and the place in the log; a pull's says where to go on; messages are whole records. A client that
-cannot read its answer does not know whether it was served.
-
-Left out: bytes that are not even a frame, since a client just closes such a connection; whether what an answer says is
-true, see ``stored-as-sent`` and the ``deliver-`` laws. Source: SendMessageResponseHeader, PullMessageResponseHeader.
+Checks:
+- Each answer to a send, pull, query or commit can be decoded, for plain clients and for consumers. A successful send
+  names the queue offset and the log offset, a pull names the next offset, and messages are whole records.
+Abstains when:
+- The bytes are not even a frame: the client just closes the connection.
+Source: SendMessageResponseHeader, PullMessageResponseHeader.
 """
 
 from ....event_types.client import Info, Ok
@@ -17,7 +17,7 @@ from ...law import Law
 class AckReadable(Law):
     id = "ack-readable"
     kind = DURABILITY
-    promise = "Every answer of a broker to a client can be read."
+    promise = "A client can read every answer of a broker."
     source = "SendMessageResponseHeader, PullMessageResponseHeader"
     needs = frozenset({"invoke", "ok", "info"})
     deaf_to = frozenset()

@@ -1,18 +1,17 @@
-"""``ack-replicated``: a SYNC_MASTER says PUT_OK to a waiting send only when enough slaves have the message.
+"""``ack-replicated``: a SYNC_MASTER answers a waiting send with PUT_OK only after enough slaves have the message.
 
-Enough: inSyncReplicas - 1 different ones, since the master counts itself; in 4.x always one. A master that waits for
-none (an ASYNC_MASTER, or 5.x's default) makes no promise, and the law does not apply. Has: a valid report at or above
-the message's end reached the master before the answer reached the client, and the slave had appended that far (where
-its appends are traced). The slave's log began at or below the message: one that joined without a log starts at its
-master's last file, and its reports prove nothing of what lies before. A report of a diverged slave is taken at
-its word, since the master cannot know better.
+Enough are inSyncReplicas - 1 different slaves, since the master counts itself; in 4.x one. Where that is none, the law
+does not apply.
 
-Enough may also be peers of which the lab knows that they are no slaves: they reported what they never stored. The 4.9
-wire has no identity, so such an answer is no violation; ``notes`` count it as ``strangers_word``.
-
-Left out: whether those slaves still have it now, see ``contract``; answers of a life of the master that ended while
-they were on their way. Source: HAService.GroupTransferService
-(5.x counts a slave's connections, not slaves).
+Checks:
+- Before the client's answer, the master received a slave's valid report at or above the message's end, and the slave
+  had appended that far (if its appends are traced). Reports of a diverged slave count: the master cannot recognise it.
+- The slave's log began at or below the message. A slave that joined without a log starts at its master's last file.
+Abstains when:
+- The reports are from rogue peers: the 4.9 wire has no identity. ``notes`` count them as ``strangers_word``.
+- The answer was in flight when the master ended.
+- The slaves lose the message later (``contract``).
+Source: HAService.GroupTransferService (5.x counts a slave's connections, not slaves).
 """
 
 from ....event_types.client import SENDS, Ok
@@ -27,8 +26,8 @@ class AckReplicated(Law):
     id = "ack-replicated"
     kind = DURABILITY
     promise = (
-        "A SYNC_MASTER answers a waiting send with PUT_OK only after a slave (on 5.x as many as inSyncReplicas asks "
-        "for) has appended all of it and reported its last byte."
+        "A SYNC_MASTER answers a waiting send with PUT_OK only after a slave (on 5.x: inSyncReplicas - 1 slaves) has "
+        "appended all of it and reported its last byte."
     )
     source = "HAService.GroupTransferService; the promise of synchronous double write"
     applies_with = "brokerRole=SYNC_MASTER and a slave; on 5.x also inSyncReplicas of 2 or more"
@@ -46,11 +45,11 @@ class AckReplicated(Law):
         holders = self.known.holders(event)
         if self.known.rests_on_rogues(event):
             self.notes["strangers_word"] = self.notes.get("strangers_word", 0) + 1
-        elif holders < needed and not self._was_on_its_way(event):
+        elif holders < needed and not self._was_in_flight(event):
             self.violate(event, self._why(event, holders))
 
-    def _was_on_its_way(self, ok: Ok) -> bool:
-        """Whether a life of the master gave it that has ended since: what strangers had said to that is forgotten."""
+    def _was_in_flight(self, ok: Ok) -> bool:
+        """Whether an incarnation of the master that has ended may have sent it; its reports are forgotten."""
         ended = self.known.nodes.ended_at.get(MASTER)
         return ended is not None and ok.t - ended < self.known.healthy_ns
 

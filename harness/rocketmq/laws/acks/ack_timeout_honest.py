@@ -1,13 +1,15 @@
-"""``ack-timeout-honest``: FLUSH_SLAVE_TIMEOUT comes only after the whole wait, and the message is stored.
+"""``ack-timeout-honest``: FLUSH_SLAVE_TIMEOUT is sent only after the whole wait, and the master has stored the message.
 
-The wait is the one of the master's version line (:data:`pairproof.harness.rocketmq.settings.LINES`), counted from the
-append (from the send where no append was seen); reports that do not reach the message never shorten it, except up to
-4.5.2, where each that says more than all before may use up one of five wake-ups, as may one that came just before. From
-4.7.1 to 4.9.2 it is counted from the send's turn: each send stored before it that was told FLUSH_SLAVE_TIMEOUT had a
-whole wait of its own (``turns``). Stored: its append was seen, or a store reader
-finds its record, unless something has happened since that may take it.
-
-Left out: answers that come too late, see ``ack-bounded``; turns of sends whose answer nobody has heard.
+Checks:
+- The wait of the version line (:data:`pairproof.harness.rocketmq.settings.LINES`) has passed since the append, or since
+  the send if no append was recorded.
+- Up to 4.5.2, each report above all earlier ones may end one of five one-second wake-ups, also one from just before. In
+  later versions, only a report that covers the message shortens the wait.
+- From 4.7.1 to 4.9.2 the wait starts at the send's turn (``turns``).
+- The message's append was recorded, or a store reader finds its record.
+Abstains when:
+- For the record: something that may have removed it happened to the stores.
+- An earlier send has no known answer: its turn is unknown.
 Source: HAService.GroupTransferService.
 """
 
@@ -23,14 +25,14 @@ from ...topology import MASTER
 from .turns import Turns
 
 WAKE_UP_MS = 1_000
-"""RocketMQ's transfer thread sleeps no longer than that between two looks."""
+"""The longest sleep of RocketMQ's transfer thread between two checks."""
 
 
 class AckTimeoutHonest(Law):
     id = "ack-timeout-honest"
     promise = (
         "A send gets FLUSH_SLAVE_TIMEOUT only after the configured wait from its append (slaveTimeout; before 4.9.3 "
-        "syncFlushTimeout, from 4.7.1 on counted from the send's turn), and the master has stored the message."
+        "syncFlushTimeout, counted from the send's turn since 4.7.1), and the master has stored the message."
     )
     source = "HAService.GroupTransferService, CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "invoke", "ok"})
@@ -39,7 +41,7 @@ class AckTimeoutHonest(Law):
     def begin(self) -> None:
         self.turns = Turns()
         self.unproven: dict[str | None, tuple[Ok, int]] = {}
-        """Answers to sends whose append was not seen, and how much had happened to stores before."""
+        """Answers to sends without a recorded append, and the number of store events before."""
 
     @only("send", node=MASTER)
     def on_ok(self, event: Ok) -> None:
@@ -71,8 +73,7 @@ class AckTimeoutHonest(Law):
             self.violate(event, f"{event.message} timed out after {waited_ms:.3f} ms, {why}", since=began_ns)
 
     def _reports(self, began: Event) -> int:
-        """How many reports the thread that counts may have heard since: of one that was on its way to the master just
-        before it may have heard a moment later."""
+        """How many reports the transfer thread may have handled since, also those in flight at that moment."""
         known, found = self.known, 0
         for seq, t in reversed(self.known.advances):
             if seq < began.seq and not (known.instant_ns and is_instant(known, MASTER, t, began.t)):
@@ -81,7 +82,6 @@ class AckTimeoutHonest(Law):
         return found
 
     def _least_ms(self, reports: int) -> tuple[int, str]:
-        """How long a send must have waited during which so many reports were heard, and why."""
         settings = self.known.config.get(MASTER, {})
         known = line(settings)
         whole_ms = self.known.setting(MASTER, known.wait)
@@ -92,7 +92,7 @@ class AckTimeoutHonest(Law):
         return whole_ms, f"{known.wait} is {whole_ms} ms"
 
     def end(self, last: Event) -> None:
-        """The final audit has seen every message of a whole log; of a broken one the rest cannot be read."""
+        """The final audit lists every message, unless the log is broken."""
         final = self.known.audits.final.get(MASTER)
         if final is None or final.read is None or final.read.status != "whole":
             return

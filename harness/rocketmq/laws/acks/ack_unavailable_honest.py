@@ -1,14 +1,14 @@
-"""``ack-unavailable-honest``: SLAVE_NOT_AVAILABLE exactly when there is no slave to wait for.
+"""``ack-unavailable-honest``: SLAVE_NOT_AVAILABLE is sent exactly when there is no slave to wait for.
 
-There is one while a connection is open, at the master's end, on which a valid report was made, and the message's end is
-less than haSlaveFallbehindMax ahead of the most advanced report. Judged only where the whole call, from invocation to
-answer, is one or the other: a send that a change overlaps may go either way. So may one that comes before the master
-had the time to read of the change: a lab with real time says what a process may need for that, and while the master
-stands still what arrives lies in its sockets, sends and reports in no order between them. 5.x never says
-SLAVE_NOT_AVAILABLE: there a send without a slave waits until its timeout.
+A slave counts while the master has an open connection with a valid report, and the message's end is less than
+haSlaveFallbehindMax ahead of the most advanced report. A half-open connection counts until the master can notice.
 
-Of a batch the last message is judged. Left out: half-open connections, which count for as long as the master cannot
-know. Source: HAService.isSlaveOK; a bare connection counts as a slave there, here it does not.
+Checks:
+- The status, of a batch for its last message. 5.x never sends SLAVE_NOT_AVAILABLE: such a send waits until its timeout.
+Abstains when:
+- The availability changed during the call, or so shortly before it that the master may not have read the change: it
+  needs time in a real-time lab, and reads sends and reports in any order after a pause.
+Source: HAService.isSlaveOK. A bare connection counts as a slave there, but not here.
 """
 
 from ....event_types.client import Invoke, Ok
@@ -27,19 +27,18 @@ WAITED = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
 class AckUnavailableHonest(Law):
     id = "ack-unavailable-honest"
     promise = (
-        "A send gets SLAVE_NOT_AVAILABLE if and only if there was no slave, or only one too far behind, during the "
-        "whole call."
+        "A send gets SLAVE_NOT_AVAILABLE if and only if no slave was connected and near enough during the whole call."
     )
     source = "HAService.isSlaveOK"
     needs = frozenset({"append", "connect", "close", "report", "invoke", "ok"})
     timed = True
 
     def begin(self) -> None:
-        self.never_said = False
+        self.is_never_sent = False
 
     @only(node=MASTER)
     def on_config(self, event: Config) -> None:
-        self.never_said = line(parse(event.detail or "{}")).counts_replicas
+        self.is_never_sent = line(parse(event.detail or "{}")).counts_replicas
 
     def _has_read(self, since: int, now: int) -> bool:
         """Whether the master has read what arrived at ``since``; in a simulation it reads at once."""
@@ -50,7 +49,7 @@ class AckUnavailableHonest(Law):
         call = self.known.calls.begun(event)
         if not event.waits or call is None or not self.known.sync_master or is_followed(call.call):
             return
-        if self.never_said:
+        if self.is_never_sent:
             self.judged += 1
             if event.status == "SLAVE_NOT_AVAILABLE":
                 self.violate(event, f"{event.message}: no slave, says the master; 5.x lets it wait instead", since=None)

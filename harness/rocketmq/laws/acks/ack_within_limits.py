@@ -1,10 +1,12 @@
-"""``ack-within-limits``: a broker stores no message that is larger than it was told to take.
+"""``ack-within-limits``: a broker stores no message that exceeds its limits.
 
-A body of more than maxMessageSize bytes, and properties of which no record can say how long they are, are refused.
-Judged at each answer to such a send: no status that says "stored" may be among them.
-
-Left out: batches, of which versions limit the parts or the whole; bodies whose size the history does not say, which
-are small; what else a record consists of, which some versions count, too. Source: MessageExtEncoder.encode.
+Checks:
+- No send is answered as stored with a body above maxMessageSize, or with properties too long for a record's length
+  field.
+Abstains when:
+- The send is a batch: versions differ in limiting its parts or the whole.
+- The history has no size for the body, which is small then.
+Source: MessageExtEncoder.encode. Some versions also count other parts of the record.
 """
 
 from ....event_types.client import Fail, Invoke, Ok
@@ -17,16 +19,16 @@ from ...law import Law
 class AckWithinLimits(Law):
     id = "ack-within-limits"
     kind = CONVENTION
-    promise = "No message is stored whose body is larger than maxMessageSize, or whose properties no record can hold."
+    promise = "A broker stores no body larger than maxMessageSize, and no properties that a record cannot hold."
     source = "MessageExtEncoder.encode: MESSAGE_SIZE_EXCEEDED, PROPERTIES_SIZE_EXCEEDED"
     needs = frozenset({"config", "invoke", "ok"})
 
     def _why_not(self, event: Invoke) -> str | None:
-        said, most = told(event.detail), self.known.setting(event.node, "maxMessageSize")
-        if "illegal" in said:
-            # Its size is that of the properties.
-            return "more properties than a record can hold" if said["illegal"] else None
-        size = said.get("size", 0)
+        content, most = told(event.detail), self.known.setting(event.node, "maxMessageSize")
+        if "illegal" in content:
+            # Its size is the size of the properties.
+            return "more properties than a record can hold" if content["illegal"] else None
+        size = content.get("size", 0)
         return f"a body of {size} bytes, where maxMessageSize is {most}" if size > most else None
 
     @only("send")

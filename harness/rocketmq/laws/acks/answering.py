@@ -1,11 +1,12 @@
-"""When answers to sends were due: what the laws about the time of an acknowledgement share.
+"""Deadlines of a send's answer, shared by the laws about the time of an ack.
 
-A law says from when on a send's answer was owed, and for how long the master may take; here is what else may excuse a
-delay. Judged only for clients whose link to the master has been quiet since their connection was last known to be good,
-and only in one incarnation of the master: its end takes every answer that is still owed. A pause of the master extends
-the time. Calls of one client share a connection, so an answer may queue behind as many as were under way with it.
+A law states from when and for how long the master may take. Here are the excuses for a delay:
 
-Left out: sends to slaves, and clients of which nobody knows whether their connection outlived the master's.
+- A call is judged only if the client's link to the master was undisturbed since its connection was last known good.
+- A call is judged only within one incarnation of the master: its end cancels every pending answer.
+- A pause of the master extends the deadline.
+- Calls of one client share a connection: an answer may queue behind as many as were in flight with it.
+- Sends to slaves are not judged, nor calls of clients with a connection that may have ended with the master.
 """
 
 from __future__ import annotations
@@ -27,27 +28,25 @@ ROUND_NS = 10 * MS
 CLIENT_LINK = "client-master"
 
 
-class Owed(NamedTuple):
-    """An answer must be on its way ``within_ns`` of ``since_ns``."""
+class Deadline(NamedTuple):
+    """An answer must be sent ``within_ns`` of ``since_ns``."""
 
     since_ns: int
     within_ns: int
 
 
 class AnswerTimes(Law):
-    """Subclasses define :meth:`owed`."""
-
     timed = True
 
-    def owed(self, call: Send) -> Owed | None:
-        """What the master owes this send, by what is known when its call ends; None if nothing."""
+    def deadline(self, call: Send) -> Deadline | None:
+        """The deadline of this send's answer, computed when its call ends; None without one."""
         raise NotImplementedError
 
-    def promised(self, owed: Owed) -> str:
+    def promised(self, deadline: Deadline) -> str:
         raise NotImplementedError
 
     def flushed_ns(self, call: Send) -> int | None:
-        """When the master's log was first durable up to this send's end; None if it is not, or nobody says."""
+        """When the master's log was first durable up to this send's end; None if never, or if not recorded."""
         return None if call.hi is None else self.known.logs.flushed_ns(call.hi)
 
     @only("send", node=MASTER)
@@ -60,7 +59,7 @@ class AnswerTimes(Law):
 
     @only(node=MASTER)
     def on_crash(self, event: Crash) -> None:
-        """A dead master owes nothing, but what it owed for too long before it died."""
+        """Deadlines that passed before the master's end still count."""
         self.end(event)
 
     def end(self, last: Event) -> None:
@@ -68,20 +67,19 @@ class AnswerTimes(Law):
             self._judge(call, last._replace(message=call.message), False)
 
     def _judge(self, call: Send, event: Event, answered: bool) -> None:
-        owed = self.owed(call) if self.applicable else None
-        if owed is None or not self._is_sound(call):
+        deadline = self.deadline(call) if self.applicable else None
+        if deadline is None or not self._is_sound(call):
             return
         way_ns = self.known.healthy_ns * (1 + call.client.burst)
-        took_ns = spent_ns(self.known, MASTER, owed.since_ns, event.t)
-        late = took_ns > owed.within_ns + ROUND_NS + way_ns
+        took_ns = spent_ns(self.known, MASTER, deadline.since_ns, event.t)
+        late = took_ns > deadline.within_ns + ROUND_NS + way_ns
         if answered or late:
             self.judged += 1
         if late:
             what = f"answered after {took_ns / MS:.3f} ms" if answered else f"not answered for {took_ns / MS:.3f} ms"
-            self.violate(event, f"{event.message} was {what}; {self.promised(owed)}", since=owed.since_ns)
+            self.violate(event, f"{event.message} was {what}; {self.promised(deadline)}", since=deadline.since_ns)
 
     def _is_sound(self, call: Send) -> bool:
-        """Whether the client's connection was good all the time."""
         since = call.client.known_good_ns
         if since is None or not self.known.disturbances.is_quiet(CLIENT_LINK, since):
             return False

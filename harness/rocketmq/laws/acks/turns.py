@@ -1,8 +1,8 @@
-"""When a send's turn began at the earliest, where a master gives sends up one after the other.
+"""The earliest start of a send's turn, for masters that handle waiting sends one after the other.
 
-A send waits behind every waiting send that was stored before it. Of those that were told FLUSH_SLAVE_TIMEOUT each had a
-whole wait, from its append or the end of the one before it; any other answer may have come without one, and of a send
-that is not answered yet nothing is known.
+A send waits behind every waiting send that was stored before it. Each one that was answered FLUSH_SLAVE_TIMEOUT had a
+whole wait, from its append or from the end of the wait before it. Any other answer may have come without a wait, and a
+send without an answer yet proves nothing.
 """
 
 from collections import deque
@@ -12,8 +12,6 @@ from ...topology import MASTER
 
 
 class Turn:
-    """One send that the master has stored."""
-
     __slots__ = ("appended_ns", "message", "status")
 
     def __init__(self, message: str | None, appended_ns: int) -> None:
@@ -28,21 +26,20 @@ class Turns:
     def __init__(self) -> None:
         self._incarnation = 0
         self._puts = 0
-        """Of what the master ever appended, how much is taken in."""
+        """How many of the master's appends are recorded here."""
         self.turns: deque[Turn] = deque()
         self.by_message: dict[str | None, Turn] = {}
         self.free_ns = 0
-        """When the first of them had its turn at the earliest; those before it are answered."""
+        """The earliest start of the first one's turn; all sends before it are answered."""
 
     def stored(self, known: Known) -> None:
-        """Take in what the master has stored since."""
         ended, since = known.nodes.ended(MASTER), known.nodes.born(MASTER)
         if ended != self._incarnation:
             self.clear()
             self._incarnation = ended
         puts = known.logs.puts
         for put in puts[self._puts :]:
-            # A delayed message is put once more when its time has come.
+            # A delayed message is appended again for its delivery.
             if put.message is not None and known.logs.put(put.message) is put and put.t >= since:
                 turn = Turn(put.message, put.t)
                 self.turns.append(turn)
@@ -55,7 +52,7 @@ class Turns:
             turn.status = status
 
     def begin_ns(self, message: str | None, wait_ns: int, known_ns: int) -> int:
-        """When this send's turn began at the earliest, if each wait takes ``wait_ns``; ``known_ns`` if nobody knows."""
+        """The earliest start of this send's turn if each wait takes ``wait_ns``; ``known_ns`` for an unknown send."""
         own = self.by_message.get(message)
         if own is None:
             return known_ns

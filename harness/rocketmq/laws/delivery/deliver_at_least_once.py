@@ -1,14 +1,15 @@
-"""``deliver-at-least-once``: a group receives again only what lies above the progress that its broker knew.
+"""``deliver-at-least-once``: a group receives again only messages above the progress that its broker knew.
 
-When a consumer takes a queue it asks a broker for the group's progress; when a broker's answer sends it back, that
-broker knows the progress, too. Of what the group had been given before, only that may come again which lies at or above
-the least progress that this broker may then have known: its last commit; after a kill the last one that it had written,
-and of a slave what its last sync brought. A slave's answer sends nobody back at all: what it lacks it may still get.
-``notes`` count the ``repeats``.
-
-Left out: broadcasting consumers, whose progress no broker knows; everything after the master lost a part of its log,
-since offsets come a second time then; brokers of which a power loss took the knowledge. Not applicable with
-offsetCheckInSlave, where a slave that lags sends consumers back. Source: ConsumerOffsetManager, RebalanceImpl.
+Checks:
+- A consumer that takes a queue, or is sent back by an answer, resumes at or above the least progress that the broker
+  may know: the last commit, after a kill the last saved one, for a slave the last synced one. ``notes`` count
+  ``repeats``.
+- A slave's answer to a pull sends no consumer back: the slave may only lack the message yet.
+Abstains when:
+- The group broadcasts: brokers do not store its progress.
+- The master lost a part of its log (offsets are reused), or a power loss took the broker's table.
+- offsetCheckInSlave is on (not applicable): a slave that lags sends consumers back.
+Source: ConsumerOffsetManager, RebalanceImpl.
 """
 
 from ....event_types.client import Deliver, Ok
@@ -21,7 +22,7 @@ from .never_moved import NeverMoved
 class DeliverAtLeastOnce(NeverMoved):
     id = "deliver-at-least-once"
     kind = DURABILITY
-    promise = "Messages that a group gets again lie above the last commit at the broker that told it where to resume."
+    promise = "A group receives again only messages above the last commit at the broker that it resumed from."
     source = "ConsumerOffsetManager; RebalancePushImpl.computePullFromWhere"
     needs = frozenset({"invoke", "ok", "deliver", "assign"})
 
@@ -32,12 +33,12 @@ class DeliverAtLeastOnce(NeverMoved):
     def on_ok(self, event: Ok) -> None:
         if event.group is None:
             return
-        asked, told = event.asked_from, event.queue_offset
-        if asked is not None and told is not None and told < asked:
+        asked, following = event.asked_from, event.queue_offset
+        if asked is not None and following is not None and following < asked:
             self.judged += 1
             self.violate(
-                event, f"{event.node} sends {event.group} back from {asked} to {told} in {event.queue}, though it may "
-                "only be behind"
+                event, f"{event.node} sends {event.group} back from {asked} to {following} in {event.queue}, though "
+                "it may only be behind"
             )  # fmt: skip
 
     def on_deliver(self, event: Deliver) -> None:

@@ -1,15 +1,15 @@
-"""``deliver-by-tag``: a pull by tags brings the messages that have one of the tags: only these, and all of them.
+"""``deliver-by-tag``: a pull by tags brings all messages with one of the tags, and only these.
 
-Every message that it brings was sent with one of the tags; a broker compares hashes, so that what a plain reader is
-given may also have another tag with the same hash. Consumers leave such a message out: what they hand to their
-application has one of the group's tags. And between where it asked from and where its answer says to go on a pull
-brings every message of the queue that has one: what the master's last audit lists there is compared.
-
-The second half is judged of answers that say that they found or matched something, or nothing; and only in trials in
-which no log lost anything, since a queue offset may have had another message before. Left out: messages whose senders
-did not say what they sent; in the second half brokers of another name, and consumers that no longer held the queue, as
-they had taken it, when the answer came. Source: ConsumeQueue tagsCode, DefaultMessageFilter,
-DefaultMessageStore.getMessage, PullAPIWrapper.processPullResult.
+Checks:
+- Each message was sent with one of the tags. Brokers compare hashes, so a plain reader may also get another tag with
+  the same hash. Consumers filter those out.
+- A pull brings every message of the master's final audit with one of the tags, between the offset asked for and the
+  next offset of the answer.
+Abstains when:
+- The sender's tags are not recorded.
+- For the second check: the answer is an error, a log lost something, or the broker has another name.
+- For the second check: the consumer gave the queue up, or took it again, before the answer.
+Source: ConsumeQueue tagsCode, DefaultMessageFilter, DefaultMessageStore.getMessage, PullAPIWrapper.processPullResult.
 """
 
 from typing import NamedTuple
@@ -25,22 +25,19 @@ from ...topology import MASTER
 from .pulled import FOUND, READS, RETRY
 
 ANSWERED = frozenset({FOUND, RETRY})
-"""It found something, or nothing matched."""
 
 
 class Answer(NamedTuple):
-    """A pull by tags that was answered."""
-
     ok: Ok
     wanted: frozenset[str]
     asked_from: int
     brought: frozenset[int]
-    """The queue offsets of its messages."""
+    """Queue offsets."""
 
 
 class DeliverByTag(Law):
     id = "deliver-by-tag"
-    promise = "A pull by tags brings only messages that have one of the tags, and all of them."
+    promise = "A pull by tags brings all messages with one of the tags, and only these."
     source = "DefaultMessageStore.getMessage; ConsumeQueue tagsCode"
     needs = frozenset({"invoke", "ok", "deliver", "record", "audit"})
     awaits = {"invoke": Heard(frozenset({"select"})), "consumer": EVERY}
@@ -84,7 +81,7 @@ class DeliverByTag(Law):
 
 
 def _hash(tag: str) -> int:
-    """As Java has it of ASCII, without its sign."""
+    """Java's hash of an ASCII string, unsigned."""
     found = 0
     for each in tag.encode():
         found = (31 * found + each) & 0xFFFF_FFFF

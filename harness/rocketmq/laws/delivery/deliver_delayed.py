@@ -1,16 +1,17 @@
-"""``deliver-delayed``: a delayed message comes into its queue when its time has passed: not earlier, and once.
+"""``deliver-delayed``: a delayed message enters its queue once, after its delay.
 
-Judged at the master's final audit, by its own store timestamps: where it holds a delayed message as it waited and as
-it was delivered, the two must lie at least the delay of its level apart, and none is there as delivered alone. One that
-is due for 5 s, counted from its time, the healing and the master's last start, must have been delivered; and a master
-that never crashed delivers no message twice: one that stops in an orderly way saves how far it has come (since 4.9.3),
-unless another fault at it prevents that. A process that is killed has saved it some time ago: what it delivered 22 s
-before is not delivered again, unless a group sent it back.
-
-Left out: which queue offset it gets, see ``queue-dense``; who receives it; copies that consumers sent back, see
-``stored-sent-back``; everything where the master's clock was set, its oldest files went, its store was replaced, or a
-disk had lied about what it lost; and of a slave that became the master, what its predecessor was sent: how far that one
-had come the slave may have heard before it had the messages. A level above messageDelayLevel's last one counts as that.
+Checks:
+- In the master's final audit, the store timestamps of the waiting and the delivered record are at least the delay
+  apart. No record is delivered without a waiting one. A level above the last one of messageDelayLevel counts as the
+  last.
+- A message is delivered within 5 s of its time, the healing and the master's last start.
+- A master delivers no message twice without a crash, nor after an orderly stop since 4.9.3, which saves its position.
+  After a kill it repeats no delivery older than 22 s: it had saved that.
+Abstains when:
+- A fault kept the master from saving its position.
+- A consumer sent the message back (``stored-sent-back``).
+- The master's clock was set, its oldest files were deleted, its store was replaced, or its disk lied.
+- A promoted slave received the message from its predecessor: it may have synced the position before the message.
 Source: ScheduleMessageService; CommitLog.checkMessageAndReturnSize.
 """
 
@@ -31,26 +32,24 @@ from ...topology import MASTER
 WAITING = "SCHEDULE_TOPIC_XXXX/"
 LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 KILL = "kill"
-"""The fault that ends a process and leaves what it wrote."""
 LATE_NS = 5_000 * MS
 SAVED_NS = 22_000 * MS
-"""By then it is saved how far deliveries have come: every 10 s, and the reference waits until its log is flushed, which
-may take another 10 s."""
+"""The position is saved every 10 s. The reference first flushes its log, which may take another 10 s."""
 SAVES_AT_STOP = (4, 9, 3)
-"""The version from which on ScheduleMessageService.shutdown persists."""
+"""Since this version ScheduleMessageService.shutdown persists."""
 _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _LEVEL = re.compile(r"(\d+)([smhd])")
 
 
 @lru_cache(maxsize=16)
 def delays_ms(levels: str) -> tuple[int, ...]:
-    """The delays of messageDelayLevel, level 1 first; what is no delay is left out."""
+    """The delays of messageDelayLevel, level 1 first, without malformed ones."""
     return tuple(int(number) * _UNIT_MS[unit] for number, unit in _LEVEL.findall(levels))
 
 
 class DeliverDelayed(Law):
     id = "deliver-delayed"
-    promise = "A delayed message enters its queue once, when its delay has passed and not earlier."
+    promise = "A delayed message enters its queue once, and no earlier than its delay."
     source = "ScheduleMessageService; messageDelayLevel"
     needs = frozenset({"config", "invoke", "ok", "start", "record", "audit"})
     awaits = {
@@ -60,8 +59,8 @@ class DeliverDelayed(Law):
     timed = True
 
     def begin(self) -> None:
-        self.settled: dict[str, int] = {}
-        """Those that its table of positions is past, and when the master appended them last, ns."""
+        self.saved: dict[str, int] = {}
+        """Messages below the master's saved positions, and their last append, ns."""
         self.stopped_badly = False
 
     @property
@@ -70,7 +69,7 @@ class DeliverDelayed(Law):
         return MASTER in self.known.clocks or not of_master.isdisjoint((EXPIRE, LIED, WIPE))
 
     def _delays(self) -> dict[str | None, int]:
-        """Delayed messages and their delays, ms. A slave that becomes the master owes what it is sent itself."""
+        """Delayed messages and their delays, ms; after a promotion only newer ones."""
         delays = delays_ms(str(self.known.config.get(MASTER, {}).get("messageDelayLevel", LEVELS)))
         promotion = self.known.stores.promotion
         since = -1 if promotion is None else promotion.seq
@@ -79,7 +78,7 @@ class DeliverDelayed(Law):
         return {message: delays[level - 1] for message, level in levels.items() if level > 0}
 
     def _may_be_sent_back(self, message: str | None) -> bool:
-        """Copies wait and come again. Nobody sees what the consumers of a black box send back."""
+        """A black box's send-backs are not recorded."""
         if any(each.event.message == message for each in self.known.sent.backs.values()):
             return True
         consumed = self.known.consumption.consumed.values()
@@ -87,13 +86,13 @@ class DeliverDelayed(Law):
 
     @only(node=MASTER)
     def on_append(self, event: Append) -> None:
-        since = self.settled.get(event.message or "")
+        since = self.saved.get(event.message or "")
         if since is None or self.excused or event.message not in self._delays():
             return
         if self._may_be_sent_back(event.message):
             return
         self.judged += 1
-        self.settled[event.message or ""] = event.t
+        self.saved[event.message or ""] = event.t
         self.violate(
             event, f"{event.message} is delivered again, {(event.t - since) / MS:.0f} ms after it was", since=since
         )  # fmt: skip
@@ -110,14 +109,14 @@ class DeliverDelayed(Law):
 
     def _judge(self, message: str | None, delay_ms: int, records: list[Event], end: Event) -> None:
         waited = [each for each in records if (each.queue or "").startswith(WAITING)]
-        came = [each for each in records if each not in waited]
+        delivered = [each for each in records if each not in waited]
         if not waited:
-            for each in came:
+            for each in delivered:
                 self.judged += 1
                 self.violate(each, f"{message} came into {each.queue} at once; its delay is {delay_ms} ms", since=None)
             return
         since = max(each.value or 0 for each in waited)
-        for each in came:
+        for each in delivered:
             self.judged += 1
             if (each.value or 0) - since < delay_ms:
                 self.violate(
@@ -125,10 +124,10 @@ class DeliverDelayed(Law):
                     f"its delay is {delay_ms} ms", since=None
                 )  # fmt: skip
         went_down = self.stopped_badly or bool(self.known.stores.of_master(0, None))
-        if len(came) > 1 and not went_down:
-            self.violate(end._replace(message=message), f"{message} was delivered {len(came)} times", since=None)
+        if len(delivered) > 1 and not went_down:
+            self.violate(end._replace(message=message), f"{message} was delivered {len(delivered)} times", since=None)
         answered = self.known.sent.answered.get(message)
-        if came or answered is None or MASTER not in self.known.up:
+        if delivered or answered is None or MASTER not in self.known.up:
             return
         healed = self.known.milestones.get("heal")
         since = max(self.known.nodes.born(MASTER), 0 if healed is None else healed.t)
@@ -140,15 +139,14 @@ class DeliverDelayed(Law):
                 f"{(end.t - answered.t) / MS - delay_ms:.0f} ms", since=due
             )  # fmt: skip
 
-    # What changes what is due.
+    # Saved positions.
 
     @only(node=MASTER)
     def on_crash(self, event: Crash) -> None:
-        """A master that comes back may deliver again what it had not noted."""
-        self.settled = self._past(event.t) if event.f == "process" else {}
+        self.saved = self._saved(event.t) if event.f == "process" else {}
 
-    def _past(self, now: int) -> dict[str, int]:
-        """What was delivered so long ago that its position is saved, if nothing kept the master from that."""
+    def _saved(self, now: int) -> dict[str, int]:
+        """Deliveries with a saved position, unless a fault prevented that."""
         disturbances = self.known.disturbances
         if any(MASTER in disturbances.touched(each) and each.f != KILL for each in disturbances.active.values()):
             return {}
@@ -165,5 +163,5 @@ class DeliverDelayed(Law):
         saves = version(self.known.config.get(MASTER, {})) >= SAVES_AT_STOP
         disturbances = self.known.disturbances
         here = sum(MASTER in disturbances.touched(each) for each in disturbances.active.values())
-        # One of them is what stops it.
+        # One of these faults is the stop itself.
         self.stopped_badly |= not saves or here > 1

@@ -1,23 +1,24 @@
-"""``deliver-no-loss``: after healing, every message that must survive is delivered to every group that lives.
+"""``deliver-no-loss``: after healing, every message that the contract protects is delivered to every live group.
 
-Judged at the trial's end for each group with a consumer that lived at healing and since (of a broadcasting group: for
-each such consumer; of one that subscribes by tag: only what was sent with one of its tags), over the queues that it
-ever took, from where its first assignment went on. A message is due if its send was answered as stored and the
-durability contract (:mod:`pairproof.harness.rocketmq.contract`) says that it must survive on the master. It is lost to
-a group that never received it, if the group has gone on behind it; or if the group still stands before it 150 s after
-all that could hold it up: the healing, the answer to the send, the master's last start, the consumer's coming, its
-learning of the master and its taking the queue, and the last refusal of its group by a master that is not to create
-groups.
+A group is live if one of its consumers has run since healing. The contract (:mod:`pairproof.harness.rocketmq.contract`)
+protects a message on the master after an answer as stored; a crash in progress counts as later. A committed half
+message counts as sent at its commit, without waiting, if the final audit finds it.
 
-Left out: queues that a group never took; messages before an offset that a consumer itself chose, since no broker knew
-its group; messages stored while a slave was diverged, whose queues are of two histories; offsets that came a
-second time after the master lost a part of its log, where the group had gone on behind them or had received another
-message there; groups that go on asking a slave that lacks the log's beginning, as RocketMQ's do, or, since their user
-wants it so, a slave of 5.x that serves nobody; messages with a delay, which lie in another queue by the master's final
-audit. A half message is due once it was committed, as if sent then without waiting, where that audit finds it. What was
-stored while a crash was under way is judged as if the crash came later. Not applicable with offsetCheckInSlave, where a
-slave may send a consumer past what it lacks.
-Source: the design: at least once.
+Checks:
+- At the trial's end, a group has received each such message of the queues that it ever took, from its first position
+  on. A broadcasting group is judged per consumer, a subscription by its tags.
+- A group does not go on past a missing message.
+- A group does not wait before one for 150 s after the last possible delay: healing, the answer to the send, the
+  master's start, the consumer's start, route and assignment, or a refusal of the group by a master that creates none.
+Abstains when:
+- The consumer chose its first offset itself.
+- A slave was diverged when the message was stored: its queues mix two histories.
+- The master lost a part of its log, and the group had passed the reused offset or received another message there.
+- The group keeps asking a slave that lacks the log's beginning, or, by its user's choice, a 5.x slave that serves no
+  reads.
+- The message is delayed and lies in another queue by the final audit.
+- offsetCheckInSlave is on (not applicable): a slave may move a consumer past messages that it lacks.
+Source: at-least-once delivery, by design.
 """
 
 from collections.abc import Iterator
@@ -38,25 +39,22 @@ from .never_moved import NeverMoved
 from .transacted import COMMIT
 
 STUCK_NS = 150_000 * MS
-"""A lost member is missed after 120 s, a group is shared out every 20 s, and something to spare."""
+"""A dead member expires after 120 s, a group rebalances every 20 s."""
 
 
 class Stored(NamedTuple):
-    """A send that was answered as stored."""
-
     ok: Event
     happened: int
-    """How much had happened to stores when it began."""
     acked_while_diverged: bool
     delayed: bool
     given: dict[str, int]
-    """Where readers of its queue stood then, if the master had lost something before."""
+    """By reader: its position then, if the master had already lost something."""
 
 
 class DeliverNoLoss(NeverMoved):
     id = "deliver-no-loss"
     kind = DURABILITY
-    promise = "After healing, every message that the contract says must survive is delivered to every group."
+    promise = "After healing, every message that the contract protects is delivered to every live group."
     source = "docs/contract.md; ConsumeQueue and ConsumerOffsetManager"
     applies_with = "a name server and consumers, without offsetCheckInSlave"
     needs = frozenset({"config", "invoke", "ok", "crash", "deliver", "consumer", "assign", "mark"})
@@ -65,15 +63,14 @@ class DeliverNoLoss(NeverMoved):
     def begin(self) -> None:
         self.stored: list[Stored] = []
         self.committed: list[Stored] = []
-        """Commits of them that were taken; where they lie is to be found out."""
-        self.lies: dict[str | None, tuple[str, int]] = {}
-        """Where the master's records lie, by a store reader: queue and queue offset."""
+        self.listed: dict[str | None, tuple[str, int]] = {}
+        """By message: queue and queue offset in the master's final audit."""
         self.refused: dict[str | None, int] = {}
-        """When the master last refused a group that nobody has created, and that it is not to create itself, ns."""
+        """By group: the last refusal by a master that creates no groups, ns."""
         self.alive: dict[int | None, Consumer] = {}
         """Consumers at healing."""
 
-    # What is stored, and what happens to it.
+    # Stored messages.
 
     @only(*SENDS, node=MASTER)
     def on_ok(self, event: Ok) -> None:
@@ -96,12 +93,11 @@ class DeliverNoLoss(NeverMoved):
         return Stored(event, happened, bool(self.known.logs.diverged), delayed, given)
 
     def on_fail(self, event: Fail) -> None:
-        """A group may be refused for good, as its operator wants it."""
         refused = event.node == MASTER and event.status == "SUBSCRIPTION_GROUP_NOT_EXIST"
         if refused and not creates_groups(self.known.config.get(MASTER, {})):
             self.refused[event.group] = event.t
 
-    # Who must have it.
+    # Groups that must have received them.
 
     @only("heal", "end")
     def on_mark(self, event: Mark) -> None:
@@ -111,30 +107,29 @@ class DeliverNoLoss(NeverMoved):
             listing = self.known.audits.final.get(MASTER)
             for each in () if listing is None else listing.records:
                 if each.queue is not None:
-                    self.lies[each.message] = (each.queue, each.queue_offset)
+                    self.listed[each.message] = (each.queue, each.queue_offset)
             self._judge_all(event)
 
     def _judge_all(self, end: Event) -> None:
         known = self.known.consumption
-        living = {
+        live = {
             known.reader_of(process, each.group)
             for process, each in self.alive.items()
             if known.consumers.get(process) is each
         }
-        due: dict[str | None, list[Stored]] = {}
+        required: dict[str | None, list[Stored]] = {}
         for each in (*self.stored, *self._found()):
             if self._must_survive(each):
-                due.setdefault(each.ok.queue, []).append(each)
+                required.setdefault(each.ok.queue, []).append(each)
         for consumed in known.consumed.values():
-            if consumed.reader in living and consumed.first is not None:
+            if consumed.reader in live and consumed.first is not None:
                 held = [each for each in known.assignments.values() if each.consumed is consumed]
-                for each in due.get(consumed.queue, ()):
+                for each in required.get(consumed.queue, ()):
                     self._judge(each, consumed, held, end)
 
     def _found(self) -> Iterator[Stored]:
-        """What was committed and lies in its queue by the master's final audit."""
         for each in self.committed:
-            queue, offset = self.lies.get(each.ok.message, ("", 0))
+            queue, offset = self.listed.get(each.ok.message, ("", 0))
             if queue == each.ok.queue:
                 yield each._replace(ok=each.ok._replace(queue_offset=offset))
 
@@ -157,7 +152,7 @@ class DeliverNoLoss(NeverMoved):
             return
         if offset is None or offset < max(consumed.first or 0, consumed.chosen):
             return
-        if stored.delayed and self.lies.get(message) != (ok.queue, offset):
+        if stored.delayed and self.listed.get(message) != (ok.queue, offset):
             return
         if message in consumed.messages:
             self.judged += 1
@@ -180,11 +175,10 @@ class DeliverNoLoss(NeverMoved):
     def _has_passed(offset: int, consumed: Consumed, held: list[Assignment], end: Event) -> bool:
         if not held:
             return consumed.committed > offset
-        # What has just been pulled may be on its way to the application.
+        # A message that was just pulled may be in flight to the application.
         return any(each.position > offset and each.moved <= end.t - SLACK_NS for each in held)
 
     def _is_excused(self, ok: Event, consumed: Consumed, held: list[Assignment], end: Event) -> bool:
-        """Whether something may still keep a group from what comes next."""
         known, disturbances = self.known.consumption, self.known.disturbances
         if (
             "unsettled" in self.known.milestones

@@ -1,15 +1,17 @@
-"""``deliver-no-phantom``: what is delivered was sent: that message, from its own queue, byte for byte.
+"""``deliver-no-phantom``: each delivered message was sent, and comes from its own queue with its own bytes.
 
-Judged for every delivery, to consumers and to plain readers. Its key must be that of a send, its queue that send's and
-the one that was pulled. Where the master's appends are seen, its record must be one that was put at that place. Every
-delivery of a message from one place must have the same bytes, and so must the record there that a store reader sees at
-a node that delivered it; body, key and tags are then the same. A message that was sent once has the same queue offset
-in all deliveries.
-
-Left out: delayed messages, which a restarted master may deliver again, see ``deliver-delayed``; clients that send again
-without saying so; a queue of a retry topic, which belongs to a group and not to its messages' senders; records of a
-batch, whose append is one piece, are judged by key and queue.
-Source: PullMessageProcessor hands out the log's own bytes.
+Checks:
+- A delivery has a send's key, and its queue is that send's and the pulled one.
+- If the master's appends are recorded, one was made at that log offset with the same end and bytes.
+- All deliveries of a message from one log offset have the same bytes, as does the record that a store reader finds
+  there on the delivering node.
+- All deliveries of a message that was sent once have the same queue offset.
+Abstains when:
+- The message is delayed: a restarted master may repeat it (``deliver-delayed``).
+- A client sends again without recording it.
+- For the queue: it is a retry topic's, which belongs to a group, not to the sender.
+- For the bytes: the record is part of a batch, which is one append.
+Source: PullMessageProcessor returns the log's own bytes.
 """
 
 from ....event_types.client import Deliver
@@ -23,18 +25,17 @@ from .sent_back import RETRY
 class DeliverNoPhantom(Law):
     id = "deliver-no-phantom"
     kind = DURABILITY
-    promise = "No message is delivered that was not sent, or with another body, key, tag or queue than its send's."
+    promise = "Each delivered message was sent, with the same body, key, tag and queue."
     source = "PullMessageProcessor: a pull's answer is the log's own bytes"
     needs = frozenset({"invoke", "deliver"})
     awaits = {"deliver": EVERY}
 
     def begin(self) -> None:
         self.digests: dict[tuple[str | None, int | None], int] = {}
-        """What was delivered: message and place, and the bytes' digest."""
-        self.givers: set[tuple[str | None, str | None, int | None]] = set()
-        """Who delivered what: node, message and place."""
+        """By message and log offset: the digest of the delivered bytes."""
+        self.deliveries: set[tuple[str | None, str | None, int | None]] = set()
         self.offsets: dict[str | None, int | None] = {}
-        """Under which queue offset messages were first delivered."""
+        """By message: the queue offset of its first delivery."""
 
     def on_deliver(self, event: Deliver) -> None:
         self.judged += 1
@@ -49,18 +50,18 @@ class DeliverNoPhantom(Law):
             what = f"{message} of {event.queue} to a {event.f} from {begun.call.queue}"
             self.violate(event, f"{event.node} delivered {what}")
             return
-        # A negative number leaves the choice to the broker.
+        # The broker chooses for a negative number.
         queue = None if (send.queue or "").rpartition("/")[2].startswith("-") else send.queue
         if not event.queue.startswith(RETRY):
             if queue is not None and event.queue != queue:
                 self.violate(event, f"{event.node} delivered {message} from {event.queue}; it was sent to {queue}")
                 return
-            self._judge_place(event)
+            self._judge_offset(event)
         if digest is None:
             return
         is_back = event.queue.startswith(RETRY)
-        self.givers.add((event.node, message, event.lo))
-        # What is sent back once more may come to lie where a copy was lost.
+        self.deliveries.add((event.node, message, event.lo))
+        # A message that is sent back again may reuse the offset of a lost copy.
         known = digest if is_back else self.digests.setdefault((message, event.lo), digest)
         puts = [(put.hi, put.digest, put.message) for put in self.known.sent.puts.get(event.lo or 0, ())]
         if (event.hi, digest, message) not in puts and any(put[1] is not None for put in puts):
@@ -68,15 +69,15 @@ class DeliverNoPhantom(Law):
         elif known != digest and message not in self.known.sent.repeated:
             self.violate(event, f"{event.node} delivered {message} with other bytes than were delivered before")
 
-    def _judge_place(self, event: Deliver) -> None:
+    def _judge_offset(self, event: Deliver) -> None:
         first = self.offsets.setdefault(event.message, event.queue_offset)
         if first != event.queue_offset and event.message not in self.known.sent.repeated:
             where = f"{event.message} at {event.queue_offset} of {event.queue}"
             self.violate(event, f"{event.node} delivered {where}; it was sent once, and was at {first} before")
 
     def on_record(self, event: Record) -> None:
-        """A node's log may be spliced from two masters' records after a promotion: only who delivered it is judged."""
-        if event.digest is None or (event.node, event.message, event.lo) not in self.givers:
+        """Only for nodes that delivered it: after a promotion a log may mix two masters' records."""
+        if event.digest is None or (event.node, event.message, event.lo) not in self.deliveries:
             return
         known = self.digests.get((event.message, event.lo), event.digest)
         is_one = event.message not in self.known.sent.repeated and "times" not in told(event.detail)

@@ -1,13 +1,14 @@
-"""``deliver-order``: a consumer sees a queue in offset order, and an offset is one message, whoever serves it.
+"""``deliver-order``: a consumer receives a queue in offset order, and an offset names one message on every broker.
 
-What a pull brings begins at the offset asked for or later and rises from message to message. Within one assignment it
-comes after what earlier pulls brought. Where the consumer itself asks for less than it had, it has rewound, and the
-order begins anew. Over the whole trial one queue offset is one message, from master and slave alike, unless the log of
-the master was cut below the end of one of the two.
-
-Left out: pulls that a reader without a group has under way side by side; whether it was right to rewind or to leave
-something out, see ``deliver-at-least-once``, ``deliver-no-loss`` and ``progress-live-consumer``; whether the cut was
-one that may be, see ``contract``. Source: ProcessQueue, ConsumeQueue.
+Checks:
+- The messages of a pull start at or above the offset asked for, and their offsets ascend.
+- Within one assignment, a pull's messages come after those of earlier pulls, unless the consumer itself asks for an
+  earlier offset: then the order starts again.
+- A queue offset is one message on master and slave, unless the master's log was cut below the end
+  of one of the two.
+Abstains when:
+- A reader without a group has several pulls in flight.
+Source: ProcessQueue, ConsumeQueue.
 """
 
 from typing import NamedTuple
@@ -17,40 +18,31 @@ from ...known.consumption import PAIR
 from ...law import Law
 
 
-class Place(NamedTuple):
-    """The first message that came under a queue offset."""
-
+class First(NamedTuple):
     message: str | None
     hi: int
     node: str | None
 
 
 class Reading:
-    """What a consumer sees of a queue."""
-
     __slots__ = ("began", "least", "op")
 
     def __init__(self, op: int | None, began: int, least: int) -> None:
         self.op = op
-        """Its present pull."""
         self.began = began
-        """The event with which that began."""
+        """The pull's first event (``seq``)."""
         self.least = least
-        """The least offset that may come next of it."""
 
 
 class DeliverOrder(Law):
     id = "deliver-order"
-    promise = (
-        "Unless it rewinds, a consumer sees a queue in offset order; an offset names the same message on master and "
-        "slave."
-    )
+    promise = "Unless it rewinds, a consumer reads a queue in offset order; an offset names one message on all brokers."
     source = "ProcessQueue; ConsumeQueue: every broker derives it from the same log"
     needs = frozenset({"invoke", "deliver"})
 
     def begin(self) -> None:
         self.readings: dict[tuple[int | None, str | None], Reading] = {}
-        self.places: dict[tuple[str, str | None, int], Place] = {}
+        self.first: dict[tuple[str, str | None, int], First] = {}
 
     def on_assign(self, event: Assign) -> None:
         self.readings.pop((event.process, event.queue), None)
@@ -60,7 +52,7 @@ class DeliverOrder(Law):
             return
         self.judged += 1
         self._judge_order(event, event.queue_offset)
-        self._judge_place(event, event.queue_offset)
+        self._judge_offset(event, event.queue_offset)
 
     def _judge_order(self, event: Deliver, offset: int) -> None:
         key = (event.process, event.queue)
@@ -76,10 +68,10 @@ class DeliverOrder(Law):
             self.violate(event, f"{event.queue} at {offset} came when {reading.least} or more was due")
         reading.least = offset + 1
 
-    def _judge_place(self, event: Deliver, offset: int) -> None:
+    def _judge_offset(self, event: Deliver, offset: int) -> None:
         of = "" if event.node in PAIR else event.node or ""
         hi = event.hi or 0
-        first = self.places.setdefault((of, event.queue, offset), Place(event.message, hi, event.node))
+        first = self.first.setdefault((of, event.queue, offset), First(event.message, hi, event.node))
         if first.message == event.message:
             return
         cut = self.known.consumption.lost_from

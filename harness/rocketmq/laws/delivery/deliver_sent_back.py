@@ -1,12 +1,14 @@
-"""``deliver-sent-back``: what a consumer sent back comes again to its group, after its delay and in time.
+"""``deliver-sent-back``: a message that a consumer sent back comes again to its group, after its delay and in time.
 
-Each delivery from a retry topic is of a message that was sent back so often, and not before the delay of its level has
-passed since then. And what the master took comes again within its delay and 60 s, if a member lives all the time.
-
-That is judged at the trial's end, where nothing happened to any node or link in the 150 s before that time. Left out:
-members whose user fixed a slave to read from; slaves that do not converge; what was ready when a slave moved its group
-on, since its queue begins later than the master's; times, where the master's clock was set; everything after the master
-lost a part of its log.
+Checks:
+- Each delivery from a retry topic is of a message that was sent back so often, after the delay of its level.
+- A message that the master took back comes again within its delay and 60 s, if a member runs all the time. Judged at
+  the trial's end, if nothing was disturbed in the 150 s before that deadline.
+Abstains when:
+- A member reads only from a slave, by its user's choice, or the slaves do not converge.
+- The message was ready when a slave moved its group on: the slave's queue begins later.
+- For the times: the master's clock was set.
+- The master lost a part of its log.
 Source: AbstractSendMessageProcessor.consumerSendMsgBack, DefaultMQPushConsumerImpl.copySubscription.
 """
 
@@ -20,12 +22,12 @@ from ...topology import MASTER, NO_SLAVES
 from .sent_back import RETRY, SentBack
 
 COMES_NS = 60_000 * MS
-"""A group shares its queues out every 20 s, a consumer asks for a route every 30 s."""
+"""A group rebalances every 20 s, a consumer asks for a route every 30 s."""
 MOVED = "PULL_OFFSET_MOVED"
 AFTER_NS = 150_000 * MS
-"""A lost member is missed after 120 s."""
+"""A dead member expires after 120 s."""
 
-Again = tuple[str | None, str | None, int]
+Retry = tuple[str | None, str | None, int]
 """A group, a message, and how often it was sent back."""
 
 
@@ -37,14 +39,13 @@ class DeliverSentBack(SentBack):
     timed = True
 
     def begin(self) -> None:
-        self.came: dict[Again, int] = {}
-        """When it came again first, ns."""
+        self.came: dict[Retry, int] = {}
+        """The first delivery, ns."""
         self.moved: dict[str | None, int] = {}
-        """By group, when a slave moved it on in a retry topic last, ns."""
+        """By group: when a slave last moved it on in a retry topic, ns."""
 
     @property
-    def was_set(self) -> bool:
-        """Whether the master's clock was set."""
+    def is_clock_set(self) -> bool:
         return MASTER in self.known.clocks
 
     @only("pull", but=NO_SLAVES)
@@ -55,17 +56,17 @@ class DeliverSentBack(SentBack):
     def on_deliver(self, event: Deliver) -> None:
         if event.group is None or not event.queue.startswith(RETRY) or self.excused:
             return
-        again = (event.group, event.message, event.times or 0)
-        self.came.setdefault(again, event.t)
-        asked = [back for back in self.asked if _again(back) == again and self._level_of(back)]
+        retry = (event.group, event.message, event.times or 0)
+        self.came.setdefault(retry, event.t)
+        asked = [back for back in self.asked if _retry(back) == retry and self._level_of(back)]
         self.judged += 1
-        what = f"{event.message} came to {event.group} from {event.queue}, sent back {again[2]} times"
+        what = f"{event.message} came to {event.group} from {event.queue}, sent back {retry[2]} times"
         if not asked:
             self.violate(event, f"{what}; nobody sent it back so often", since=None)
             return
         early = min(each.event.t + self.delay_ns(self._level_of(each)) for each in asked)
         # The broker counts from the millisecond in which it stored the message.
-        if early - event.t > MS and not self.was_set:
+        if early - event.t > MS and not self.is_clock_set:
             self.violate(event, f"{what}, {(early - event.t) / MS:.0f} ms before its delay has passed", since=None)
 
     @only("end")
@@ -76,25 +77,24 @@ class DeliverSentBack(SentBack):
         disturbed = max(0, known.disturbed_at())
         for back in self.asked:
             level = self._level_of(back)
-            if back.taken is None or not level or _again(back) in self.came:
+            if back.taken is None or not level or _retry(back) in self.came:
                 continue
-            again = back.taken + self.delay_ns(level)
-            if self.moved.get(back.event.group, -1) < again:
-                self._judge_absent(event, back, max(again + COMES_NS, disturbed + AFTER_NS))
+            ready = back.taken + self.delay_ns(level)
+            if self.moved.get(back.event.group, -1) < ready:
+                self._judge_absent(event, back, max(ready + COMES_NS, disturbed + AFTER_NS))
 
-    def _judge_absent(self, end: Event, back: Request[Back], due: int) -> None:
-        group, message, times = _again(back)
-        group_of = [each for each in self.known.consumption.consumers.values() if each.group == group]
-        lives = any(not each.fixed and each.since < due - COMES_NS for each in group_of)
-        if lives and due < end.t and not self.was_set:
+    def _judge_absent(self, end: Event, back: Request[Back], deadline: int) -> None:
+        group, message, times = _retry(back)
+        members = [each for each in self.known.consumption.consumers.values() if each.group == group]
+        is_live = any(not each.fixed and each.since < deadline - COMES_NS for each in members)
+        if is_live and deadline < end.t and not self.is_clock_set:
             self.judged += 1
             text = f"{message} never came to {group} for time {times}; the master took it back"
-            self.violate(end._replace(message=message), text, since=due - COMES_NS)
+            self.violate(end._replace(message=message), text, since=deadline - COMES_NS)
 
     def _level_of(self, back: Request[Back]) -> int:
         return self.level_of(back, int(back.said.get("times", 0)))
 
 
-def _again(back: Request[Back]) -> Again:
-    """What it is when it comes again."""
+def _retry(back: Request[Back]) -> Retry:
     return back.event.group, back.event.message, int(back.said.get("times", 0)) + 1

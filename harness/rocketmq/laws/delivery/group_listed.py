@@ -1,17 +1,16 @@
-"""``group-listed``: a broker names a group's members as they are, whenever one asks, and tells each of them at once
-when one comes or goes.
+"""``group-listed``: a broker lists exactly the members of a group, and notifies all of them at once of each change.
 
-A member is *sure* at a broker once that has answered its heartbeat, and was not started meanwhile: until its goodbye,
-or its end, or until a call of its fails there. Then
+A member is *sure* at a broker from the answer to its heartbeat until its goodbye, its end, or a failed call there.
 
-- whoever asks for the group's members gets all sure ones, for 120 s after their heartbeats; and none that never sent
-  one, that has said goodbye, or whose process ended more than a second ago;
-- when a member becomes sure, or says goodbye, or its process ends, the broker has a second to tell all sure members
-  that have sent a heartbeat in the last 120 s.
-
-Judged only where no fault has touched the broker, and the clients' way to it, since the heartbeat; that somebody is
-gone only if that is so since the member's first heartbeat there. Left out: brokers whose clock was set; who is told of
-a change that may not be one. Other than most laws this one hears of another broker name's master, too.
+Checks:
+- A list has all sure members, for 120 s after their heartbeats. It has no client without a heartbeat, and none that
+  left more than 1 s ago, by a goodbye or its end.
+- Within 1 s of a change, the broker notifies all sure members with a heartbeat in the last 120 s.
+- Masters of other broker names are included.
+Abstains when:
+- A fault affected the broker or the clients' link to it since the heartbeat (for an absence, the first one).
+- The broker's clock was set.
+- The change is uncertain: a heartbeat or goodbye has no answer yet.
 Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener.
 """
 
@@ -28,39 +27,36 @@ from ...event_types.groups import Ask, Back
 from ...known.deadlines import Deadline, Deadlines
 from ...law import Law
 
-LIVES_NS = 120_000 * MS
+EXPIRY_NS = 120_000 * MS
 """CHANNEL_EXPIRED_TIMEOUT."""
 AT_ONCE_NS = 1_000 * MS
 NOBODY = "SYSTEM_ERROR"
-"""The answer of a broker that knows no member."""
+"""The answer for a group without members."""
 BROKEN = frozenset({"timeout", "disconnected", "refused"})
 
-Place = tuple[str, int, str]
-"""A broker and its incarnation, which forgets all members with its process; and a group."""
+Key = tuple[str, int, str]
+"""A broker, its incarnation, and a group."""
 
 
 class Member(NamedTuple):
-    """A sure member: its client id, when it asked for its last heartbeat, and since when it has been sure, ns."""
+    """A sure member: its client id, the request of its last heartbeat, and when it became sure, ns."""
 
     client: str
     since: int
     sure: int
 
 
-class Word(NamedTuple):
-    """That the group has changed, which a member must be told."""
-
-    place: Place
+class Notification(NamedTuple):
+    key: Key
     process: int
     since: int
-    """When what changed it began, ns."""
     what: str
 
 
 class GroupListed(Law):
     id = "group-listed"
     promise = (
-        "A broker names exactly the members that a group has, and tells each of them at once when one comes or goes."
+        "A broker lists exactly the members of a group, and notifies each of them at once when one joins or leaves."
     )
     source = "ConsumerManager; DefaultConsumerIdsChangeListener; ConsumerManageProcessor.getConsumerListByGroup"
     needs = frozenset({"ask", "consumer", "fault", "crash"})
@@ -69,164 +65,159 @@ class GroupListed(Law):
     timed = True
 
     def begin(self) -> None:
-        self.sure: dict[Place, dict[int, Member]] = {}
+        self.sure: dict[Key, dict[int, Member]] = {}
         """By process."""
-        self.first: dict[Place, dict[str, int]] = {}
-        """By client id: when it asked for its first heartbeat there, ns."""
+        self.first: dict[Key, dict[str, int]] = {}
+        """By client id: the request of its first heartbeat there, ns."""
         self.listed: set[tuple[str, str, str]] = set()
-        """Broker, group and client id of all that ever sent a heartbeat there."""
-        self.dropped: dict[int, tuple[int, list[tuple[Place, Member]]]] = {}
-        """By process: who ceased to be sure at this moment, ns."""
-        self.fresh: set[tuple[Place, int]] = set()
-        """Processes whose first heartbeat is on its way to a broker that does not know them."""
-        self.leaving: set[tuple[Place, int]] = set()
-        """Processes that say goodbye, until they are answered: nobody knows whether they are members meanwhile."""
-        self.gone: dict[Place, dict[str, int]] = {}
-        """By client id: since when nobody with that id is there, ns."""
-        self.words = Deadlines[Word](self, self._untold)
-        self.told: dict[tuple[str, int], int] = {}
-        """When a broker last told a process that its group has changed, ns."""
+        """Broker, group and client id of every heartbeat."""
+        self.dropped: dict[int, tuple[int, list[tuple[Key, Member]]]] = {}
+        """By process: the members that ceased to be sure at this moment, ns."""
+        self.fresh: set[tuple[Key, int]] = set()
+        """Processes with a first heartbeat in flight."""
+        self.leaving: set[tuple[Key, int]] = set()
+        """Processes with a goodbye in flight: they may or may not be members."""
+        self.gone: dict[Key, dict[str, int]] = {}
+        """By client id: since when no client has that id there, ns."""
+        self.pending = Deadlines[Notification](self, self._missed)
+        self.notified_at: dict[tuple[str, int], int] = {}
 
     def on_fail(self, event: Fail | Info) -> None:
-        """Perhaps its connection has ended."""
         if event.group is not None and event.status in BROKEN:
-            self._unsure(self._place(event.node, event.group), event.process, event.t)
+            self._unsure(self._key(event.node, event.group), event.process, event.t)
 
     on_info = on_fail
 
     def on_back(self, event: Back) -> None:
-        """A message sent back is a call, too."""
         if event.status in BROKEN:
-            self._unsure(self._place(event.node, event.group), event.process, event.t)
+            self._unsure(self._key(event.node, event.group), event.process, event.t)
 
-    def _place(self, node: str, group: str) -> Place:
+    def _key(self, node: str, group: str) -> Key:
         return node, self.known.nodes.ended(node), group
 
     def on_mark(self, event: Mark) -> None:
-        self.words.look(event)
+        self.pending.look(event)
 
     def end(self, last: Event) -> None:
-        self.words.look(last)
+        self.pending.look(last)
 
     def on_consumer(self, event: Consumer) -> None:
-        self.words.look(event)
+        self.pending.look(event)
         if event.status == "on":
             return
-        self._drop_words(event.process)
+        self._drop_pending(event.process)
         # A process that ends closes its connections first.
         dropped, found = self.dropped.pop(event.process, (-1, []))
         found = found if event.t - dropped <= self.known.instant_ns else []
-        for place, members in self.sure.items():
+        for key, members in self.sure.items():
             member = members.pop(event.process, None)
-            if member is not None and self._is_now(place):
-                found.append((place, member))
+            if member is not None and self._is_current(key):
+                found.append((key, member))
         if event.status == "lost":
-            for place, member in found:
-                self._leaves(place, member, event.t, event.t, "ended")
+            for key, member in found:
+                self._leaves(key, member, event.t, event.t, "ended")
 
     def on_ask(self, event: Ask) -> None:
-        self.words.look(event)
+        self.pending.look(event)
         if event.group is None or event.node in self.known.clocks:
             return
-        place = self._place(event.node, event.group)
+        key = self._key(event.node, event.group)
         if event.status == "told":
-            self.told[event.node, event.process] = event.t
-            self.judged += self._drop_words(event.process, event.node)
+            self.notified_at[event.node, event.process] = event.t
+            self.judged += self._drop_pending(event.process, event.node)
         elif event.status == "asked":
             if event.f == "beat":
                 self.listed.add((event.node, event.group, event.client))
-                if event.client not in self.first.get(place, {}) or event.client in self.gone.get(place, {}):
-                    self.fresh.add((place, event.process))
-                self.first.setdefault(place, {}).setdefault(event.client, event.t)
-                self.gone.get(place, {}).pop(event.client, None)
+                if event.client not in self.first.get(key, {}) or event.client in self.gone.get(key, {}):
+                    self.fresh.add((key, event.process))
+                self.first.setdefault(key, {}).setdefault(event.client, event.t)
+                self.gone.get(key, {}).pop(event.client, None)
             elif event.f == "goodbye":
-                self.leaving.add((place, event.process))
-                self._drop_words(event.process, event.node)
+                self.leaving.add((key, event.process))
+                self._drop_pending(event.process, event.node)
         elif (begun := self.known.calls.asked(event)) is not None:
-            self._ended(event, place, begun.call.t)
+            self._ended(event, key, begun.call.t)
 
-    def _ended(self, event: Ask, place: Place, since: int) -> None:
+    def _ended(self, event: Ask, key: Key, since: int) -> None:
         if event.f == "beat":
-            # It may have been on its way while the broker was started.
-            self.first.setdefault(place, {}).setdefault(event.client, since)
+            # It may have been in flight while the broker was started.
+            self.first.setdefault(key, {}).setdefault(event.client, since)
         if event.f == "goodbye":
-            self.leaving.discard((place, event.process))
+            self.leaving.discard((key, event.process))
         if event.f == "members" and event.status in ("answered", NOBODY):
-            self._judge(event, place, since)
+            self._judge(event, key, since)
         elif event.f == "beat" and event.status == "answered" and not self.known.calls.is_current(event):
-            # Perhaps the earlier one had it: the answer was on its way.
-            self.fresh.discard((place, event.process))
+            # The earlier incarnation may have received it: the answer was in flight.
+            self.fresh.discard((key, event.process))
         elif event.f == "beat" and event.status == "answered":
-            members = self.sure.setdefault(place, {})
-            if (place, event.process) in self.fresh:
-                self.fresh.discard((place, event.process))
-                self._tell(place, since, event.t, f"{event.client} came", since)
+            members = self.sure.setdefault(key, {})
+            if (key, event.process) in self.fresh:
+                self.fresh.discard((key, event.process))
+                self._expect(key, since, event.t, f"{event.client} came", since)
             before = members.get(event.process)
             members[event.process] = Member(event.client, since, event.t if before is None else before.sure)
         elif event.f == "goodbye" and event.status == "answered":
-            member = self.sure.get(place, {}).pop(event.process, None)
+            member = self.sure.get(key, {}).pop(event.process, None)
             if member is not None:
-                self._leaves(place, member, since, event.t, "said goodbye")
+                self._leaves(key, member, since, event.t, "said goodbye")
         elif event.status in BROKEN:
-            self._unsure(place, event.process, event.t)
+            self._unsure(key, event.process, event.t)
 
-    def _drop_words(self, process: int, node: str | None = None) -> int:
-        """This client need not be told of anything more by this broker, or any; of how much it had to be."""
-        dropped = [word for word in self.words if word.process == process and node in (None, word.place[0])]
-        for word in dropped:
-            del self.words[word]
-        return sum(self._is_now(word.place) for word in dropped)
+    def _drop_pending(self, process: int, node: str | None = None) -> int:
+        dropped = [each for each in self.pending if each.process == process and node in (None, each.key[0])]
+        for each in dropped:
+            del self.pending[each]
+        return sum(self._is_current(each.key) for each in dropped)
 
-    def _unsure(self, place: Place, process: int, now: int) -> None:
-        member = self.sure.get(place, {}).pop(process, None)
-        self.fresh.discard((place, process))
+    def _unsure(self, key: Key, process: int, now: int) -> None:
+        member = self.sure.get(key, {}).pop(process, None)
+        self.fresh.discard((key, process))
         if member is not None:
             at, before = self.dropped.get(process, (now, []))
-            self.dropped[process] = now, [*(before if at == now else ()), (place, member)]
-        self._drop_words(process, place[0])
+            self.dropped[process] = now, [*(before if at == now else ()), (key, member)]
+        self._drop_pending(process, key[0])
 
-    def _leaves(self, place: Place, member: Member, since: int, now: int, how: str) -> None:
+    def _leaves(self, key: Key, member: Member, since: int, now: int, how: str) -> None:
         client = member.client
-        first = self.first.get(place, {}).get(client)
-        twice = any(each.client == client for each in self.sure.get(place, {}).values())
-        if first is not None and not twice and self._is_calm(place[0], first):
-            self.gone.setdefault(place, {})[client] = now
-        self._tell(place, since, now, f"{client} {how}", member.since)
+        first = self.first.get(key, {}).get(client)
+        twice = any(each.client == client for each in self.sure.get(key, {}).values())
+        if first is not None and not twice and self._is_undisturbed(key[0], first):
+            self.gone.setdefault(key, {})[client] = now
+        self._expect(key, since, now, f"{client} {how}", member.since)
 
-    def _tell(self, place: Place, since: int, now: int, what: str, calm: int) -> None:
-        for process, member in self.sure.get(place, {}).items():
-            # A member may hear of it before the client that caused it has its answer; one that is silent is forgotten.
-            if self.told.get((place[0], process), -1) < since and now - member.since < LIVES_NS:
-                bound, ways = now - since + AT_ONCE_NS + self.known.healthy_ns, (place[0], f"client-{place[0]}")
-                settled = since - min(calm, member.since)
-                self.words.begin(Word(place, process, since, what), since, bound, *ways, settled=settled)
+    def _expect(self, key: Key, since: int, now: int, what: str, quiet: int) -> None:
+        for process, member in self.sure.get(key, {}).items():
+            # The notification may arrive before the answer to the client that caused it. A silent member expires.
+            if self.notified_at.get((key[0], process), -1) < since and now - member.since < EXPIRY_NS:
+                bound, ways = now - since + AT_ONCE_NS + self.known.healthy_ns, (key[0], f"client-{key[0]}")
+                settled = since - min(quiet, member.since)
+                self.pending.begin(Notification(key, process, since, what), since, bound, *ways, settled=settled)
 
-    def _is_now(self, place: Place) -> bool:
-        """Whether the broker's incarnation has not ended."""
-        return place[1] == self.known.nodes.ended(place[0])
+    def _is_current(self, key: Key) -> bool:
+        return key[1] == self.known.nodes.ended(key[0])
 
-    def _is_calm(self, node: str, since: int) -> bool:
+    def _is_undisturbed(self, node: str, since: int) -> bool:
         return self.known.disturbances.is_undisturbed(since, node, f"client-{node}")
 
-    def _judge(self, event: Ask, place: Place, since: int) -> None:
-        """``since``: when the members were asked for."""
+    def _judge(self, event: Ask, key: Key, since: int) -> None:
+        """``since``: the time of the request."""
         named = set(json.loads(event.detail or "[]")) if event.status == "answered" else set()
-        sure = [each for process, each in self.sure.get(place, {}).items() if (place, process) not in self.leaving]
-        calm = [each for each in sure if self._is_calm(event.node, each.since)]
-        # Two clients' questions may overtake each other: who was sure before the other asked is in the answer.
-        lacking = {each.client for each in calm if each.sure <= since and event.t - each.since < LIVES_NS} - named
+        sure = [each for process, each in self.sure.get(key, {}).items() if (key, process) not in self.leaving]
+        quiet = [each for each in sure if self._is_undisturbed(event.node, each.since)]
+        # Requests of two clients may overtake each other: a member must be listed if it was sure before this one.
+        lacking = {each.client for each in quiet if each.sure <= since and event.t - each.since < EXPIRY_NS} - named
         latest = since - AT_ONCE_NS - self.known.healthy_ns
-        gone = {client for client, t in self.gone.get(place, {}).items() if client in named and t < latest}
-        gone = gone if self._is_calm(event.node, latest) else set()
-        strangers = {client for client in named if (event.node, event.group, client) not in self.listed}
-        self.judged += bool(calm) or bool(self.gone.get(place))
-        for clients, how in ((lacking, "leaves out"), (gone, "still names"), (strangers, "makes up")):
+        gone = {client for client, t in self.gone.get(key, {}).items() if client in named and t < latest}
+        gone = gone if self._is_undisturbed(event.node, latest) else set()
+        unknown = {client for client in named if (event.node, event.group, client) not in self.listed}
+        self.judged += bool(quiet) or bool(self.gone.get(key))
+        for clients, how in ((lacking, "leaves out"), (gone, "still names"), (unknown, "makes up")):
             if clients:
                 text = f"{event.node} {how} {', '.join(sorted(clients))}, asked for the members of {event.group}"
                 self.violate(event, text, since=since)
 
-    def _untold(self, event: Event, word: Word, due: Deadline) -> None:
-        if self._is_now(word.place):
+    def _missed(self, event: Event, missed: Notification, deadline: Deadline) -> None:
+        if self._is_current(missed.key):
             self.judged += 1
-            text = f"{word.place[0]} has not told client {word.process} for a second that {word.what}"
-            self.violate(event, text, since=due.since)
+            text = f"{missed.key[0]} has not told client {missed.process} for a second that {missed.what}"
+            self.violate(event, text, since=deadline.since)

@@ -1,12 +1,13 @@
-"""``group-lock-given``: a member of an orderly group is refused a queue's lock only while another may hold it.
+"""``group-lock-given``: a member of an orderly group is refused a queue's lock only while another member may hold it.
 
-A broker that does not give a lock must have another holder: another member of the group to which it has given the lock,
-which has not given it back, and which has asked for it within 60 s. So a member that leaves, or dies, does not keep
-others from its queues for longer than that. A call for a lock of which nobody knows what became of it may have got it,
-or may get it any time.
-
-Left out: brokers whose clock was set; members that share a client id; whether members ask at all, see
-``deliver-no-loss``. Other than most laws this one hears of another broker name's master, too.
+Checks:
+- When a broker refuses a lock, another member may hold it: it received the lock, has not released it, and asked for it
+  within 60 s. So a member that leaves or dies blocks others for no longer.
+- A member with an unanswered request counts as a holder.
+- All of this also at masters of other broker names.
+Abstains when:
+- The broker's clock was set.
+- Members share a client id.
 Source: RebalanceLockManager.
 """
 
@@ -15,27 +16,24 @@ import json
 from ....history import MS
 from ...event_types.groups import Lock
 from ...law import Law
-from .group_lock_once import EVER, LIVES_NS, Key, open_calls
+from .group_lock_once import EVER, EXPIRY_NS, Key, open_calls
 
 SLACK_NS = 1_000 * MS
-"""Brokers count milliseconds, and a lock goes when it is older than its life."""
+"""Brokers count milliseconds, and expire a lock only after its time."""
 
 
 class Hold:
-    """Until when a member may hold a lock."""
-
-    __slots__ = ("told", "until")
+    __slots__ = ("ended_at", "until")
 
     def __init__(self) -> None:
-        self.told = -1
-        """When the last call for it ended, ns."""
+        self.ended_at = -1
         self.until = -1
-        """ns; EVER if nobody knows."""
+        """ns; EVER if unknown."""
 
 
 class GroupLockGiven(Law):
     id = "group-lock-given"
-    promise = "A member of an orderly group gets a queue's lock unless another member may hold it, within 60 s."
+    promise = "A member of an orderly group gets a queue's lock within 60 s, unless another member may hold it."
     source = "RebalanceLockManager.tryLockBatch, unlockBatch"
     needs = frozenset({"lock", "start", "crash"})
     deaf_to = frozenset()
@@ -58,18 +56,18 @@ class GroupLockGiven(Law):
 
     def _ended(self, event: Lock, asked: int, queue: str, has_it: bool) -> None:
         hold = self._hold(event, queue)
-        hold.told = event.t
+        hold.ended_at = event.t
         if event.status == "unknown":
             hold.until = EVER
         elif event.status == "answered" and has_it:
-            hold.until = max(hold.until, event.t + LIVES_NS + SLACK_NS)
+            hold.until = max(hold.until, event.t + EXPIRY_NS + SLACK_NS)
         elif event.status == "answered":
             self._judge(event, asked, queue)
 
     def _given_back(self, event: Lock, asked: int, queue: str) -> None:
         hold, others = self._hold(event, queue), self._open(event, queue)
-        if event.client not in others and hold.told < asked and hold.until != EVER:
-            # The question of another may have come before it.
+        if event.client not in others and hold.ended_at < asked and hold.until != EVER:
+            # Another client's request may have arrived before it.
             hold.until = min(hold.until, event.t)
 
     def _judge(self, event: Lock, asked: int, queue: str) -> None:
@@ -83,7 +81,7 @@ class GroupLockGiven(Law):
             self.violate(event, text, since=asked)
 
     def _open(self, event: Lock, queue: str) -> set[str]:
-        """Whose questions for a lock are under way, but for the one that ends."""
+        """Clients with a lock request in flight, except the one that ends."""
         calls = open_calls(self.known, event.node, event.group, queue)
         return {each.client for each in calls if each.f == "lock" and (each.process, each.op) != _call(event)}
 

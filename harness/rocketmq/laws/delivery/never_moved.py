@@ -1,4 +1,4 @@
-"""What laws share that do not apply with offsetCheckInSlave: there a slave may move a consumer, past what it lacks."""
+"""Base of laws that do not apply with offsetCheckInSlave: a slave may then move a consumer past messages it lacks."""
 
 from ....event_types.node import Config
 from ...law import Law

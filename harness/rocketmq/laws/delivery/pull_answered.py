@@ -1,15 +1,14 @@
-"""``pull-answered``: a consumer's pull is answered when a message has come for it, and otherwise when its time is up.
+"""``pull-answered``: a consumer's pull is answered when a message for it arrives, or else when its time is up.
 
-Judged for pulls of consumers, which may wait 15 s at their broker. Once a sender has been told that its message is in
-the queue, at or behind the offset from which a pull waits at the master, and the message has one of the tags that the
-pull asks for, the master has a second to answer that pull. RocketMQ may overlook a message that comes while the pull is
-being put aside, and finds it at its next look; so a black box has 6 s. Without a message the broker has the pull's
-time, until its next look (every 5 s), and a second. All that only where nothing was wrong with the broker and the
-client's way to it since 5 s before the pull left, so that it reached the broker.
-
-Left out: delayed and half messages, whose senders are told an offset of another queue; pulls of clients that are no
-consumers and do not wait; pulls whose broker or consumer went away; messages on slaves, which wake nobody.
-Source: PullRequestHoldService.notifyMessageArriving and checkHoldRequest; DefaultMQPushConsumerImpl
+Checks:
+- The master answers a consumer's waiting pull within 1 s of acknowledging a message at or above its offset with one of
+  its tags. A black box has 6 s: RocketMQ may miss a message while it suspends the pull, until the next check.
+- A broker answers a pull without a message after its 15 s, the next check (every 5 s), and 1 s.
+Abstains when:
+- The broker, the consumer or the client's link was disturbed since 5 s before the pull.
+- The message is delayed or a half message: its sender receives another queue's offset.
+- The message arrives at a slave: it wakes no pull there.
+Source: PullRequestHoldService.notifyMessageArriving, checkHoldRequest; DefaultMQPushConsumerImpl
 (BROKER_SUSPEND_MAX_TIME_MILLIS).
 """
 
@@ -27,23 +26,21 @@ from ...law import Law
 from ...topology import MASTER
 
 SUSPENDED_NS = 15_000 * MS
-LOOK_NS = 5_000 * MS
+CHECK_NS = 5_000 * MS
 SLACK_NS = 1_000 * MS
 SETTLED_NS = 5_000 * MS
-"""What a fault leaves on the way, or in a broker that has to catch up, takes so long at most."""
+"""The longest after-effect of a fault on a link or in a broker that catches up."""
 
 
 class Arrival(NamedTuple):
-    """A sender was told that its message is in the master's queue."""
-
     ok: Ok
     tag: str | None
-    """Empty without one; None: nobody said."""
+    """Empty without one; None if unknown."""
 
 
 class PullAnswered(Law):
     id = "pull-answered"
-    promise = "A pull that waits is answered when a message has come for it, and otherwise when its time is up."
+    promise = "A waiting pull is answered when a message for it arrives, or else when its time is up."
     source = "PullRequestHoldService: notifyMessageArriving, checkHoldRequest"
     needs = frozenset({"invoke", "ok", "consumer"})
     awaits = {"consumer": EVERY}
@@ -51,7 +48,6 @@ class PullAnswered(Law):
 
     def begin(self) -> None:
         self.arrived: dict[str | None, list[Arrival]] = {}
-        """By queue of the master."""
 
     @only("pull", "send")
     def on_ok(self, event: Ok) -> None:
@@ -60,8 +56,8 @@ class PullAnswered(Law):
         elif event.node == MASTER and event.status in contract.STORED:
             begun = self.known.calls.begun(event)
             if begun is not None and event.queue_offset is not None and not waits_first(begun.call):
-                said = told(begun.call.detail)
-                arrival = Arrival(event, said.get("tags", "") if said else None)
+                content = told(begun.call.detail)
+                arrival = Arrival(event, content.get("tags", "") if content else None)
                 self.arrived.setdefault(event.queue, []).append(arrival)
 
     @only("pull")
@@ -86,14 +82,14 @@ class PullAnswered(Law):
         before = max(0, pull.t - SETTLED_NS)
         if not (known.calls.is_current(pull) and known.disturbances.is_undisturbed(before, node, f"client-{node}")):
             return
-        came = self._came_at(pull)
-        if came is not None:
-            bound = LOOK_NS if known.is_a_black_box(node) else 0
-            self._measure(pull, came, bound, event, " after a message had come for it")
-        self._measure(pull, pull.t, SUSPENDED_NS + LOOK_NS, event, "; its time was up after 15 s")
+        arrived_at = self._arrived_at(pull)
+        if arrived_at is not None:
+            bound = CHECK_NS if known.is_a_black_box(node) else 0
+            self._measure(pull, arrived_at, bound, event, " after a message had come for it")
+        self._measure(pull, pull.t, SUSPENDED_NS + CHECK_NS, event, "; its time was up after 15 s")
 
-    def _came_at(self, pull: Invoke) -> int | None:
-        """When a message had come for a pull that waits, ns; None if none has."""
+    def _arrived_at(self, pull: Invoke) -> int | None:
+        """When the first message for a waiting pull arrived, ns; None without one."""
         wanted, first = subscribed(pull.detail), None
         for ok, tag in reversed(self.arrived.get(pull.queue, ()) if pull.node == MASTER else ()):
             if ok.seq < pull.seq:

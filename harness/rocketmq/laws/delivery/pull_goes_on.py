@@ -1,21 +1,20 @@
-"""``pull-goes-on``: what a pull's answer says, where to go on included, follows from what was asked and what it holds.
+"""``pull-goes-on``: a pull's answer and its next offset follow from the offset asked for and the queue's range.
 
-With A the offset asked for, and [m, M) the queue's range as the answer tells it:
+A is the offset asked for, and [m, M) the queue's range in the answer.
 
-- found: m <= A < M. The answer goes on behind A; of all tags, it brings every message from A on, and goes on right
-  behind the last of them. By tags it brings only what lies between A and where it goes on.
-- nothing new: A is M, and so is where to go on.
-- nothing matches: it goes on behind A. Outside the queue: it goes on at A, since a slave may only be behind.
-- moved: to m where A < m, to M where A > M. Slaves move nobody unless offsetCheckInSlave is on. Up to 4.9.3 who was
-  ahead of a queue that begins at 0 was sent to 0.
-
-A black box may also answer what RocketMQ does while it deletes files: that it found nothing in a queue that has A
-(OFFSET_FOUND_NULL, MESSAGE_WAS_REMOVING), or something from a later offset on. And a slave of 5.x says that nothing
-matches where it moves a reader.
-
-Left out: which messages are brought by diverged slaves (see ``logs``), or after a promotion by brokers with
-longer queues, since the records of both carry other offsets than their queues; the rest of an answer whose queue the
-consumer no longer holds.
+Checks:
+- Found: m <= A < M, and the next offset is above A. A pull for all tags brings every message from A up to the next
+  offset, a pull by tags only messages between.
+- Nothing new: A and the next offset are M.
+- No match: the next offset is above A. If A is outside the queue, it is A, since a slave may only lag.
+- Moved: to m if A < m, to M if A > M. Slaves move no reader, unless offsetCheckInSlave is on. Up to 4.9.3, a reader
+  above a queue that begins at 0 is moved to 0.
+Abstains when:
+- A black box deletes files: it may find nothing at A (OFFSET_FOUND_NULL, MESSAGE_WAS_REMOVING) or a later message.
+- A 5.x slave that moves a reader answers "no match".
+- For the messages: the broker is a diverged slave, or has longer queues than a promoted slave. Its records carry other
+  offsets than its queues.
+- For the rest of an answer: the consumer gave the queue up.
 Source: DefaultMessageStore.getMessage, nextOffsetCorrection; PullMessageProcessor.
 """
 
@@ -25,14 +24,14 @@ from ...settings import DEFAULTS, Settings, is_on, version
 from .pulled import FOUND, MOVED, NOT_FOUND, RETRY, Answer, Pulled
 
 SENT_TO_END = (4, 9, 4)
-"""The first version that sends who is ahead of any queue to its end."""
+"""The first version that moves a reader above any queue to its end."""
 
 
 class PullGoesOn(Pulled):
     id = "pull-goes-on"
     promise = (
-        "A pull's answer goes on behind the messages that it brings, without leaving one out; at the same offset if "
-        "the queue ends there; and if the offset lies outside the queue, where RocketMQ sends such readers."
+        "A pull's next offset follows the messages that it brings, without a gap. At the queue's end it is the offset "
+        "asked for, and outside the queue it is RocketMQ's correction."
     )
     source = "DefaultMessageStore.getMessage, nextOffsetCorrection; PullMessageProcessor"
 
@@ -62,7 +61,7 @@ class PullGoesOn(Pulled):
             what = f"it brings {_shown(outside)}, which it does not pass, and goes on at {answer.following}"
             return what if outside else ""
         if answer.call.group is not None:
-            # It may have lost the queue by then, or in the middle of the answer.
+            # The consumer may have given the queue up during the answer.
             due = due[: len(got)]
         if got and self._is_a_black_box(answer):
             due = list(range(max(answer.asked, got[0]), answer.following))
@@ -105,7 +104,6 @@ class PullGoesOn(Pulled):
 
 
 def _nearer_end(answer: Answer, settings: Settings) -> set[int]:
-    """Where a reader from outside the queue is sent."""
     if answer.asked < answer.low:
         return {answer.low}
     return {answer.high, 0} if not answer.low and version(settings) < SENT_TO_END else {answer.high}

@@ -1,15 +1,16 @@
-"""``pull-is-filled``: an answer that brings messages ends at a limit and no later, or where its queue ends.
+"""``pull-is-filled``: an answer with messages ends at a limit of count or bytes, no later, or at the queue's end.
 
-The limits are how many messages were asked for, and the broker's own of messages and bytes: those for messages in
-memory, or the smaller ones for messages on disk, where more than the memory lies between the message that was left and
-the log's end (see ``read-split``), and wherever the memory is not known. The message that was left would have passed
-one of them. None that it brought does, but for the first one, as far as the log was known to reach when the pull began.
-A broker that was started since may have another log: the smaller limits are those of what it left, too.
+The limits are the number of messages asked for, and the broker's own for messages and bytes. These are smaller for
+messages on disk (``read-split``), and wherever the memory is unknown. After a restart the earlier log's limits may
+count.
 
-What was left is judged of plain readers that take all tags, and where somebody said how large the message is that was
-left. A black box may also end an answer with a file of the queue. Left out: consumers; pulls by tags, whose brokers
-look at a limited number of entries; diverged slaves, and brokers with longer queues than a promoted slave,
-since the records of both carry other offsets than their queues.
+Checks:
+- No message of an answer exceeds a limit, except the first one, by the log's end at the pull's start.
+- The first message left out would have exceeded a limit. Only for plain readers of all tags, if its size is known.
+Abstains when:
+- A black box ends the answer with a file of the queue.
+- For the second check: the reader is a consumer, or pulls by tags: brokers then examine a limited number of entries.
+- The broker is a diverged slave, or has longer queues than a promoted slave: its records carry other offsets.
 Source: DefaultMessageStore.getMessage, isTheBatchFull, checkInDiskByCommitOffset.
 """
 
@@ -28,17 +29,15 @@ IN_MEMORY = (("maxTransferCountOnMessageInMemory", 32), ("maxTransferBytesOnMess
 ON_DISK = (("maxTransferCountOnMessageInDisk", 8), ("maxTransferBytesOnMessageInDisk", 65_536))
 """Settings and RocketMQ's defaults: messages and bytes of one answer."""
 MOST = 32
-"""How many messages our readers ask for where the history does not say."""
+"""The messages that our readers ask for by default."""
 QUEUE_FILE, ENTRY = "mappedFileSizeConsumeQueue", 20
 """The setting for the bytes of a queue's file, and an entry's bytes."""
 
 
 class Short(NamedTuple):
-    """An answer that left messages."""
-
     answer: Answer
     end: int | None
-    """Where the broker's log ended by then, as far as somebody knew."""
+    """The broker's log end at that time, if known."""
     settings: Settings
     content: Content
 
@@ -46,7 +45,7 @@ class Short(NamedTuple):
 class PullIsFilled(Pulled):
     id = "pull-is-filled"
     kind = CONVENTION
-    promise = "An answer that brings messages ends at a limit of count or bytes, no later, or where its queue ends."
+    promise = "An answer with messages ends at a limit of count or bytes, no later, or at its queue's end."
     source = "DefaultMessageStore.getMessage, isTheBatchFull"
 
     def begin(self) -> None:
@@ -74,7 +73,7 @@ class PullIsFilled(Pulled):
             return
         self.judged += 1
         settings = known.config.get(ok.node, DEFAULTS)
-        # When a black box wrote a record is not known exactly.
+        # The time of a black box's append is not exact.
         end = None if known.is_a_black_box(ok.node) else known.calls.end_before(ok)
         held, brought = memory(settings), 0
         for count, each in enumerate(answer.brought):
@@ -110,11 +109,10 @@ class PullIsFilled(Pulled):
 
 
 def _limits(answer: Answer, settings: Settings, in_memory: bool) -> tuple[int, int]:
-    """How many messages and bytes an answer may bring: the broker's limits, and how many messages were asked for."""
+    """The most messages and bytes of an answer, by the broker and the request."""
     most, most_bytes = (int(settings.get(*each)) for each in (IN_MEMORY if in_memory else ON_DISK))
     return min(most, int(told(answer.call.detail).get("most", MOST))), most_bytes
 
 
 def _entries(settings: Settings) -> int:
-    """How many entries a file of a queue has."""
     return max(1, -(-int(settings.get(QUEUE_FILE, DEFAULTS[QUEUE_FILE])) // ENTRY))

@@ -1,4 +1,4 @@
-"""What laws share that judge a pull's answer by what was asked, what it brought, and what it says of itself."""
+"""Base of laws that judge a pull's answer by the request, its messages and its offsets."""
 
 from __future__ import annotations
 
@@ -11,31 +11,27 @@ from ...law import Law
 
 READS = ("pull", "select")
 FOUND = "PUT_OK"
-"""Code 0."""
 NOT_FOUND, RETRY, MOVED = "PULL_NOT_FOUND", "PULL_RETRY_IMMEDIATELY", "PULL_OFFSET_MOVED"
 
 
 class Answer(NamedTuple):
-    """A broker's answer to a pull, of which all offsets are known."""
+    """A broker's answer to a pull, with all its offsets."""
 
     call: Invoke
     brought: list[Deliver]
     ok: Ok
     asked: int
     following: int
-    """Where to go on."""
     low: int
     high: int
     """The queue's first and next logical offset."""
 
     @property
     def by_tag(self) -> bool:
-        """Whether only some tags were asked for."""
         return self.call.f == "select" or subscribed(self.call.detail) is not None
 
     @property
     def holds(self) -> bool:
-        """Whether the queue has a message at the offset that was asked for."""
         return self.low <= self.asked < self.high
 
 
@@ -46,7 +42,6 @@ class Pulled(Law):
     awaits = {"invoke": Heard(frozenset(READS)), "deliver": EVERY}
 
     def judge(self, answer: Answer) -> None:
-        """Judge an answer; it counts what it judges."""
         raise NotImplementedError
 
     def is_a_copy(self, node: str) -> bool:

@@ -1,12 +1,15 @@
-"""``transact-committed``: a half message that was committed is in its queue, as often as the master took a commit.
+"""``transact-committed``: a committed half message is in its queue as often as the master took a commit.
 
-Judged at the master's final audit. For each commit that the master answered as done its log has the message once more,
-and it has none that no commit asked for. Each lies in the queue that the half message was sent to, is marked as
-committed (sysFlag), and says where its half message is (prepared offset).
-
-Left out: body, tags and flag, see ``stored-as-sent``; who gets it, see ``deliver-no-loss``; copies that consumers sent
-back; everything after the master lost a part of its log. A commit that was answered while the master went down may
-not have been taken. Source: EndTransactionProcessor.endMessageTransaction.
+Checks:
+- The master's final audit lists the message once for each commit that was answered as done, and no more often than
+  commits were sent.
+- Each record is in the half message's queue, is marked as committed (sysFlag), and has the half message's log offset
+  (prepared offset).
+Abstains when:
+- A commit was answered while the master went down: it may not have been taken.
+- The record is a copy that a consumer sent back.
+- The master has lost a part of its log.
+Source: EndTransactionProcessor.endMessageTransaction.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ class TransactCommitted(Transacted):
     id = "transact-committed"
     kind = DURABILITY
     promise = (
-        "A committed half message is in its queue as often as a commit was taken, marked as committed, with the place "
+        "A committed half message is in its queue once for each taken commit, marked as committed, with the log offset "
         "of its half."
     )
     source = "EndTransactionProcessor.endMessageTransaction"
@@ -37,7 +40,7 @@ class TransactCommitted(Transacted):
             return
         halves = self.known.sent.halves
         found: dict[str | None, list[Record]] = defaultdict(list)
-        """What the log has of half messages outside of their topic, by message."""
+        """By message: records outside the half topic."""
         for each in self.known.audits.records(event):
             if each.message in halves and not each.queue.startswith(HALF) and "times" not in told(each.detail):
                 found[each.message].append(each)
@@ -50,20 +53,20 @@ class TransactCommitted(Transacted):
     def _judge(self, message: str | None, asked: int, taken: int, found: list[Record], end: Audit) -> None:
         self.judged += 1
         if len(found) < taken:
-            self._say(end, message, f"{message} was committed {taken} times and is stored {len(found)} times")
+            self._flag(end, message, f"{message} was committed {taken} times and is stored {len(found)} times")
         elif len(found) > asked:
-            self._say(found[-1], message, f"{message} is stored {len(found)} times; {asked} commits asked for that")
-        places = {each.at for each in self.commits(message)}
+            self._flag(found[-1], message, f"{message} is stored {len(found)} times; {asked} commits asked for that")
+        halves = {each.at for each in self.commits(message)}
         queue = self.known.sent.halves[message].queue
         for record in found:
             held, what = told(record.detail), f"{message}, committed at {record.lo},"
             if record.queue != queue:
-                self._say(record, message, f"{what} is in {record.queue}; its half was sent to {queue}")
+                self._flag(record, message, f"{what} is in {record.queue}; its half was sent to {queue}")
             elif held.get("type") != COMMIT:
-                self._say(record, message, f"{what} is marked as {held.get('type', 'of no transaction')}")
-            elif held.get("prepared") not in places:
-                at = " or ".join(map(str, sorted(places)))
-                self._say(record, message, f"{what} says that its half is at {held.get('prepared', 0)}; it is at {at}")
+                self._flag(record, message, f"{what} is marked as {held.get('type', 'of no transaction')}")
+            elif held.get("prepared") not in halves:
+                at = " or ".join(map(str, sorted(halves)))
+                self._flag(record, message, f"{what} says that its half is at {held.get('prepared', 0)}; it is at {at}")
 
-    def _say(self, event: Record | Audit, message: str | None, text: str) -> None:
+    def _flag(self, event: Record | Audit, message: str | None, text: str) -> None:
         self.violate(event._replace(message=message), text, since=None)

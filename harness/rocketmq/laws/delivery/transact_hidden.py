@@ -1,11 +1,13 @@
-"""``transact-hidden``: the message of a transaction that nobody committed is in no queue of its topic.
+"""``transact-hidden``: the message of an uncommitted transaction is in no queue of its topic.
 
-Nobody receives it from there, consumer or plain reader, and no broker's log holds it there, before its producer has
-asked to commit it: not while it waits, and not after it was rolled back alone. Where it waits, see ``stored-as-sent``.
-
-Left out: what brokers do of themselves with half messages that nobody ends; a diverged slave's log, which may
-end half a record with the rest of another; everything after the master lost a part of its log: a commit may then have
-meant another half message at the same place. Source: SendMessageProcessor, TransactionalMessageBridge.putHalfMessage.
+Checks:
+- Before its producer asks for a commit, no consumer or plain reader receives the message, and no broker's log has it in
+  its topic. This includes transactions that are pending or rolled back.
+Abstains when:
+- A broker itself handles half messages without an end.
+- A diverged slave's log ends one record with the rest of another.
+- The master has lost a part of its log: a commit may have named another half message at that offset.
+Source: SendMessageProcessor, TransactionalMessageBridge.putHalfMessage.
 """
 
 from ....event_types.client import Deliver
@@ -17,7 +19,7 @@ from .transacted import Transacted
 class TransactHidden(Transacted):
     id = "transact-hidden"
     kind = DURABILITY
-    promise = "Nobody receives the message of a transaction that was not committed, and no queue of its topic has it."
+    promise = "No client receives the message of an uncommitted transaction, and no queue of its topic has it."
     source = "TransactionalMessageBridge.putHalfMessage; EndTransactionProcessor"
     needs = frozenset({"invoke", "decide", "deliver", "record"})
 
@@ -34,7 +36,7 @@ class TransactHidden(Transacted):
     def _judge(self, event: Deliver | Record, what: str) -> None:
         send = self.known.sent.halves.get(event.message)
         if send is None or self.excused or _topic(event.queue) != _topic(send.queue):
-            # It is where it waits; what goes elsewhere others judge.
+            # Other laws judge the half topic and other topics.
             self.judged += send is not None and not self.excused
             return
         self.judged += 1

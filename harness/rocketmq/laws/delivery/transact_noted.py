@@ -1,11 +1,13 @@
-"""``transact-noted``: each end of a transaction that the master took is noted in the topic for that.
+"""``transact-noted``: the master notes each commit and rollback that it takes in the op topic.
 
-Judged at the master's final audit. RMQ_SYS_TRANS_OP_HALF_TOPIC has a message for each commit and each rollback that the
-master answered as done: tagged ``d``, its body the half message's queue offset, in digits. Without it a broker would
-ask the producer about a transaction that has ended, and with another offset about none of a pending one.
-
-Left out: notes of commits that were taken while the disk was full, since the commit itself counts; versions from 5.0
-on, which gather offsets and note several at once; everything after the master lost a part of its log.
+Checks:
+- In the master's final audit, RMQ_SYS_TRANS_OP_HALF_TOPIC has one message for each commit and rollback that was
+  answered as done, with tag ``d`` and the half message's queue offset, in digits, as body. Else a broker would ask the
+  producer about an ended transaction, or forget a pending one.
+Abstains when:
+- The commit was taken while the disk was full: the commit itself counts.
+- The version is 5.0 or later: it notes several offsets at once.
+- The master lost a part of its log.
 Source: TransactionalMessageBridge.putOpMessage, TransactionalMessageServiceImpl.deletePrepareMessage.
 """
 
@@ -30,7 +32,7 @@ GATHERS = (5,)
 
 class TransactNoted(Transacted):
     id = "transact-noted"
-    promise = "Each commit and rollback that the master took is noted, with the queue offset of its half message."
+    promise = "The master notes each commit and rollback that it takes, with the queue offset of its half message."
     source = "TransactionalMessageBridge.putOpMessage"
     needs = frozenset({"config", "decide", "start", "record", "audit"})
 

@@ -1,7 +1,7 @@
-"""What laws share that judge transactions.
+"""Base of laws about transactions.
 
-An END_TRANSACTION names its half message by where the record begins. Where the master's log has lost a part, another
-message may lie there by now: nothing is judged from then on.
+An END_TRANSACTION names its half message by its log offset. After the master has lost a part of its log, another
+message may be at that offset, so nothing is judged.
 """
 
 from collections.abc import Collection
@@ -18,14 +18,12 @@ COMMIT = "commit"
 class Transacted(Law):
     @property
     def excused(self) -> bool:
-        """Whether the master's log ever lost something."""
         return MASTER in self.known.stores.lost
 
     @property
     def asked(self) -> Collection[Request[Decide]]:
-        """All ends that were asked for."""
         return self.known.sent.ends.values()
 
     def commits(self, message: str | None) -> list[Request[Decide]]:
-        """All that were asked for this half message, whatever came of them."""
+        """All commits sent for this half message, with any result."""
         return [each for each in self.asked if each.event.message == message and each.said.get("says") == COMMIT]

@@ -1,16 +1,17 @@
-"""``contract``: who vanished is who the durability contract allows to vanish.
+"""``contract``: only messages that the durability contract allows to be lost are lost, and no other message exists.
 
-At the final audits every send is looked up in the records of all stores and judged by
-:mod:`pairproof.harness.rocketmq.contract` for its role, in-sync replicas, flush type, answer and what happened to the
-stores since. A record of a message that nobody sent is a violation too, save what RocketMQ stores for itself when an
-offset moves, and on diverged slaves (see ``logs``), where a record may begin in one log and end in another.
-``notes`` count what was ``required`` (to survive, or not to exist), the ``permitted_losses``, and what
-was ``stronger`` than promised: it might have vanished and did not.
-
-An answer that rests on the word of peers that are no slaves (``ack-replicated``) promises a copy on the master only.
-
-Left out: how often a message is stored, and losses on the slave alone. Source: the design of master/slave replication
-as RocketMQ's users rely on it.
+Checks:
+- At the final audits, each send is looked up in all stores, and judged by :mod:`pairproof.harness.rocketmq.contract`
+  for its role, in-sync replicas, flush type, answer, and the store events since.
+- An answer that rests on reports of rogue peers (``ack-replicated``) promises a copy on the master only.
+- No store has a record of a message that no client sent, except RocketMQ's own OFFSET_MOVED_EVENT.
+- ``notes`` count messages as ``required`` (to survive, or to be absent), ``permitted_losses``, and ``stronger`` than
+  promised: allowed to be lost, but not lost.
+Abstains when:
+- For unsent messages: the store is a diverged slave's, where a record may begin in one log and end in another.
+- A message is stored several times.
+- A message is lost on the slave alone.
+Source: master/slave replication by design, as RocketMQ's users rely on it.
 """
 
 from collections.abc import Mapping
@@ -27,24 +28,21 @@ from ...topology import MASTER, SLAVES
 from ..acks.ack_refused_is_absent import leaves_open
 
 OWN_EVENTS = "OFFSET_MOVED_EVENT/"
-"""Where RocketMQ stores messages of its own, with the name of a group for a key (PullMessageProcessor)."""
+"""The topic of RocketMQ's own messages, with a group's name as key (PullMessageProcessor)."""
 
 
 class Sent:
-    """One message's story."""
-
     __slots__ = ("acked_while_diverged", "copied", "happened", "lo", "status", "tries", "waits")
 
     def __init__(self, waits: bool, happened: int) -> None:
         self.waits = waits
         self.tries = 0
-        """How many its producer has made, where it says so."""
         self.happened = happened
-        """How much had happened to stores before it was stored."""
+        """Number of store events before it was stored."""
         self.status = contract.UNKNOWN
         self.acked_while_diverged = False
         self.copied = True
-        """Whether as many slaves as its answer needs may be held to it."""
+        """Whether its answer rests on real slaves."""
         self.lo: int | None = None
 
 
@@ -52,8 +50,8 @@ class Contract(Law):
     id = "contract"
     kind = DURABILITY
     promise = (
-        "Only messages that the durability contract allows to be lost are lost; no message exists that was refused or "
-        "not sent."
+        "Only messages that the durability contract allows to be lost are lost. No message exists that was refused or "
+        "never sent."
     )
     source = "docs/contract.md; RocketMQ's deployment modes as its users know them"
     needs = frozenset({"config", "invoke", "ok", "crash", "record", "audit"})
@@ -61,7 +59,6 @@ class Contract(Law):
     def begin(self) -> None:
         self.sent: dict[str | None, Sent] = {}
         self.slaves = 0
-        """How many there are."""
 
     def on_config(self, event: Config) -> None:
         self.slaves += event.node in SLAVES
@@ -72,14 +69,14 @@ class Contract(Law):
 
     @only("began")
     def on_try(self, event: Try) -> None:
-        """A producer that tries again: of several copies nobody knows which one the answer is about."""
+        """After a retry, the answer may be about any of several copies."""
         if event.message in self.sent:
             self.sent[event.message].tries += 1
 
     def on_append(self, event: Append) -> None:
-        """It is stored: what happened before cannot hurt it.
+        """Earlier store events cannot affect a stored message.
 
-        No answer speaks of copies that follow: of one that is due, or that a group has sent back.
+        Later copies, of a delayed or sent-back message, have no answer.
         """
         sent = self.sent.get(event.message) if event.message is not None else None
         if sent is not None and (sent.lo is None or event.node != MASTER):
@@ -108,7 +105,7 @@ class Contract(Law):
         self.notes = {"required": 0, "permitted_losses": 0, "stronger": 0}
         pushes = self.known.config.get(MASTER, {}).get("haPushes")
         if pushes is not None:
-            # Where only flushed bytes are pushed no power loss leads there.
+            # A master that pushes only flushed bytes should have no rollbacks.
             self.notes |= {f"trials_pushing_{pushes}": 1, f"rollbacks_pushing_{pushes}": self.known.logs.divergences}
         for node, records in held.items():
             if node in self.known.logs.diverged:
@@ -159,5 +156,4 @@ class Contract(Law):
 
 
 def _unfit(fault: str) -> str:
-    """That a failure class excuses no loss, and what that class is."""
     return f"{fault} must not take it: {contract.FAULTS[fault].partition(';')[0]}"

@@ -1,22 +1,22 @@
-"""``live-converges``: when faults have ended, the master takes messages again and each slave catches up within a bound,
-or the master says why it cannot.
+"""``live-converges``: after faults end, the master stores messages and slaves catch up in time, or it reports why not.
 
-The bound is made of the configured times, see :func:`bound_ms`. A slave that cannot rejoin, since its log is ahead of
-the master's or before its start, must be named (``diverged``) after healing or on a connection that still stands; and
-the naming must be true. That excuses this slave only, and no other one; where the master's log has grown past its end
-at last, the bound counts from when it was named last. Of the probes, the sends by which a lab tries whether the brokers
-are alive (mark ``probe``), at least one must be answered as stored. Where a lab sends none, nobody asks; and where a
-client gave up before the longest wait that a master may impose, nobody knows.
-
-Not applicable where a heartbeat interval is not below the housekeeping interval: such a pair drops every connection
-before its first report. A slave that learns its master's address from a name server has three registration periods
-besides: the master has two, since the first may only find out that its connection is dead, and the slave the next. Left
-out: how long the others took where one slave never came; whether a diverged slave comes to rest; trials at
-whose end a broker of the pair is down by itself, see ``node-lives``; a master that was a diverged slave (see
-``known``); and quiet afterwards. So is how long slaves took that close when a report is cut, where a lab with small
-buffers has one direction slower than the other: reports pile up, and every few KiB cost a new connection. And so is
-what the master stored in the last second.
-Source: HAService.HAClient's waits, BrokerController (registration).
+Checks:
+- At least one of the lab's test sends (mark ``probe``) is answered as stored.
+- Each slave reaches the master's log end within :func:`bound_ms`. If a name server provides its master's address, three
+  registration periods are added: two for the master, which may first notice a dead connection, and one for itself.
+- A slave whose log is ahead of the master's or before its start is reported (``diverged``) after healing, or on a
+  connection that is still open. A true report excuses only this slave. If the master's log grows past the slave's end,
+  the bound starts at the last report.
+Abstains when:
+- A heartbeat interval is not below the housekeeping interval (not applicable): no connection reaches its first report.
+- A client gave up on a probe before the master's longest wait.
+- For the other slaves' times: one slave did not arrive.
+- A broker of the pair is down without a fault (``node-lives``), or the master is diverged (see ``known``).
+- A diverged slave does not come to rest, or the pair is busy afterwards.
+- The slave closes on a cut report, in a lab with small buffers and unequal directions: reports pile up, and every few
+  KiB cost a connection.
+- The master stored the missing bytes in the last second.
+Source: HAService.HAClient's waits; BrokerController's registration.
 """
 
 import json
@@ -35,32 +35,31 @@ from ...settings import Settings, can_replicate, creates_topics
 from ...topology import MASTER, ROGUE
 
 POLL_MS = 1_000
-"""One select of an HA thread."""
 CONNECT_TIMEOUT_MS = 5_000
 CONNECT_WAIT_MS = 5_000
 REGISTRATIONS = 3
 REGISTRATION_MS = (10_000, 60_000)
-"""Between these RocketMQ clamps registerNameServerPeriod."""
+"""RocketMQ clamps registerNameServerPeriod to this range."""
 REGISTRATION_CALL_MS = 6_000
 TRANSFER_MS = 5_000
-"""What a healthy link needs for all that a trial wrote."""
+"""The time of a healthy link for all bytes of a trial."""
 JUST_NS = 1_000 * MS
-"""What the master stored so short a time before the end may still be on its way."""
+"""Bytes that the master stored so shortly before the end may be in flight."""
 WIDE = 65_536
-"""A buffer of so many bytes takes all reports that are on their way in any lab."""
+"""A buffer of this size holds all reports in flight in any lab."""
 
 
 def bound_ms(setting: Callable[[str, str], int], slave: str = "slave") -> int:
-    """How long a healed slave may need, ms. ``setting`` (node, key) gives RocketMQ's settings."""
+    """The time of a healed slave to catch up, ms. ``setting`` (node, key) returns RocketMQ's settings."""
     notice = max(setting(node, "haHousekeepingInterval") for node in (MASTER, slave)) + POLL_MS
     connect = CONNECT_TIMEOUT_MS + CONNECT_WAIT_MS
-    # The slave's first report waits one interval; the master's heartbeat may have to show that the link is alive.
+    # The slave's first report waits one interval; the slave may need the master's heartbeat to see a live link.
     ask = setting(slave, "haSendHeartbeatInterval") + setting(MASTER, "haSendHeartbeatInterval") + POLL_MS
     return notice + connect + ask + TRANSFER_MS
 
 
 def address_ms(config: Settings) -> int:
-    """How long a slave with these settings may need to learn where its master is, ms."""
+    """The time of a slave to learn its master's address, ms."""
     if config.get("haMasterAddress") or not config.get("namesrvAddr"):
         return 0
     shortest, longest = REGISTRATION_MS
@@ -69,15 +68,15 @@ def address_ms(config: Settings) -> int:
 
 
 def flush_ms(config: Settings) -> int:
-    """How long new bytes wait for the disk before a master may push them, ms."""
+    """The wait of new bytes for the disk before the master pushes them, ms."""
     return 2 * int(config.get("flushIntervalCommitLog", 500)) if config.get("haPushes") == "flushed" else 0
 
 
 class LiveConverges(Law):
     id = "live-converges"
     promise = (
-        "When faults end, sends are answered again, and each slave's log reaches the master's within the bound, or the "
-        "master says why it cannot."
+        "After faults end, sends are answered again, and each slave's log reaches the master's within the bound, or "
+        "the master reports why it cannot."
     )
     source = "HAService.HAClient: it reconnects and asks from its own end"
     applies_with = "a slave, and each haSendHeartbeatInterval shorter than the other side's haHousekeepingInterval"
@@ -88,25 +87,23 @@ class LiveConverges(Law):
         self.healed: Event | None = None
         self.settled: Event | None = None
         self.named: dict[str, Event] = {}
-        """Slaves that the master cannot serve, as it says."""
         self.probes: set[int | None] = set()
         self.is_alive = False
-        """Whether one of them was answered as stored after healing."""
         self.impatient = False
-        """Whether the client of one of them gave up while the master might still let it wait."""
+        """Whether a client gave up before the master's longest wait."""
         self.just = deque[tuple[int, int]]()
-        """When the master's newest bytes were written, ns, and where they begin."""
-        self.cuts = False
+        """The master's newest appends: time, ns, and begin."""
+        self.may_cut = False
         """Whether reports may pile up until one is cut."""
 
     def on_lab(self, event: Lab) -> None:
         own = json.loads(event.detail or "{}")
-        self.cuts = own.get("lab.bufferBytes", WIDE) < WIDE and own.get("lab.spread", 1) > 1
+        self.may_cut = own.get("lab.bufferBytes", WIDE) < WIDE and own.get("lab.spread", 1) > 1
 
     def on_mark(self, event: Mark) -> None:
         if event.f == "heal":
             self.healed = event
-            # Of refusals before, only those that still stand count.
+            # Earlier refusals count only on connections that are still open.
             links = self.known.links
             self.named = {slave: each for slave, each in self.named.items() if links[each.link or ""].open}
         elif event.f in ("converged", "unsettled"):
@@ -119,7 +116,7 @@ class LiveConverges(Law):
         call = self.known.calls.begun(event)
         if self.healed is None or call is None or call.call.seq < self.healed.seq:
             return
-        # What an answer says that nobody can read, see ack-readable, may have been that.
+        # An unreadable answer (ack-readable) may have been a success.
         self.impatient = self.impatient or event.status == UNREADABLE
         if event.status == "timeout":
             longest = max(self.known.setting(MASTER, key) for key in ("syncFlushTimeout", "slaveTimeout"))
@@ -145,7 +142,7 @@ class LiveConverges(Law):
         slaves = [node for node, each in self.known.config.items() if each.get("brokerRole") == "SLAVE"]
         if not self.known.config:
             slaves = ["slave"]
-        slaves = [node for node in slaves if self._may_meet(node)]
+        slaves = [node for node in slaves if self._can_replicate(node)]
         self.applicable = bool(slaves)
         if self.healed is None or self.settled is None or not self.applicable:
             return
@@ -153,7 +150,7 @@ class LiveConverges(Law):
             return
         self.judged += 1
         since = self.healed.t
-        # A slave that becomes the master may not have the topic yet; some brokers make none by themselves.
+        # A promoted slave may not have the topic yet, and some brokers do not create topics.
         lacks_topic = self.known.stores.promotions and not creates_topics(self.known.config.get(MASTER, {}))
         silent = self.probes and not self.is_alive and not self.impatient and not lacks_topic
         if silent and "ok" in self.known.observes:
@@ -168,7 +165,7 @@ class LiveConverges(Law):
         took = (self.settled.t - max(since, named)) / MS
         if self.settled.f == "unsettled":
             self._judge_missing(slaves, self.settled, since)
-        elif took > bound and not (self.cuts and any(self._closes(slave) for slave in slaves)):
+        elif took > bound and not (self.may_cut and any(self._closes(slave) for slave in slaves)):
             what = f"{_named(slaves)} needed {took:.0f} ms to catch up; {bound} ms are enough"
             self.violate(self.settled, what, since=since)
         else:
@@ -177,11 +174,8 @@ class LiveConverges(Law):
     def _closes(self, slave: str) -> bool:
         return self.known.config.get(slave, {}).get("haCutReports") == "closes"
 
-    def _may_meet(self, slave: str) -> bool:
-        """Whether a connection can outlive the wait for its first report and the silence between two heartbeats.
-
-        And whether their files have one size: if not, the slave must not copy (``ha-file-size``).
-        """
+    def _can_replicate(self, slave: str) -> bool:
+        """Whether the heartbeats keep a connection open, and both have one file size (``ha-file-size``)."""
         config = self.known.config
         return can_replicate(config.get(MASTER, {}), config.get(slave, {}))
 
@@ -197,14 +191,14 @@ class LiveConverges(Law):
             elif master is None or audit is None or audit.hi != master.hi:
                 explained = True
                 self.violate(settled, f"{slave} did not catch up in {took:.0f} ms, and nobody said why", since=since)
-            # What it copied may have begun in the middle of a record: it never derives that.
+            # The copy may begin in the middle of a record, which is never dispatched.
             explained = explained or slave in self.known.logs.diverged
         if not explained and not self.violations:
             what = f"all logs end alike, yet the brokers did not come to rest in {took:.0f} ms"
             self.violate(settled, what, since=since)
 
     def _is_served(self, slave: str) -> bool:
-        """Whether a slave was accepted after all: then an earlier refusal excuses nothing."""
+        """Whether a slave was accepted after all: an earlier refusal is then no excuse."""
         return any(each.open and each.valid and each.peer == slave for each in self.known.links.values())
 
     def _final(self) -> dict[str, Audit]:

@@ -1,11 +1,12 @@
-"""``live-no-spin``: nobody hammers: no node opens more than three HA connections in any second.
+"""``live-no-spin``: no node opens more than three HA connections in any second.
 
-Connections that stood are counted at the slave's end, from each start of its process anew. Attempts that were refused
-leave no event of their own: of them the fault that refused them says at its end how many there were, and more than
-three for each second that it lasted, begun ones counted whole, is too many.
-
-Left out: lines in logs; refusals that no fault counts, as of a master that is down. Source: the client of 4.9
-does not wait after a failed dispatch.
+Checks:
+- Connections that were established, counted at the slave, separately for each incarnation.
+- Refused attempts: the fault that refuses them reports their number at its end. The limit is three for each started
+  second of the fault.
+Abstains when:
+- No fault counts the refusals, for example of a master that is down.
+Source: the client of 4.9 does not wait after a failed dispatch.
 """
 
 import json
@@ -19,7 +20,6 @@ from ...topology import ROGUE
 
 SECOND_NS = 1_000_000_000
 MOST = 3
-"""HA connects of a node in a second."""
 
 
 class LiveNoSpin(Law):
@@ -31,7 +31,7 @@ class LiveNoSpin(Law):
 
     def begin(self) -> None:
         self.connects: dict[tuple[str, int], deque[int]] = {}
-        """Per node and how many of its incarnations had ended: when it connected last, ns."""
+        """By node and incarnation: its last connects, ns."""
 
     def on_connect(self, event: Connect) -> None:
         node = event.node
@@ -46,7 +46,6 @@ class LiveNoSpin(Law):
             last.clear()
 
     def on_fault(self, event: Fault) -> None:
-        """Whoever refused connections says how many."""
         if event.status == "on" or event.link not in topology.HA_LINKS:
             return
         refused = json.loads(event.detail or "{}").get("connections_refused", 0)

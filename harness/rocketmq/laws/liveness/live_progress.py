@@ -1,15 +1,13 @@
-"""``live-progress``: while something is broken, whatever is not broken goes on serving.
+"""``live-progress``: during a fault, the parts that it does not affect keep serving.
 
-Asked of every send and pull that begins while a fault is active somewhere or another broker stands still: if its own
-broker is up and neither that broker nor its client's link has been touched since the client first used its connection,
-then it is answered in time, with whatever status. In time is, for a send, the longest wait that a master may impose
-(syncFlushTimeout or slaveTimeout), for a pull nothing; and a second for everything else. So a master serves while its
-slaves and their links are in trouble, and a slave serves while its master is.
-
-Left out: calls without a fault elsewhere and how each wait is bounded, see ``ack-bounded``; a refusal is an answer, see
-``contract``; consumers' calls, since a broker may hold their pulls. Up to 4.9.2 sends wait for slaves one after the
-other: there each may cost those behind it a whole wait.
-Source: the design: a broker's clients depend on that broker alone.
+Checks:
+- A send or pull that begins while a fault is active elsewhere, or another broker is paused, is answered with any status
+  within 1 s; for a send plus the longest wait that a master may impose (syncFlushTimeout or slaveTimeout).
+Abstains when:
+- The call's broker is down, or it or the client's link was disturbed since the client's first use of the connection.
+- The client is a consumer: a broker may hold its pulls.
+- The call is a send, up to 4.9.2: sends wait one after the other, each for a whole wait.
+Source: by design, a broker's clients depend on that broker alone.
 """
 
 from ....event_types.client import Fail, Info, Invoke, Ok
@@ -27,25 +25,24 @@ CALLS = ("send", "pull", "select", "topic", "group", "delete-topic", "delete-gro
 
 class LiveProgress(Law):
     id = "live-progress"
-    promise = "During a fault brokers and clients that it does not touch go on: their calls are answered in time."
+    promise = "During a fault, calls between unaffected brokers and clients are answered in time."
     source = "BrokerController: client requests and replication have separate threads"
     needs = frozenset({"invoke", "ok", "fault"})
     awaits = {"fault": EVERY, "pause": EVERY, "crash": EVERY, "stop": EVERY}
     timed = True
 
-    def _is_due(self, begun: Begun[Invoke]) -> bool:
-        """Whether nothing has happened to this call's broker and its way there, while something was wrong elsewhere."""
+    def _is_judged(self, begun: Begun[Invoke]) -> bool:
         call, known = begun.call, self.known
-        # Up to 4.9.2 a send waits for its turn, and nobody can say for how long.
+        # Up to 4.9.2 a send waits for its turn, for an unknown time.
         if call.f == "send" and line(known.config.get(MASTER, DEFAULTS)).in_turn:
             return False
-        # A producer that tries again first asks for routes, and others.
+        # A producer's retry first asks for routes.
         if call.group is not None or call.f == "produce" or not begun.is_up:
             return False
         ways, since = (call.node, f"client-{call.node}"), known.calls.first_at(call.process)
         if not begun.struck or not begun.struck.isdisjoint(ways) or call.node not in known.up:
             return False
-        # The connections of a broker that went down are gone with it, and maybe nobody told their clients.
+        # A client may not have noticed that its connection ended with an earlier incarnation.
         return known.nodes.ended_at.get(call.node, -1) < since and known.disturbances.is_undisturbed(since, *ways)
 
     def _bound_ns(self, call: Invoke) -> int:
@@ -53,7 +50,7 @@ class LiveProgress(Law):
         if call.f == "send":
             settings = self.known.config.get(MASTER, DEFAULTS)
             ms += max(int(settings["syncFlushTimeout"]), int(settings["slaveTimeout"]))
-        # An answer to a pull may bring the largest body that was sent.
+        # A pull may return the largest body that was sent.
         requests = 1 + self.known.sent.largest(call.seq) // REQUEST_BYTES
         return ms * MS + self.known.healthy_ns * requests
 
@@ -71,12 +68,12 @@ class LiveProgress(Law):
                 self._judge(begun, last, served=False)
 
     def _judge(self, begun: Begun[Invoke], now: Event, served: bool) -> None:
-        if not self._is_due(begun):
+        if not self._is_judged(begun):
             return
         call = begun.call
         took, bound = now.t - call.t, self._bound_ns(call)
         if not served and took <= bound and now.status == "timeout":
-            # Its client was less patient than a master may be slow.
+            # The client's timeout is shorter than the master's longest wait.
             return
         self.judged += 1
         if not served or took > bound:

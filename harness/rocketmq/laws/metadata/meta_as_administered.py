@@ -1,18 +1,16 @@
-"""``meta-as-administered``: a master's topics and groups are what administrators made of them.
+"""``meta-as-administered``: a master's topics and groups are as its administrators left them.
 
-Judged at each reading of a master's topics and groups, for the names that administrators have made, changed or deleted
-there, and that nobody else uses. What an answered call has made is there with the values that it asked for; what one
-has deleted is not; and no call for another name changes that, nor does a restart.
-
-Somebody may change a table whom nobody watches. A master saves its table at each change, so the law is silent about a
-name where the master has saved more often since than calls for other names explain.
-
-Left out: names with calls under way, and those whose last call has no known end, until the master's process has ended;
-what a machine's crash leaves; what was changed while a fault touched the master (a full disk saves nothing), once that
-process has ended; stores that were replaced; values besides a topic's numbers of queues and a group's two broker ids.
-See :mod:`pairproof.harness.rocketmq.known.tables`.
+Checks:
+- In each reading, a name that administrators created or changed there, and that no other client uses, has the requested
+  values; a deleted one is absent. Calls for other names and restarts change nothing.
+Abstains when:
+- The master saved its table more often than calls for other names explain: an unrecorded client may have changed it.
+- A call for the name is in flight or has no known result, in the master's present incarnation.
+- The machine crashed, or the store was replaced.
+- A fault affected the master during the change, and that process has ended: a full disk saves nothing.
+- The value is neither a topic's number of queues nor a group's two broker ids.
 Source: TopicConfigManager.updateTopicConfig, deleteTopicConfig, SubscriptionGroupManager: each persists before the
-answer.
+answer. See :mod:`pairproof.harness.rocketmq.known.tables`.
 """
 
 from collections.abc import Mapping
@@ -28,7 +26,7 @@ from ...topology import MASTER
 
 class MetaAsAdministered(Law):
     id = "meta-as-administered"
-    promise = "A master's topics and groups are what administrators made of them, and what they deleted is gone."
+    promise = "A master's topics and groups are as its administrators left them, and deleted ones are gone."
     source = "TopicConfigManager.updateTopicConfig, deleteTopicConfig; SubscriptionGroupManager"
     needs = frozenset({"invoke", "ok", "fail", "table", "persist"})
 

@@ -1,16 +1,14 @@
-"""``meta-atomic-view``: while a sync runs a slave never answers as if a synced topic or group did not exist.
+"""``meta-atomic-view``: a slave never answers as if a synced topic or group did not exist, not even during a sync.
 
-Asked of every pull from a slave, and of every reading of its topics and groups, from when a sync of its present life
-was asked for that the master must have answered with that topic or group: the master had served a call that needs it.
-A pull's answer that names it as missing, or a table without it, is wrong, be it in the middle of a sync or not.
-
-What an administrator deletes may be missing, whoever that is: a name that a slave lacks is held against it only if its
-master, which saves its table at each change, has not saved since it was seen to have it, or is seen to have it again
-after no more than one save.
-
-Left out: what the master may have lost when it went down, until it has been synced again; what a slave still knows
-after its own restart, see ``meta-durable``; a group that a pull does not name. Source: SlaveSynchronize, which clears
-the table before it fills it (fixed in 5.x).
+Checks:
+- A pull's answer and a reading of the slave's table do not lack a synced topic or group. It counts as synced after the
+  slave's present incarnation asked for a table that had it: the master had served a call that needs it.
+Abstains when:
+- A client may have deleted it. The master saves at each change, so it must not have saved since it was seen with the
+  name, or must be seen with it again after at most one save.
+- The master went down since, until the next sync.
+- The slave restarted since (``meta-durable``).
+Source: SlaveSynchronize, which clears the table before it fills it (fixed in 5.x).
 """
 
 from ....event_types.client import Fail, Ok
@@ -42,7 +40,7 @@ class MetaAtomicView(CopiesLaw):
                 self.suspect(event, name, f"{event.node} answered {event.status}, and had synced {name[1]}")
 
     def _needed(self, event: Fail | Ok) -> list[Name]:
-        """What a pull needs, and its slave has had all the time."""
+        """A pull's topic and group, if its slave held them during the whole call."""
         begun = self.known.calls.begun(event)
         if begun is None:
             return []

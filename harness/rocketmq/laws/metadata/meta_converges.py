@@ -1,24 +1,23 @@
-"""``meta-converges``: once nothing changes any more, a slave's tables become its master's within a sync period.
+"""``meta-converges``: within a sync period after the last change, a slave's tables equal its master's.
 
-Judged by the last readings after healing. Topics and groups are the same, data versions included; every topic@group of
-the master has its whole map on the slave (others may stay); the slave's file of delay offsets says what the master's
-table says. A slave owes that for a table
+A change is anything that may cause one: a fault; a node's start, end or resume; for topics and groups a save by the
+master (or by a slave outside of a sync), an administrator's call, a consumer's start or end, or a group's first use of
+a topic; for offsets a commit of a new value; for delays a new record of the master.
 
-- if it has synced it, or could not read the answer, and asked for it after anything last changed; where nobody sees
-  what a slave makes of an answer, it has when it asks for the next table, or a second later; or else
-- if a period and four calls of 3 s have passed since then, since it learned of its master, and since its first failure
-  after that, which may only have shown that its connection had died; one that does not know its master has three
-  registration periods besides: the master's or its own first attempt may fail in the same way.
-
-A change is whatever may make one: a fault, or a node that comes, goes, or is resumed; for topics and groups what the
-master saves, or a slave outside of a sync, an administrator's call, a consumer that comes or goes, the first use of a
-topic by a group; for offsets a commit of another value than the node, or the master, was told last; for delays what the
-master stores.
-
-Left out: topics that neither clients nor masters ever had, such as those that a slave makes at each start, and all that
-no client had where the settings of both brokers make other ones; slaves that
-are down at the end; delays where files of the master's log were deleted; heartbeats of consumers in labs that do not
-see what the master saves: there a change counts as 30 s later. Source: SlaveSynchronize, TopicConfigManager.
+Checks:
+- In the last readings after healing, topics and groups are equal, with their data versions.
+- The slave has the whole map of every topic@group of the master, and the master's delay offsets in its file.
+- A table must be equal if the slave requested it after the last change and received, or could not read it. An
+  unrecorded result counts at the slave's next request, or 1 s later.
+- Otherwise the slave has a period and four calls of 3 s, from the last change, from its knowledge of the master, and
+  from the first failure after both, which may only reveal a dead connection. A slave that does not know its master has
+  three registration periods more: the first attempt of each side may fail.
+Abstains when:
+- The topic is the system's own: no client and no master ever had it, or settings that differ create it.
+- The slave is down at the end.
+- For delays: files of the master's log were deleted.
+- The lab does not record the master's saves: changes count as 30 s later, for consumers' heartbeats.
+Source: SlaveSynchronize, TopicConfigManager.
 """
 
 from collections.abc import Mapping
@@ -48,27 +47,25 @@ from ...topology import MASTER
 from .syncing import CALL_NS, MetadataLaw, schedule
 
 HEARTBEAT_NS = 30_000 * MS
-"""How often a client tells brokers of its groups."""
 NAMED = (TOPICS, GROUPS)
 
 
 class Reading(NamedTuple):
-    """A table as it was read, and how far its slave had come."""
+    """A table that was read, and the state of its slave's syncs."""
 
     event: Table
     asked: int | None
-    """When the slave asked for what it then had, ns."""
+    """The slave's request of its last sync, ns."""
     known: int | None
     """Since when the slave had known its master, ns."""
     failures: tuple[int, ...]
-    """When the slave failed to get it since, ns."""
 
 
 class MetaConverges(MetadataLaw):
     id = "meta-converges"
     promise = (
-        "Within a sync period after the last change a slave's topics, groups, consumer offsets and delay offsets are "
-        "its master's."
+        "Within a sync period after the last change, a slave's topics, groups, consumer offsets and delay offsets "
+        "equal its master's."
     )
     source = "SlaveSynchronize.syncAll, every 10 s"
     applies_with = "a name server and a slave"
@@ -80,28 +77,25 @@ class MetaConverges(MetadataLaw):
         super().begin()
         self.healed: int | None = None
         self.changed = dict.fromkeys(STEPS, 0)
-        """When the master's table, or anybody's, may have changed last, ns."""
+        """By table: the last change at the master or a client, ns."""
         self.changed_at: dict[Name, int] = {}
-        """When a slave last changed a table itself, ns."""
         self.asked: dict[Name, int] = {}
         self.synced: dict[Name, tuple[int, int]] = {}
-        """By slave and table: when it asked for what it has, or has not read, and when it got it, ns."""
+        """By slave and table: request and end of the last sync, ns."""
         self.answered: dict[str, tuple[str, int, int]] = {}
-        """By slave: the table that it was answered last and may not have taken yet, when it asked, and when it was."""
+        """By slave: the last answered table that may not be applied yet, its request and its answer, ns."""
         self.failures: dict[Name, list[int]] = {}
-        """By slave and table: since it last got it."""
+        """By slave and table: since the last sync, ns."""
         self.knew_master: dict[str, int] = {}
         self.readings: dict[Name, Reading] = {}
         self.named: set[str] = set()
-        """Topics that the master ever had."""
         self.uses: set[tuple[str | None, str | None, str | None]] = set()
         self.progress: dict[tuple[str | None, str | None, str | None], Invoke] = {}
-        """By node, queue and group: the last commit of another value."""
+        """By node, queue and group: the last commit of a new value."""
         self.trimmed = False
-        """Whether the master's log has lost its beginning: a delayed message may have gone with it. Its level passes it
-        over when it is due, which nobody sees."""
+        """Whether the master's log has lost its beginning: a level skips a delayed message that is gone, unrecorded."""
 
-    # What disturbs.
+    # Disturbances.
 
     def on_start(self, event: Start) -> None:
         node = event.node
@@ -110,18 +104,18 @@ class MetaConverges(MetadataLaw):
         for table in STEPS:
             for each in (self.asked, self.synced, self.failures):
                 each.pop((node, table), None)
-        # It may know less than it was told.
+        # A restart may lose commits.
         self.progress.clear()
 
     @only("heal")
     def on_mark(self, event: Mark) -> None:
         self.healed = event.t
 
-    # What changes a table.
+    # Changes.
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f == "commit":
-            # What it has of its master a commit at a slave replaces, also the same one again.
+            # A commit at a slave replaces the synced value, also a repeated commit.
             before = [self.progress.get((node, event.queue, event.group)) for node in (event.node, MASTER)]
             if any(each is None or each.queue_offset != event.queue_offset for each in before):
                 self.progress[event.node, event.queue, event.group] = event
@@ -130,7 +124,7 @@ class MetaConverges(MetadataLaw):
             use = (event.node, event.queue, event.group)
             if use not in self.uses:
                 self.uses.add(use)
-                self._renamed(event.t)
+                self._names_changed(event.t)
 
     def on_ok(self, event: Ok | Fail | Info) -> None:
         if event.f == "send":
@@ -140,22 +134,22 @@ class MetaConverges(MetadataLaw):
         elif event.f == "commit":
             begun, last = self.known.calls.begun(event), self.progress.get((event.node, event.queue, event.group))
             if begun is not None and last is not None and begun.call.seq <= last.seq:
-                # It may have come last.
+                # It may have arrived last.
                 self.changed[OFFSETS] = event.t
 
     on_fail = on_ok
     on_info = on_ok
 
     def on_consumer(self, event: Consumer) -> None:
-        """Its heartbeat creates its group, and the topic of its retries."""
-        self._renamed(event.t)
+        """Its heartbeat creates its group and its retry topic."""
+        self._names_changed(event.t)
 
-    def _renamed(self, t: int) -> None:
+    def _names_changed(self, t: int) -> None:
         self.changed[TOPICS] = self.changed[GROUPS] = t
 
     @only(node=MASTER)
     def on_append(self, event: Append) -> None:
-        """A delayed message may have been delivered."""
+        """The append may be the delivery of a delayed message."""
         self.changed[DELAYS] = event.t
 
     @only("final", node=MASTER)
@@ -169,12 +163,12 @@ class MetaConverges(MetadataLaw):
         if node == MASTER:
             self.changed[table] = event.t
         elif node in self.answered and self.answered[node][0] == table:
-            # It makes of the answer what it makes: that is no change of its own.
+            # The save applies the answer.
             return
         elif (node, table) not in self.asked and self.synced.get((node, table), (0, -1))[1] != event.t:
             self.changed_at[node, table] = event.t
 
-    # What slaves do about it.
+    # Syncs.
 
     def on_register(self, event: Register) -> None:
         node = event.node
@@ -186,42 +180,42 @@ class MetaConverges(MetadataLaw):
             self.knew_master.pop(node, None)
 
     def on_sync(self, event: Sync) -> None:
-        place = (event.node, event.f)
+        key = (event.node, event.f)
         if event.status == "asked":
-            self.asked[place] = event.t
-            self._has_taken(event.node)
+            self.asked[key] = event.t
+            self._apply(event.node)
             return
-        asked = self.asked.pop(place, None)
+        asked = self.asked.pop(key, None)
         if event.status == "answered":
-            self.failures.pop(place, None)
+            self.failures.pop(key, None)
             if asked is not None:
                 self.answered[event.node] = event.f, asked, event.t
         elif event.status == "failed":
             self.answered.pop(event.node, None)
-            self.failures.setdefault(place, []).append(event.t)
+            self.failures.setdefault(key, []).append(event.t)
         elif asked is not None:
-            self.synced[place] = (asked, event.t)
-            self.failures.pop(place, None)
+            self.synced[key] = (asked, event.t)
+            self.failures.pop(key, None)
 
-    def _has_taken(self, node: str) -> None:
-        """A slave has gone on: its last answer has made it what it makes."""
+    def _apply(self, node: str) -> None:
+        """A slave's next request shows that it has applied the last answer."""
         if node in self.answered:
             table, asked, t = self.answered.pop(node)
             self.synced[node, table] = asked, t
 
-    # What is read.
+    # Readings.
 
     def on_table(self, event: Table) -> None:
         if event.node == MASTER and event.f == TOPICS:
             self.named.update(entries(event))
         if self.healed is not None:
             if event.node in self.answered and event.t >= self.answered[event.node][2] + SLACK_NS:
-                self._has_taken(event.node)
-            place = (event.node, event.f)
-            synced = self.synced.get(place)
+                self._apply(event.node)
+            key = (event.node, event.f)
+            synced = self.synced.get(key)
             known = self.knew_master.get(event.node)
-            failures = tuple(self.failures.get(place, ()))
-            self.readings[place] = Reading(event, synced[0] if synced else None, known, failures)
+            failures = tuple(self.failures.get(key, ()))
+            self.readings[key] = Reading(event, synced[0] if synced else None, known, failures)
 
     def end(self, last: Event) -> None:
         for slave, settings in self.slaves.items():
@@ -237,10 +231,11 @@ class MetaConverges(MetadataLaw):
                         self.violate(copy.event, f"{slave}'s {table} are not the master's: {difference}", since=since)
 
     def _own(self, original: Table, copy: Table) -> set[str]:
-        """Topics of the system itself that a slave may have otherwise than its master.
+        """The system's own topics, which may differ between slave and master.
 
-        These are topics that the master never had. If the settings of the two make different ones, they are all of the
-        system's: each broker makes them at a start, without a new version, and a slave keeps a table of equal version.
+        These are topics that the master never had. If the two brokers' settings create different ones, they are all
+        topics that no client had: a broker creates them at its start without a new version, and a slave keeps a table
+        of an equal version.
         """
         named, known = self.known.tables.names(), self.known
         one, other = (template(known.config.get(each.node, {})) for each in (original, copy))
@@ -251,12 +246,12 @@ class MetaConverges(MetadataLaw):
         }
 
     def _due_since(self, slave: str, settings: Settings, table: str, copy: Reading) -> int | None:
-        """Since when a slave has had the time to be like its master, ns; None if it need not be."""
+        """Since when the slave's table must equal the master's, ns; None if it need not."""
         quiet = max(
             self.healed or 0, self.known.disturbed_at(), self.changed[table], self.changed_at.get((slave, table), 0)
         )
         if table == OFFSETS:
-            # Nobody may have waited for the master's word.
+            # A commit may have no answer to wait for.
             quiet += SLACK_NS
         elif table in NAMED and "persist" not in self.known.observes:
             quiet += HEARTBEAT_NS
@@ -275,7 +270,7 @@ class MetaConverges(MetadataLaw):
 
 
 def _difference(original: Table, copy: Table, own: set[str]) -> str:
-    """What the copy lacks; nothing if it is as it should be. ``own``: topics that do not matter."""
+    """The difference of the copy, or nothing. ``own``: topics to ignore."""
     if original.f in NAMED and (original.counter, original.stamp) != (copy.counter, copy.stamp):
         return f"version ({copy.counter}, {copy.stamp}), the master's ({original.counter}, {original.stamp})"
     if original.detail == copy.detail:
@@ -292,8 +287,8 @@ def _fields(table: Mapping[str, Any]) -> set[str]:
 
 
 def _agree(entry: Any, other: Any, shared: set[str]) -> bool:
-    """Whether two entries agree, of topics and groups in the fields that both brokers have somewhere: one that does not
-    know a field drops it (5.x has more than 4.x, and than a reference that plays a 5.x)."""
+    """Whether two entries agree. Topics and groups are compared in the fields that both brokers have: a broker drops
+    unknown fields (5.x has more than 4.x, and than a reference that plays 5.x)."""
     if not isinstance(entry, dict) or not isinstance(other, dict) or not shared:
         return bool(entry == other)
     return all(entry.get(name) == other.get(name) for name in shared)

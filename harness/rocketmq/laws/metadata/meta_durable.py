@@ -1,18 +1,18 @@
-"""``meta-durable``: what a slave has synced survives its restart, even when the last write was torn.
+"""``meta-durable``: synced tables survive a slave's restart, even after a torn write.
 
-What a slave is sure to hold by a sync (topics, groups, and that a group has made progress in a queue) must be there
-after its restart: in its tables, and in its answers to pulls and queries, until it has synced that table again. What
-the slave's table was read to hold before must be there too, data version included, if nothing has been synced, saved or
-committed since on either side of the restart; the system's own entries may come on top. And topics and groups that were
-the master's before, and that neither side has changed since, are the master's still when they are synced again.
-
-A step of a sync that had not ended when the process did excuses nothing that was there before it: the backup serves. A
-machine that loses power keeps what had been saved for a second, if no more than one save came in that second.
-
-Left out: lives in which a fault touched the slave itself before the sync ended (a full disk saves nothing); disks that
-lied; stores that were replaced; what an administrator may have deleted, see ``meta-atomic-view``; whatever the master
-may have lost by going down, once it is back. Sources: ConfigManager.persist and load, MixAll.string2File,
-SlaveSynchronize.
+Checks:
+- After a restart, until the next sync of that table, the slave's tables and its answers to pulls and queries have all
+  synced topics, groups, and progress of groups. A sync that was in progress loses nothing: the backup file has it.
+- The table has the entries and data version of its last reading, if nothing was synced, saved or committed since. It
+  may have more of the system's own entries.
+- Topics and groups that equalled the master's, and that neither side has changed, still do at the next sync.
+- After a power loss, the table has all that was saved 1 s before, if at most one save came in that second.
+Abstains when:
+- A fault affected the slave before the sync ended, in that incarnation: a full disk saves nothing.
+- A disk lied, or the store was replaced.
+- An administrator may have deleted the entry (``meta-atomic-view``).
+- The master restarted: it may have lost the entry.
+Source: ConfigManager.persist and load, MixAll.string2File, SlaveSynchronize.
 """
 
 from collections.abc import Iterator
@@ -39,14 +39,12 @@ from ...topology import MASTER, NO_SLAVES
 from .syncing import Agreed, CopiesLaw
 
 FLUSHED_NS = 1_000 * MS
-"""By then a save has reached the disk."""
+"""The time of a save to reach the disk."""
 
 
-class Kept(NamedTuple):
-    """What a slave's disk holds."""
-
+class Saved(NamedTuple):
     sighting: Sighting
-    """Of the master's, from which it has it."""
+    """The entry in the master's table."""
     since: int
     """At the latest, ns."""
 
@@ -54,7 +52,7 @@ class Kept(NamedTuple):
 class MetaDurable(CopiesLaw):
     id = "meta-durable"
     kind = DURABILITY
-    promise = "Tables that a slave has synced survive its restart, even when the last write was torn."
+    promise = "Synced tables survive a slave restart, even after a torn write."
     source = "ConfigManager.persist, ConfigManager.load: X, or its backup X.bak"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
@@ -65,20 +63,19 @@ class MetaDurable(CopiesLaw):
 
     def begin(self) -> None:
         super().begin()
-        self.kept: dict[str, dict[Name, Kept]] = {}
-        """By slave."""
-        self.owed: dict[str, dict[Name, Kept]] = {}
-        """Of that, what has not been synced again since its restart."""
+        self.saved: dict[str, dict[Name, Saved]] = {}
+        self.pending: dict[str, dict[Name, Saved]] = {}
+        """By slave: entries that it has not synced again since its restart."""
         self.read: dict[Name, Table] = {}
-        """By slave and table: what a restart must not change."""
+        """By slave and table: the reading that a restart must not change."""
         self.before: dict[Name, Table] = {}
-        """The same, of the life before."""
+        """The same, before the restart."""
         self.committed: set[str] = set()
-        """Slaves that were told a group's progress in their present life: it is saved some time, or never."""
+        """Slaves with a commit in their present incarnation: it is saved at some time, or never."""
         self.agreements: dict[Name, Agreed] = {}
-        """By slave and table, for those that have versions: the last one."""
+        """By slave and table with a version: the last one."""
 
-    # What slaves hold.
+    # Syncs and saves.
 
     def on_sync(self, event: Sync) -> None:
         node, table = event.node, event.f
@@ -89,31 +86,30 @@ class MetaDurable(CopiesLaw):
         if event.status in ("applied", "answered"):
             self._changed(node, table)
         if event.status in DONE:
-            owed, kept = self.owed.get(node, {}), self.kept.setdefault(node, {})
-            self.owed[node] = {name: each for name, each in owed.items() if name[0] != table}
+            pending, saved = self.pending.get(node, {}), self.saved.setdefault(node, {})
+            self.pending[node] = {name: each for name, each in pending.items() if name[0] != table}
             if self._is_sound(node):
                 for name, sighting in self.known.copies.brought(event).items():
-                    if name not in kept or kept[name].sighting.is_broken:
-                        kept[name] = Kept(sighting, event.t)
+                    if name not in saved or saved[name].sighting.is_broken:
+                        saved[name] = Saved(sighting, event.t)
 
-    def _agree(self, place: Name, event: Sync) -> None:
+    def _agree(self, key: Name, event: Sync) -> None:
         agreed = self.agreed(event)
         if agreed is None:
             return
-        before, is_sound = self.agreements.pop(place, None), self._is_sound(place[0])
-        if before is not None and before.done.t < self.known.nodes.born(place[0]) and is_sound:
-            # Whatever the master has changed since is sure to have been saved, and seen.
+        before, is_sound = self.agreements.pop(key, None), self._is_sound(key[0])
+        if before is not None and before.done.t < self.known.nodes.born(key[0]) and is_sound:
+            # Every later change by the master was saved, and the save recorded.
             is_seen = self.known.disturbances.is_quiet(MASTER, before.asked.t)
             if is_seen and self.is_unchanged(before, event):
                 self.judged += 1
                 if event.status == "applied":
-                    what = f"{place[0]} has other {place[1]} after its restart than those that it had synced"
+                    what = f"{key[0]} has other {key[1]} after its restart than those that it had synced"
                     self.violate(event, what, since=before.asked.t)
         if is_sound:
-            self.agreements[place] = agreed
+            self.agreements[key] = agreed
 
     def _is_sound(self, node: str) -> bool:
-        """Whether nothing has touched this slave in its present life; what ended with its start was before."""
         return self.known.disturbances.is_quiet(node, self.known.nodes.born(node) + 1)
 
     @only(but=NO_SLAVES)
@@ -129,29 +125,28 @@ class MetaDurable(CopiesLaw):
     # Restarts.
 
     def on_crash(self, event: Crash | Stop) -> None:
-        """A broker is gone, and what was not on its disk with it."""
         node = event.node
         if node == MASTER:
             self.agreements.clear()
         if node not in self.slaves:
             return
         machine = event.f == "machine" and event.kind == "crash"
-        for place in [place for place in self.read if place[0] == node]:
-            read = self.read.pop(place)
-            if not machine and self.known.tables.asked(*place) is None:
-                self.before[place] = read
+        for key in [key for key in self.read if key[0] == node]:
+            read = self.read.pop(key)
+            if not machine and self.known.tables.asked(*key) is None:
+                self.before[key] = read
         if machine:
-            kept = self.kept.get(node, {})
-            self.kept[node] = {} if event.status == "lied" else {
-                name: each for name, each in kept.items() if self._is_flushed(node, name[0], each.since, event.t)
+            saved = self.saved.get(node, {})
+            self.saved[node] = {} if event.status == "lied" else {
+                name: each for name, each in saved.items() if self._is_flushed(node, name[0], each.since, event.t)
             }  # fmt: skip
-            self.before = {place: read for place, read in self.before.items() if place[0] != node}
-        for place in [place for place in self.agreements if place[0] == node]:
-            saves, asked = self.known.tables.saved(*place), self.known.tables.asked(*place)
-            is_lost = machine and not self._is_flushed(*place, saves[-1].t if saves else 0, event.t)
+            self.before = {key: read for key, read in self.before.items() if key[0] != node}
+        for key in [key for key in self.agreements if key[0] == node]:
+            saves, asked = self.known.tables.saved(*key), self.known.tables.asked(*key)
+            is_lost = machine and not self._is_flushed(*key, saves[-1].t if saves else 0, event.t)
             is_cut = asked is not None and saves and saves[-1].seq > asked.seq
             if is_lost or is_cut or event.status == "lied":
-                del self.agreements[place]
+                del self.agreements[key]
 
     on_stop = on_crash
 
@@ -162,7 +157,7 @@ class MetaDurable(CopiesLaw):
         return known and self.known.disturbances.stall(late, now) is None
 
     def _is_sound_at(self, node: str, now: int) -> bool:
-        """As before the fault that takes the power, which has just begun."""
+        """The same, without the power loss that has just begun."""
         disturbances = self.known.disturbances
         others = [each for each in disturbances.active.values() if each.node == node and each.t < now]
         return not others and disturbances.ended.get(node, -1) <= self.known.nodes.born(node)
@@ -170,28 +165,28 @@ class MetaDurable(CopiesLaw):
     def on_start(self, event: Start) -> None:
         node = event.node
         if node in self.slaves:
-            self.owed[node] = dict(self.kept.get(node, {}))
+            self.pending[node] = dict(self.saved.get(node, {}))
             self.committed.discard(node)
         elif node == MASTER:
-            # A sync may bring to a slave what the master has lost.
-            self.kept.clear()
-            self.owed.clear()
+            # The next sync may bring the master's losses.
+            self.saved.clear()
+            self.pending.clear()
 
     def on_wipe(self, event: Wipe) -> None:
         node = event.node
-        for each in (self.kept, self.owed):
+        for each in (self.saved, self.pending):
             each.pop(node, None)
-        self.agreements = {place: each for place, each in self.agreements.items() if place[0] != node}
-        self.before = {place: read for place, read in self.before.items() if place[0] != node}
+        self.agreements = {key: each for key, each in self.agreements.items() if key[0] != node}
+        self.before = {key: read for key, read in self.before.items() if key[0] != node}
 
-    # What they answer.
+    # Readings and answers.
 
     @only(but=NO_SLAVES)
     def on_table(self, event: Table) -> None:
         node, table = event.node, event.f
         if node not in self.slaves:
             return
-        names = sorted(name for name in self._owed(node) if name[0] == table)
+        names = sorted(name for name in self._pending(node) if name[0] == table)
         if names:
             self.judged += 1
         for name in names:
@@ -240,20 +235,20 @@ class MetaDurable(CopiesLaw):
             if name[0] == MISSING.get(event.status):
                 self._suspect_answer(event, name)
 
-    def _owed(self, node: str) -> Iterator[Name]:
-        return (name for name, kept in self.owed.get(node, {}).items() if not kept.sighting.is_broken)
+    def _pending(self, node: str) -> Iterator[Name]:
+        return (name for name, saved in self.pending.get(node, {}).items() if not saved.sighting.is_broken)
 
     def _needed(self, event: Fail | Ok) -> list[Name]:
-        """What is owed of what a call needs, if it is of the slave's present life."""
+        """The pending entries that a call of the slave's present incarnation needs."""
         begun = self.known.calls.begun(event)
-        if begun is None or not self.owed.get(event.node) or not self.known.calls.is_current(event):
+        if begun is None or not self.pending.get(event.node) or not self.known.calls.is_current(event):
             return []
         call = begun.call
         topic, _, queue = (call.queue or "").rpartition("/")
         needs: tuple[Name, ...] = ((OFFSETS, f"{topic}@{call.group}/{queue}"),)
         if event.f == "pull":
             needs = ((TOPICS, topic), (GROUPS, call.group or ""))
-        return [name for name in self._owed(event.node) if name in needs]
+        return [name for name in self._pending(event.node) if name in needs]
 
     def _suspect_answer(self, event: Fail | Ok, name: Name) -> None:
         self.suspect(event, name, f"{event.node} answered {event.status} after its restart, and had synced {name[1]}")

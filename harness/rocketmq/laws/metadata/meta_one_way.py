@@ -1,13 +1,14 @@
-"""``meta-one-way``: nothing flows from a slave's tables to its master's.
+"""``meta-one-way``: no entry of a slave's tables flows into its master's.
 
-Checks each reading of the master's tables for
-
-- progress of a group in a queue that clients tried to commit at a slave, and that no commit can have brought to the
-  master in any of its incarnations;
-- topics and groups that an administrator tried to create at a slave and never at the master, and that no client used.
-
-Abstains from what both were asked to store, at whatever time, and from data versions. A slave that becomes the master
-brings its own tables. Source: SlaveSynchronize: a slave only asks.
+Checks:
+- The master's tables have no group's progress that clients tried to commit at a slave, and that no commit can have
+  brought to the master in any of its incarnations.
+- They have no topic or group that an administrator tried to create at a slave and never at the master, and that no
+  client used.
+Abstains when:
+- Both nodes were asked to store the entry, at any time.
+- A promoted slave brings its own tables.
+Source: SlaveSynchronize: a slave only asks.
 """
 
 from ....event_types.client import Invoke
@@ -21,21 +22,20 @@ from .syncing import MetadataLaw
 class MetaOneWay(MetadataLaw):
     id = "meta-one-way"
     promise = "No entry of a slave's tables flows into its master's."
-    source = "SlaveSynchronize.syncAll: a slave asks, and tells nothing"
+    source = "SlaveSynchronize.syncAll: a slave only asks"
     needs = frozenset({"config", "invoke", "table"})
 
     def begin(self) -> None:
         super().begin()
         self.progress: dict[tuple[str, str, int], str] = {}
-        """Group, queue and offset of commits at a slave, and at which."""
+        """By group, queue and offset of a commit at a slave: the slave."""
         self.named: dict[Name, Invoke] = {}
-        """Topics and groups that somebody tried to create at a slave."""
 
     @only("commit", *ADMIN, node=SLAVES)
     def on_invoke(self, event: Invoke) -> None:
         if event.f == "commit":
-            place = event.group or "", event.queue or "", event.queue_offset or 0
-            self.progress.setdefault(place, event.node)
+            key = event.group or "", event.queue or "", event.queue_offset or 0
+            self.progress.setdefault(key, event.node)
         else:
             self.named.setdefault((ADMIN[event.f], event.message or ""), event)
 

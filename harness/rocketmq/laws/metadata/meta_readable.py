@@ -1,9 +1,11 @@
-"""``meta-readable``: a node's tables can be read, whether it answers with them or keeps them in files.
+"""``meta-readable``: a node's tables are readable, both in its answers and in its files.
 
-Judged by every read of a table. A file counts with its backup, as at a broker's start: one of the two must be whole.
-Excused are stores that are not the node's own work: a lying disk lost a part of one, or an operator put it there.
-
-Left out: tables of nodes that are down; what a table says. Source: ConfigManager.load, RemotingSerializable.
+Checks:
+- Each reading of a table. A file counts with its backup, as at a broker's start: one of the two must be whole.
+Abstains when:
+- The store is not the node's own work: a lying disk lost a part of it, or an operator replaced it.
+- The node is down.
+Source: ConfigManager.load, RemotingSerializable.
 """
 
 from ...contract import LIED, WIPE
@@ -13,7 +15,7 @@ from ...law import Law
 
 class MetaReadable(Law):
     id = "meta-readable"
-    promise = "A node's tables can be read, as answers and, with their backups, as files."
+    promise = "A node's tables are readable, in its answers and, with their backups, in its files."
     source = "ConfigManager.load, RemotingSerializable.decode"
     needs = frozenset({"table", "garbled"})
     deaf_to = frozenset()

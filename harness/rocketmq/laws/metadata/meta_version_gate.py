@@ -1,19 +1,18 @@
-"""``meta-version-gate``: a slave takes over and saves topics or groups if and only if the data versions differ.
+"""``meta-version-gate``: a slave applies and saves topics or groups if and only if the data versions differ.
 
-Judged at the steps of a slave's sync, for topics and for groups:
-
-- *applied* although nothing has changed since the last step after which both agreed: the master has saved nothing (it
-  does so at every change) and was not restarted, the slave has changed nothing itself, and no fault touched either;
-- *same* although the master has saved its table between the last step after which both agreed and this one, and no
-  fault touched it: a master saves when it has made a new version, and else only what a full disk had kept it from,
-  within flushConsumerOffsetInterval;
-- what was applied is saved at once: before anything else of the sync, if no fault touches the slave;
-- nothing is saved in the instant in which a step ends as *same*, but what a full disk had kept the slave from;
-- where nobody sees what a slave makes of an answer, it saves the table once before it asks for another one, and once
-  more for each topic and group that clients may have made it create.
-
-Left out: which versions they are, see ``meta-converges``; the first step of a life; changes that a machine crash, or a
-full disk, took. Sources: SlaveSynchronize.syncTopicConfig and syncSubscriptionGroupConfig, DataVersion.
+Checks:
+- A step is not *applied* if nothing has changed since both agreed: the master has not saved (it does at every change)
+  or restarted, the slave has not changed anything itself, and no fault affected either.
+- A step is not *same* if the master saved the table after both agreed and before the request, without a fault. A full
+  disk may delay a save by flushConsumerOffsetInterval.
+- An applied table is saved at once, before any other event of the sync, if no fault affects the slave.
+- A *same* step saves nothing, except what a full disk had delayed.
+- If the slave's result is not recorded, it saves the table once before its next request, and once more for each topic
+  and group that clients may have made it create.
+Abstains when:
+- The step is the first one of an incarnation.
+- A machine crash or a full disk took the change.
+Source: SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig, DataVersion.
 """
 
 from __future__ import annotations
@@ -32,27 +31,21 @@ from .syncing import Agreed, MetadataLaw
 
 
 class Copy:
-    """A slave's copy of one table, in the slave's present life."""
-
-    __slots__ = ("agreed", "applied", "caught_up", "late", "ordered", "same")
+    __slots__ = ("agreed", "applied", "caught_up", "late", "newer", "same")
 
     def __init__(self) -> None:
         self.agreed: Agreed | None = None
-        self.ordered: int | None = None
-        """When the master saved a version that the copy lacks, ns."""
+        self.newer: int | None = None
+        """When the master saved a newer version, ns."""
         self.applied: Event | None = None
-        """A step whose result is still to be saved."""
+        """A step with a pending save."""
         self.late = False
-        """Whether what was applied could not be saved then: it is some time."""
         self.caught_up = -1
-        """The event with which it was."""
+        """The event (``seq``) of the late save."""
         self.same: Event | None = None
-        """The last step that ended as same."""
 
 
 class Answered:
-    """An answer of which nobody sees what its slave makes."""
-
     __slots__ = ("event", "saves")
 
     def __init__(self, event: Sync) -> None:
@@ -62,7 +55,7 @@ class Answered:
 
 class MetaVersionGate(MetadataLaw):
     id = "meta-version-gate"
-    promise = "A slave takes over and saves its master's topics or groups if and only if their data versions differ."
+    promise = "A slave applies and saves its master's topics or groups if and only if their data versions differ."
     source = "SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig: dataVersion.equals"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
@@ -72,7 +65,7 @@ class MetaVersionGate(MetadataLaw):
         super().begin()
         self.copies: dict[tuple[str, str], Copy] = {}
         self.answers: dict[str, Answered] = {}
-        """By slave: the answer that it may still be taking over."""
+        """By slave: the answer that it may still apply."""
 
     # Steps.
 
@@ -93,7 +86,7 @@ class MetaVersionGate(MetadataLaw):
                 self._judge_applied(copy, event, saves)
             else:
                 self._judge_same(copy, agreed.asked, event, saves)
-            copy.agreed, copy.ordered = agreed, None
+            copy.agreed, copy.newer = agreed, None
 
     def _judge_applied(self, copy: Copy, event: Sync, saves: Sequence[Persist]) -> None:
         self.judged += 1
@@ -112,7 +105,7 @@ class MetaVersionGate(MetadataLaw):
         self.judged += 1
         copy.same = event
         agreed = copy.agreed.asked.t if copy.agreed is not None else asked.t
-        if copy.ordered is not None and copy.ordered <= asked.t and self.known.disturbances.is_quiet(MASTER, agreed):
+        if copy.newer is not None and copy.newer <= asked.t and self.known.disturbances.is_quiet(MASTER, agreed):
             self.violate(
                 event,
                 f"{event.node} took its {event.f} for the master's, though those were changed since they agreed",
@@ -129,7 +122,7 @@ class MetaVersionGate(MetadataLaw):
     def on_persist(self, event: Persist) -> None:
         node, table = event.node, event.f
         if node == MASTER:
-            self._order(table, event.t)
+            self._expect(table, event.t)
             return
         answered = self.answers.get(node)
         if answered is not None and answered.event.f == table:
@@ -139,7 +132,7 @@ class MetaVersionGate(MetadataLaw):
         if copy is None:
             return
         if copy.late:
-            # It saves all that was applied since, too.
+            # The late save includes later steps.
             copy.late, copy.applied, copy.caught_up = False, None, event.seq
             return
         if self.known.tables.asked(node, table) is not None:
@@ -153,17 +146,17 @@ class MetaVersionGate(MetadataLaw):
     def _judge_save(self, answered: Answered, event: Persist) -> None:
         answered.saves += 1
         names = len(self.known.tables.names())
-        # A group makes a topic for its retries, too.
+        # A group also creates its retry topic.
         if answered.saves == 2 + 2 * names:
             what = f"{event.node} saved its {event.f} {answered.saves} times after one answer"
             self.violate(event, f"{what}; clients may have made it create {names} names", since=None)
 
-    def _order(self, table: str, t: int) -> None:
+    def _expect(self, table: str, t: int) -> None:
         late_ns = int(self.known.config.get(MASTER, {}).get("flushConsumerOffsetInterval", PERSIST_MS)) * MS
         if self.known.disturbances.is_quiet(MASTER, t - late_ns):
             for (_, each), copy in self.copies.items():
-                if each == table and copy.ordered is None and copy.agreed is not None and copy.agreed.done.t < t:
-                    copy.ordered = t
+                if each == table and copy.newer is None and copy.agreed is not None and copy.agreed.done.t < t:
+                    copy.newer = t
 
     def _judge_unsaved(self, node: str, event: Event) -> None:
         for (slave, table), copy in self.copies.items():
@@ -175,16 +168,16 @@ class MetaVersionGate(MetadataLaw):
                     what = f"{node} took over the master's {table}, and did not save them"
                     self.violate(applied, what, since=applied.t, until=event.t)
 
-    # Lives.
+    # Incarnations.
 
     def on_crash(self, event: Crash | Start | Stop | Wipe) -> None:
         node = event.node
         self.answers.pop(node, None)
-        for place in [place for place in self.copies if place[0] == node]:
-            del self.copies[place]
+        for key in [key for key in self.copies if key[0] == node]:
+            del self.copies[key]
         if node == MASTER:
             for copy in self.copies.values():
-                copy.agreed = copy.ordered = None
+                copy.agreed = copy.newer = None
 
     on_stop = on_crash
     on_start = on_crash

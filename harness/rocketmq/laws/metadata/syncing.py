@@ -1,9 +1,9 @@
-"""What the laws about slaves that sync their tables share.
+"""Bases of laws about slaves that sync their tables.
 
-A slave that registers with a name server learns from it where its master is, and from then on fetches its tables on a
-schedule that depends on its version. A slave without a name server never fetches any, so none of these laws applies.
+A slave learns its master's address from its name server, and then fetches the tables on its version's schedule. Without
+a name server it fetches none, and these laws do not apply.
 
-Sources: BrokerController.handleSlaveSynchronize of 4.4.0, 4.9.7 and 5.5.0.
+Source: BrokerController.handleSlaveSynchronize of 4.4.0, 4.9.7 and 5.5.0.
 """
 
 from typing import NamedTuple
@@ -18,19 +18,18 @@ from ...settings import Settings, parse, version
 from ...topology import MASTER
 
 CALL_NS = 3_000 * MS
-"""What a slave waits for one answer."""
+"""A slave's timeout for one answer."""
 
 
 class Schedule(NamedTuple):
-    """When slaves of a version line sync, ms."""
+    """The sync schedule of a version line, ms."""
 
     since: tuple[int, ...]
-    """The first version of the line."""
     first: int
-    """From the start to the first time."""
+    """From the start to the first round."""
     period: int
     look: int
-    """How late that may be, since the slave only looks so often."""
+    """The check interval, which may delay a round."""
 
 
 SCHEDULES = (
@@ -38,11 +37,10 @@ SCHEDULES = (
     Schedule((4, 5), 3_000, 10_000, 0),
     Schedule((0,), 10_000, 60_000, 0),
 )
-"""Newest first."""
 
 
 def schedule(settings: Settings) -> Schedule:
-    """A slave's schedule by its version."""
+    """By the slave's version."""
     numbers = version(settings)
     return next(each for each in SCHEDULES if each.since <= numbers)
 
@@ -67,14 +65,14 @@ class MetadataLaw(Law):
         self.applicable = bool(self.slaves)
 
     def agreed(self, step: Sync) -> Agreed | None:
-        """Of a step that ends: what it proves. The copy was the master's table at some moment of it."""
+        """The agreement that a step's end proves: during it, the copy was the master's table."""
         asked = self.known.tables.asked(step.node, step.f)
         return Agreed(asked, step) if asked is not None and step.status in DONE else None
 
     def is_unchanged(self, agreed: Agreed, step: Sync) -> bool:
-        """Whether, as a step ends, both are sure to have agreed already, since an earlier one.
+        """Whether both are sure to have agreed since an earlier step, until this step's end.
 
-        One save is the step's own; what the slave saved earlier, or besides, is a change of its own.
+        One save belongs to the step; any other save is a change by the slave.
         """
         saved, instant_ns = self.known.tables.saved, self.known.instant_ns
         asked = self.known.tables.asked(step.node, step.f)
@@ -85,9 +83,9 @@ class MetadataLaw(Law):
 
 
 class CopiesLaw(MetadataLaw):
-    """Base of laws that accuse a slave of not having what it has synced: only if its master is sure to have it still.
+    """Base of laws that a slave violates if it lacks a synced entry that its master is sure to have still.
 
-    Where that is not known yet the accusation waits until the master is seen to have had it all the time.
+    If that is uncertain, the violation waits until the master is seen to have had the entry all the time.
     """
 
     def begin(self) -> None:
@@ -95,7 +93,6 @@ class CopiesLaw(MetadataLaw):
         self._suspected: list[tuple[Event, str, Sighting]] = []
 
     def suspect(self, event: Event, name: Name, text: str) -> None:
-        """A slave lacks ``name``."""
         copies = self.known.copies
         if copies.is_sure(name):
             self.violate(event, text, since=None)

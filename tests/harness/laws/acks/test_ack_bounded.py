@@ -30,20 +30,20 @@ def test_a_send_that_is_never_answered_is_caught_stored_or_not() -> None:
     assert_vacuous(AckBounded, stalled().put("m0").over("m0", "info", "disconnected"))
 
 
-def test_a_refusal_is_an_answer_and_comes_in_time_too() -> None:
+def test_a_refusal_must_come_in_time_too() -> None:
     assert_holds(AckBounded, pair().invoke("m0").over("m0", "fail", "SERVICE_NOT_AVAILABLE"))
     late = pair().invoke("m0").after(6_000).over("m0", "fail", "SERVICE_NOT_AVAILABLE")
     assert_broken(AckBounded, late, "answered after 6000.000 ms")
 
 
-def test_a_send_over_a_connection_that_the_master_s_death_broke_is_not_judged() -> None:
+def test_a_send_over_a_connection_broken_by_the_master_s_end_is_not_judged() -> None:
     dead = pair().sent("m0").crash("master", "machine").after(9_000).start("master").invoke("m1").after(10_000)
     assert assert_holds(AckBounded, dead.over("m1", "info", "timeout")).judged == 1
     anew = dead.invoke("m2").after(10_000).over("m2", "info", "timeout")
     assert_broken(AckBounded, anew, "m2 was not answered for 10000.000 ms")
 
 
-def test_a_connection_that_was_begun_to_a_dead_master_is_not_good_as_soon_as_that_lives() -> None:
+def test_a_connection_opened_to_a_dead_master_is_not_good_at_its_restart() -> None:
     dead = pair().crash("master").invoke("m0").start("master").invoke("m1").after(9_000)
     assert_vacuous(AckBounded, dead.over("m0", "info", "timeout").over("m1", "info", "timeout"))
     anew = dead.invoke("m2").after(10_000).over("m2", "info", "timeout")
@@ -69,18 +69,18 @@ def test_where_sends_wait_in_turn_each_has_a_whole_wait_from_the_answer_before_i
 
 
 @pytest.mark.parametrize("version", ["4.4.0", "4.6.1", "4.9.7"])
-def test_in_other_versions_nobody_waits_longer_for_those_before_it(version: str) -> None:
+def test_in_other_versions_earlier_sends_extend_no_wait(version: str) -> None:
     both = pair(rocketmqVersion=version).put("m0").after(1_000).put("m1").after(4_000).ok("m0", TIMEOUT)
     assert_broken(AckBounded, both.after(1_011).ok("m1", TIMEOUT), "m1 was answered after 5011.000 ms")
 
 
-def test_a_send_that_was_answered_without_a_turn_gives_the_next_one_none() -> None:
+def test_a_send_answered_without_a_turn_does_not_delay_the_next() -> None:
     queue = pair(rocketmqVersion="4.9.2").put("m0").put("m1").ok("m1", "SLAVE_NOT_AVAILABLE").put("m2")
     queue.after(5_000).ok("m0", TIMEOUT)
     assert_holds(AckBounded, queue.after(5_000).ok("m2", TIMEOUT))
 
 
-def test_behind_a_send_whose_answer_nobody_knows_nobody_knows_when_the_next_is_due() -> None:
+def test_after_a_send_with_an_unknown_answer_the_next_deadline_is_unknown() -> None:
     lost = pair(rocketmqVersion="4.9.2").put("m0").put("m1").over("m0", "info", "timeout")
     assert_vacuous(AckBounded, lost.after(9_000).ok("m1", TIMEOUT))
 
@@ -93,8 +93,8 @@ def test_behind_a_send_whose_answer_nobody_knows_nobody_knows_when_the_next_is_d
 
 
 @pytest.mark.parametrize("status", ["SYSTEM_ERROR", "code 9999"])
-def test_an_answer_that_does_not_tell_of_a_turn_leaves_open_when_the_next_one_began(status: str) -> None:
-    """A stranger's broker may refuse a send that it has stored, before or after its turn."""
+def test_an_answer_that_proves_no_turn_leaves_the_next_start_open(status: str) -> None:
+    """A third party's broker may refuse a send that it has stored, before or after its turn."""
 
     def behind(answer: str, ms: float) -> H:
         queue = pair(rocketmqVersion="4.9.2").put("m0").put("m1").after(4_000)
@@ -105,7 +105,7 @@ def test_an_answer_that_does_not_tell_of_a_turn_leaves_open_when_the_next_one_be
     assert assert_holds(AckBounded, behind(status, 5_011)).judged == 1, "only the refused send itself"
 
 
-def test_up_to_4_6_the_wait_for_a_slave_begins_after_that_for_the_disk() -> None:
+def test_up_to_4_6_the_wait_for_a_slave_follows_the_wait_for_the_disk() -> None:
     def both(version: str, ms: float) -> H:
         return pair(rocketmqVersion=version, **SYNC_FLUSH).put("m0").after(ms).ok("m0", TIMEOUT)
 

@@ -26,14 +26,14 @@ def test_a_flush_that_began_before_the_message_does_not_count_nor_does_a_slave_s
 
 
 @pytest.mark.parametrize("end", [lambda h: h.crash("master", "machine"), lambda h: h.stop("master")])
-def test_a_flush_in_another_life_of_the_master_does_not_count(end: Callable[[H], H]) -> None:
+def test_a_flush_in_another_incarnation_of_the_master_does_not_count(end: Callable[[H], H]) -> None:
     again = end(pair(**SYNC_FLUSH).put("m0")).start("master", 0).put("m1").flush("master")
     assert_broken(AckFlushed, again.ok("m0"), "m0 was acknowledged")
     under_way = end(pair(**SYNC_FLUSH).put("m0").flush("master"))
     assert_holds(AckFlushed, under_way.ok("m0"))
 
 
-def test_who_is_stopped_in_an_orderly_way_flushes_and_answers_before_it_ends() -> None:
+def test_a_master_flushes_and_answers_before_an_orderly_stop() -> None:
     def stopped() -> H:
         return pair(**SYNC_FLUSH).put("m0").stop("master")
 
@@ -48,14 +48,14 @@ def test_other_answers_and_sends_that_do_not_wait_promise_no_flush() -> None:
 
 
 def put_again(flushed: bool = False, **settings: object) -> H:
-    """A second after a message was put, and before it is answered, it is put into its queue."""
+    """A second after its append, and before its answer, a delayed message is appended to its queue."""
     history = pair(**settings).put("m0")
     if flushed:
         history.flush("master")
     return history.after(1_000).append("master", SIZE, 2 * SIZE, "put", "m0")
 
 
-def test_a_send_waits_for_what_it_put_not_for_what_is_delivered_later() -> None:
+def test_a_send_waits_for_its_own_append_not_for_a_later_delivery() -> None:
     assert_holds(AckFlushed, put_again(True, flushDiskType="SYNC_FLUSH").ok("m0"))
     assert_broken(AckFlushed, put_again(False, flushDiskType="SYNC_FLUSH").ok("m0"), "m0 was acknowledged")
     assert_holds(AckTimeoutHonest, put_again().after(2_000).ok("m0", "FLUSH_SLAVE_TIMEOUT"))

@@ -7,7 +7,7 @@ from histories.acks import SYNC_FLUSH, TIMEOUT, passing, stalled
 from pairproof.harness.rocketmq.laws.acks.ack_no_wait import AckNoWait
 
 
-def test_a_large_request_takes_as_long_on_its_way_as_several() -> None:
+def test_a_large_request_takes_as_long_as_several() -> None:
     def large(ms: int) -> H:
         history = pair().add("lab", f="sim", value=5 * MS).fault("some", "ha")
         history.add(
@@ -27,7 +27,7 @@ ONE = {"rocketmqVersion": "5.5.0", "inSyncReplicas": 1}
 
 @pytest.mark.parametrize("settings", [ASYNC, ONE], ids=["async-master", "one-replica"])
 @pytest.mark.parametrize("wait", [True, False])
-def test_who_waits_for_no_slave_is_answered_at_once_while_links_are_stalled(
+def test_a_send_that_waits_for_no_slave_is_answered_at_once_while_links_are_stalled(
     settings: dict[str, object], wait: bool
 ) -> None:
     assert_holds(AckNoWait, pair(**settings).fault("some", "ha").put("m0", wait).after(10).ok("m0"))
@@ -35,24 +35,24 @@ def test_who_waits_for_no_slave_is_answered_at_once_while_links_are_stalled(
     assert_broken(AckNoWait, late, "m0 was answered after 11.000 ms; it had no slave to wait for")
 
 
-def test_who_asks_not_to_wait_does_not_wait_on_a_sync_master_either() -> None:
+def test_a_message_that_asks_not_to_wait_does_not_wait_on_a_sync_master() -> None:
     assert_broken(AckNoWait, stalled().put("m0", False).after(3_000).ok("m0", TIMEOUT), "answered after 3000.000 ms")
     assert_vacuous(AckNoWait, stalled().put("m0").after(3_000).ok("m0", TIMEOUT))
 
 
 @pytest.mark.parametrize("place", ["slave", "slave2", "ha", "ha3"])
-def test_trouble_of_any_slave_or_of_its_link_is_what_it_takes(place: str) -> None:
+def test_a_disturbed_slave_or_link_is_required(place: str) -> None:
     assert_broken(AckNoWait, pair(**ASYNC).fault("some", place).put("m0").after(900).ok("m0"), "m0")
     assert_broken(AckNoWait, passing(pair(**ASYNC).put("m0"), place).after(900).ok("m0"), "m0")
 
 
-def test_without_trouble_of_slaves_or_their_links_nobody_can_tell() -> None:
+def test_without_a_disturbed_slave_or_link_nothing_is_judged() -> None:
     assert_vacuous(AckNoWait, pair(**ASYNC).put("m0").ok("m0"))
     assert_vacuous(AckNoWait, pair(**ASYNC).fault("some", "client-slave").put("m0").ok("m0"))
     assert_vacuous(AckNoWait, passing(pair(**ASYNC), "ha").after(1).put("m0").ok("m0"))
 
 
-def test_under_sync_flush_only_the_flush_is_waited_for_and_only_if_asked() -> None:
+def test_under_sync_flush_a_send_waits_only_for_the_flush_and_only_if_it_asks() -> None:
     def flushing(wait: bool = True) -> H:
         return pair(**ASYNC, **SYNC_FLUSH).fault("some", "ha").put("m0", wait).after(900)
 

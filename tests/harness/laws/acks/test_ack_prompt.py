@@ -31,7 +31,7 @@ def test_a_covered_send_that_is_never_answered_is_caught_when_the_client_gives_u
     assert_vacuous(AckPrompt, pair().put("m0").replicate().after(5).mark("end"))
 
 
-def test_reports_that_do_not_cover_owe_nothing() -> None:
+def test_reports_that_do_not_cover_set_no_deadline() -> None:
     short = pair().put("m0").replicate(99).after(3_000).ok("m0", TIMEOUT)
     assert_vacuous(AckPrompt, short)
     ahead = pair().put("m0").frame(0, 100).append("slave", 0, 100).report(101).after(3_000).ok("m0", TIMEOUT)
@@ -40,13 +40,13 @@ def test_reports_that_do_not_cover_owe_nothing() -> None:
     assert_vacuous(AckPrompt, stranger)
 
 
-def test_a_report_of_a_slave_whose_log_begins_behind_the_message_owes_nothing() -> None:
+def test_a_report_of_a_slave_whose_log_begins_after_the_message_sets_no_deadline() -> None:
     late = bare().put("m0").append("master", 100, FILE, "filler").put("m1").connect().report(0)
     late.frame(FILE, FILE + 100).append("slave", FILE, FILE + 100).report(FILE + 100).ok("m1").after(3_000)
     assert assert_holds(AckPrompt, late.ok("m0", TIMEOUT)).judged == 1
 
 
-def test_a_report_on_a_connection_that_its_slave_has_left_owes_nothing() -> None:
+def test_a_report_on_a_connection_that_its_slave_has_left_sets_no_deadline() -> None:
     left = pair().put("m0").frame(0, 100).append("slave", 0, 100)
     old = left.link
     left.connect().report(0).report(100, "m", link=old).after(3_000)
@@ -62,13 +62,13 @@ def test_under_sync_flush_the_answer_may_wait_for_the_flush_but_no_longer() -> N
 
 
 def two(asked: int = 3) -> H:
-    """A 5.x master with two slaves that have asked from 0."""
+    """A 5.x master with two slaves that start at 0."""
     both = pair(rocketmqVersion="5.5.0", inSyncReplicas=asked).config("slave2").start("slave2", 0)
     return both.connect("slave2").report(0, peer="slave2").put("m0")
 
 
 def first(history: H) -> H:
-    """The first slave gets all."""
+    """The first slave receives all."""
     history.link, link = "ha:1", history.link
     history.replicate().link = link
     return history
@@ -81,12 +81,12 @@ def test_with_three_in_sync_replicas_the_second_slave_s_report_counts() -> None:
     assert_broken(AckPrompt, second(two(2)).after(11).ok("m0"), "answered after 11.000 ms")
 
 
-def test_a_slave_that_has_gone_is_not_one_of_enough() -> None:
+def test_a_disconnected_slave_does_not_count() -> None:
     gone = second(two()).close("m", "slave2")
     assert_vacuous(AckPrompt, first(gone).after(3_000).ok("m0", TIMEOUT))
 
 
-def test_who_waits_for_no_slave_is_not_judged_for_promptness() -> None:
+def test_a_send_that_waits_for_no_slave_is_not_judged_for_promptness() -> None:
     assert_not_applicable(AckPrompt, pair(brokerRole="ASYNC_MASTER").sent("m0"))
     assert_not_applicable(AckPrompt, pair(rocketmqVersion="5.5.0").sent("m0"))
 
@@ -108,7 +108,7 @@ def covered() -> H:
     return pair().put("m0").replicate()
 
 
-def test_trouble_on_the_client_s_link_excuses_and_trouble_elsewhere_does_not() -> None:
+def test_a_disturbed_client_link_excuses_and_another_link_does_not() -> None:
     assert_vacuous(AckPrompt, covered().fault("some", "client-master").after(900).ok("m0"))
     assert_vacuous(AckPrompt, passing(covered(), "client-master").after(900).ok("m0"))
     assert_vacuous(AckPrompt, pair().fault("some", "client-master").put("m0").replicate().after(900).ok("m0"))
@@ -129,7 +129,7 @@ def test_a_pause_of_the_master_extends_the_time_by_as_much() -> None:
     assert_broken(AckPrompt, covered().pause("master", 900).after(11).ok("m0"), "answered after 11.000 ms")
 
 
-def test_a_master_that_was_not_stopped_owes_what_it_owed_for_too_long_before_it_died() -> None:
+def test_a_deadline_that_passed_before_the_master_ended_counts() -> None:
     assert_broken(AckPrompt, covered().after(900).crash("master"), "m0 was not answered for 900.000 ms")
     assert_vacuous(AckPrompt, covered().after(900).stop("master"))
     assert_broken(AckBounded, stalled().put("m0").after(5_011).crash("master"), "m0 was not answered for 5011.000 ms")
@@ -137,12 +137,12 @@ def test_a_master_that_was_not_stopped_owes_what_it_owed_for_too_long_before_it_
 
 
 @pytest.mark.parametrize("end", [lambda h: h.crash("master"), lambda h: h.stop("master")], ids=["crash", "stop"])
-def test_a_master_that_died_owes_nothing(end: Callable[[H], H]) -> None:
+def test_a_deadline_ends_with_its_master(end: Callable[[H], H]) -> None:
     assert_vacuous(AckPrompt, end(covered()).after(900).over("m0", "info", "disconnected"))
     assert_vacuous(AckBounded, end(covered()).start("master").after(90_000).over("m0", "info", "timeout"))
 
 
-def test_the_way_to_the_client_takes_what_the_lab_says_for_each_call_under_way() -> None:
+def test_each_call_in_flight_adds_the_lab_s_travel_time() -> None:
     def slow(calls: int) -> H:
         history = H().add("lab", f="sim", value=5 * MS)
         history.config("master").config("slave").start("master").start("slave").connect().report(0)

@@ -5,7 +5,7 @@ from histories import assert_broken, assert_holds, assert_vacuous, pair
 from pairproof.harness.rocketmq.laws.acks.ack_readable import AckReadable
 
 
-def test_an_answer_can_be_read_and_silence_is_none() -> None:
+def test_each_answer_must_be_readable_and_silence_is_no_answer() -> None:
     assert_holds(AckReadable, pair().sent("m0"))
     asked = pair().put("m0")
     assert_vacuous(AckReadable, asked.add("info", node="master", f="send", status="timeout", message="m0"))

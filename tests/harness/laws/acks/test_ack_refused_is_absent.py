@@ -1,4 +1,4 @@
-"""A send that was refused is nowhere."""
+"""Tests of ``ack-refused-is-absent``."""
 
 import pytest
 from histories import H, assert_broken, assert_holds, assert_vacuous, pair
@@ -27,7 +27,7 @@ def test_a_message_that_was_appended_must_not_be_refused_afterwards() -> None:
 
 
 @pytest.mark.parametrize("status", ["refused", "timeout"])
-def test_a_send_that_never_left_its_client_is_nowhere_either(status: str) -> None:
+def test_a_send_that_never_left_its_client_is_nowhere(status: str) -> None:
     assert_holds(AckRefusedIsAbsent, pair().invoke("m0").over("m0", "fail", status).audit())
     phantom = pair().invoke("m0").over("m0", "fail", status).audit(records={"master": ["m0"]})
     assert_broken(AckRefusedIsAbsent, phantom, f"m0 was refused ({status})")

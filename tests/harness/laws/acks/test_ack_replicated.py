@@ -18,7 +18,7 @@ def test_an_acknowledgement_before_any_report_is_early() -> None:
     assert_broken(AckReplicated, pair().put("m0").ok("m0"), "no slave had reported its end, 100")
 
 
-def test_an_acknowledgement_while_the_report_is_under_way_is_early() -> None:
+def test_an_acknowledgement_while_the_report_is_in_flight_is_early() -> None:
     under_way = pair().put("m0").frame(0, 100).append("slave", 0, 100).report(100, "s").ok("m0").report(100, "m")
     assert_broken(AckReplicated, under_way, "m0")
 
@@ -38,24 +38,24 @@ def test_a_report_ahead_of_the_slave_s_appends_covers_nothing() -> None:
     assert_holds(AckReplicated, mended.ok("m1"))
 
 
-def test_reports_of_another_life_of_the_log_cover_nothing_that_came_in_their_place() -> None:
+def test_reports_about_a_lost_part_of_the_log_do_not_cover_its_replacement() -> None:
     rewritten = pair().sent("m0").sent("m1").crash("master", "machine").restart("master", 100).put("m2")
     assert_broken(AckReplicated, rewritten.ok("m2"), "m2")
 
 
-def test_a_rolled_back_slave_is_taken_at_its_word_since_the_master_cannot_know() -> None:
+def test_a_diverged_slave_s_report_counts_since_the_master_cannot_recognise_it() -> None:
     rolled = pair().sent("m0").sent("m1").crash("master", "machine").close("s").restart("master", 100)
     rolled.put("m2").put("m3").connect().report(200).put("m4").report(300)
     assert_holds(AckReplicated, rolled.ok("m2").ok("m3"))
 
 
-def test_an_answer_that_outlives_the_master_is_judged_by_what_was_reported_before() -> None:
+def test_an_answer_that_arrives_after_the_master_ended_is_judged_by_earlier_reports() -> None:
     late = pair().put("m0").replicate().crash("master", "machine").restart("master", 0).ok("m0")
     assert_holds(AckReplicated, late)
 
 
 @pytest.mark.parametrize("end", [lambda h: h.crash("master"), lambda h: h.stop("master")], ids=["crash", "stop"])
-def test_what_strangers_had_reported_is_forgotten_with_the_life_that_heard_it(end: Callable[[H], H]) -> None:
+def test_rogue_reports_are_forgotten_with_the_incarnation_that_received_them(end: Callable[[H], H]) -> None:
     def ended(ms: int) -> H:
         return end(pair().add("lab", f="sim", value=10 * MS).put("m0")).start("master").after(ms).ok("m0")
 
@@ -73,7 +73,7 @@ def joined_late(message: str = "m1", trace: bool = True) -> H:
 
 
 @pytest.mark.parametrize("trace", [True, False], ids=["traced", "tap-only"])
-def test_a_slave_does_not_hold_what_lies_before_its_log_however_far_it_reports(trace: bool) -> None:
+def test_a_slave_does_not_hold_bytes_before_its_log_s_begin(trace: bool) -> None:
     assert_holds(AckReplicated, joined_late("m1", trace))
     assert_broken(AckReplicated, joined_late("m0", trace), "no slave holds [0, 100): its log begins behind it")
 
@@ -94,7 +94,7 @@ def test_a_slave_that_restarts_on_a_log_begins_where_that_log_begins() -> None:
     assert_holds(AckReplicated, again(FILE).ok("m1"))
 
 
-def test_a_slave_that_lost_its_log_begins_anew() -> None:
+def test_a_slave_that_lost_its_log_begins_again() -> None:
     def lost() -> H:
         old = pair().sent("m0").put("m1").append("master", 200, FILE, "filler").put("m2").crash("slave", "machine")
         old.restart("slave", 0).connect().report(0).frame(FILE, FILE + 100).append("slave", FILE, FILE + 100)
@@ -104,7 +104,7 @@ def test_a_slave_that_lost_its_log_begins_anew() -> None:
     assert_broken(AckReplicated, lost().ok("m1"), "m1 was acknowledged")
 
 
-def test_a_report_counts_for_the_life_in_which_it_was_made() -> None:
+def test_a_report_counts_for_its_own_incarnation() -> None:
     late = pair().put("m0").append("master", 100, FILE, "filler").put("m1").frame(0, FILE + 100)
     late.append("slave", 0, FILE + 100).report(FILE + 100, "s")
     old = late.link
@@ -164,7 +164,7 @@ def test_a_second_slave_that_begins_behind_the_message_is_no_replica_of_it() -> 
     assert_broken(AckReplicated, late.report(FILE + 100, peer="slave3").ok("m0"), "1 of 2 slaves")
 
 
-def test_what_a_life_answered_that_has_ended_since_may_still_be_on_its_way() -> None:
+def test_an_answer_of_an_ended_incarnation_may_still_be_in_flight() -> None:
     def late(ms: int) -> H:
         history = pair().add("lab", f="sim", value=5 * MS).put("m0")
         return history.crash("master").restart("master", 0).after(ms).ok("m0")
@@ -173,26 +173,26 @@ def test_what_a_life_answered_that_has_ended_since_may_still_be_on_its_way() -> 
     assert_broken(AckReplicated, late(5), "no slave had reported its end")
 
 
-def test_an_acknowledgement_that_only_a_believable_stranger_covers_is_noted_and_is_no_violation() -> None:
+def test_an_acknowledgement_covered_only_by_a_rogue_report_is_noted_not_violated() -> None:
     story = bare().put("m0").connect("rogue_slave").report(100, peer="rogue_slave").ok("m0")
     assert assert_holds(AckReplicated, story).notes == {"strangers_word": 1}
     honest = pair().sent("m0").connect("rogue_slave").report(100, peer="rogue_slave")
     assert assert_holds(AckReplicated, honest).notes == {}
 
 
-def test_a_stranger_excuses_no_acknowledgement_that_it_did_not_cover() -> None:
+def test_a_rogue_report_excuses_only_acknowledgements_that_it_covers() -> None:
     below = bare().put("m0").connect("rogue_slave").report(99, peer="rogue_slave").ok("m0")
     assert_broken(AckReplicated, below, "m0")
     ahead = bare().put("m0").connect("rogue_slave").report(101, peer="rogue_slave").ok("m0")
     assert_broken(AckReplicated, ahead, "m0")
     assert_broken(HaAckIdentity, ahead, "m0")
-    another_life = bare().put("m0").connect("rogue_slave").report(100, peer="rogue_slave").crash("master", "process")
-    assert_broken(AckReplicated, another_life.restart("master", 100).put("m1").ok("m1"), "m1")
+    restarted = bare().put("m0").connect("rogue_slave").report(100, peer="rogue_slave").crash("master", "process")
+    assert_broken(AckReplicated, restarted.restart("master", 100).put("m1").ok("m1"), "m1")
     forgotten = bare().put("m0").connect("rogue_slave").report(100, peer="rogue_slave").crash("master", "process")
     assert_broken(AckReplicated, forgotten.restart("master", 100).ok("m0"), "m0")
 
 
-def test_two_slaves_are_not_made_of_one_slave_and_one_report_of_a_stranger_too_low() -> None:
+def test_a_rogue_report_that_is_too_low_is_no_second_slave() -> None:
     three = {"rocketmqVersion": "5.5.0", "inSyncReplicas": 3}
     one = pair(**three).put("m0").replicate()
     assert_broken(AckReplicated, one.connect("rogue_slave").report(0, peer="rogue_slave").ok("m0"), "1 of 2 slaves")

@@ -1,4 +1,4 @@
-"""A sender is told of a timeout after the whole wait, and of a message that is stored."""
+"""Tests of ``ack-timeout-honest``."""
 
 import pytest
 from histories import H, assert_broken, assert_holds, pair
@@ -31,7 +31,7 @@ def test_reports_that_fall_short_do_not_shorten_the_wait() -> None:
 @pytest.mark.parametrize(
     ("version", "wait_ms"), [("4.5.2", 4_000), ("4.6.0", 5_000), ("4.9.2", 5_000), ("4.9.3", 3_000), ("5.5.0", 3_000)]
 )
-def test_the_wait_is_that_of_the_master_s_version(version: str, wait_ms: int) -> None:
+def test_the_wait_depends_on_the_master_s_version(version: str, wait_ms: int) -> None:
     def waited(ms: int) -> H:
         return pair(rocketmqVersion=version).put("m0").after(ms).ok("m0", TIMEOUT)
 
@@ -40,33 +40,33 @@ def test_the_wait_is_that_of_the_master_s_version(version: str, wait_ms: int) ->
 
 
 @pytest.mark.parametrize(("reports", "least_ms"), [(0, 4_000), (1, 3_000), (3, 1_000), (4, 0), (7, 0)])
-def test_up_to_4_5_2_each_report_may_use_up_a_wake_up(reports: int, least_ms: int) -> None:
+def test_up_to_4_5_2_each_report_may_end_a_wake_up(reports: int, least_ms: int) -> None:
     def nudged(ms: int) -> H:
-        told = pair(rocketmqVersion="4.4.0").put("m0").frame(0, 50)
+        history = pair(rocketmqVersion="4.4.0").put("m0").frame(0, 50)
         for number in range(reports):
-            told.report(number + 1)
-        return told.after(ms).ok("m0", TIMEOUT)
+            history.report(number + 1)
+        return history.after(ms).ok("m0", TIMEOUT)
 
     assert_holds(AckTimeoutHonest, nudged(least_ms))
     if least_ms:
         assert_broken(AckTimeoutHonest, nudged(least_ms - 1), f"4.4.0 wakes 5 times, {reports} reports came")
 
 
-def test_a_report_that_says_nothing_new_uses_up_no_wake_up() -> None:
+def test_a_repeated_report_ends_no_wake_up() -> None:
     def nudged(offset: int) -> H:
-        told = pair(rocketmqVersion="4.4.0").put("m0").frame(0, 50).report(20)
+        history = pair(rocketmqVersion="4.4.0").put("m0").frame(0, 50).report(20)
         for _ in range(4):
-            told.report(offset)
-        return told.after(2_999).ok("m0", TIMEOUT)
+            history.report(offset)
+        return history.after(2_999).ok("m0", TIMEOUT)
 
     assert_broken(AckTimeoutHonest, nudged(20), "4.4.0 wakes 5 times, 1 reports came")
     assert_holds(AckTimeoutHonest, nudged(30))
 
 
-def test_where_time_is_real_a_report_wakes_an_instant_after_the_master_was_awake() -> None:
+def test_in_real_time_a_report_may_wake_the_master_an_instant_later() -> None:
     def woken(ms: int) -> H:
-        told = pair(rocketmqVersion="4.4.0").real(300).report(0).pause("master", 5_000).after(ms).put("m0")
-        return told.after(3_000).ok("m0", TIMEOUT)
+        history = pair(rocketmqVersion="4.4.0").real(300).report(0).pause("master", 5_000).after(ms).put("m0")
+        return history.after(3_000).ok("m0", TIMEOUT)
 
     assert_holds(AckTimeoutHonest, woken(200))
     assert_broken(AckTimeoutHonest, woken(400), "4.4.0 wakes 5 times, 0 reports came")
@@ -107,7 +107,7 @@ def test_only_a_send_that_timed_out_has_had_a_whole_turn(first: str) -> None:
     assert_holds(AckTimeoutHonest, in_turn(first=first, ms=6_000))
 
 
-def test_turns_add_up_and_end_with_the_master_s_life() -> None:
+def test_turns_add_up_and_end_with_the_master_s_incarnation() -> None:
     def third(ms: float) -> H:
         queue = pair(rocketmqVersion=TURNS).put("m0").put("m1")
         queue.after(5_000).ok("m0", TIMEOUT).after(5_000).ok("m1", TIMEOUT)

@@ -47,34 +47,34 @@ def test_one_of_two_slaves_is_enough() -> None:
 
 
 @pytest.mark.parametrize("status", ["PUT_OK", UNAVAILABLE])
-def test_a_send_that_a_change_overlaps_may_go_either_way(status: str) -> None:
+def test_a_send_that_overlaps_a_change_may_get_either_answer(status: str) -> None:
     assert_vacuous(AckUnavailableHonest, pair().put("m0").close("m").ok("m0", status))
     assert_vacuous(AckUnavailableHonest, bare().connect().put("m0").report(0).ok("m0", status))
 
 
 @pytest.mark.parametrize("asleep_ms", [0, 5_000])
-def test_where_time_is_real_the_master_needs_an_instant_awake_to_read_of_a_change(asleep_ms: int) -> None:
-    """An instant: 300 ms. A report and a send that came while it stood still it reads in any order."""
+def test_in_real_time_the_master_needs_an_instant_to_read_a_change(asleep_ms: int) -> None:
+    """An instant: 300 ms. After a pause it reads a report and a send in any order."""
 
-    def told(began: H, change: Callable[[H], H], after_ms: int, status: str) -> H:
+    def changed(began: H, change: Callable[[H], H], after_ms: int, status: str) -> H:
         return change(began.real(300)).pause("master", asleep_ms).after(after_ms).put("m0").ok("m0", status)
 
     def joined(after_ms: int) -> H:
-        return told(bare().connect(), lambda h: h.report(0), after_ms, UNAVAILABLE)
+        return changed(bare().connect(), lambda h: h.report(0), after_ms, UNAVAILABLE)
 
     def left(after_ms: int) -> H:
-        return told(pair(), lambda h: h.close("m"), after_ms, TIMEOUT)
+        return changed(pair(), lambda h: h.close("m"), after_ms, TIMEOUT)
 
     def neared(after_ms: int) -> H:
         began = pair(haSlaveFallbehindMax=150).put("m").after(1_000)
-        return told(began, lambda h: h.replicate(100), after_ms, UNAVAILABLE)
+        return changed(began, lambda h: h.replicate(100), after_ms, UNAVAILABLE)
 
     for history, words in ((joined, "was connected"), (left, "there was no slave"), (neared, "near enough")):
         assert_vacuous(AckUnavailableHonest, history(300))
         assert_broken(AckUnavailableHonest, history(301), words)
 
 
-def test_a_stall_between_a_change_and_a_send_hides_what_the_master_knew_only_for_its_own_time_and_a_little() -> None:
+def test_a_stall_after_a_change_excuses_only_for_its_own_time_and_an_instant() -> None:
     def joined(after_ms: int) -> H:
         return bare().connect().real(300).report(0).stall(2_000).after(after_ms).put("m0").ok("m0", UNAVAILABLE)
 
@@ -82,7 +82,7 @@ def test_a_stall_between_a_change_and_a_send_hides_what_the_master_knew_only_for
     assert_broken(AckUnavailableHonest, joined(2_801), "was connected")
 
 
-def test_a_slave_that_is_too_far_behind_is_none() -> None:
+def test_a_slave_that_is_too_far_behind_does_not_count() -> None:
     far = pair(haSlaveFallbehindMax=100).put("m0")
     assert_holds(AckUnavailableHonest, far.ok("m0", UNAVAILABLE))
     assert_broken(AckUnavailableHonest, far.put("m1").ok("m1", TIMEOUT), "although there was no slave")
@@ -95,12 +95,12 @@ def test_a_slave_that_catches_up_during_the_call_is_not_judged() -> None:
     assert_vacuous(AckUnavailableHonest, catching_up.ok("m1", UNAVAILABLE))
 
 
-def test_who_does_not_wait_is_told_nothing_of_slaves() -> None:
+def test_a_send_that_does_not_wait_gets_no_status_about_slaves() -> None:
     assert_vacuous(AckUnavailableHonest, bare().put("m0", wait=False).ok("m0"))
     assert_vacuous(AckUnavailableHonest, bare(brokerRole="ASYNC_MASTER").put("m0").ok("m0"))
 
 
-def test_version_5_never_says_unavailable() -> None:
+def test_version_5_never_sends_unavailable() -> None:
     assert_holds(AckUnavailableHonest, bare(**FIVE, inSyncReplicas=2).put("m0").ok("m0", TIMEOUT))
     alone = bare(**FIVE, inSyncReplicas=2).put("m0").ok("m0", UNAVAILABLE)
     assert_broken(AckUnavailableHonest, alone, "5.x lets it wait instead")

@@ -1,4 +1,4 @@
-"""A message that is larger than its broker was told to take is refused."""
+"""Tests of ``ack-within-limits``."""
 
 import json
 
@@ -9,7 +9,7 @@ from pairproof.harness.rocketmq.laws.acks.ack_within_limits import AckWithinLimi
 
 
 def asked(**said: object) -> H:
-    """A send whose client says this of it, at a master that takes bodies of 1,500 bytes."""
+    """A send with this recorded content, at a master with maxMessageSize=1500."""
     return pair(maxMessageSize=1_500).add(
         "invoke", node="master", op=7, f="send", message="m0", detail=json.dumps(said)
     )
@@ -44,7 +44,7 @@ def test_a_batch_may_be_larger_since_versions_limit_its_parts_or_the_whole() -> 
     assert_broken(AckWithinLimits, answered(after, "ok", "PUT_OK", 9), "a body of 2000 bytes")
 
 
-def test_an_answer_that_never_came_says_nothing() -> None:
+def test_a_missing_answer_proves_nothing() -> None:
     assert_vacuous(AckWithinLimits, answered(asked(size=1_501), "info", "timeout"))
 
 

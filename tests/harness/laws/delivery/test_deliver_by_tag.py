@@ -42,7 +42,7 @@ def listed(history: H) -> H:
     return history.add("audit", node="master", op=7, f="final", lo=0, hi=4 * SIZE, value=4 * SIZE)
 
 
-def test_a_pull_by_tags_brings_the_messages_that_have_one() -> None:
+def test_a_pull_by_tags_brings_the_messages_with_one_of_them() -> None:
     assert assert_holds(DeliverByTag, listed(selected(sent(), 0, 3))).judged == 4
     assert_holds(DeliverByTag, listed(selected(sent(), 0, 2, 3, tags="a || b")))
     assert_holds(DeliverByTag, listed(selected(sent(), 3, start=1)))
@@ -54,13 +54,13 @@ def test_a_message_with_another_tag_or_without_one_is_noticed() -> None:
     assert_broken(DeliverByTag, selected(sent(), 0, 2, 3), "asked for a, delivered m2, which was sent with b")
 
 
-def test_a_message_that_was_left_out_is_noticed() -> None:
+def test_a_missing_message_is_noticed() -> None:
     assert_broken(DeliverByTag, listed(selected(sent(), 0)), "slave went on at 4 without m3 at 3 of t/1")
     none = listed(selected(sent(), status="PULL_RETRY_IMMEDIATELY"))
     assert_broken(DeliverByTag, none, "slave went on at 4 without m0", times=2)
 
 
-def test_what_a_pull_need_not_bring_is_not_judged() -> None:
+def test_a_pull_without_a_complete_answer_or_log_is_not_judged() -> None:
     assert_vacuous(DeliverByTag, listed(sent()))
     assert_vacuous(DeliverByTag, listed(selected(sent(), status="PULL_OFFSET_MOVED")))
     assert_vacuous(DeliverByTag, listed(selected(sent(), f="info", status="timeout")))
@@ -68,7 +68,7 @@ def test_what_a_pull_need_not_bring_is_not_judged() -> None:
     assert_vacuous(DeliverByTag, listed(selected(sent()).crash("master", "machine")))
 
 
-def test_a_plain_reader_is_given_what_has_the_same_hash() -> None:
+def test_a_plain_reader_may_get_another_tag_with_the_same_hash() -> None:
     history = bare().add("invoke", node="master", op=0, f="send", message="m0", detail=content(b"x", "paidBB", 0))
     assert assert_holds(DeliverByTag, selected(history, 0, tags="a || paidAa")).judged == 1
     assert_broken(DeliverByTag, selected(history, 0, tags="paidAB"), "asked for paidAB, delivered m0, which was sent")
@@ -86,7 +86,7 @@ def read(history: Story) -> Story:
     return history
 
 
-def test_a_consumer_gets_all_that_has_its_tags_and_nothing_else() -> None:
+def test_a_consumer_gets_all_messages_with_its_tags_and_no_others() -> None:
     assert assert_holds(DeliverByTag, read(pulled(subscribing(), "m0", "m3"))).judged == 4
     assert_holds(DeliverByTag, read(pulled(subscribing("paidBB"), "m2")))
     assert_broken(DeliverByTag, pulled(subscribing(), "m0", "m1"), "asked for a or paidAa, delivered m1, which was")
@@ -96,7 +96,7 @@ def test_a_consumer_gets_all_that_has_its_tags_and_nothing_else() -> None:
     assert_broken(DeliverByTag, read(nothing), "master went on at 4 without m0", times=2)
 
 
-def test_what_came_for_a_queue_that_it_no_longer_holds_a_consumer_may_leave() -> None:
+def test_a_consumer_may_drop_messages_of_a_queue_that_it_no_longer_holds() -> None:
     given_up = subscribing().assign(0, status="off")
     assert_vacuous(DeliverByTag, read(pulled(given_up)))
     again = subscribing()

@@ -12,7 +12,7 @@ WAITS = "SCHEDULE_TOPIC_XXXX/1"
 
 
 def delayed(level: int = 2, **settings: object) -> H:
-    """A message that asks for a level is stored at :data:`STORED_MS`."""
+    """A message with a delay level is stored at :data:`STORED_MS`."""
     history = pair(**settings).after(STORED_MS)
     call = {"node": "master", "process": 0, "op": 0, "f": "send", "message": "m0", "queue": "T/0", "value": 1}
     history.add("invoke", **call, detail=json.dumps({"level": level}))
@@ -20,7 +20,7 @@ def delayed(level: int = 2, **settings: object) -> H:
 
 
 def audited(history: H, *came_ms: int, healed: bool = True, waits: bool = True) -> H:
-    """The final audit of the master: the message as it waits, and as it was delivered, at these store times."""
+    """The final audit of the master: the waiting and the delivered record, at these store times."""
     if healed:
         history.mark("heal")
     found = [(WAITS, STORED_MS)] if waits else []
@@ -31,7 +31,7 @@ def audited(history: H, *came_ms: int, healed: bool = True, waits: bool = True) 
     return history.add("audit", node="master", op=9, f="final", lo=0, hi=1_000, status="whole")
 
 
-def test_a_message_comes_when_its_time_has_passed() -> None:
+def test_a_message_is_delivered_after_its_delay() -> None:
     assert assert_holds(DeliverDelayed, audited(delayed().after(60_000), 15_000)).judged == 1
     assert_holds(DeliverDelayed, audited(delayed().after(60_000), 40_000))
     assert_broken(
@@ -40,7 +40,7 @@ def test_a_message_comes_when_its_time_has_passed() -> None:
     )  # fmt: skip
 
 
-def test_a_message_that_never_waited_came_too_early() -> None:
+def test_a_message_that_never_waited_is_too_early() -> None:
     at_once = audited(delayed().after(60_000), 10_000, waits=False)
     assert_broken(DeliverDelayed, at_once, "m0 came into T/0 at once; its delay is 5000 ms")
 
@@ -53,13 +53,13 @@ def test_levels_are_configured_and_end_with_the_last_one() -> None:
     assert_broken(DeliverDelayed, audited(delayed(18, **two).after(60_000), 16_000), "its delay is 7000 ms")
 
 
-def test_what_is_due_for_long_has_come() -> None:
+def test_an_overdue_message_is_noticed() -> None:
     assert_broken(DeliverDelayed, audited(delayed().mark("heal").after(10_001), healed=False), "m0 still waits")
     assert_vacuous(DeliverDelayed, audited(delayed().mark("heal").after(10_000), healed=False))
 
 
 @pytest.mark.parametrize("late", ["heal", "start", "down", "lost"])
-def test_who_was_held_up_is_given_time(late: str) -> None:
+def test_a_delayed_deadline_is_extended(late: str) -> None:
     history = delayed().after(60_000)
     if late != "heal":
         history.mark("heal").after(60_000)
@@ -70,14 +70,14 @@ def test_who_was_held_up_is_given_time(late: str) -> None:
     assert_vacuous(DeliverDelayed, audited(history.after(4_000), healed=late == "heal", waits=late != "lost"))
 
 
-def test_only_a_master_that_crashed_delivers_again() -> None:
+def test_only_a_crashed_master_delivers_again() -> None:
     twice = audited(delayed().after(60_000), 15_000, 20_000)
     assert_broken(DeliverDelayed, twice, "m0 was delivered 2 times")
     assert_holds(DeliverDelayed, audited(delayed().after(60_000).crash("master").start("master"), 15_000, 20_000))
     assert_broken(DeliverDelayed, audited(delayed().after(60_000).crash("slave"), 15_000, 20_000), "2 times")
 
 
-def test_a_master_that_stopped_cleanly_has_saved_how_far_it_came() -> None:
+def test_a_master_that_stopped_in_order_has_saved_its_position() -> None:
     def stopped(broken: str = "", **settings: object) -> H:
         history = delayed(**settings).after(60_000)
         if broken:
@@ -95,7 +95,7 @@ def test_a_master_that_stopped_cleanly_has_saved_how_far_it_came() -> None:
 def delivered_again(
     rest_ms: int, fault: str = "kill", f: str = "process", before: str = "", group: str = "", back: bool = False
 ) -> H:
-    """The master delivers the message, is killed after ``rest_ms``, comes back, and delivers it once more."""
+    """The master delivers the message, is killed after ``rest_ms``, restarts, and delivers it again."""
     history = delayed().after(6_000)
     if before:
         history.fault(before, "master")
@@ -112,7 +112,7 @@ def delivered_again(
     return history.start("master").after(1_000).add("append", **append, lo=2 * SIZE, hi=3 * SIZE)
 
 
-def test_what_was_delivered_long_before_a_process_was_killed_is_not_delivered_again() -> None:
+def test_a_delivery_long_before_a_kill_is_not_repeated() -> None:
     assert_broken(DeliverDelayed, delivered_again(22_001), "m0 is delivered again, ")
     assert_vacuous(DeliverDelayed, delivered_again(22_000))
     assert_vacuous(DeliverDelayed, delivered_again(60_000, "power_loss", "machine"))
@@ -122,7 +122,7 @@ def test_what_was_delivered_long_before_a_process_was_killed_is_not_delivered_ag
 
 
 @pytest.mark.parametrize("what", ["clock", "expire", "wipe", "lied"])
-def test_a_master_whose_clock_or_store_was_touched_is_excused(what: str) -> None:
+def test_a_master_with_a_disturbed_clock_or_store_is_excused(what: str) -> None:
     def touched(node: str) -> H:
         history = delayed().after(60_000)
         if what == "lied":
@@ -133,7 +133,7 @@ def test_a_master_whose_clock_or_store_was_touched_is_excused(what: str) -> None
     assert_broken(DeliverDelayed, audited(touched("slave"), 11_000), "came into T/0 1000 ms after")
 
 
-def test_a_slave_that_becomes_the_master_owes_what_it_is_sent_itself() -> None:
+def test_a_promoted_slave_must_deliver_its_own_delayed_messages() -> None:
     def taken_over(then: bool, *came_ms: int) -> H:
         history = pair() if then else delayed()
         history.add("wipe", node="master", f="image", hi=0, detail="slave").start("master")
@@ -152,5 +152,5 @@ def test_a_slave_that_becomes_the_master_owes_what_it_is_sent_itself() -> None:
 
 def test_other_messages_are_not_delayed() -> None:
     assert_vacuous(DeliverDelayed, pair().put("m0").mark("heal"))
-    nobody_told = delayed(0).after(60_000)
-    assert_vacuous(DeliverDelayed, audited(nobody_told))
+    unanswered = delayed(0).after(60_000)
+    assert_vacuous(DeliverDelayed, audited(unanswered))

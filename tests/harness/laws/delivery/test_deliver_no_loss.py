@@ -15,51 +15,51 @@ def test_every_group_receives_everything() -> None:
 
 
 @pytest.mark.parametrize("status", ["PUT_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE"])
-def test_a_message_that_a_group_has_gone_past_is_lost(status: str) -> None:
+def test_a_message_that_a_group_has_passed_is_lost(status: str) -> None:
     history = grouped("m0").store("m1", status).store("m2").mark("heal").pull(0, "m0").pull(1, "m2", then=3)
     assert_broken(DeliverNoLoss, ended(history, 2_000), f"m1 ({status}), T/0 at 1, never came to G, which has gone on")
 
 
 @pytest.mark.parametrize("status", ["on", "off"])
-def test_what_a_consumer_holds_of_another_broker_name_changes_nothing(status: str) -> None:
+def test_queues_of_another_broker_name_change_nothing(status: str) -> None:
     history = healed("m0", "m1").add("assign", node="other", process=1, group=G, queue=Q, status=status, value=0)
     assert_broken(DeliverNoLoss, ended(history.pull(0, "m0").pull(1, then=2), 2_000), "gone on behind it")
 
 
-def test_what_was_just_pulled_may_be_on_its_way() -> None:
+def test_a_message_that_was_just_pulled_may_be_in_flight() -> None:
     assert_vacuous(DeliverNoLoss, ended(healed("m0").pull(0, then=1), 900))
     assert_broken(DeliverNoLoss, ended(healed("m0").pull(0, then=1), 1_100), "gone on behind it")
 
 
-def test_what_is_committed_and_was_never_given_is_lost_though_nobody_holds_the_queue() -> None:
+def test_a_committed_undelivered_message_is_lost_even_without_a_holder() -> None:
     history = healed("m0", "m1").pull(0, "m0").commit(2).assign(2, status="off")
     assert_broken(DeliverNoLoss, ended(history, 2_000), "m1 (PUT_OK), T/0 at 1, never came to G, which has gone on")
 
 
-def test_who_stands_still_for_long_while_nothing_holds_it_up_is_stuck() -> None:
+def test_a_group_that_stands_still_without_a_reason_is_stuck() -> None:
     assert_broken(DeliverNoLoss, ended(healed("m0", "m1").pull(0, "m0"), 151_000), "nothing has held it up")
     assert_holds(DeliverNoLoss, ended(healed("m0", "m1").pull(0, "m0"), 149_000))
 
 
 @pytest.mark.parametrize(
-    ("version", "reads", "fixed", "owed"),
+    ("version", "reads", "fixed", "is_judged"),
     [("5.5.0", 0, 1, False), ("5.5.0", 1, 1, True), ("4.9.7", 0, 1, True), ("5.5.0", 0, 0, True),
      ("5.5.0", 0, None, True)],
 )  # fmt: skip
-def test_who_is_to_read_from_a_slave_that_serves_nobody_is_owed_nothing(
-    version: str, reads: int, fixed: int | None, owed: bool
+def test_a_consumer_fixed_to_a_slave_that_serves_no_reads_is_excused(
+    version: str, reads: int, fixed: int | None, is_judged: bool
 ) -> None:
     settings = {"rocketmqVersion": version, "slaveReadEnable": reads}
     history = consuming(settings, **settings).store("m0").store("m1").come(fixed=fixed).take(None).mark("heal")
     stuck = ended(history.pull(0, "m0"), 151_000)
-    if owed:
+    if is_judged:
         assert_broken(DeliverNoLoss, stuck, "nothing has held it up")
     else:
         assert_holds(DeliverNoLoss, stuck)
 
 
 @pytest.mark.parametrize("late", ["heal", "send", "start", "assign", "route", "fault", "unsettled", "down"])
-def test_who_was_held_up_is_given_time(late: str) -> None:
+def test_a_delayed_deadline_is_extended(late: str) -> None:
     history = healed("m0", "m1").pull(0, "m0").after(140_000)
     {
         "heal": lambda: history.mark("heal"),
@@ -75,7 +75,7 @@ def test_who_was_held_up_is_given_time(late: str) -> None:
 
 
 @pytest.mark.parametrize("creates", [True, "true", False, "false"])
-def test_a_group_that_nobody_created_and_the_master_must_not_is_owed_nothing(creates: object) -> None:
+def test_a_group_that_the_master_refuses_is_excused(creates: object) -> None:
     def refused(ms: float) -> Story:
         history = healed("m0", autoCreateSubscriptionGroup=creates).after(100_000)
         history.call(1, "pull", "master", "fail", value=0, ok_status="SUBSCRIPTION_GROUP_NOT_EXIST")
@@ -85,11 +85,11 @@ def test_a_group_that_nobody_created_and_the_master_must_not_is_owed_nothing(cre
         assert_vacuous(DeliverNoLoss, refused(149_000))
     else:
         assert_broken(DeliverNoLoss, refused(149_000), "nothing has held it up")
-    # It may have been created since.
+    # The group may have been created since.
     assert_broken(DeliverNoLoss, refused(151_000), "nothing has held it up")
 
 
-def test_a_group_without_a_consumer_that_lives_is_owed_nothing() -> None:
+def test_a_group_without_a_live_consumer_is_excused() -> None:
     assert_vacuous(DeliverNoLoss, ended(healed("m0").pull(0, then=1).go(status="lost")))
     assert_vacuous(DeliverNoLoss, ended(healed("m0").pull(0, then=1).go().come(1).take(1)))
     unhealed = grouped("m0").pull(0, then=1)
@@ -105,18 +105,18 @@ def test_a_group_begins_where_its_first_assignment_did() -> None:
     assert_broken(DeliverNoLoss, ended(skipped), "m1 (PUT_OK), T/0 at 1, never came to G, which has gone on behind it")
 
 
-def test_what_may_vanish_need_not_come() -> None:
+def test_a_message_that_may_be_lost_need_not_be_delivered() -> None:
     lost = healed("m0", "m1", brokerRole="ASYNC_MASTER").pull(0, "m0", then=2).cut(1)
     assert_vacuous(DeliverNoLoss, ended(lost))
     flushed = healed("m0", "m1", flushDiskType="SYNC_FLUSH").pull(0, "m0", then=2).crash("master", "machine")
     assert_broken(DeliverNoLoss, ended(flushed.start("master")), "m1 (PUT_OK)")
     aged = healed("m0", "m1").add("expire", node="master", lo=SIZE).pull(0, then=1).pull(1, "m1")
     assert assert_holds(DeliverNoLoss, ended(aged)).judged == 1
-    nobody_told = healed().call(0, "send", "master", "info", message="m0", value=1).pull(0, then=1)
-    assert_vacuous(DeliverNoLoss, ended(nobody_told))
+    unanswered = healed().call(0, "send", "master", "info", message="m0", value=1).pull(0, then=1)
+    assert_vacuous(DeliverNoLoss, ended(unanswered))
 
 
-def test_an_offset_that_came_a_second_time_is_excused_where_the_group_was_behind_it() -> None:
+def test_a_reused_offset_is_excused_if_the_group_had_passed_it() -> None:
     def rewritten(gone_on: bool) -> Story:
         history = healed("m0", "m1").pull(0, "m0", *(["m1"] if gone_on else [])).cut(1).store("m2")
         return ended(history.store("m3").pull(2, "m3", then=3))
@@ -125,7 +125,7 @@ def test_an_offset_that_came_a_second_time_is_excused_where_the_group_was_behind
     assert_broken(DeliverNoLoss, rewritten(False), "m2 (PUT_OK), T/0 at 1")
 
 
-def test_what_is_stored_while_a_slave_has_a_history_of_its_own_is_excused() -> None:
+def test_a_message_stored_while_a_slave_is_diverged_is_excused() -> None:
     def restored(rolled: bool) -> Story:
         history = healed("m0", "m1", "m2")
         if rolled:
@@ -136,7 +136,7 @@ def test_what_is_stored_while_a_slave_has_a_history_of_its_own_is_excused() -> N
     assert_broken(DeliverNoLoss, restored(False), "m3 (PUT_OK), T/0 at 1")
 
 
-def test_who_asks_a_slave_for_what_it_lacks_may_stand_still() -> None:
+def test_a_consumer_of_a_slave_that_lacks_the_message_may_stand_still() -> None:
     def asking(node: str, start: int | None = None) -> Story:
         history = healed("m0", "m1")
         if start is not None:
@@ -149,7 +149,7 @@ def test_who_asks_a_slave_for_what_it_lacks_may_stand_still() -> None:
     assert_broken(DeliverNoLoss, asking("master", 2 * SIZE), "m1 (PUT_OK), T/0 at 1")
 
 
-def test_a_delayed_message_lies_elsewhere() -> None:
+def test_a_delayed_message_is_in_another_queue() -> None:
     def lying_in(queue: str, detail: str | None = '{"level": 1}') -> Story:
         history = consuming().store("m0", detail=detail).come().take(None).mark("heal").pull(0, then=1)
         history.add("record", node="master", op=1, message="m0", lo=0, hi=SIZE, queue=queue, queue_offset=0)
@@ -174,7 +174,7 @@ def test_every_broadcasting_consumer_receives_all_for_itself() -> None:
     assert_broken(DeliverNoLoss, two(), "never came to G#2")
 
 
-def test_another_group_s_message_is_not_mine() -> None:
+def test_another_group_s_delivery_does_not_count() -> None:
     history = healed("m0").pull(0, then=1).come(2, "H").take(None, process=2).pull(0, "m0", process=2)
     assert_broken(DeliverNoLoss, ended(history), f"never came to {G}")
 
@@ -203,7 +203,7 @@ def test_a_group_that_subscribed_also_misses_it_after_its_members_changed() -> N
     assert_broken(DeliverNoLoss, ended(left), "m2 (PUT_OK), T/0 at 2, never came to G, which has gone on behind it")
 
 
-def test_a_half_message_is_owed_to_groups_once_it_was_committed() -> None:
+def test_a_half_message_must_be_delivered_after_its_commit() -> None:
     def ended(history: Story, *offsets: int) -> Story:
         history.come().take(None)
         for offset in offsets:

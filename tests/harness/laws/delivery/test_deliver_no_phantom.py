@@ -10,7 +10,7 @@ from pairproof.harness.rocketmq.laws.delivery.deliver_no_phantom import DeliverN
 OTHER = digest(b"other")
 
 
-def test_what_was_sent_may_be_delivered_by_master_and_slave_to_groups_and_to_plain_readers() -> None:
+def test_master_and_slave_may_deliver_a_sent_message_to_groups_and_plain_readers() -> None:
     history = grouped("m0", "m1").pull(0, "m0", "m1").pull(0, "m0", node="slave").pull(0, "m1", process=9)
     assert assert_holds(DeliverNoPhantom, history).judged == 4
 
@@ -25,11 +25,11 @@ def test_what_was_sent_may_be_delivered_by_master_and_slave_to_groups_and_to_pla
         ({"hi": 2 * SIZE + 1}, f"delivered m0 otherwise than it was put at {SIZE}"),
     ],
 )
-def test_what_was_not_sent_so_may_not(given: dict[str, object], saying: str) -> None:
+def test_a_message_that_differs_from_its_send_may_not_be_delivered(given: dict[str, object], saying: str) -> None:
     assert_broken(DeliverNoPhantom, grouped("first", "m0").pull(1, "m0", **given), saying)
 
 
-def test_a_key_at_another_message_s_place_is_a_phantom() -> None:
+def test_a_key_at_another_message_s_offset_is_a_phantom() -> None:
     assert_broken(
         DeliverNoPhantom, grouped("m0", "m1").pull(0, "m0", lo=SIZE, hi=2 * SIZE), "otherwise than it was put"
     )
@@ -53,7 +53,7 @@ def test_a_message_that_is_sent_again_or_is_delayed_may_have_two(sends: int, det
         for _ in range(sends):
             history.call(0, "send", "master", message="m0", value=1, detail=detail)
         history.pull(0, "m0").pull(1, "m0", queue_offset=1)
-        # And after a crash at the same place, as of another time.
+        # And after a crash at the same offset, with another store time.
         history.pull(0, "m0", digest=OTHER)
         return history.add("record", node="master", op=9, message="m0", lo=FILE, digest=digest(b"third"))
 
@@ -61,7 +61,7 @@ def test_a_message_that_is_sent_again_or_is_delayed_may_have_two(sends: int, det
     assert_broken(DeliverNoPhantom, came_twice(1, None), "it was sent once", times=3)
 
 
-def test_where_no_append_is_seen_the_bytes_must_be_the_same_every_time() -> None:
+def test_without_recorded_appends_all_deliveries_must_have_the_same_bytes() -> None:
     def unseen() -> Story:
         return grouped("m0").pull(0, "m0", lo=5_000, hi=5_100)
 
@@ -71,11 +71,11 @@ def test_where_no_append_is_seen_the_bytes_must_be_the_same_every_time() -> None
     assert_holds(DeliverNoPhantom, unseen().add("record", node="master", message="m0", lo=5_000, digest=digest(b"m0")))
     stored = unseen().add("record", node="master", message="m0", lo=5_000, digest=OTHER)
     assert_broken(DeliverNoPhantom, stored, "with other bytes than master has at 5000")
-    # A slave that did not deliver it may have a log of two masters there, after a promotion.
+    # After a promotion, a slave that did not deliver it may have another master's record there.
     assert_holds(DeliverNoPhantom, unseen().add("record", node="slave", message="m0", lo=5_000, digest=OTHER))
 
 
-def test_what_came_twice_to_one_place_may_be_delivered_either_way() -> None:
+def test_either_of_two_appends_at_one_offset_may_be_delivered() -> None:
     rewritten = grouped("m0").cut(0).store("m1").pull(0, "m1").pull(0, "m0", node="slave")
     assert_holds(DeliverNoPhantom, rewritten)
 
@@ -90,5 +90,5 @@ def test_a_retried_message_comes_from_its_group_s_own_queue() -> None:
     assert_holds(DeliverNoPhantom, history)
 
 
-def test_nobody_receives_nothing() -> None:
+def test_an_empty_answer_is_not_judged() -> None:
     assert_vacuous(DeliverNoPhantom, grouped("m0").pull(0))

@@ -7,7 +7,7 @@ from histories.consumers import consuming, grouped
 from pairproof.harness.rocketmq.laws.delivery.deliver_order import DeliverOrder
 
 
-def test_a_consumer_sees_a_queue_in_order_and_may_rewind() -> None:
+def test_a_consumer_receives_a_queue_in_order_and_may_rewind() -> None:
     history = grouped("m0", "m1", "m2").pull(0, "m0").pull(1, "m1", "m2", node="slave").pull(1, "m1").pull(2, "m2")
     assert assert_holds(DeliverOrder, history).judged == 5
 
@@ -20,13 +20,13 @@ def test_a_consumer_sees_a_queue_in_order_and_may_rewind() -> None:
         (1, ("m0", "m1"), "T/0 at 0 came when 1 or more was due"),
     ],
 )
-def test_a_pull_that_brings_less_than_was_due_is_out_of_order(at: int, messages: tuple[str, ...], saying: str) -> None:
+def test_a_pull_that_goes_back_is_out_of_order(at: int, messages: tuple[str, ...], saying: str) -> None:
     assert_broken(DeliverOrder, grouped("m0", "m1").pull(at, *messages), saying)
     assert_broken(DeliverOrder, consuming().store("m0").store("m1").pull(at, *messages, process=9), saying)
 
 
 def late(regroup: bool) -> Story:
-    """What the first pull brought comes to the application after what the second did."""
+    """The application receives the first pull's messages after the second one's."""
     history = grouped("m0", "m1")
     first = history.ops
     history.call(1, "pull", "master", phase="", value=0).pull(1, "m1")
@@ -46,14 +46,14 @@ def test_an_offset_is_one_message_from_master_and_slave() -> None:
     assert_broken(DeliverOrder, mixed, "T/0 at 0 is m1 from slave, m0 it was from master, and no crash took that")
 
 
-def test_an_offset_comes_twice_if_the_first_message_was_lost() -> None:
+def test_an_offset_is_reused_after_its_message_was_lost() -> None:
     assert_holds(DeliverOrder, grouped("m0", "m1").pull(0, "m0", "m1").cut(1).store("m2").pull(1, "m2"))
     assert_holds(DeliverOrder, grouped("m0", "m1").cut(1).store("m2").pull(1, "m2").pull(1, "m1", node="slave"))
     kept = grouped("m0", "m1", "m2").pull(0, "m0").cut(2).pull(0, "m1", queue_offset=0)
     assert_broken(DeliverOrder, kept, "and no crash took that")
 
 
-def test_a_lost_store_loses_all() -> None:
+def test_all_offsets_are_reused_after_a_lost_store() -> None:
     history = grouped("m0").pull(0, "m0").wipe("master", "image").start("master", SIZE)
     assert_holds(DeliverOrder, history.pull(0, "m1", queue_offset=0))
 

@@ -6,7 +6,7 @@ from histories.consumers import orderly
 from pairproof.harness.rocketmq.laws.delivery.deliver_orderly import DeliverOrderly
 
 
-def test_a_member_consumes_what_it_holds_the_lock_of() -> None:
+def test_a_member_consumes_only_queues_that_it_has_locked() -> None:
     history = orderly("m0", "m1").lock(1)
     assert_holds(DeliverOrderly, history.take(None).pull(0, "m0", "m1"))
     without = "T/0 at 0 came to process 1 of G, which does not hold the queue's lock"
@@ -18,7 +18,7 @@ def test_a_member_consumes_what_it_holds_the_lock_of() -> None:
     assert_vacuous(DeliverOrderly, orderly("m0", f="clustering").take(None).pull(0, "m0"))
 
 
-def test_a_lock_counts_for_half_a_minute_from_the_question() -> None:
+def test_a_lock_counts_for_half_a_minute_from_its_request() -> None:
     def late(ms: float) -> Story:
         taken = orderly("m0").lock(1).take(None)
         taken.after(ms)
@@ -35,7 +35,7 @@ def test_a_member_consumes_no_queue_that_it_has_given_up() -> None:
     assert_broken(DeliverOrderly, given_up, "which has not taken the queue")
 
 
-def test_no_message_comes_to_an_orderly_group_behind_a_later_one() -> None:
+def test_an_orderly_group_receives_no_message_after_a_later_one() -> None:
     def skipped(*then: str) -> Story:
         history = orderly("m0", "m1").lock(1)
         history.take(None, start=1).pull(1, "m1").assign(2, status="off")

@@ -7,16 +7,16 @@ from histories.consumers import sent_back
 from pairproof.harness.rocketmq.laws.delivery.deliver_sent_back import DeliverSentBack
 
 
-def test_what_was_sent_back_comes_again_when_its_delay_has_passed() -> None:
+def test_a_message_sent_back_comes_again_after_its_delay() -> None:
     assert_holds(DeliverSentBack, sent_back().back().after(10_000).retried())
     assert_broken(DeliverSentBack, sent_back().back().after(9_000).retried(), "999 ms before its delay has passed")
-    # A broker counts whole milliseconds, and the way to it may take less than one.
+    # A broker counts whole milliseconds, and a request may take less than one.
     assert_holds(DeliverSentBack, sent_back().back().after(9_998).retried())
     assert_broken(DeliverSentBack, sent_back().back().after(9_997).retried(), "2 ms before its delay has passed")
     assert_vacuous(DeliverSentBack, sent_back().back().mark("end"))
 
 
-def test_nothing_comes_from_a_retry_topic_that_nobody_sent_back_so_often() -> None:
+def test_each_delivery_from_a_retry_topic_was_sent_back_so_often() -> None:
     assert_broken(DeliverSentBack, sent_back().retried(), "nobody sent it back so often")
     assert_broken(
         DeliverSentBack, sent_back().back().after(10_000).retried(times=0), "sent back 0 times; nobody sent it back"
@@ -24,7 +24,7 @@ def test_nothing_comes_from_a_retry_topic_that_nobody_sent_back_so_often() -> No
     assert_broken(DeliverSentBack, sent_back().back(most=0).after(99_000).retried(), "nobody sent it back so often")
 
 
-def test_what_the_master_took_comes_while_a_member_lives() -> None:
+def test_a_message_that_the_master_took_comes_while_a_member_runs() -> None:
     never = "m0 never came to G for time 1; the master took it back"
     assert_broken(DeliverSentBack, sent_back().back().after(71_000).mark("end"), never)
     assert_vacuous(DeliverSentBack, sent_back().back(phase="info").after(71_000).mark("end"))

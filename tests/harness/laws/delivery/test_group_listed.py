@@ -1,4 +1,4 @@
-"""Whom brokers name as a group's members, and whom they tell that it has changed."""
+"""Tests of ``group-listed``."""
 
 import pytest
 from histories import G, Story, assert_broken, assert_holds
@@ -7,12 +7,12 @@ from pairproof.harness.rocketmq.laws.delivery.group_listed import GroupListed
 
 
 def two() -> Story:
-    """Two members, both told."""
+    """Two members, both notified."""
     history = Story().config("master").start("master").come(1).come(2)
     return history.ask("beat", 1).ask("beat", 2).told(1).after(2_000)
 
 
-def test_every_member_is_named_and_no_other() -> None:
+def test_exactly_the_members_are_listed() -> None:
     assert_holds(GroupListed, two().members("c1", "c2"))
     assert_broken(GroupListed, two().members("c1"), "master leaves out c2, asked for the members of G")
     assert_broken(GroupListed, two().members("c1", "c2", "c3"), "master makes up c3")
@@ -21,7 +21,7 @@ def test_every_member_is_named_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("first", ["question", "heartbeat"])
-def test_a_question_may_overtake_a_heartbeat_that_is_on_its_way(first: str) -> None:
+def test_a_request_may_overtake_a_heartbeat_in_flight(first: str) -> None:
     def call(f: str, process: int, op: int, status: str, detail: str | None = None) -> dict[str, object]:
         known = {"node": "master", "process": process, "group": G, "f": f, "op": op, "message": f"c{process}"}
         return {**known, "status": status, "detail": detail}
@@ -39,7 +39,7 @@ def test_a_question_may_overtake_a_heartbeat_that_is_on_its_way(first: str) -> N
         assert_broken(GroupListed, history, "master leaves out c2")
 
 
-def test_who_has_gone_is_named_no_more() -> None:
+def test_a_member_that_left_is_no_longer_listed() -> None:
     left = two().ask("goodbye", 2).told(1)
     assert_holds(GroupListed, left.after(900).members("c1", "c2"))
     assert_broken(
@@ -51,14 +51,14 @@ def test_who_has_gone_is_named_no_more() -> None:
     assert_holds(GroupListed, back.members("c1", "c2"))
 
 
-def test_who_is_saying_goodbye_may_be_named_or_not() -> None:
+def test_a_member_with_a_goodbye_in_flight_may_be_listed_or_not() -> None:
     leaving = {"node": "master", "process": 2, "group": G, "f": "goodbye", "op": 90, "message": "c2"}
     for names in ("c1", "c1 c2"):
         assert_holds(GroupListed, two().add("ask", **leaving, status="asked").members(*names.split()))
     assert_broken(GroupListed, two().add("ask", **leaving, status="asked").members("c2"), "master leaves out c1,")
 
 
-def test_members_are_told_at_once() -> None:
+def test_members_are_notified_at_once() -> None:
     def came(ms: float, *processes: int) -> Story:
         history = two().come(3).ask("beat", 3).after(ms)
         return history.told(*processes).after(2_000).mark("end")
@@ -98,8 +98,8 @@ def test_faults_and_broken_connections_excuse() -> None:
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-def test_a_broker_that_was_started_meanwhile_need_not_have_had_the_heartbeat(restarts: bool) -> None:
-    """The answer of its earlier process was on its way."""
+def test_a_broker_started_during_a_heartbeat_need_not_have_received_it(restarts: bool) -> None:
+    """The answer of the earlier incarnation was in flight."""
     history = two()
     beats = {"node": "master", "process": 3, "group": G, "f": "beat", "op": 90, "message": "c3"}
     history.come(3).add("ask", **beats, status="asked")

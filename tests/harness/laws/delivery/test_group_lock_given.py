@@ -6,7 +6,7 @@ from histories.consumers import consuming
 from pairproof.harness.rocketmq.laws.delivery.group_lock_given import GroupLockGiven
 
 
-def test_a_member_is_refused_only_what_another_may_hold() -> None:
+def test_a_member_is_refused_only_locks_that_another_may_hold() -> None:
     nobody = "master refuses c2 of G the lock of T/0, which nobody else holds"
     assert_holds(GroupLockGiven, consuming().lock(1).lock(2, held=False))
     assert_vacuous(GroupLockGiven, consuming().lock(1).unlock(1).lock(2))
@@ -22,7 +22,7 @@ def test_a_member_is_refused_only_what_another_may_hold() -> None:
     )
 
 
-def test_what_nobody_knows_may_be_anothers_lock() -> None:
+def test_an_unanswered_request_may_hold_the_lock() -> None:
     assert_holds(GroupLockGiven, consuming().lock(1).after(60_500).lock(2, held=False))
     assert_holds(GroupLockGiven, consuming().lock(1, status="unknown").after(90_000).lock(2, held=False))
     assert_holds(GroupLockGiven, consuming().lock(1).unlock(1, "unknown").after(1).lock(2, held=False))

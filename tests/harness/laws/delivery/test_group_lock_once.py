@@ -15,7 +15,7 @@ def test_one_member_holds_a_lock() -> None:
     assert_vacuous(GroupLockOnce, consuming().lock(1).lock(1).lock(2, held=False))
 
 
-def test_a_lock_that_may_be_over_is_no_lock() -> None:
+def test_a_lock_that_may_have_expired_does_not_count() -> None:
     assert_holds(GroupLockOnce, consuming().lock(1).after(60_000).lock(2))
     assert_holds(GroupLockOnce, consuming().lock(1).unlock(1, "unknown").lock(2))
     assert_vacuous(GroupLockOnce, consuming().lock(1).after(1).crash("master").start("master").lock(2))
@@ -24,7 +24,7 @@ def test_a_lock_that_may_be_over_is_no_lock() -> None:
     assert_vacuous(GroupLockOnce, cut.lock(2))
 
 
-def test_answers_that_cross_accuse_the_member_that_asked_first() -> None:
+def test_crossing_answers_are_judged_by_the_first_request() -> None:
     def crossing(back: bool) -> Story:
         history = consuming()
         first, second = history.begin_lock(1), history.begin_lock(2)
@@ -37,7 +37,7 @@ def test_answers_that_cross_accuse_the_member_that_asked_first() -> None:
     assert_holds(GroupLockOnce, crossing(back=True))
 
 
-def test_an_answer_from_before_a_restart_says_nothing_of_the_time_behind_it() -> None:
+def test_an_answer_from_before_a_restart_proves_nothing_after_it() -> None:
     history = consuming()
     op = history.begin_lock(1)
     history.after(1).crash("master").start("master").locking(1, "lock", op, "answered")

@@ -18,7 +18,7 @@ def hand_over(history: Story) -> Story:
     return history.assign(0, status="off").assign(0, process=2)
 
 
-def test_each_queue_is_held_by_one_when_a_member_has_come() -> None:
+def test_exactly_one_member_holds_each_queue_after_a_member_joined() -> None:
     assert_holds(GroupShared, hand_over(two().after(3_000)).after(1).mark("end"))
     assert_holds(GroupShared, two().after(3_001).mark("end"))
     twice = two().assign(0, process=2).after(3_001).mark("end")
@@ -26,24 +26,24 @@ def test_each_queue_is_held_by_one_when_a_member_has_come() -> None:
     assert_broken(GroupShared, two().assign(0, status="off").after(3_001).mark("end"), "nobody holds T/0 in G")
 
 
-def test_a_topic_that_is_somewhere_else_now_is_shared_out_once_all_have_heard() -> None:
-    def held_by_two(*told: str | None) -> Story:
+def test_a_topic_with_a_new_route_is_judged_after_all_members_have_it() -> None:
+    def held_by_two(*routes: str | None) -> Story:
         history = two().assign(0, process=2)
-        for number, nodes in enumerate(told):
+        for number, nodes in enumerate(routes):
             status = "none" if nodes is None else "answered"
             detail = None if nodes is None else json.dumps({"B": {"0": nodes}})
             known = {"node": "names", "process": 1, "op": number, "message": "c1", "group": "G", "queue": "T"}
             history.add("ask", f="route", status=status, detail=detail, **known)
         return history
 
-    for told in ((None, "master"), ("master", "other"), ("master", "master", "other", "other")):
-        assert_vacuous(GroupShared, held_by_two(*told).after(53_000).mark("end"))
-        assert_broken(GroupShared, held_by_two(*told).after(53_001).mark("end"), "2 members hold T/0 in G")
-    for told in ((), ("master",), ("master", "master"), (None, None)):
-        assert_broken(GroupShared, held_by_two(*told).after(3_001).mark("end"), "2 members hold T/0 in G")
+    for routes in ((None, "master"), ("master", "other"), ("master", "master", "other", "other")):
+        assert_vacuous(GroupShared, held_by_two(*routes).after(53_000).mark("end"))
+        assert_broken(GroupShared, held_by_two(*routes).after(53_001).mark("end"), "2 members hold T/0 in G")
+    for routes in ((), ("master",), ("master", "master"), (None, None)):
+        assert_broken(GroupShared, held_by_two(*routes).after(3_001).mark("end"), "2 members hold T/0 in G")
 
 
-def test_a_group_whose_members_know_the_way_takes_queues() -> None:
+def test_a_group_with_a_route_takes_queues() -> None:
     nobody = "G holds no queue, 3001 ms after a member learned the way to a master"
     assert_broken(GroupShared, consuming().come().learn({"0": "master"}).after(3_001).mark("end"), nobody)
     assert_broken(GroupShared, consuming().come().learn({"0": "master"}).come(2).after(3_001).mark("end"), nobody)
@@ -58,28 +58,28 @@ def test_a_group_whose_members_know_the_way_takes_queues() -> None:
     assert_vacuous(GroupShared, broadcasting)
 
 
-def test_what_a_member_held_that_went_is_taken_at_once() -> None:
+def test_the_queues_of_a_member_that_left_are_taken_at_once() -> None:
     for status in ("off", "lost"):
         assert_broken(GroupShared, two().go(status=status).after(3_001).mark("end"), "nobody holds T/0 in G")
         taken = two().go(status=status).after(10).assign(0, process=2)
         assert_holds(GroupShared, taken.after(3_001).mark("end"))
 
 
-def test_a_member_that_leaves_gives_its_queues_up_before_it_says_goodbye() -> None:
+def test_a_leaving_member_releases_its_queues_before_its_goodbye() -> None:
     leaves = two().after(3_000).assign(0, status="off").after(2)
     assert_vacuous(GroupShared, leaves.go())
     stays = two().after(3_000).assign(0, status="off").after(3_001).mark("end")
     assert_broken(GroupShared, stays, "nobody holds T/0 in G, 6001 ms after")
     others_turn = two().after(2_000).assign(0, status="off").after(2_000).mark("tick").assign(0, process=2)
     assert_holds(GroupShared, others_turn.after(1).mark("end"))
-    # That one queue was just given up excuses no other.
+    # One released queue excuses no other.
     history = consuming().come().assign(0)
     history.add("assign", process=1, group="G", queue="T/1", status="on", value=0).come(2).assign(0, process=2)
     history.after(3_000).add("assign", process=1, group="G", queue="T/1", status="off", value=0)
     assert_broken(GroupShared, history.after(1).mark("end"), "2 members hold T/0")
 
 
-def test_a_group_that_changes_is_given_its_time() -> None:
+def test_a_changing_group_is_judged_later() -> None:
     assert_vacuous(GroupShared, two().after(3_000).mark("end"))
     again = two().assign(0, process=2).after(2_000).come(3).after(2_000)
     assert_vacuous(GroupShared, again.mark("end"))
@@ -93,7 +93,7 @@ def test_a_group_that_changes_is_given_its_time() -> None:
 @pytest.mark.parametrize(
     "place", ["client-master", "client-slave", "names-client", "names-master", "names-other", "slave"]
 )
-def test_a_world_that_was_disturbed_accuses_nobody_for_150_s(place: str) -> None:
+def test_nothing_is_judged_for_150_s_after_a_disturbance(place: str) -> None:
     def disturbed(ms: int) -> Story:
         history = (
             consuming().fault("slow", place).fault("slow", place, "off").come().assign(0).come(2).assign(0, process=2)
@@ -109,7 +109,7 @@ def test_a_world_that_was_disturbed_accuses_nobody_for_150_s(place: str) -> None
 
 
 @pytest.mark.parametrize("returns", [True, False])
-def test_while_a_broker_is_down_nobody_knows_which_queues_there_are(returns: bool) -> None:
+def test_nothing_is_judged_while_a_broker_is_down(returns: bool) -> None:
     history = two().assign(0, process=2).crash("slave")
     history = (history.start("slave") if returns else history).after(150_001)
     if returns:
@@ -123,7 +123,7 @@ def test_members_of_a_broadcasting_group_hold_every_queue_each() -> None:
     assert_vacuous(GroupShared, history.after(3_001).mark("end"))
 
 
-def test_queues_of_another_master_are_shared_too_and_what_befalls_it_disturbs_the_world() -> None:
+def test_queues_of_another_master_are_judged_and_its_disturbances_count() -> None:
     def others(status: str) -> Story:
         history = consuming().come()
         history.add("assign", node="other", process=1, group="G", queue=Q, status="on", value=0)

@@ -10,7 +10,7 @@ from pairproof.harness.texts.content import content
 
 
 def waiting(history: Story | None = None, node: str = "master", asked: int = 0) -> Story:
-    """A consumer's pull is under way."""
+    """A consumer's pull is in flight."""
     history = history or consuming()
     return history.come().call(1, "pull", node, phase="", value=asked)
 
@@ -21,7 +21,7 @@ def answered(history: Story, after: float, phase: str = "ok", node: str = "maste
     return history.add(phase, node=node, process=1, op=call.op, f="pull", queue=Q, group="G", queue_offset=0)
 
 
-def test_a_pull_is_answered_when_a_message_has_come() -> None:
+def test_a_pull_is_answered_when_a_message_arrives() -> None:
     assert_holds(PullAnswered, answered(waiting().store("m0"), 1_000))
     late = "a pull for T/0 waited at master for 1001 ms after a message had come for it"
     assert_broken(PullAnswered, answered(waiting().store("m0"), 1_001), late)
@@ -45,7 +45,7 @@ def test_messages_that_are_not_for_it_wake_no_pull() -> None:
     assert_broken(PullAnswered, answered(waiting(asked=1).store("m0").store("m1"), 10_000), "after a message had come")
 
 
-def test_java_may_overlook_a_message_until_its_next_look_and_no_longer() -> None:
+def test_java_may_miss_a_message_until_its_next_check() -> None:
     def java() -> Story:
         history = consuming()
         history.stop("master").add("start", node="master", lo=0, hi=0, f="unknown").after(6_000)
@@ -56,7 +56,7 @@ def test_java_may_overlook_a_message_until_its_next_look_and_no_longer() -> None
 
 
 @pytest.mark.parametrize("place", ["master", "client-master"])
-def test_what_a_fault_holds_up_accuses_nobody(place: str) -> None:
+def test_a_pull_that_a_fault_delays_is_not_judged(place: str) -> None:
     assert_vacuous(PullAnswered, answered(waiting().fault("slow", place).store("m0"), 30_000))
     ended = consuming().fault("slow", place).fault("slow", place, "off").after(4_000)
     assert_vacuous(PullAnswered, answered(waiting(ended).store("m0"), 900))
@@ -64,9 +64,9 @@ def test_what_a_fault_holds_up_accuses_nobody(place: str) -> None:
     assert_broken(PullAnswered, answered(elsewhere, 1_001), "after a message had come")
 
 
-def test_a_pull_that_left_while_its_broker_had_no_power_may_never_have_reached_it() -> None:
+def test_a_pull_sent_while_its_broker_had_no_power_may_be_lost() -> None:
     def back(left_early: bool) -> Story:
-        """The master's machine loses power, and is back for long when a message comes for the pull."""
+        """The master's machine loses power, and restarts long before a message for the pull arrives."""
         history = consuming().crash("master", "machine")
         if left_early:
             waiting(history)
@@ -77,7 +77,7 @@ def test_a_pull_that_left_while_its_broker_had_no_power_may_never_have_reached_i
     assert_broken(PullAnswered, answered(back(left_early=False), 15_000), "after a message had come")
 
 
-def test_pulls_of_nodes_and_consumers_that_went_are_not_measured() -> None:
+def test_pulls_of_ended_nodes_and_consumers_are_not_judged() -> None:
     assert_vacuous(PullAnswered, answered(waiting().crash("master"), 30_000))
     assert_vacuous(PullAnswered, answered(waiting().go(), 30_000))
     plain = consuming().add("invoke", node="master", process=1, op=9, f="pull", queue=Q, value=0)
@@ -90,7 +90,7 @@ def test_a_stall_makes_a_late_answer_unknown() -> None:
 
 
 @pytest.mark.parametrize(("tag", "is_woken"), [("a", True), ("paidAa", True), ("paidBB", False), ("", False)])
-def test_only_a_message_with_a_tag_that_it_wants_wakes_a_pull(tag: str, is_woken: bool) -> None:
+def test_only_a_message_with_a_subscribed_tag_wakes_a_pull(tag: str, is_woken: bool) -> None:
     history = consuming().come(tags=BY_TAG)
     asked(history)
     history.store("m0", detail=content(b"x", tag, 0)).after(1_001).mark("end")

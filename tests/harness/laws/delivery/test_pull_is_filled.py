@@ -42,7 +42,7 @@ def test_an_answer_brings_no_more_than_the_limits_and_one_message_whatever_its_s
     assert_holds(PullIsFilled, pulled(world(), got=(0, 1), to=2, size=131_072, held=(0, 2)))
 
 
-def test_what_is_in_memory_has_the_larger_limits() -> None:
+def test_messages_in_memory_have_the_larger_limits() -> None:
     eight = tuple(range(8))
 
     def answer(log: int, **settings: object) -> H:
@@ -57,7 +57,7 @@ def test_what_is_in_memory_has_the_larger_limits() -> None:
 
 
 def test_a_broker_that_started_since_the_pull_began_may_have_another_log() -> None:
-    """Its master came back with an older image: what was asked for is in memory now."""
+    """The master restarted with an older image: the message asked for is in memory now."""
 
     def answer(started: str) -> H:
         history = world(totalMemory=200).append("master", 0, 2_000, "put", "m0")
@@ -67,7 +67,7 @@ def test_a_broker_that_started_since_the_pull_began_may_have_another_log() -> No
     assert_broken(PullIsFilled, answer("slave"), "brings 9 messages of 900 bytes and more; the limits are 8 messages")
 
 
-def test_what_an_answer_left_whose_broker_was_started_since_may_have_lain_on_disk() -> None:
+def test_after_a_restart_a_message_left_out_may_have_been_on_disk() -> None:
     def answer(started: str, count: int = 8) -> H:
         history = world(totalMemory=20_000).append("master", 0, 20_000, "put", "m0")
         history = pulled(history, got=tuple(range(count)), to=count, held=(0, 9), starts=started)
@@ -84,7 +84,7 @@ def test_java_may_end_an_answer_with_a_file_of_the_queue() -> None:
     assert_broken(PullIsFilled, listed(pulled(world(java=True, **files), got=(0,), to=1), 1), "brings 1 messages")
 
 
-def test_a_message_that_nobody_saw_may_be_too_large() -> None:
+def test_a_message_of_unknown_size_may_be_too_large() -> None:
     assert_vacuous(PullIsFilled, pulled(world(), got=(0,), to=1))
     assert_vacuous(PullIsFilled, listed(pulled(world(), got=(0,), to=1, group="G"), 1))
     assert_vacuous(PullIsFilled, listed(pulled(world(), got=(0,), to=1, f="select"), 1))

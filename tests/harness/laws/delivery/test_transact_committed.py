@@ -22,7 +22,7 @@ def test_a_half_message_is_stored_as_often_as_it_was_committed() -> None:
     assert_vacuous(TransactCommitted, transaction().decide("rollback").listed())
 
 
-def test_a_committed_message_is_in_its_queue_marked_as_such_and_says_where_its_half_is() -> None:
+def test_a_committed_message_is_in_its_queue_marked_with_its_half_s_offset() -> None:
     assert_broken(
         TransactCommitted, transaction().decide().committed("T/1").listed(), "is in T/1; its half was sent to T/0"
     )
@@ -35,15 +35,15 @@ def test_a_committed_message_is_in_its_queue_marked_as_such_and_says_where_its_h
     assert_broken(TransactCommitted, elsewhere, f"says that its half is at {SIZE}; it is at 0")
 
 
-def test_copies_that_consumers_send_back_are_no_commits() -> None:
+def test_copies_that_consumers_send_back_are_not_commits() -> None:
     back = content(b"", "", 0, real="%RETRY%G/0", times=1, type="commit", prepared=0)
     assert_holds(TransactCommitted, transaction().decide().committed().record("SCHEDULE_TOPIC_XXXX/2", back).listed())
 
 
-def test_a_log_that_lost_a_part_says_nothing_of_commits_nor_of_notes() -> None:
+def test_after_a_loss_neither_commits_nor_notes_are_judged() -> None:
     for law in (TransactCommitted, TransactNoted):
         assert_vacuous(law, transaction().decide().crash("master", "machine").start("master").listed())
-    # It was under way when the master went down.
+    # The commit was in flight when the master went down.
     assert_holds(TransactCommitted, killed(transaction()).listed())
 
 

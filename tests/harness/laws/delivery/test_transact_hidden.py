@@ -6,7 +6,7 @@ from histories.consumers import transaction
 from pairproof.harness.rocketmq.laws.delivery.transact_hidden import TransactHidden
 
 
-def test_what_waits_or_was_rolled_back_is_in_no_queue_and_comes_to_nobody() -> None:
+def test_a_pending_or_rolled_back_message_is_in_no_queue_and_not_delivered() -> None:
     assert_holds(TransactHidden, transaction().listed())
     assert_holds(TransactHidden, transaction().decide().committed().came().listed().listed(node="slave"))
     assert_broken(TransactHidden, transaction().came(), "delivered m0 from T/0, whose transaction nobody has ended")
@@ -24,5 +24,5 @@ def test_a_commit_without_an_answer_may_have_been_taken() -> None:
     assert_holds(TransactHidden, transaction().decide("rollback").decide(phase="fail").committed().listed())
 
 
-def test_after_a_loss_another_commit_may_have_meant_it() -> None:
+def test_after_a_loss_a_commit_may_name_another_message() -> None:
     assert_vacuous(TransactHidden, transaction().crash("master", "machine").start("master").came().committed().listed())

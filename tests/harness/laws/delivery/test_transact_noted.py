@@ -6,7 +6,7 @@ from histories.consumers import transaction
 from pairproof.harness.rocketmq.laws.delivery.transact_noted import TransactNoted
 
 
-def test_each_end_that_was_taken_is_noted_once() -> None:
+def test_each_taken_end_is_noted_once() -> None:
     for says in ("commit", "rollback"):
         assert_holds(TransactNoted, transaction().decide(says).noted().listed())
         never = "half message 0 is noted 0 times as ended; 1 of 1 ends were taken"
@@ -18,7 +18,7 @@ def test_each_end_that_was_taken_is_noted_once() -> None:
     assert_vacuous(TransactNoted, transaction().listed())
 
 
-def test_a_note_is_of_the_half_message_that_was_ended() -> None:
+def test_a_note_names_the_ended_half_message() -> None:
     assert_broken(
         TransactNoted, transaction().decide().noted(7).listed(), "is of no half message that was ended", times=2
     )
@@ -26,7 +26,7 @@ def test_a_note_is_of_the_half_message_that_was_ended() -> None:
     assert_broken(TransactNoted, transaction().decide().noted(tags="x").listed(), "that was ended, tagged x", times=2)
 
 
-def test_a_full_disk_takes_notes_and_5_x_gathers_them() -> None:
+def test_a_full_disk_loses_notes_and_5_x_gathers_them() -> None:
     full = transaction()
     full.fault("disk_full", "", "on")
     assert_holds(TransactNoted, full.decide().listed())

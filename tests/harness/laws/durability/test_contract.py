@@ -12,14 +12,14 @@ ON_SLAVE = {"slave": ["m0"]}
 ON_MASTER = {"master": ["m0"]}
 
 
-def test_nothing_may_vanish_while_nobody_is_hurt() -> None:
+def test_nothing_may_be_lost_without_a_fault() -> None:
     assert_holds(Contract, pair().sent("m0").audit(records=ON_BOTH))
     assert_broken(Contract, pair().sent("m0").audit(records=ON_SLAVE), "gone from the master; none must not take it")
 
 
 @pytest.mark.parametrize("status", ["PUT_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE"])
 @pytest.mark.parametrize("fault", [("master", "process"), ("slave", "machine")])
-def test_stored_messages_outlive_everything_but_the_master_s_machine(status: str, fault: tuple[str, str]) -> None:
+def test_stored_messages_survive_everything_but_the_master_s_power_loss(status: str, fault: tuple[str, str]) -> None:
     hurt = pair().put("m0").ok("m0", status).crash(*fault).start(fault[0])
     assert_broken(Contract, hurt.audit(records=ON_SLAVE), f"m0 ({status}) is gone from the master")
 
@@ -34,7 +34,7 @@ def test_a_replicated_message_survives_the_master_s_power_loss_on_the_slave() ->
     assert_broken(Contract, power_loss().audit(), "on no broker; master-machine-crash must not take it")
 
 
-def test_a_slave_whose_log_nobody_read_proves_no_loss() -> None:
+def test_a_slave_whose_log_was_not_read_proves_no_loss() -> None:
     assert_holds(Contract, power_loss().audit(nodes="master"))
 
 
@@ -54,7 +54,7 @@ def test_permitted_losses_and_stronger_outcomes_are_counted_apart() -> None:
 
 
 @pytest.mark.parametrize("role", ["ASYNC_MASTER", "SYNC_MASTER"])
-def test_who_did_not_wait_or_had_no_sync_master_may_lose_to_a_power_loss(role: str) -> None:
+def test_without_a_wait_or_a_sync_master_a_power_loss_may_lose_the_message(role: str) -> None:
     lost = pair(brokerRole=role).put("m0", wait=role == "ASYNC_MASTER").replicate().ok("m0")
     lost.crash("master", "machine").restart("master", 0)
     assert assert_holds(Contract, lost.audit()).notes["permitted_losses"] == 1
@@ -65,18 +65,18 @@ def test_a_crash_before_the_message_was_stored_excuses_nothing() -> None:
     assert_broken(Contract, later.audit(), "none must not take it")
 
 
-def test_a_slave_with_a_history_of_its_own_keeps_no_promise() -> None:
+def test_a_diverged_slave_keeps_no_promise() -> None:
     rolled = pair().sent("m8").sent("m9").crash("master", "machine").restart("master", 100).put("m0").put("m1")
     rolled.connect().report(200).ok("m0").crash("master", "machine").restart("master", 100)
     found = assert_holds(Contract, rolled.audit(records={"master": ["m8"], "slave": ["m8", "m9"]}))
     assert found.notes["permitted_losses"] == 1
-    # Its records may begin in one log and end in another.
+    # A diverged slave's record may begin in one log and end in another.
     spliced = rolled.audit(records={"master": ["m8"], "slave": ["m8", "m9", "m8m9"]})
     assert_holds(Contract, spliced)
 
 
 def lied(history: H, node: str = "master") -> H:
-    """A power loss takes what the disk had called durable."""
+    """A power loss takes bytes that the disk had reported as durable."""
     history.add("crash", node=node, f="machine", value=100, status="lied")
     return history.restart(node, 0)
 
@@ -86,7 +86,7 @@ def wiped(history: H, node: str = "master", f: str = "empty") -> H:
     return history.crash(node).add("wipe", node=node, f=f, hi=0).start(node, 0)
 
 
-def test_a_disk_that_lied_breaks_the_promise_of_a_flush_and_not_that_of_a_slave() -> None:
+def test_a_lying_disk_breaks_the_promise_of_a_flush_but_not_of_a_slave() -> None:
     honest = pair(flushDiskType="SYNC_FLUSH").sent("m0").crash("master", "machine").restart("master", 0)
     assert_broken(Contract, honest.audit(records=ON_SLAVE), "gone from the master; master-machine-crash")
     alone = {"flushDiskType": "SYNC_FLUSH", "brokerRole": "ASYNC_MASTER"}
@@ -97,7 +97,7 @@ def test_a_disk_that_lied_breaks_the_promise_of_a_flush_and_not_that_of_a_slave(
 
 
 @pytest.mark.parametrize("f", ["empty", "image"])
-def test_a_master_that_lost_its_store_leaves_what_slaves_hold_by_the_answer(f: str) -> None:
+def test_after_a_lost_master_store_slaves_keep_what_the_answer_promised(f: str) -> None:
     assert_holds(Contract, wiped(pair().sent("m0"), "master", f).audit(records=ON_SLAVE))
     assert_broken(Contract, wiped(pair().sent("m0"), "master", f).audit(), "on no broker; master-store-lost")
     alone = wiped(pair(brokerRole="ASYNC_MASTER").sent("m0"), "master", f)
@@ -106,7 +106,7 @@ def test_a_master_that_lost_its_store_leaves_what_slaves_hold_by_the_answer(f: s
     assert assert_holds(Contract, both.audit()).notes["permitted_losses"] == 1
 
 
-def test_no_answer_speaks_of_a_copy_that_follows() -> None:
+def test_an_answer_promises_no_later_copy() -> None:
     def lost(history: H) -> H:
         return wiped(history.append("master", SIZE, 2 * SIZE, "put", "m0"), "master").audit()
 
@@ -120,7 +120,7 @@ def test_a_slave_that_lost_its_store_excuses_no_loss_on_the_master(hurt: Callabl
     assert_broken(Contract, hurt(pair().sent("m0"), "slave").audit(), "gone from the master; slave-machine-crash")
 
 
-def test_a_store_that_was_lost_before_the_message_came_excuses_nothing() -> None:
+def test_a_store_lost_before_the_message_excuses_nothing() -> None:
     assert_broken(Contract, wiped(pair(), "master").put("m0").ok("m0").audit(), "gone from the master; none")
 
 
@@ -134,7 +134,7 @@ def three(asked: int) -> H:
     ("asked", "slaves_hurt", "may_vanish"),
     [(1, 0, True), (2, 0, False), (2, 1, True), (3, 0, False), (3, 1, False), (3, 2, True)],
 )
-def test_put_ok_outlives_the_master_and_all_but_one_of_the_slaves_that_it_counts(
+def test_put_ok_survives_the_master_and_all_but_one_of_its_slaves(
     asked: int, slaves_hurt: int, may_vanish: bool
 ) -> None:
     history = three(asked)
@@ -147,11 +147,11 @@ def test_put_ok_outlives_the_master_and_all_but_one_of_the_slaves_that_it_counts
         assert_broken(Contract, history, "m0 (PUT_OK) is on no broker; master-machine-crash must not take it")
 
 
-def test_any_of_several_slaves_is_somewhere() -> None:
+def test_one_of_several_slaves_is_enough() -> None:
     assert_holds(Contract, three(3).audit(nodes="master slave slave2", records={"slave2": ["m0"]}))
 
 
-def test_what_expired_on_the_master_may_be_gone_and_what_did_not_may_not() -> None:
+def test_only_expired_messages_may_be_missing_on_the_master() -> None:
     old = pair().sent("m0").add("expire", node="master", lo=100).sent("m1").audit(records={"master": ["m1"]})
     assert assert_holds(Contract, old).notes == {"required": 1, "permitted_losses": 1, "stronger": 0}
     young = pair().sent("m0").sent("m1").add("expire", node="master", lo=100)
@@ -168,7 +168,7 @@ def test_a_refused_message_must_not_exist() -> None:
 
 @pytest.mark.parametrize("outcome", [("info", "timeout"), ("fail", "UNKNOWN_ERROR"), None])
 @pytest.mark.parametrize("records", [ON_MASTER, {}])
-def test_what_nobody_knows_may_be_stored_or_not(outcome: tuple[str, str] | None, records: dict[str, list[str]]) -> None:
+def test_an_unknown_send_may_be_stored_or_not(outcome: tuple[str, str] | None, records: dict[str, list[str]]) -> None:
     open_ended = pair().invoke("m0")
     if outcome is not None:
         open_ended.over("m0", *outcome)
@@ -182,14 +182,14 @@ def test_a_message_that_nobody_sent_is_a_phantom(node: str) -> None:
 
 
 @pytest.mark.parametrize("topic", ["OFFSET_MOVED_EVENT", "OFFSET_MOVED", "t"])
-def test_what_rocketmq_stores_for_itself_is_no_phantom(topic: str) -> None:
-    told = pair().sent("m0").audit(records={**ON_BOTH, "master": ["m0", "g0"]})
-    place = next(number for number, each in enumerate(told.events) if each.message == "g0")
-    told.events[place] = told.events[place]._replace(queue=f"{topic}/0")
+def test_rocketmq_s_own_messages_are_not_phantoms(topic: str) -> None:
+    history = pair().sent("m0").audit(records={**ON_BOTH, "master": ["m0", "g0"]})
+    index = next(number for number, each in enumerate(history.events) if each.message == "g0")
+    history.events[index] = history.events[index]._replace(queue=f"{topic}/0")
     if topic == "OFFSET_MOVED_EVENT":
-        assert_holds(Contract, told)
+        assert_holds(Contract, history)
     else:
-        assert_broken(Contract, told, "master holds g0, which nobody sent")
+        assert_broken(Contract, history, "master holds g0, which nobody sent")
 
 
 def test_only_the_final_audit_counts() -> None:
@@ -216,9 +216,9 @@ def test_an_expired_message_is_excused_whenever_its_answer_came(answer_first: bo
                 history.add("expire", node="master", lo=start)
             else:
                 history.add("ok", **send, op=7, message="m0", status="PUT_OK", lo=900, hi=1000, queue_offset=0)
-        place = {"lo": 1000, "hi": 1100}
-        history.add("record", node="master", op=3, message="m9", queue="T/0", queue_offset=1, digest=5, **place)
-        return history.add("audit", node="master", op=3, f="final", status="whole", value=1100, **place).mark("end")
+        span = {"lo": 1000, "hi": 1100}
+        history.add("record", node="master", op=3, message="m9", queue="T/0", queue_offset=1, digest=5, **span)
+        return history.add("audit", node="master", op=3, f="final", status="whole", value=1100, **span).mark("end")
 
     assert_holds(Contract, story(1000))
     assert_broken(Contract, story(900), "m0 (PUT_OK) is gone from the master")
@@ -229,11 +229,11 @@ PERMITTED = {"required": 0, "permitted_losses": 1, "stronger": 0}
 
 
 @pytest.mark.parametrize("lose", [lied, wiped])
-def test_what_was_on_one_disk_only_goes_with_it(lose: Callable[[H], H]) -> None:
+def test_a_message_on_one_lying_disk_may_be_lost_with_it(lose: Callable[[H], H]) -> None:
     assert assert_holds(Contract, lose(pair(**FLUSHED).put("m0").ok("m0")).audit()).notes == PERMITTED
 
 
-def test_an_honest_disk_must_keep_it() -> None:
+def test_an_honest_disk_must_keep_its_message() -> None:
     honest = pair(**FLUSHED).put("m0").ok("m0").crash("master", "machine").restart("master", 0)
     assert_broken(
         Contract,
@@ -243,7 +243,7 @@ def test_an_honest_disk_must_keep_it() -> None:
 
 
 @pytest.mark.parametrize(("lose", "fault"), [(lied, "lying-disk"), (wiped, "master-store-lost")])
-def test_what_a_slave_acknowledged_outlives_the_master_s_store(lose: Callable[[H], H], fault: str) -> None:
+def test_a_message_that_a_slave_acknowledged_survives_the_master_s_store(lose: Callable[[H], H], fault: str) -> None:
     assert_holds(Contract, lose(pair().sent("m0")).audit(records=ON_SLAVE))
     assert_broken(Contract, lose(pair().sent("m0")).audit(), f"on no broker; {fault} must not take it")
     both = lose(pair().sent("m0")).crash("slave", "machine").restart("slave", 0)
@@ -251,7 +251,7 @@ def test_what_a_slave_acknowledged_outlives_the_master_s_store(lose: Callable[[H
 
 
 @pytest.mark.parametrize(("role", "replicas"), [("SYNC_MASTER", 0), ("SYNC_MASTER", 1), ("ASYNC_MASTER", 2)])
-def test_a_master_of_5_x_that_waits_for_nobody_promises_no_copy(role: str, replicas: int) -> None:
+def test_a_5_x_master_that_waits_for_no_slave_promises_no_copy(role: str, replicas: int) -> None:
     weak = pair(brokerRole=role, rocketmqVersion="5.5.0", inSyncReplicas=replicas).sent("m0")
     assert assert_holds(Contract, weak.crash("master", "machine").restart("master", 0).audit()).notes == PERMITTED
 
@@ -269,7 +269,7 @@ def test_of_two_slaves_that_acknowledged_one_may_be_lost_beside_the_master() -> 
     assert assert_holds(Contract, three("slave", "slave2").audit(nodes="master slave slave2")).notes == PERMITTED
 
 
-def test_only_what_lay_in_the_deleted_files_may_be_missing() -> None:
+def test_only_messages_in_the_deleted_files_may_be_missing() -> None:
     def aged() -> H:
         old = pair().sent("m0").append("master", 100, FILE, "filler").sent("m1")
         return old.add("expire", node="master", lo=FILE)
@@ -285,11 +285,11 @@ def test_a_slave_s_expiry_excuses_no_master() -> None:
 
 
 def lost(story: H) -> H:
-    """What the master had and had not flushed is gone; the slave's store is unhurt."""
+    """The master's unflushed bytes are lost; the slave's store is undamaged."""
     return story.crash("master", "machine").restart("master", 0).audit()
 
 
-def test_a_message_that_only_a_stranger_vouched_for_may_be_lost_with_the_master() -> None:
+def test_a_message_with_only_rogue_reports_may_be_lost_with_the_master() -> None:
     vouched = bare().put("m0").connect("rogue_slave").report(100, peer="rogue_slave").ok("m0")
     assert assert_holds(Contract, lost(vouched)).notes["permitted_losses"] == 1
     replicated = pair().sent("m0")

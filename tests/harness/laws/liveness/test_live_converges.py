@@ -1,4 +1,4 @@
-"""How a healed pair converges within its bound: live-converges."""
+"""Tests of ``live-converges``."""
 
 import json
 
@@ -26,7 +26,7 @@ def test_a_pair_that_agrees_within_the_bound_converges_and_a_later_one_does_not(
     assert_broken(LiveConverges, healed(BOUND_MS + 1).audit(), "are enough")
 
 
-def test_where_reports_pile_up_until_one_is_cut_nobody_counts_the_connections() -> None:
+def test_slaves_that_close_on_cut_reports_have_no_bound() -> None:
     def narrow(**own: int) -> H:
         lab = H().add("lab", f="sim", value=70_000_000, detail=json.dumps({f"lab.{key}": own[key] for key in own}))
         lab.config("master").config("slave", haCutReports="closes").mark("heal")
@@ -63,7 +63,7 @@ def test_a_slave_that_takes_over_without_the_topic_may_refuse_all_sends(creates:
         assert_broken(LiveConverges, history, "none of 1 sends after healing was answered as stored")
 
 
-def test_what_the_master_has_only_just_stored_may_be_on_its_way() -> None:
+def test_bytes_that_the_master_just_stored_may_be_in_flight() -> None:
     def stored(rest_ms: float, slave: int = 200) -> H:
         history = healed(10).append("master", 0, 200, "put", "m0").append("slave", 0, slave).after(2_000)
         return history.append("master", 200, 300, "put", "m1").after(rest_ms).audit(hi={"master": 300, "slave": slave})
@@ -82,13 +82,13 @@ def lost_tail() -> H:
     return pair().sent("m0").sent("m1").crash("master", "machine").close("s").restart("master", 100)
 
 
-def test_a_slave_that_cannot_rejoin_is_excused_when_the_master_says_so() -> None:
+def test_a_slave_that_cannot_rejoin_is_excused_if_the_master_reports_it() -> None:
     assert_holds(LiveConverges, diverged(lost_tail().mark("heal")).after(90_000).mark("unsettled").audit())
     assert_holds(LiveConverges, diverged(lost_tail()).mark("heal").after(90_000).mark("unsettled").audit())
 
 
 @pytest.mark.parametrize(("grows_ms", "late"), [(41_000, False), (1_000, True)])
-def test_a_slave_that_was_ahead_has_the_bound_from_when_the_master_was_ahead_of_it(grows_ms: int, late: bool) -> None:
+def test_the_bound_of_a_slave_that_was_ahead_starts_when_the_master_overtakes_it(grows_ms: int, late: bool) -> None:
     named = diverged(lost_tail().mark("heal")).after(grows_ms)
     named.add("diverged", node="master", link=named.link, hi=200, value=100)
     named.put("m2").put("m3").append("slave", 200, 300)
@@ -100,13 +100,13 @@ def test_a_slave_that_was_ahead_has_the_bound_from_when_the_master_was_ahead_of_
 
 
 def spliced() -> H:
-    """A slave that is ahead takes the place of a master that had lost what it has."""
+    """A slave that is ahead replaces a master that has lost the same bytes."""
     history = lost_tail().put("m2").crash("master").stop("slave")
     history.add("wipe", node="master", f="image", detail="slave").add("wipe", node="slave", f="empty")
     return history.start("master", 200).start("slave", 0)
 
 
-def test_nobody_promises_anything_of_a_master_whose_log_is_of_two_histories() -> None:
+def test_a_diverged_master_is_not_judged() -> None:
     dead = lost_tail().put("m2").crash("master").start("master", 200).mark("heal")
     silent = dead.probe("p0").over("p0", "info", "disconnected").mark("converged").audit(hi={"slave": 200})
     assert_broken(LiveConverges, silent, "none of 1 sends after healing")
@@ -114,7 +114,7 @@ def test_nobody_promises_anything_of_a_master_whose_log_is_of_two_histories() ->
     assert_vacuous(LiveConverges, promoted)
 
 
-def test_a_refusal_that_was_over_before_healing_excuses_nothing() -> None:
+def test_a_refusal_that_ended_before_healing_excuses_nothing() -> None:
     gone = [diverged(lost_tail()).crash("master"), diverged(lost_tail()).stop("master")]
     for over in (diverged(lost_tail()).close(), *(each.start("master") for each in gone)):
         assert_broken(LiveConverges, over.mark("heal").after(90_000).mark("unsettled").audit(), "nobody said why")
@@ -126,7 +126,7 @@ def test_a_refusal_of_a_slave_that_fits_excuses_nothing() -> None:
     assert_broken(LiveConverges, fits.after(90_000).mark("unsettled"), "nobody said why")
 
 
-def test_a_refusal_of_a_stranger_excuses_nothing() -> None:
+def test_a_refusal_of_a_rogue_peer_excuses_nothing() -> None:
     stranger = pair().sent("m0").mark("heal").connect("rogue_slave").report(900, peer="rogue_slave")
     stranger.add("diverged", node="master", link=stranger.link, hi=900, value=100)
     assert_broken(LiveConverges, stranger.after(90_000).mark("unsettled"), "nobody said why")
@@ -150,7 +150,7 @@ def test_a_pair_that_answers_no_probe_is_dead_even_if_its_logs_agree(end: tuple[
     assert_broken(LiveConverges, dead.mark("converged").audit(), "none of 2 sends after healing was answered as stored")
 
 
-def test_naming_a_slave_that_cannot_rejoin_does_not_excuse_dead_probes() -> None:
+def test_reporting_a_slave_that_cannot_rejoin_does_not_excuse_dead_probes() -> None:
     def named() -> H:
         return diverged(lost_tail().mark("heal")).probe("p0")
 
@@ -192,7 +192,7 @@ def test_a_trial_that_was_not_healed_gives_nothing_to_judge() -> None:
     assert_vacuous(LiveConverges, pair().mark("heal"))
 
 
-def test_a_lonely_master_has_nobody_to_converge_with() -> None:
+def test_a_master_without_slaves_is_not_judged() -> None:
     lonely = H().add("config", node="master", detail=json.dumps({"brokerRole": "ASYNC_MASTER"})).mark("heal")
     assert_not_applicable(LiveConverges, lonely.mark("converged"))
 
@@ -209,7 +209,7 @@ def test_each_slave_has_to_converge() -> None:
     assert_broken(LiveConverges, settled(), "did not come to rest")
 
 
-def test_naming_one_slave_excuses_no_other() -> None:
+def test_reporting_one_slave_excuses_no_other() -> None:
     def named(**hi: int) -> H:
         three = trio().put("m0").put("m1").mark("heal").connect("slave").report(900, peer="slave")
         three.add("diverged", node="master", link=three.link, hi=900, value=200).close(link="ha:1")

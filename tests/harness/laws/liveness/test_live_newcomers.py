@@ -12,7 +12,7 @@ def newcomers(story: H, **effect: int) -> H:
     return story.after(1_000).fault("rogue_client", "master", "off", json.dumps(effect))
 
 
-def test_newcomers_that_are_answered_beside_a_crowd_are_let_in() -> None:
+def test_newcomers_that_are_answered_beside_a_crowd_satisfy_the_law() -> None:
     there = bare().fault("rogue_client", "master")
     assert assert_holds(LiveNewcomers, newcomers(there, newcomers_answered=3)).judged == 3
 
@@ -24,7 +24,7 @@ def test_one_newcomer_that_a_crowd_keeps_out_is_one_too_many() -> None:
 
 
 @pytest.mark.parametrize("what", ["crash", "pause", "fault"])
-def test_newcomers_to_a_node_with_other_trouble_are_nothing_to_judge(what: str) -> None:
+def test_newcomers_to_a_node_with_another_disturbance_are_not_judged(what: str) -> None:
     there = bare().fault("rogue_client", "master")
     disturbed = there.fault("disk_stall", "master") if what == "fault" else there.add(what, node="master", f="process")
     assert_vacuous(LiveNewcomers, newcomers(disturbed, newcomers_refused=1))

@@ -37,7 +37,7 @@ def refused(times: int, link: str = "ha") -> H:
     return pair().fault("down", link).after(1_999).fault("down", link, "off", off)
 
 
-def test_refused_attempts_are_counted_by_what_refused_them() -> None:
+def test_refused_attempts_are_counted_by_the_fault_that_refuses_them() -> None:
     assert_holds(LiveNoSpin, refused(6))
     assert_broken(LiveNoSpin, refused(7), "ha: 7 HA connects were refused in 2 s")
     assert_holds(LiveNoSpin, refused(70, "client-master"))

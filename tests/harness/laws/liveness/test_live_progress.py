@@ -26,16 +26,16 @@ def test_a_master_answers_sends_whatever_happens_to_its_slave(place: str) -> Non
     assert_broken(LiveProgress, struck(place).put("m0").after(6_001).mark("end"), "was not answered")
 
 
-def test_refusing_is_answering() -> None:
+def test_a_refusal_is_an_answer() -> None:
     assert_holds(LiveProgress, struck().put("m0").over("m0", "fail", "SERVICE_NOT_AVAILABLE"))
 
 
-def test_a_pull_waits_for_nobody() -> None:
+def test_a_pull_waits_for_no_slave() -> None:
     assert_holds(LiveProgress, got(pull(struck(), "master").after(1_000), "master"))
     assert_broken(LiveProgress, got(pull(struck(), "master").after(1_001), "master"), "a pull at 0 took 1001 ms")
 
 
-def test_a_large_message_spends_as_much_on_its_way_as_many_small_ones() -> None:
+def test_a_large_message_takes_as_long_as_many_small_ones() -> None:
     def sent(size: int) -> H:
         history = pair().add("lab", f="sim", value=10 * MS)
         history.add("invoke", node="master", op=50, f="send", process=0, value=0, detail=f'{{"size": {size}}}')
@@ -53,14 +53,14 @@ def test_a_slave_serves_while_its_master_is_down() -> None:
 
 
 @pytest.mark.parametrize("place", ["master", "client-master"])
-def test_calls_whose_own_broker_or_way_is_touched_are_not_judged(place: str) -> None:
+def test_calls_with_a_disturbed_broker_or_link_are_not_judged(place: str) -> None:
     lost = struck().fault("latency", place).put("m0").over("m0", "info", "timeout")
     assert_vacuous(LiveProgress, lost)
     assert_vacuous(LiveProgress, struck().put("m0").fault("latency", place).over("m0", "info", "disconnected"))
-    # Its connection may have died with that fault, and nobody has noticed.
+    # Its connection may have ended with that fault, unnoticed.
     first = pull(pair(), "master", op=80).fault("latency", place).fault("latency", place, "off").fault("stall", "ha")
     assert_vacuous(LiveProgress, got(pull(first, "master"), "master", "info"))
-    # So may one that carried other calls than these.
+    # So may a connection of other calls.
     for kind, columns in (("decide", {"queue_offset": 0}), ("try", {})):
         used = pair().add(kind, node="master", process=90, op=8, f="ok", message="m", queue="t/0", **columns)
         used.after(1).crash("master", "machine").start("master").after(1).fault("stall", "ha")
@@ -76,7 +76,7 @@ def test_without_a_fault_elsewhere_other_laws_judge() -> None:
     assert_vacuous(LiveProgress, pair().put("m0").over("m0", "info", "disconnected"))
 
 
-def test_where_sends_wait_in_turn_nobody_can_say_how_long_one_may_take() -> None:
+def test_sends_that_wait_in_turn_have_no_bound() -> None:
     def second(version: str) -> H:
         two = pair(rocketmqVersion=version).put("m0").fault("stall", "ha").put("m1")
         return two.after(9_502).ok("m1", "FLUSH_SLAVE_TIMEOUT")

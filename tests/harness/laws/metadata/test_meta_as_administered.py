@@ -14,7 +14,7 @@ ONE = {"readQueueNums": 1, "writeQueueNums": 1}
 
 
 class A(Story):
-    """A builder for what administrators do."""
+    """A builder of administrators' calls."""
 
     def asks(self, f: str, name: str, detail: dict[str, int], node: str = "master") -> int:
         op = 1_000 + self.ops
@@ -28,7 +28,7 @@ class A(Story):
         return self
 
     def change(self, f: str, name: str, phase: str = "ok", saves: bool = True, **detail: int) -> A:
-        """A whole call; a master that changes a topic saves it."""
+        """A whole call; the master saves a changed topic."""
         op = self.asks(f, name, detail)
         if saves:
             self.persist("topics" if f.endswith("topic") else "groups", "master")
@@ -53,7 +53,7 @@ def world() -> A:
     return history
 
 
-def test_what_an_administrator_made_is_there_as_it_was_asked_for() -> None:
+def test_a_created_name_has_the_requested_values() -> None:
     assert_holds(LAW, world().make().read(X=FOUR, T={}))
     assert_broken(LAW, world().make().read(T={}), "have X as absent; administrators left it 4/4")
     assert_broken(LAW, world().make().read(X=ONE), "have X as 1/1")
@@ -61,7 +61,7 @@ def test_what_an_administrator_made_is_there_as_it_was_asked_for() -> None:
     assert_broken(LAW, world().make().delete().make(queues=1).read(X=FOUR), "administrators left it 1/1")
 
 
-def test_what_one_deleted_is_gone() -> None:
+def test_a_deleted_name_is_gone() -> None:
     assert_holds(LAW, world().make().delete().read(T={}))
     assert_broken(LAW, world().make().delete().read(X=FOUR), "have X as 4/4; administrators left it absent")
     assert_broken(LAW, world().make().delete(saves=False).read(X=FOUR), "administrators left it absent")
@@ -77,22 +77,22 @@ def test_groups_are_judged_by_the_brokers_that_they_read_from() -> None:
     assert_broken(LAW, group().change("delete-group", "GA", progress=0).read("groups", GA=right), "left it absent")
 
 
-def test_another_name_that_is_made_or_deleted_leaves_it_alone() -> None:
+def test_creating_or_deleting_another_name_changes_nothing() -> None:
     assert_broken(LAW, world().make().make("Y").read(Y=FOUR), "have X as absent")
     assert_broken(LAW, world().make().make("Y").delete("Y").read(T={}), "have X as absent")
     assert_holds(LAW, world().make().make("Y").delete("Y").read(X=FOUR))
-    # Nobody knows whether Y was there to be deleted: somebody else may have deleted X.
+    # Y's earlier presence is unknown: an unrecorded client may have deleted X.
     assert_holds(LAW, world().make().delete("Y").read(T={}))
 
 
-def test_somebody_whom_nobody_watches_may_have_changed_it() -> None:
+def test_an_unrecorded_client_may_have_changed_it() -> None:
     assert_vacuous(LAW, world().make().persist("topics", "master").read(T={}))
     assert_vacuous(LAW, world().make("Y").read("groups"))
     used = world().make().client("pull", queue="X/0", group="G")
     assert_vacuous(LAW, used.read(T={}))  # type: ignore[attr-defined]
 
 
-def test_calls_that_are_under_way_or_lost_leave_it_open() -> None:
+def test_calls_in_flight_or_lost_leave_it_open() -> None:
     history = world().make()
     op = history.asks("delete-topic", "X", {})
     assert_vacuous(LAW, history.read(X=FOUR).ends(op, "delete-topic", "X", "info").read(T={}))
@@ -106,7 +106,7 @@ def test_calls_that_are_under_way_or_lost_leave_it_open() -> None:
     assert_broken(LAW, two.read(X=FOUR), "administrators left it 1/1 or absent")
 
 
-def test_an_answer_that_comes_after_its_store_is_gone_says_nothing_about_the_new_one() -> None:
+def test_an_answer_about_a_replaced_store_proves_nothing_about_the_new_one() -> None:
     for gone in ("wipe", "crash"):
         history = world()
         op = history.asks("topic", "X", {"queues": 4})
@@ -115,7 +115,7 @@ def test_an_answer_that_comes_after_its_store_is_gone_says_nothing_about_the_new
         assert_vacuous(LAW, history.ends(op, "topic", "X").read(T={}))
 
 
-def test_a_restart_brings_nothing_back_and_a_machine_that_crashes_may() -> None:
+def test_a_restart_undoes_nothing_but_a_machine_crash_may() -> None:
     deleted = world().make().delete()
     assert_broken(LAW, deleted.killed("master").read(X=FOUR), "left it absent")  # type: ignore[attr-defined]
     machine = world().make().delete().killed("master", "machine")

@@ -49,7 +49,7 @@ def test_a_master_that_went_down_may_have_lost_it() -> None:
     assert_broken(MetaAtomicView, pulled(known, "TOPIC_NOT_EXIST"), "had synced T")
 
 
-def test_an_answer_that_was_under_way_when_the_master_died_says_nothing_of_its_next_life() -> None:
+def test_an_answer_in_flight_when_the_master_died_proves_nothing_about_its_next_incarnation() -> None:
     def created(dies: bool) -> Story:
         history = named().after(1_000)
         call = {"node": "master", "process": 7, "op": 99, "f": "topic", "message": "X"}
@@ -75,22 +75,22 @@ def test_its_tables_show_what_it_has_synced() -> None:
     assert_vacuous(MetaAtomicView, used().table("topics", {}, "master"))
 
 
-def test_nobody_knows_how_a_lost_call_was_answered() -> None:
+def test_a_lost_call_has_an_unknown_answer() -> None:
     assert_vacuous(MetaAtomicView, used().client("pull", "slave", "info", "timeout", group="G"))
 
 
 def deleted(history: Story, *, saves: int = 1) -> Story:
-    """The master saves its topics so often; then the slave syncs them."""
+    """The master saves its topics this often; then the slave syncs them."""
     history.after(1_000)
     for _ in range(saves):
         history.persist("topics", "master")
     return history.after(1_000).round(topics="applied")
 
 
-def test_what_an_administrator_may_have_deleted_may_be_missing() -> None:
+def test_a_name_that_an_administrator_may_have_deleted_may_be_missing() -> None:
     assert_holds(MetaAtomicView, pulled(deleted(used()), "TOPIC_NOT_EXIST"))
     assert_holds(MetaAtomicView, deleted(used()).table("topics", {}))
-    # What is not in the table that was saved cannot have gone.
+    # A name that the saved table lacked cannot be lost.
     assert_broken(MetaAtomicView, pulled(deleted(used()), "SUBSCRIPTION_GROUP_NOT_EXIST"), "had synced G")
 
 
@@ -103,7 +103,7 @@ def test_a_master_that_still_has_it_after_one_save_never_deleted_it() -> None:
     assert_holds(MetaAtomicView, gone)
 
 
-def test_what_was_deleted_and_created_anew_counts_from_then_on() -> None:
+def test_a_name_that_was_created_again_counts_since_then() -> None:
     lacking = pulled(deleted(used()), "TOPIC_NOT_EXIST").persist("topics", "master").client("send")
     assert_holds(MetaAtomicView, lacking)
     # Not synced yet.
@@ -113,7 +113,7 @@ def test_what_was_deleted_and_created_anew_counts_from_then_on() -> None:
     assert_broken(MetaAtomicView, pulled(synced, "TOPIC_NOT_EXIST"), "had synced T")
 
 
-def test_a_call_under_way_at_a_deletion_says_nothing_of_what_follows() -> None:
+def test_a_call_in_flight_at_a_deletion_proves_nothing_after_it() -> None:
     history = used()
     call = {"node": "master", "process": 7, "op": 99, "f": "send", "queue": "T/0"}
     history.add("invoke", **call).add("persist", node="master", f="topics").add("ok", **call, status="PUT_OK")

@@ -10,7 +10,7 @@ from pairproof.harness.rocketmq.laws.metadata.meta_converges import MetaConverge
 
 
 def tables(history: Story, **slave: dict[str, object]) -> Story:
-    """All tables of both are read; the slave's are the master's but for what is told."""
+    """All tables of both are read; the slave's equal the master's, except for ``slave``."""
     master: dict[str, dict[str, object]] = {"topics": FULL, "groups": {"G": {}}, "offsets": OFFSETS, "delays": {"3": 7}}
     for f, content in master.items():
         version = VERSION if f in ("topics", "groups") else None
@@ -20,11 +20,11 @@ def tables(history: Story, **slave: dict[str, object]) -> Story:
 
 
 def quiet(ms: float = 0) -> Story:
-    """Healed, all synced since, and some time passed."""
+    """Healed, synced since, and some time passed."""
     return named().after(1_000).mark("heal").after(2_000).round(topics="applied").after(ms)
 
 
-def test_a_slave_s_tables_become_its_master_s() -> None:
+def test_a_slave_s_tables_equal_its_master_s() -> None:
     assert assert_holds(MetaConverges, tables(quiet())).judged == 4
     assert_broken(MetaConverges, tables(quiet(), topics={"T": {"q": 4}}), "slave's topics are not the master's: they")
     assert_broken(MetaConverges, tables(quiet(), groups={}), "they differ in G")
@@ -67,7 +67,7 @@ def test_so_do_their_data_versions(version: tuple[int, int]) -> None:
 WRONG: dict[str, dict[str, object]] = {"topics": {}, "groups": {}, "offsets": {}, "delays": {}}
 
 
-def test_who_has_not_synced_has_a_period_and_four_calls() -> None:
+def test_a_slave_that_has_not_synced_has_a_period_and_four_calls() -> None:
     for statuses in ({}, {"topics": "failed", "groups": "failed", "offsets": "failed", "delays": "failed"}):
 
         def late(ms: float, statuses: dict[str, str] = statuses) -> Story:
@@ -81,7 +81,7 @@ def test_who_has_not_synced_has_a_period_and_four_calls() -> None:
         assert_broken(MetaConverges, late(23_001), "are not the master's", times=4)
 
 
-def test_who_was_answered_and_does_not_say_what_it_took_over_owes_it_when_it_goes_on_or_a_second_later() -> None:
+def test_an_unrecorded_result_counts_at_the_next_request_or_a_second_later() -> None:
     def answered(*tables: str) -> Story:
         history = named().after(1_000).mark("heal").after(2_000)
         for table in tables:
@@ -97,20 +97,20 @@ def test_who_was_answered_and_does_not_say_what_it_took_over_owes_it_when_it_goe
     assert_vacuous(MetaConverges, read(answered("topics")))
     assert_vacuous(MetaConverges, read(answered("topics", "offsets"), "offsets"))
     assert_broken(MetaConverges, read(answered("topics").after(1_000)), "are not the master's")
-    # What a slave makes of an answer is no change of its own.
+    # Applying an answer is not the slave's own change.
     rewritten = answered("topics").persist("topics").persist("topics").after(1_000)
     assert_broken(MetaConverges, read(rewritten), "are not the master's")
     assert_vacuous(MetaConverges, read(answered("topics", "offsets").persist("topics").after(1_000)))
-    # Its next life knows nothing of this one's answer.
+    # The next incarnation does not have this one's answer.
     assert_vacuous(MetaConverges, read(answered("topics").killed("slave").register().after(1_001)))
 
 
-def test_who_could_not_read_its_masters_answer_owes_the_table_at_once() -> None:
+def test_a_slave_that_could_not_read_the_answer_must_have_the_table_at_once() -> None:
     unread = named().after(1_000).mark("heal").after(2_000).round(**dict.fromkeys(WRONG, "unread"))
     assert_broken(MetaConverges, tables(unread, **WRONG), "are not the master's", times=4)
 
 
-def test_topics_that_nobody_ever_had_are_the_slave_s_own() -> None:
+def test_topics_that_no_client_or_master_had_are_the_slave_s_own() -> None:
     def read(used: bool) -> Story:
         history = named().after(1_000).mark("heal").after(2_000)
         history.client("send", queue="OWN/0") if used else history
@@ -122,7 +122,7 @@ def test_topics_that_nobody_ever_had_are_the_slave_s_own() -> None:
     assert_broken(MetaConverges, read(used=True), "they differ in OWN")
 
 
-def test_brokers_whose_settings_make_different_topics_may_differ_in_those() -> None:
+def test_brokers_whose_settings_create_different_topics_may_differ_in_those() -> None:
     def read(lacks: str, **settings: object) -> Story:
         history = named().config("slave", **settings).after(1_000).mark("heal").after(2_000)
         history.client("send", queue="T/0").after(1_000).round(**dict.fromkeys(("topics", "groups"), "applied"))
@@ -151,7 +151,7 @@ def test_one_failure_may_only_have_shown_that_a_connection_was_dead() -> None:
     assert_broken(MetaConverges, read(failing(10_000, 10_000).after(12_001)), "are not the master's")
 
 
-def test_who_does_not_know_its_master_has_three_registration_periods_too() -> None:
+def test_a_slave_that_does_not_know_its_master_has_three_registration_periods_too() -> None:
     def late(ms: float, **settings: object) -> Story:
         return tables(unknown(**settings).mark("heal").after(ms), **WRONG)
 
@@ -159,8 +159,8 @@ def test_who_does_not_know_its_master_has_three_registration_periods_too() -> No
     assert_broken(MetaConverges, late(113_001), "are not the master's", times=4)
     assert_vacuous(MetaConverges, late(202_000, registerNameServerPeriod=90_000))
     assert_vacuous(MetaConverges, late(52_000, registerNameServerPeriod=1_000))
-    told = unknown().mark("heal").after(60_000).register().after(22_000)
-    assert_vacuous(MetaConverges, tables(told, **WRONG))
+    learned = unknown().mark("heal").after(60_000).register().after(22_000)
+    assert_vacuous(MetaConverges, tables(learned, **WRONG))
     lost = unknown().register().mark("heal").register(master=None).after(112_000)
     assert_vacuous(MetaConverges, tables(lost, **WRONG))
 
@@ -168,7 +168,7 @@ def test_who_does_not_know_its_master_has_three_registration_periods_too() -> No
 @pytest.mark.parametrize(
     "kind", ["fault", "restart", "pause", "commit", "topic", "consumer", "use", "persist", "local", "stored", "heal"]
 )
-def test_what_changes_after_a_sync_is_not_owed_yet(kind: str) -> None:
+def test_a_change_after_a_sync_is_not_due_yet(kind: str) -> None:
     history = quiet(1_000)
     late = {
         "fault": lambda: history.fault("stall", "meta").fault("stall", "meta", "off"),
@@ -204,8 +204,8 @@ def test_the_same_commit_again_changes_nothing_and_saving_is_part_of_a_sync() ->
     assert_broken(MetaConverges, tables(after, topics={}), "they differ in T")
 
 
-def test_a_commit_at_a_slave_replaces_what_it_has_of_its_master_each_time() -> None:
-    """A consumer that has lost the master's route commits there what it committed there before; a sync is between."""
+def test_each_commit_at_a_slave_replaces_the_synced_value() -> None:
+    """A consumer without a route to the master repeats its commit there, after a sync."""
     history = (
         quiet()
         .client_commit(5)
@@ -226,13 +226,13 @@ def test_a_commit_at_a_slave_replaces_what_it_has_of_its_master_each_time() -> N
     assert_broken(MetaConverges, tables(same, offsets={"T@G": {"0": 9}}), "they differ in T@G")
 
 
-def test_readings_before_healing_and_of_one_node_alone_say_nothing() -> None:
+def test_readings_before_healing_or_of_one_node_alone_prove_nothing() -> None:
     early = named().after(3_000).round().table("topics", FULL, "master", VERSION).table("topics", {}, version=VERSION)
     assert_vacuous(MetaConverges, early.after(60_000).mark("heal").after(60_000).mark("end"))
     assert_vacuous(MetaConverges, quiet().table("topics", FULL, "master", VERSION).mark("end"))
 
 
-def test_where_nobody_sees_what_a_master_saves_a_heartbeat_may_come_later() -> None:
+def test_without_recorded_saves_a_heartbeat_may_come_later() -> None:
     judge = Judge((MetaConverges,), frozenset(kinds()) - {"persist", "sync", "register"})
     judge.feed_all(tables(quiet(20_000), topics={}).events)
     assert judge.finish()[0].verdict is Verdict.HOLDS

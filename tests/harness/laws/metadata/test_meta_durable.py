@@ -1,4 +1,4 @@
-"""What a slave has synced is there after its restart."""
+"""Tests of ``meta-durable``."""
 
 from histories import Story, assert_broken, assert_holds, assert_unbroken, assert_vacuous, judged
 from histories.tables import FULL, OFFSETS, VERSION, named, pulled, used
@@ -7,7 +7,7 @@ from pairproof.harness.rocketmq.laws.metadata.meta_durable import MetaDurable
 
 
 def committed() -> Story:
-    """As used(); the group has made progress, and the slave has synced that, too."""
+    """As used(); the slave has also synced the group's progress."""
     return used().client_commit(5).after(9_000).round().after(2_000)
 
 
@@ -28,7 +28,7 @@ def test_synced_names_survive_a_restart() -> None:
     assert_broken(MetaDurable, stopped.table("topics", {}), "topics lack T")
 
 
-def test_what_an_administrator_may_have_deleted_need_not_survive() -> None:
+def test_a_name_that_an_administrator_may_have_deleted_need_not_survive() -> None:
     def deleted(*more: str) -> Story:
         history = committed().persist("topics", "master")
         for f in more:
@@ -38,7 +38,7 @@ def test_what_an_administrator_may_have_deleted_need_not_survive() -> None:
     assert_holds(MetaDurable, deleted().table("topics", {}))
     assert_holds(MetaDurable, deleted().table("offsets", {}))
     assert_broken(MetaDurable, deleted().table("groups", {}), "groups lack G")
-    # It was there all the time, or was made anew.
+    # It was there all the time, or was created again.
     assert_broken(MetaDurable, deleted().table("topics", {}).client("send"), "topics lack T after its restart")
     assert_holds(MetaDurable, deleted("topics").table("topics", {}).client("send"))
 
@@ -53,7 +53,7 @@ def test_progress_survives_a_restart() -> None:
     assert_broken(MetaDurable, none, "answered QUERY_NOT_FOUND after its restart, and had synced T@G/0")
 
 
-def test_a_commit_that_nobody_waited_for_may_arrive_late() -> None:
+def test_a_one_way_commit_may_arrive_late() -> None:
     soon = used().client_commit(5).after(900).round().killed("slave")
     assert_vacuous(MetaDurable, soon.table("offsets", {}))
     slow = used()
@@ -62,16 +62,16 @@ def test_a_commit_that_nobody_waited_for_may_arrive_late() -> None:
     assert_vacuous(MetaDurable, slow.table("offsets", {}))
 
 
-def test_a_step_that_was_cut_off_takes_nothing_that_was_there() -> None:
+def test_an_interrupted_step_loses_no_earlier_entry() -> None:
     cut = committed()
     cut.add("sync", node="slave", f="topics", status="asked")
     assert_broken(MetaDurable, cut.killed("slave").table("topics", {}), "topics lack T after its restart")
 
 
-def test_a_power_loss_may_take_what_was_not_flushed() -> None:
+def test_a_power_loss_may_lose_unflushed_saves() -> None:
     assert_vacuous(MetaDurable, used().after(900).killed("slave", "machine").table("topics", {}))
     assert_broken(MetaDurable, used().after(1_100).killed("slave", "machine").table("topics", {}), "lack T")
-    # The backup serves if the last save is torn, but two saves may take both.
+    # The backup file helps if the last save is torn, but two saves may damage both.
     torn = used().after(1_100).persist("topics").after(1)
     assert_broken(MetaDurable, torn.killed("slave", "machine").table("topics", {}), "lack T")
     twice = used().after(1_100).persist("topics").persist("topics").after(1)
@@ -94,7 +94,7 @@ def test_a_disk_that_lied_or_was_full_and_a_new_store_excuse_the_loss() -> None:
     assert_vacuous(MetaDurable, full.killed("slave").table("topics", {}))
 
 
-def test_while_its_master_is_down_a_slave_still_has_it_and_later_it_may_sync_a_loss() -> None:
+def test_a_slave_keeps_it_while_its_master_is_down_and_may_sync_a_loss_later() -> None:
     alone = committed().crash("master").killed("slave")
     assert_broken(MetaDurable, alone.table("topics", {}), "topics lack T")
     assert_vacuous(MetaDurable, committed().killed("master").killed("slave").table("topics", {}))
@@ -104,11 +104,11 @@ def test_after_the_next_sync_another_law_judges() -> None:
     assert_unbroken(MetaDurable, committed().killed("slave").round().table("topics", {}))
     failed = committed().killed("slave").step("topics", "failed")
     assert_broken(MetaDurable, failed.table("topics", {}), "topics lack T")
-    # What it had kept by then it keeps through another restart.
+    # An entry that survived one restart survives another.
     assert_broken(MetaDurable, committed().killed("slave").round().killed("slave").table("topics", {}), "topics lack T")
 
 
-def test_tables_that_were_the_master_s_are_still_when_they_are_synced_again() -> None:
+def test_tables_that_equalled_the_master_s_still_do_at_the_next_sync() -> None:
     def synced(how: str = "process", **statuses: str) -> Story:
         return committed().killed("slave", how).after(3_000).round(**statuses)
 
@@ -119,14 +119,14 @@ def test_tables_that_were_the_master_s_are_still_when_they_are_synced_again() ->
     stopped = committed()
     stopped.stop("slave").start("slave")
     assert_broken(MetaDurable, stopped.round(topics="applied"), "slave has other topics")
-    # Only the first sync of a life tells.
+    # Only the first sync of an incarnation is judged.
     assert_holds(MetaDurable, synced().after(10_000).round(topics="applied"))
     cut = committed()
     cut.add("sync", node="slave", f="topics", status="asked")
     assert_broken(MetaDurable, cut.killed("slave").round(topics="applied"), "slave has other topics")
 
 
-def test_what_either_side_may_have_changed_proves_nothing() -> None:
+def test_a_table_that_either_side_may_have_changed_proves_nothing() -> None:
     def broken(history: Story) -> int:
         return judged(MetaDurable, history.round(topics="applied").events).broken
 
@@ -159,7 +159,7 @@ def read(f: str = "topics") -> Story:
     return committed().table(f, content, version=version)
 
 
-def test_what_was_read_before_a_restart_is_read_after_it() -> None:
+def test_a_restart_does_not_change_a_table() -> None:
     assert_holds(MetaDurable, read().killed("slave").table("topics", {**FULL, "SYSTEM": {}}, version=VERSION))
     assert_broken(MetaDurable, read().killed("slave").table("topics", FULL, version=(1, 50)), "are of version (1, 50)")
     changed: dict[str, object] = {"T": {"q": 4}}
@@ -171,7 +171,7 @@ def test_what_was_read_before_a_restart_is_read_after_it() -> None:
     assert_broken(MetaDurable, delays.killed("slave").table("delays", {}), "lost or changed 3")
 
 
-def test_what_was_changed_in_between_is_not_compared() -> None:
+def test_a_table_that_changed_in_between_is_not_compared() -> None:
     changed: dict[str, object] = {"T": {"q": 4}}
     assert_vacuous_about(read().round(topics="applied").killed("slave"), changed)
     assert_vacuous_about(read().round(topics="answered").killed("slave"), changed)
@@ -182,7 +182,7 @@ def test_what_was_changed_in_between_is_not_compared() -> None:
     cut.add("sync", node="slave", f="topics", status="asked")
     assert_vacuous_about(cut.killed("slave"), changed)
     assert_vacuous_about(read().killed("slave", "machine"), changed)
-    # Saving without a change is no change, and a commit at a slave is saved some time.
+    # A save without a change is no change, and a slave saves a commit at some time.
     other: dict[str, object] = {"T@G": {"0": 4}}
     assert_broken(
         MetaDurable, read("offsets").persist("offsets").killed("slave").table("offsets", other), "changed T@G"
@@ -196,5 +196,5 @@ def test_what_was_changed_in_between_is_not_compared() -> None:
 
 
 def assert_vacuous_about(history: Story, content: dict[str, object]) -> None:
-    """Nothing is said of this reading but that T is there."""
+    """This reading is judged only for the presence of T."""
     assert_unbroken(MetaDurable, history.table("topics", content, version=(9, 9)))

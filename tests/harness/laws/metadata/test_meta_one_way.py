@@ -7,7 +7,7 @@ from histories.tables import named
 from pairproof.harness.rocketmq.laws.metadata.meta_one_way import MetaOneWay
 
 
-def test_progress_that_only_a_slave_was_told_stays_there() -> None:
+def test_progress_committed_only_at_a_slave_stays_there() -> None:
     def read(master: int, *commits: tuple[int, str]) -> Story:
         history = named()
         for offset, node in commits:
@@ -19,7 +19,7 @@ def test_progress_that_only_a_slave_was_told_stays_there() -> None:
     assert_holds(MetaOneWay, read(5, (5, "slave"), (5, "master"), (6, "slave")))
     assert_vacuous(MetaOneWay, read(5, (5, "master"), (5, "slave")))
     assert_holds(MetaOneWay, named().client_commit(5, "slave").table("offsets", {}, "master"))
-    # What a kill takes may come back from a slave only.
+    # After a kill, lost progress may come only from a slave.
     for saves, how in ((False, "process"), (True, "process"), (False, "machine")):
         killed = named().client_commit(5)
         killed.persist("offsets", "master") if saves else killed
@@ -28,7 +28,7 @@ def test_progress_that_only_a_slave_was_told_stays_there() -> None:
     stopped = named().client_commit(5).client_commit(5, "slave")
     stopped.stop("master").start("master")
     assert_vacuous(MetaOneWay, stopped.table("offsets", {"T@G": {"0": 5}}, "master"))
-    # What never left its client is not told; what was lost on the way may have been.
+    # A commit that never left its client did not arrive; one lost in flight may have.
     for phase, status, tells in (("fail", "refused", False), ("fail", "SYSTEM_ERROR", True), ("info", "timeout", True)):
         tried = named().client("commit", "master", phase, status, offset=5, group="G").client_commit(5, "slave")
         found = judged(MetaOneWay, tried.table("offsets", {"T@G": {"0": 5}}, "master").events)
@@ -75,7 +75,7 @@ def test_a_commit_that_waits_for_a_connection_may_reach_the_next_incarnation_of_
 
 
 @pytest.mark.parametrize("f", ["topic", "group"])
-def test_names_that_only_a_slave_was_told_stay_there(f: str) -> None:
+def test_names_created_only_at_a_slave_stay_there(f: str) -> None:
     def refused() -> Story:
         return named().create(f, "X", "slave", "fail", "SYSTEM_ERROR")
 

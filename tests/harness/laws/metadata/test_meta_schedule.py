@@ -32,32 +32,32 @@ ANSWERED = dict.fromkeys(("topics", "offsets", "delays", "groups"), "answered")
 
 
 def started(f: str) -> Story:
-    """A slave that began its first round a second after its start was seen."""
+    """A slave that began its first round a second after its recorded start."""
     history = named().crash("slave")
     history.add("start", node="slave", f=f)
     return history.register().after(1_000).round(**ANSWERED)
 
 
-def test_nobody_knows_since_when_a_broker_has_run_that_does_not_say_so() -> None:
+def test_a_broker_without_a_recorded_start_may_have_run_longer() -> None:
     assert_broken(MetaSchedule, started("normal"), "began a round 1000 ms after its start")
     assert_holds(MetaSchedule, started(UNKNOWN))
-    # But how long its rounds are apart.
+    # But the time between its rounds is judged.
     assert_broken(MetaSchedule, started(UNKNOWN).after(5_000).round(**ANSWERED), "after the one before")
     assert_broken(MetaSchedule, started(UNKNOWN).after(20_000).mark("end"), "synced nothing for")
 
 
-def test_the_first_look_of_a_broker_that_does_not_say_when_it_started_may_come_before_it_knows_its_master() -> None:
-    def told_late(f: str, after: float) -> Story:
+def test_without_a_recorded_start_the_first_check_may_precede_the_master() -> None:
+    def learned_late(f: str, after: float) -> Story:
         history = named("5.5.0").crash("slave")
         history.add("start", node="slave", f=f)
         return history.after(after).register().after(60_850).round(**ANSWERED)
 
-    assert_holds(MetaSchedule, told_late(UNKNOWN, 59_990))
-    assert_broken(MetaSchedule, told_late(UNKNOWN, 29_990), "synced nothing for")
-    assert_broken(MetaSchedule, told_late("normal", 59_990), "synced nothing for")
+    assert_holds(MetaSchedule, learned_late(UNKNOWN, 59_990))
+    assert_broken(MetaSchedule, learned_late(UNKNOWN, 29_990), "synced nothing for")
+    assert_broken(MetaSchedule, learned_late("normal", 59_990), "synced nothing for")
 
 
-def test_a_table_that_could_not_be_asked_for_is_a_step_as_well() -> None:
+def test_a_failed_request_is_a_step() -> None:
     def without_topics() -> Story:
         history = named().after(3_000)
         history.add("sync", node="slave", f="topics", status="failed")
@@ -76,20 +76,20 @@ def test_a_first_round_that_never_comes_is_noticed() -> None:
     assert_broken(MetaSchedule, named().after(7_001).crash("slave"), "synced nothing")
 
 
-def test_a_slave_that_learns_of_its_master_later_has_a_period_from_then() -> None:
+def test_a_slave_that_learns_its_master_later_has_a_period_from_then() -> None:
     assert_vacuous(MetaSchedule, unknown().after(90_000).mark("end"))
     assert_vacuous(MetaSchedule, unknown().after(90_000).register().after(14_000).mark("end"))
     assert_broken(MetaSchedule, unknown().after(90_000).register().after(14_001).mark("end"), "synced nothing")
     assert_vacuous(MetaSchedule, unknown().register(master=None).after(90_000).mark("end"))
-    # What it learns at the very moment of its first look may have come too late for that.
+    # An address learned at the moment of the first check may be too late for it.
     assert_vacuous(MetaSchedule, unknown().after(3_000).register().after(14_000).mark("end"))
     assert_broken(MetaSchedule, unknown().after(2_999).register().after(4_002).mark("end"), "synced nothing for 4002")
-    # A registration that failed is no answer.
+    # A failed registration is no answer.
     assert_broken(MetaSchedule, named().register(status="failed").after(7_001).mark("end"), "synced nothing")
     assert_vacuous(MetaSchedule, named().register(master=None).after(90_000).mark("end"))
 
 
-def test_a_failed_step_keeps_no_other_from_running() -> None:
+def test_a_failed_step_does_not_stop_the_others() -> None:
     failed = named().after(3_000).step("topics", "failed")
     assert_holds(MetaSchedule, failed.step("offsets").step("delays").step("groups"))
     stopped = named().after(3_000).step("topics", "failed").after(9_999).step("topics")
@@ -99,14 +99,14 @@ def test_a_failed_step_keeps_no_other_from_running() -> None:
     )
 
 
-def test_a_step_may_fail_before_it_was_asked() -> None:
+def test_a_step_may_fail_before_its_request() -> None:
     assert_holds(MetaSchedule, refused())
     late = named().after(3_000).step("topics").after(4_001)
     late.add("sync", node="slave", f="offsets", status="failed")
     assert_broken(MetaSchedule, late, "let 4001 ms pass before it went on with offsets")
 
 
-def test_an_answer_is_awaited_for_three_seconds() -> None:
+def test_a_slave_waits_three_seconds_for_an_answer() -> None:
     assert_holds(MetaSchedule, named().after(3_000).step("topics", "failed", ms=4_000))
     assert_broken(MetaSchedule, named().after(3_000).step("topics", "failed", ms=4_001), "4001 ms pass with topics")
     open_step = named().after(3_000)
@@ -128,7 +128,7 @@ def test_steps_come_in_order_and_one_at_a_time() -> None:
     assert_broken(MetaSchedule, other, "ends groups, and topics are under way")
 
 
-def test_without_its_master_a_slave_ends_a_round_where_it_is() -> None:
+def test_without_its_master_a_slave_ends_its_round() -> None:
     lost = named().after(3_000).step("topics").register(master=None).after(30_000)
     assert_holds(MetaSchedule, lost.register().after(5_000).round())
 
@@ -150,6 +150,6 @@ def test_each_process_counts_for_itself_and_masters_sync_nothing() -> None:
     assert_broken(MetaSchedule, named().after(3_000).step("topics", node="master"), "is not a slave", times=2)
 
 
-def test_a_slave_of_5_may_sync_at_once_when_it_is_told_of_a_master_anew() -> None:
-    told = rounds(61_000, version="5.5.0").after(5_000).register(master=None).register()
-    assert_holds(MetaSchedule, told.after(1).round())
+def test_a_5_x_slave_may_sync_at_once_when_it_learns_its_master_again() -> None:
+    history = rounds(61_000, version="5.5.0").after(5_000).register(master=None).register()
+    assert_holds(MetaSchedule, history.after(1).round())

@@ -8,11 +8,11 @@ from pairproof.harness.rocketmq.laws.metadata.meta_version_gate import MetaVersi
 
 
 def agreed() -> Story:
-    """One round, by which topics and groups are the master's."""
+    """One round, after which topics and groups equal the master's."""
     return named().after(3_000).round(topics="applied", groups="applied").after(10_000)
 
 
-def test_what_has_not_changed_is_not_taken_over_again() -> None:
+def test_an_unchanged_table_is_not_applied_again() -> None:
     assert_holds(MetaVersionGate, agreed().round().after(10_000).round())
     again = agreed().round(topics="applied")
     assert_broken(MetaVersionGate, again, "took over the master's topics, though neither has changed")
@@ -20,13 +20,13 @@ def test_what_has_not_changed_is_not_taken_over_again() -> None:
     assert_broken(MetaVersionGate, agreed().round().after(10_000).round(groups="applied"), "took over")
 
 
-def test_what_the_master_or_the_slave_changed_is_taken_over() -> None:
+def test_a_table_that_master_or_slave_changed_is_applied() -> None:
     assert_holds(MetaVersionGate, agreed().persist("topics", "master").round(topics="applied"))
     assert_holds(MetaVersionGate, agreed().persist("groups", "slave").round(groups="applied"))
     assert_broken(
         MetaVersionGate, agreed().persist("groups", "master").round(topics="applied", groups="applied"), "took over"
     )
-    # While the step before was under way its answer may have been on its way already.
+    # The earlier step's answer may have been in flight during the change.
     during = named().after(3_000)
     during.add("sync", node="slave", f="topics", status="asked")
     during.after(1).persist("topics", "master").after(1).persist("topics").add(
@@ -37,7 +37,7 @@ def test_what_the_master_or_the_slave_changed_is_taken_over() -> None:
     assert_holds(MetaVersionGate, agreed().killed("slave").round(topics="applied"))
 
 
-def test_a_change_of_the_slave_s_own_while_a_step_is_under_way_is_a_change() -> None:
+def test_a_slave_s_own_change_during_a_step_is_a_change() -> None:
     local = agreed()
     local.add("sync", node="slave", f="topics", status="asked").after(1)
     local.persist("topics").after(1).persist("topics").add("sync", node="slave", f="topics", status="applied")
@@ -52,7 +52,7 @@ def test_a_fault_may_keep_a_change_from_being_saved() -> None:
 
 
 @pytest.mark.parametrize("f", ["topics", "groups"])
-def test_a_new_version_of_the_master_s_is_taken_over(f: str) -> None:
+def test_a_new_version_of_the_master_is_applied(f: str) -> None:
     def changed() -> Story:
         return agreed().persist(f, "master").after(1)
 
@@ -61,11 +61,11 @@ def test_a_new_version_of_the_master_s_is_taken_over(f: str) -> None:
     failed = changed().step(f, "failed").after(10_000).step(f)
     assert_broken(MetaVersionGate, failed, f"took its {f} for the master's")
     assert_holds(MetaVersionGate, changed().killed("master").round())
-    # A save may be a second try, after a full disk.
+    # A save may be a retry, after a full disk.
     full = agreed()
     full.fault("disk_full", "master").fault("disk_full", "master", "off")
     assert_holds(MetaVersionGate, full.persist(f, "master").round())
-    # It may come after the slave has taken the table over: as late as progress is saved.
+    # It may come after the slave has applied the table: as late as progress is saved.
     for ms in (4_000, 6_000):
         full = named()
         full.fault("disk_full", "master").fault("disk_full", "master", "off")
@@ -83,7 +83,7 @@ def test_an_answer_that_overlaps_a_change_may_be_older() -> None:
     assert_holds(MetaVersionGate, over.after(1).round(topics="applied"))
 
 
-def test_what_is_taken_over_is_saved_and_what_is_not_is_not() -> None:
+def test_exactly_the_applied_tables_are_saved() -> None:
     unsaved = named().after(3_000).step("topics", "applied", saves=False).step("offsets")
     assert_broken(MetaVersionGate, unsaved.after(1).mark("end"), "took over the master's topics, and did not save them")
     after = named().after(3_000).step("topics", "applied", saves=False).persist("topics").step("offsets")
