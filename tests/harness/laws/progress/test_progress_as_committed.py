@@ -10,7 +10,7 @@ def test_progress_is_one_that_was_committed() -> None:
     assert_holds(ProgressAsCommitted, consuming().come().commit(3).commit(5).progress(3))
     assert_holds(ProgressAsCommitted, consuming().come().commit(3, phase="info").progress(3, "slave"))
     for history in (consuming().come(), consuming().come().commit(3), consuming().come().pull(0)):
-        assert_broken(ProgressAsCommitted, history.progress(0), "master has G at 0 of T/0, which nobody committed")
+        assert_broken(ProgressAsCommitted, history.progress(0), "master has G at 0 of T/0, which was never committed")
     assert_broken(ProgressAsCommitted, consuming().come().commit(3).progress(4, "slave"), "slave has G at 4 of T/0")
 
 

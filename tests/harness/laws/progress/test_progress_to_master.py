@@ -59,11 +59,9 @@ def test_who_commits_or_has_nothing_to_commit_or_knows_the_master_is_not_silent(
     assert_vacuous(ProgressToMaster, broadcasting.after(60_000).mark("end"))
 
 
-def test_who_was_told_no_route_commits_to_a_master_to_which_nothing_has_happened() -> None:
+def test_a_consumer_without_a_route_commits_to_an_undisturbed_master() -> None:
     assert_holds(ProgressToMaster, grouped("m0").pull(0, "m0").commit(1))
-    assert_broken(
-        ProgressToMaster, grouped("m0").pull(0, "m0").commit(1, "slave"), "nothing has happened to the master"
-    )
+    assert_broken(ProgressToMaster, grouped("m0").pull(0, "m0").commit(1, "slave"), "the master was undisturbed")
     for disturbances in (("stall", "client-master"), ("kill", "master")):
         assert_vacuous(ProgressToMaster, grouped("m0").fault(*disturbances).commit(0, "slave"))
         over = grouped("m0").fault(*disturbances).after(5).fault(*disturbances, status="off")
@@ -89,15 +87,15 @@ def parted(history: Story, offset: int) -> Story:
     return history.assign(offset, status="off")
 
 
-def test_who_gives_a_queue_up_has_told_how_far_it_has_come() -> None:
-    untold = "G gives T/0 up at 1, and has told no broker more than 0"
+def test_a_consumer_that_gives_a_queue_up_has_committed_its_offset() -> None:
+    untold = "G gives T/0 up at 1, and has committed no more than 0"
     assert_broken(ProgressToMaster, parted(learned(BOTH), 1), untold)
     assert_holds(ProgressToMaster, parted(learned(BOTH), 0))
     for phase in ("ok", "info", "fail"):
         assert_holds(ProgressToMaster, parted(learned(BOTH).commit(1, phase=phase), 1))
     rides = learned(BOTH).commit(1, carried=True)
     assert_holds(ProgressToMaster, parted(rides, 1))
-    assert_broken(ProgressToMaster, parted(learned(BOTH).commit(1), 2), "told no broker more than 1")
+    assert_broken(ProgressToMaster, parted(learned(BOTH).commit(1), 2), "committed no more than 1")
 
 
 def test_who_cannot_tell_or_need_not_gives_a_queue_up_in_silence() -> None:
