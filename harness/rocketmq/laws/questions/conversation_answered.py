@@ -1,15 +1,16 @@
-"""``conversation-answered``: who comes, changes its mind and goes is served as it said last, and nobody is served for
-it then.
+"""``conversation-answered``: brokers and name servers serve a peer by its last request, and forget one that leaves.
 
-At a trial's end a visitor asks each broker of the reference, and a simulated name server, a few steps in turn: a
-consumer, a producer, two members that lock queues, or a master and its slave that register. A simulated master may also
-be sent messages, which are read again in every way, be told progress, and be made to change a topic, a group or a
-setting. In some simulated trials time passes in a visit, or it uses several connections: locks that grow old, clients
-and brokers that are silent or whose connections end, pulls that wait, delayed messages. What is to be answered, or
-heard, stands in ``conversations``.
+At a trial's end the harness holds conformance conversations with each broker of the reference and with a simulated name
+server: as a consumer, a producer, two members that lock queues, or a registering pair. A simulated master also receives
+messages, progress, and changes of topics, groups and settings. Some simulated conversations take minutes or several
+connections: expiring locks, silent clients and brokers, long polls, delayed messages.
 
-Left out: no answer, which says nothing; brokers of RocketMQ, whom a visit would change; diverged brokers,
-whose queues may never get past what is broken in their log.
+Checks:
+- Each answer, and each notification, has a status and a content that ``conversations`` allows.
+Abstains when:
+- There is no answer.
+- The broker is RocketMQ's, as conversations would change its state.
+- The broker diverged: its queues may end at a broken record.
 Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockManager, RouteInfoManager,
 PullRequestHoldService, ScheduleMessageService.
 """
@@ -25,22 +26,22 @@ from .asked import SILENT
 
 class ConversationAnswered(Law):
     id = "conversation-answered"
-    promise = "Brokers and name servers serve a client, or a broker, by what it said last, and forget one that goes."
+    promise = "Brokers and name servers serve a client or broker by its last request, and forget one that leaves."
     source = "ClientManageProcessor; ConsumerManager; RebalanceLockManager; RouteInfoManager"
     needs = frozenset({"conversation"})
 
     def on_conversation(self, event: Conversation) -> None:
         served = SERVED.get(event.f)
-        # A broker of the reference is never too busy for what visitors ask.
+        # A broker of the reference is never too busy for a conversation.
         if served is None or event.status in SILENT or self.abstains(event, DIVERGED):
             return
         if event.f in BY_KEY and not keeps_index(self.known.config.get(event.node, {})):
             served = NO_KEY
         self.judged += 1
-        told = f"{event.status}{f', {event.detail}' if event.detail else ''}"
+        answered = f"{event.status}{f', {event.detail}' if event.detail else ''}"
         if event.status not in served.statuses:
             allowed = ", ".join(sorted(served.statuses))
-            self.violate(event, f"{event.node}, asked {event.f}, answered {told}; allowed: {allowed}")
+            self.violate(event, f"{event.node}, asked {event.f}, answered {answered}; allowed: {allowed}")
         elif event.status in READ and served.right and event.detail not in served.right:
             right = " or ".join(served.right)
-            self.violate(event, f"{event.node}, asked {event.f}, answered {told}; right is {right}")
+            self.violate(event, f"{event.node}, asked {event.f}, answered {answered}; right is {right}")

@@ -12,7 +12,7 @@ def asked(f: str, status: str = "PUT_OK", detail: str | None = None, **settings:
     return history.add("conversation", node="master", f=f, status=status, detail=detail)
 
 
-def test_a_visitor_is_told_what_it_said() -> None:
+def test_a_conversation_reports_the_last_request() -> None:
     right = SERVED["who consumes"].says
     assert_holds(ConversationAnswered, asked("who consumes", detail=right))
     assert_broken(
