@@ -81,7 +81,7 @@ LATE: list[tuple[type[Law], Callable[[Template], H], str]] = [
     (HaWakeup, lambda stall: stall(pair().frame(0, 0).put("m0")).after(2_000).frame(0, 100), "was not pushed"),
     (HaMismatchCloses, mismatch, "kept the connection"),
     (AckPrompt, lagging, "enough slaves had reported"),
-    (RoleFanOut, fan_out, "another slave is in trouble"),
+    (RoleFanOut, fan_out, "another slave is disturbed"),
     (LiveConverges, unsettled, "nobody said why"),
     (LiveNoSpin, spin, "HA connects"),
 ]
