@@ -9,7 +9,7 @@ from pairproof.harness.rocketmq.laws.storage.log_records_whole import LogRecords
 def test_a_recovered_log_must_be_whole() -> None:
     again = pair().sent("m0").crash("slave").restart("slave", 100)
     assert_holds(LogRecordsWhole, again.audit("recovery"))
-    assert_broken(LogRecordsWhole, again.audit("recovery", broken="slave"), "slave's log stops being whole at 100")
+    assert_broken(LogRecordsWhole, again.audit("recovery", broken="slave"), "slave's log is whole only up to 100")
 
 
 def test_a_running_slave_may_hold_half_a_record() -> None:
@@ -29,7 +29,7 @@ def test_a_rolled_back_slave_s_borders_are_lost() -> None:
     assert_holds(LogRecordsWhole, rolled_back().replicate().audit(broken="slave"))
 
 
-def test_a_node_that_is_down_owes_no_whole_log() -> None:
+def test_a_node_that_is_down_is_not_judged() -> None:
     down = pair().sent("m0").crash("master", "machine")
     assert_vacuous(LogRecordsWhole, down.audit("recovery", nodes="master", broken="master"))
 
@@ -40,4 +40,4 @@ def test_a_rolled_back_slave_s_log_is_whole_below_the_common_point() -> None:
         return two.audit(broken="slave", hi={"slave": 200}, whole_to=whole_to)
 
     assert_unbroken(LogRecordsWhole, rolled(100))
-    assert_broken(LogRecordsWhole, rolled(50), "slave's log stops being whole at 50")
+    assert_broken(LogRecordsWhole, rolled(50), "slave's log is whole only up to 50")

@@ -42,5 +42,5 @@ def test_bytes_under_way_from_a_dead_master_that_lost_them_may_reach_beyond() ->
     assert_holds(LogSlaveBehind, late.frame(100, 200, "s").append("slave", 100, 200).audit())
 
 
-def test_strangers_claims_are_no_log() -> None:
+def test_reports_of_rogue_peers_are_not_judged() -> None:
     assert_vacuous(LogSlaveBehind, bare().connect("rogue_slave").report(500, peer="rogue_slave"))
