@@ -70,15 +70,9 @@ class HaFileSize(Law):
             return
         self.judged += 1
         # A partial last record is allowed.
-        if (
-            event.status == "broken"
-            and event.whole_to is not None
-            and event.whole_to + self._largest_record() < event.hi
-        ):
+        largest = self.known.setting(MASTER, SETTING)
+        if event.status == "broken" and event.whole_to is not None and event.whole_to + largest < event.hi:
             self.violate(event, f"{node}'s log is whole only up to {event.whole_to}: {event.detail}", since=None)
-
-    def _largest_record(self) -> int:
-        return self.known.setting(MASTER, SETTING)
 
     def _differs(self, node: str) -> bool:
         return self.known.setting(node, SETTING) != self.known.setting(MASTER, SETTING)

@@ -82,8 +82,8 @@ class ProducerTries(Law):
         """By producer: its last try without a fixed queue, and ``failures`` at that time."""
         self.failures = 0
         """A failure lets a producer skip queues, which no try records."""
-        self.master_tries: dict[str, int] = {}
-        """By message."""
+        self.tried: dict[str, int] = {}
+        """By message: tries at the master."""
 
     def _produce(self, event: Event) -> Produce | None:
         begun = self.known.calls.begun(event)
@@ -106,7 +106,7 @@ class ProducerTries(Law):
         if call.how in ANYWHERE:
             self.last[call.producer] = event, self.failures
         if event.node == MASTER:
-            self.master_tries[event.message] = self.master_tries.get(event.message, 0) + 1
+            self.tried[event.message] = self.tried.get(event.message, 0) + 1
 
     @staticmethod
     def _wrong_retry(call: Produce, event: Try) -> str | None:
@@ -217,15 +217,13 @@ class ProducerTries(Law):
     def on_audit(self, event: Audit) -> None:
         copies: dict[str, set[int]] = {}
         for each in self.known.audits.records(event):
-            if each.message in self.master_tries and "times" not in told(each.detail):
+            if each.message in self.tried and "times" not in told(each.detail):
                 copies.setdefault(each.message, set()).add(each.lo)
         for message, found in copies.items():
             self.judged += 1
-            if len(found) > self.master_tries[message]:
+            if len(found) > self.tried[message]:
                 what = f"the master's log holds {message} {len(found)} times"
-                self.violate(
-                    event._replace(message=message), f"{what}; it was tried {self.master_tries[message]} times", None
-                )
+                self.violate(event._replace(message=message), f"{what}; it was tried {self.tried[message]} times", None)
 
 
 def _ends(event: Try) -> bool:

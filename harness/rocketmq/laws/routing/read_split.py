@@ -129,8 +129,7 @@ class ReadSplit(Law):
             if most <= pull.memory:
                 lag = f"at most {most} bytes behind the log's end, and {pull.memory} are in memory"
                 self.violate(
-                    ok,
-                    f"{ok.node} suggested broker {ok.broker} for {ok.queue}, as to a slow reader; this one was {lag}",
+                    ok, f"{ok.node} suggested broker {ok.broker} for {ok.queue}, as if slow; this reader was {lag}"
                 )
             return
         left = ok.hi is None or ok.hi > following

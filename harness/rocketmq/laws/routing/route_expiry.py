@@ -125,17 +125,16 @@ class RouteExpiry(Law):
         disturbances, targets = self.known.disturbances, (node, NAMES, _link(node))
         if disturbances.is_struck(*targets):
             return
-        started, disturbed = self.known.nodes.born(node), self._last_disturbed(node)
+        started, ended = self.known.nodes.born(node), self._last_disturbed(node)
         period = self._period_ns(node)
         # A disturbance that ended before the start does not count.
-        later = disturbed + 2 * period if disturbed > started else 0
-        due = max(started + period, later) + SLACK_NS + self.known.healthy_ns
+        due = max(started + period, ended + 2 * period if ended > started else 0) + SLACK_NS + self.known.healthy_ns
         if event.t <= due:
             return
         self.judged += 1
         found, own = listed.get(node), int(self.brokers[node].get("brokerId", 0))
         if found is None:
-            since = max(started, disturbed)
+            since = max(started, ended)
             late = (event.t - since) // MS
             self.violate(
                 event,

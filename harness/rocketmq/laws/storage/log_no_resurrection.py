@@ -62,8 +62,7 @@ class LogNoResurrection(Law):
         if cut.get(which) == event.hi:
             del cut[which]
             self.violate(
-                event,
-                f"{event.message} {how} on {event.node}, whose recovery had truncated it; it was not written again",
+                event, f"{event.message} {how} on {event.node}, whose recovery had truncated it; no new write followed"
             )
 
     def on_audit(self, event: Audit) -> None:

@@ -105,7 +105,5 @@ class QueueDense(Law):
             # The recovered end is unknown; without a power loss all is there.
             return
         lo, hi = event.lo or 0 if lost_power else 0, event.hi or 0
-        kept = {
-            position: each for position, each in self.taken.items() if lo <= (each.lo or 0) and (each.hi or 0) <= hi
-        }
+        kept = {key: each for key, each in self.taken.items() if lo <= (each.lo or 0) and (each.hi or 0) <= hi}
         self.taken = kept

@@ -37,9 +37,7 @@ PARTS = ("body", "tags", "flag", "compressed")
 class StoredAsSent(Law):
     id = "stored-as-sent"
     kind = DURABILITY
-    promise = (
-        "A record has the queue, body, key, tags and flag of its send, and is at the offset that the answer reported."
-    )
+    promise = "A record has the queue, body, key, tags and flag of its send, and the offset that the answer reported."
     source = "SendMessageProcessor.asyncSendMessage; CommitLog.asyncPutMessage"
     needs = frozenset({"invoke", "ok", "record", "audit"})
 

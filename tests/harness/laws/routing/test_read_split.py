@@ -101,7 +101,7 @@ def test_with_a_split_the_slow_are_sent_to_the_slave(node: str, on: object) -> N
     assert_broken(
         ReadSplit, at(6 * MB - 1, 0), "this reader was at least 4000001 bytes behind the log's end, and 4000000 are in"
     )
-    assert_broken(ReadSplit, at(6 * MB, 1), "as to a slow reader; this one was at most 4000000 bytes behind")
+    assert_broken(ReadSplit, at(6 * MB, 1), "as if slow; this reader was at most 4000000 bytes behind")
 
 
 def test_each_broker_counts_to_the_end_of_its_own_log() -> None:
@@ -171,7 +171,7 @@ def test_a_group_s_own_choice_counts() -> None:
     assert_holds(ReadSplit, chosen(3, 0))
     assert_broken(ReadSplit, chosen(0, 9 * MB), "its group wants 2, or 3 when slow")
     assert_broken(ReadSplit, chosen(2, 0), "at least 10000000 bytes")
-    assert_broken(ReadSplit, chosen(3, 9 * MB), "as to a slow reader")
+    assert_broken(ReadSplit, chosen(3, 9 * MB), "as if slow")
 
 
 @pytest.mark.parametrize("phase", ["invoke", "info"])
@@ -296,16 +296,16 @@ def test_the_log_before_its_replacement_counts_for_earlier_reads() -> None:
             history.message(0, 9 * MB)
         return history
 
-    assert_broken(ReadSplit, replaced(""), "as to a slow reader; this one was at most 1000000 bytes behind")
+    assert_broken(ReadSplit, replaced(""), "as if slow; this reader was at most 1000000 bytes behind")
     assert_holds(ReadSplit, replaced("wipe"))
-    assert_broken(ReadSplit, replaced(str(10 * MB)), "as to a slow reader; this one was at most 1000000 bytes behind")
+    assert_broken(ReadSplit, replaced(str(10 * MB)), "as if slow; this reader was at most 1000000 bytes behind")
     assert_holds(ReadSplit, replaced(str(9 * MB)))
     # The same for a known offset that is truncated.
     gone = reads(**ON).message(0, 9 * MB).crash("master", "machine").start("master", 9 * MB).pulled(1)
     assert_holds(ReadSplit, gone.message(0, 4 * MB))
     known = reads(**ON).message(0, 9 * MB).pulled(1)
     known.add("wipe", node="master", f="empty", hi=0)
-    assert_broken(ReadSplit, known, "as to a slow reader; this one was at most 1000000 bytes behind")
+    assert_broken(ReadSplit, known, "as if slow; this reader was at most 1000000 bytes behind")
 
 
 def test_an_answer_that_was_under_way_when_its_broker_fell_was_about_its_log_then() -> None:
@@ -316,5 +316,5 @@ def test_an_answer_that_was_under_way_when_its_broker_fell_was_about_its_log_the
         history.end_pull(1)
         return history.message(0, 3 * MB)
 
-    assert_broken(ReadSplit, answered(fell=False), "as to a slow reader")
+    assert_broken(ReadSplit, answered(fell=False), "as if slow")
     assert_holds(ReadSplit, answered(fell=True))

@@ -36,7 +36,7 @@ def test_a_record_is_back_when_it_was_replicated_again_and_not_when_half_of_it_w
         return cut("slave").append("slave", 100, upto).crash("slave").start("slave", 200)
 
     assert_unbroken(LogNoResurrection, read(again(200), "slave", "m0", "m1"))
-    assert_broken(LogNoResurrection, read(again(199), "slave", "m0", "m1"), "it was not written again")
+    assert_broken(LogNoResurrection, read(again(199), "slave", "m0", "m1"), "no new write followed")
 
 
 def test_another_record_in_its_place_is_another_record() -> None:

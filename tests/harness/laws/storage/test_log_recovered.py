@@ -34,7 +34,9 @@ def test_a_start_does_the_recovery_of_its_last_end() -> None:
     assert_broken(
         LogRecovered, back(found("orderly")), "recovery called abnormal, but its last incarnation ended in an orderly"
     )
-    assert_broken(LogRecovered, back(found(), f="normal"), "recovery called normal, but its last incarnation ended in a crash")
+    assert_broken(
+        LogRecovered, back(found(), f="normal"), "recovery called normal, but its last incarnation ended in a crash"
+    )
 
 
 def test_a_black_box_is_judged_by_the_audit_that_follows() -> None:

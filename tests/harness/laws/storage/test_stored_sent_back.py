@@ -44,9 +44,7 @@ def test_a_copy_waits_as_long_as_its_retries_say() -> None:
     )
     early = sent_back().back().copy(LEVEL_3).copy(RETRY, ms=9_999)
     assert_broken(StoredSentBack, early.listed(60_000), "came back after 9999 ms; its delay is 10000 ms")
-    assert_broken(
-        StoredSentBack, sent_back().back().copy(LEVEL_3).listed(60_000), "is not back; it is"
-    )
+    assert_broken(StoredSentBack, sent_back().back().copy(LEVEL_3).listed(60_000), "is not back; it is")
     assert_holds(StoredSentBack, sent_back().back().copy(LEVEL_3).listed(12_000))
 
 
