@@ -18,7 +18,6 @@ from ...event_types.metadata import Table
 from ...law import Law
 
 Offsets = tuple[tuple[str, str, int], ...]
-"""Group, queue and offset."""
 
 
 class ProgressAsCommitted(Law):

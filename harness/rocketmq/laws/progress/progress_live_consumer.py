@@ -68,7 +68,6 @@ class ProgressLiveConsumer(NeverMoved, ShownProgress):
             )  # fmt: skip
 
     def _tested(self, process: int | None, queue: str) -> Assignment | None:
-        """An assignment through which the master went down."""
         held = self.known.consumption.assignments.get((process, queue))
         return None if held is None or held.since > self.known.nodes.ended_at.get(MASTER, -1) else held
 

@@ -37,11 +37,8 @@ class QueryMembers(Law):
 
     def begin(self) -> None:
         self.running: dict[int, tuple[str, int]] = {}
-        """Running consumers by process: group and start, ns."""
         self.left: list[tuple[str, int]] = []
-        """Group and end of each consumer that left."""
         self.routed_since: dict[tuple[int, str], int] = {}
-        """By process and broker: since when the consumer's route names the broker, ns."""
 
     def on_consumer(self, event: Consumer) -> None:
         if event.status == "on":

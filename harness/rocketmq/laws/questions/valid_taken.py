@@ -49,7 +49,6 @@ class ValidTaken(Law):
 
     def begin(self) -> None:
         self.changed: set[str] = set()
-        """Topics and groups that an administrator may have changed."""
         self.written: set[str] = set()
         """Brokers that wrote topics or groups, perhaps after an unrecorded deletion."""
         self.sent_to: set[str] = set()

@@ -51,7 +51,6 @@ class HaAddressSource(Law):
         self.ever_addressed: set[str] = set()
         """Slaves that had an address in their present incarnation."""
         self.connected: set[str] = set()
-        """Slaves that connected in their present incarnation."""
         self.pending = Deadlines[str](self, self._late)
 
     def on_config(self, event: Config) -> None:

@@ -44,7 +44,6 @@ class HaAdmitsSlave(Law):
 
     def begin(self) -> None:
         self.rogues: set[str | None] = set()
-        """Connections of rogue peers, at the master's end."""
         self.due = Deadlines[str](self, self._late)
         """By slave without a report, while master and slave are up and rogue peers are connected."""
 
@@ -76,7 +75,6 @@ class HaAdmitsSlave(Law):
             self.judged += self.due.pop(link.peer, None) is not None
 
     def on_fault(self, event: Fault) -> None:
-        """A fault excuses later silence only."""
         self._expire(event)
         if event.status != "on":
             # Its targets had no chance before.
@@ -93,7 +91,6 @@ class HaAdmitsSlave(Law):
         self._expire(last)
 
     def _begin(self, t: int, up: set[str], faults: Iterable[Fault], closing: str = "") -> None:
-        """Start a deadline for each slave without a report beside rogue peers."""
         if self.rogues and MASTER in up and not (self.known.stores.promotions or is_crowded(faults)):
             for slave in sorted(up.intersection(SLAVES) - set(self.due)):
                 if not self._has_reported(slave, closing) and self._is_configured(slave):

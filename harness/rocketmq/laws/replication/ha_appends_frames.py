@@ -37,7 +37,6 @@ class HaAppendsFrames(Law):
         self.received: dict[tuple[str, int], deque[Frame]] = {}
         """By slave and incarnation: received frames that are not appended yet."""
         self.closed: set[str] = set()
-        """Slaves that closed their connection, and have not connected again."""
 
     def on_connect(self, event: Connect) -> None:
         if event.side == "s":
@@ -75,7 +74,6 @@ class HaAppendsFrames(Law):
 
     @only(but=NO_SLAVES)
     def on_close(self, event: Close) -> None:
-        """The last frame may have been the reason."""
         if not self._is_old(event):
             self._overdue(event, event.node, self.known.healthy_ns)
             if event.f == "local":

@@ -31,15 +31,14 @@ class HaDivergenceRefused(Law):
     timed = True
 
     def begin(self) -> None:
-        self.named: set[str | None] = set()
-        """Connections that the master reported in time."""
+        self.reported: set[str | None] = set()
 
     def on_diverged(self, event: Diverged) -> None:
         link = self.known.links.get(event.link or "")
         closed = None if link is None else link.closed
         in_time = closed is None or (self.known.instant_ns and is_instant(self.known, MASTER, closed, event.t))
         if in_time:
-            self.named.add(event.link)
+            self.reported.add(event.link)
         start, offset = self.known.logs.starts.get(MASTER, 0), event.reported
         if event.master_end is not None and start <= offset <= event.master_end:
             self.violate(
@@ -70,7 +69,7 @@ class HaDivergenceRefused(Law):
                 self.violate(frame, what, since=None)
             # Whether the peer left, was dropped or is still there: the master must have reported it.
             is_due = link.closed is not None or (link.open and link.incarnation == self.known.logs.incarnation)
-            if "diverged" in self.known.observes and is_due and label not in self.named:
+            if "diverged" in self.known.observes and is_due and label not in self.reported:
                 self.violate(
                     report,
                     f"{label}: the master did not report that the slave's log, at {report.hi}, is ahead of its own",

@@ -34,7 +34,6 @@ class HaFileSize(Law):
         self.stopped: dict[tuple[str, int], str] = {}
         """By slave and its number of ended incarnations: the connection that it closed itself."""
         self.opened: dict[str | None, int] = {}
-        """When such slaves' connections began, ns."""
 
     @only(node=SLAVES)
     def on_connect(self, event: Connect) -> None:

@@ -30,7 +30,6 @@ class Writer:
 
     def __init__(self) -> None:
         self.pieces = 0
-        """Sent bytes of the unfinished frame."""
         self.since = 0
         """When these last grew, ns."""
         self.is_violated = False
@@ -47,7 +46,6 @@ class HaFrameFinished(Law):
     def begin(self) -> None:
         self.writers: dict[str, Writer] = {}
         self.finished: Event | None = None
-        """The frame sent in pieces that waits for its ``source`` event."""
 
     @only("out", node=MASTER)
     def on_partial(self, event: Partial) -> None:

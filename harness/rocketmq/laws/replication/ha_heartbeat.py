@@ -23,7 +23,6 @@ from ...law import Law
 from ...topology import MASTER, ROGUE
 
 End = tuple[str | None, str | None]
-"""Connection and side."""
 
 
 class HaHeartbeat(Law):
@@ -40,7 +39,6 @@ class HaHeartbeat(Law):
     def begin(self) -> None:
         self.beats = Deadlines[End](self, self._silent)
         self.next: dict[str | None, int] = {}
-        """By connection: the offset at which the stream continues."""
         self.left: dict[str | None, int] = {}
         """By connection: when the master accepted it or last sent a frame, ns."""
         self.reported: dict[str | None, tuple[int, int]] = {}

@@ -25,7 +25,6 @@ MANY = 8
 """Peers beside which a master may drop one: no pair has so many slaves."""
 
 End = tuple[str | None, str | None]
-"""Connection and side."""
 
 
 class HaHousekeeping(Law):
@@ -39,9 +38,7 @@ class HaHousekeeping(Law):
     def begin(self) -> None:
         self.silence = Deadlines[End](self, self._kept_too_long)
         self.blocked: set[End] = set()
-        """Ends whose socket is full."""
-        self.named: set[str | None] = set()
-        """Connections that the master reported as diverged."""
+        self.reported_diverged: set[str | None] = set()
         self.early: list[tuple[str, Event, str, int]] = []
         """Closes without a reason so far: node, event, text, and time of the peer's last byte, ns."""
 
@@ -71,7 +68,7 @@ class HaHousekeeping(Law):
             self.blocked.add(end)
 
     def on_diverged(self, event: Diverged) -> None:
-        self.named.add(event.link)
+        self.reported_diverged.add(event.link)
 
     def on_close(self, event: Close) -> None:
         end = event.link, event.side
@@ -107,7 +104,7 @@ class HaHousekeeping(Law):
             return False
         if close.side == "m":
             link = known.links.get(close.link or "")
-            if close.link in self.named or link is None or (link.first is not None and not link.valid):
+            if close.link in self.reported_diverged or link is None or (link.first is not None and not link.valid):
                 return False
             if sum(side == "m" for _, side in self.silence) >= MANY:
                 return False

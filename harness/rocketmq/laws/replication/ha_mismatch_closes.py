@@ -30,8 +30,7 @@ class HaMismatchCloses(Law):
     timed = True
 
     def begin(self) -> None:
-        self.over: set[str] = set()
-        """Connections that need no more checks."""
+        self.checked: set[str] = set()
 
     @only(but=NO_SLAVES)
     def on_report(self, event: Report) -> None:
@@ -43,7 +42,7 @@ class HaMismatchCloses(Law):
         self._check_grown(event, event.link)
         frame = self._mismatched(event.link)
         if frame is not None and (offset > end or self._is_late(frame, event.t)):
-            self.over.add(event.link)
+            self.checked.add(event.link)
             # A report above the log end is wrong at any time.
             since = None if offset > end else frame.t
             self.violate(
@@ -54,7 +53,7 @@ class HaMismatchCloses(Law):
 
     def _mismatched(self, label: str) -> Frame | None:
         """The frame because of which the present incarnation must close its newest connection."""
-        frame = None if label in self.over else self.known.mismatched.get(label)
+        frame = None if label in self.checked else self.known.mismatched.get(label)
         if frame is None or self.known.slave_link.get(frame.node) != label:
             return None
         return frame if self.known.nodes.ended_at.get(frame.node, -1) < frame.t else None
@@ -82,17 +81,16 @@ class HaMismatchCloses(Law):
             )
 
     def _check_grown(self, event: Event, link: str) -> None:
-        """The log must not have grown by the frame."""
         frame, end = self._mismatched(link), self.known.streams.get(link, 0)
         if frame is not None and (self.known.logs.own_end(frame.node) or 0) > end:
-            self.over.add(link)
+            self.checked.add(link)
             what = f"{link}: the slave appended a frame at {frame.lo}, where its log ended at {end}"
             self.violate(event, what, since=None)
 
     @only(but=NO_SLAVES)
     def on_close(self, event: Close) -> None:
         self._check_grown(event, event.link)
-        self.over.add(event.link)
+        self.checked.add(event.link)
 
     def end(self, last: Event) -> None:
         self.judged += len(self.known.mismatched)

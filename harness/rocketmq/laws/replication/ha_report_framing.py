@@ -24,7 +24,6 @@ class HaReportFraming(Law):
 
     def begin(self) -> None:
         self.partial: set[str | None] = set()
-        """Connections on which a cell was sent in pieces."""
 
     @only("out", but=NO_SLAVES)
     def on_partial(self, event: Partial) -> None:

@@ -43,7 +43,6 @@ class HaWakeup(Law):
         self.blocked: set[str] = set()
         self.new = Deadlines[str](self, self._late)
         self.waiting: set[str | None] = set()
-        """Sends that wait for slaves and are not appended yet."""
 
     @only("send", node=MASTER)
     def on_invoke(self, event: Invoke) -> None:
@@ -61,7 +60,6 @@ class HaWakeup(Law):
                     self._expect_frame(label, event, wait_ns)
 
     def _ends(self) -> Iterator[tuple[str, int]]:
-        """Each valid connection, and the end of its sent bytes."""
         links = ((label, link) for label, link in self.known.links.items() if link.open and link.valid)
         return ((label, link.following) for label, link in links if link.following is not None)
 

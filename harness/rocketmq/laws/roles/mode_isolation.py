@@ -56,7 +56,6 @@ class Read:
         self.since: int | None = None
         """Since when only the master answers, and suggests itself, ns; None: a slave does."""
         self.pulled = 0
-        """Time of the last answer, ns."""
         self.waiting: list[tuple[int, int]] = []
         """Messages stored while another name was lost: queue offset and time, ns."""
         self.backlog = 0
@@ -79,7 +78,6 @@ class ModeIsolation(Law):
         """By broker name (its master): the nodes and links that its clients depend on."""
         self.applicable = False
         self.disturbed_at: dict[str, int] = {}
-        """By node or link: its last disturbance, ns."""
         self.reads: dict[Key, Read] = {}
         self.stored: dict[str, dict[str | None, list[tuple[int, int]]]] = {}
         """By broker name and queue: queue offset and log end of each acknowledged message."""
@@ -88,8 +86,7 @@ class ModeIsolation(Law):
         """By group: when its consumers last started or stopped, and when they last moved queues, ns."""
         self.holders: dict[Key, int | None] = {}
         """The consumer that last took a queue; None: it left, or gave it up."""
-        self.returned: dict[str, int] = {}
-        """When masters that had gone down registered again, ns."""
+        self.returned_at: dict[str, int] = {}
 
     def on_config(self, event: Config) -> None:
         node = event.node
@@ -104,7 +101,6 @@ class ModeIsolation(Law):
         return name not in self.known.up or self.known.disturbances.is_struck(name, f"client-{name}")
 
     def _others_lost(self, name: str, since: int) -> bool:
-        """Whether another name has been lost since ``since``."""
         return any(
             self._is_lost(other) and max(self.disturbed_at.get(each, 0) for each in (other, f"client-{other}")) <= since
             for other in self.targets
@@ -131,7 +127,7 @@ class ModeIsolation(Law):
         self.on_fault(event)
         node = event.node
         if node in self.targets:
-            self.returned.pop(node, None)
+            self.returned_at.pop(node, None)
             for key, read in self.reads.items():
                 if key[1] == node:
                     read.backlog = 0
@@ -149,9 +145,9 @@ class ModeIsolation(Law):
     def on_register(self, event: Register) -> None:
         node = event.node
         went_down = node in self.targets and self.known.nodes.ended(node) > 0
-        if event.status != "ok" or not went_down or node in self.returned:
+        if event.status != "ok" or not went_down or node in self.returned_at:
             return
-        self.returned[node] = event.t
+        self.returned_at[node] = event.t
         for (_, name, queue), read in self.reads.items():
             if name == node:
                 last = max((offset for offset, _ in self.stored.get(node, {}).get(queue, ())), default=-1)
@@ -189,7 +185,6 @@ class ModeIsolation(Law):
     on_info = on_fail
 
     def _judge_send(self, begun: Begun[Invoke], event: Event, status: str | None) -> None:
-        """``status``: of the answer; None without one."""
         asked, known = begun.call, self.known
         node = asked.node
         if node not in self.targets or status in UNRELATED:
@@ -283,14 +278,13 @@ class ModeIsolation(Law):
             self.violate(event, f"group {group} {how}; only another broker name was lost", since=since)
 
     def _judge_backlog(self, key: Key, read: Read, event: Event, asked: bool) -> bool:
-        """Whether the group is late."""
         group, name, queue = key
-        returned, known = self.returned.get(name), self.known
-        if returned is None or not self._asks_masters(group) or known.disturbances.is_struck(*self.targets[name]):
+        returned_at, known = self.returned_at.get(name), self.known
+        if returned_at is None or not self._asks_masters(group) or known.disturbances.is_struck(*self.targets[name]):
             return False
         if read.since is None:
             return False
-        began = max(returned, read.since, self._last_disturbed(name), self.members_changed.get(group, 0))
+        began = max(returned_at, read.since, self._last_disturbed(name), self.members_changed.get(group, 0))
         took = event.t - began
         late = took > self._within(RETURN_NS)
         if asked or late:
@@ -310,5 +304,4 @@ class ModeIsolation(Law):
 
 
 def _name(node: str) -> str:
-    """The master of a broker's name."""
     return MASTER if node in SLAVES else node

@@ -51,7 +51,6 @@ class RoleFanOut(Law):
     def begin(self) -> None:
         self.slaves: list[str] = []
         self.pushes = Deadlines[str](self, self._late)
-        """By healthy connection with new data."""
         self.waiting: dict[str | None, Send] = {}
 
     def on_config(self, event: Config) -> None:
@@ -96,7 +95,6 @@ class RoleFanOut(Law):
         return self.known.links[label].peer
 
     def _is_healthy(self, label: str) -> bool:
-        """Whether a connection's ends and link have been undisturbed since it was opened."""
         link = self.known.links[label]
         if not link.open or link.peer not in self.slaves:
             return False

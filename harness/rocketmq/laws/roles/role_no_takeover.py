@@ -40,7 +40,6 @@ class RoleNoTakeover(Law):
     def begin(self) -> None:
         self.slaves: set[str] = set()
         self.is_back = False
-        """Whether the master returned, and has been undisturbed since."""
 
     def on_config(self, event: Config) -> None:
         if parse(event.detail or "{}").get("brokerRole") == "SLAVE":

@@ -34,7 +34,6 @@ from ...topology import MASTER, NAMES, SLAVES
 EXPIRY_NS = 130_000 * MS
 """120 s without a registration, and a scan every 10 s."""
 ROUTE_NS = 30_000 * MS
-"""A client's period of route refreshes."""
 PULL_NS = 30_000 * MS
 """A consumer's timeout of a pull, and a broker's longest hold of one."""
 SLACK_NS = 5_000 * MS
@@ -54,9 +53,7 @@ class Claim:
     def __init__(self, since: int) -> None:
         self.holders: set[int | None] = set()
         self.since = since
-        """When its newest holder took it, ns."""
         self.first: int | None = None
-        """When it was first served, ns."""
         self.met = True
         """Whether the expected broker has served it."""
 
@@ -84,8 +81,7 @@ class RoleReadFailover(Law):
         """The one that must serve: the slaves, or the master."""
         self.unnoticed_until = -1
         """Until when a client may not have noticed that the master's machine lost power, ns."""
-        self.unrouted = -1
-        """When a name server last answered that it has no route, ns."""
+        self.unrouted_at = -1
         self.synced: dict[tuple[str, str], int] = {}
         """By slave and table: when it sent the request that fetched it, ns."""
         self.inherited: list[int] = []
@@ -186,7 +182,7 @@ class RoleReadFailover(Law):
 
     def on_route(self, event: Route) -> None:
         if event.status == "none":
-            self.unrouted = event.t
+            self.unrouted_at = event.t
 
     def on_sync(self, event: Sync) -> None:
         step = (event.node, event.f)
@@ -273,7 +269,7 @@ class RoleReadFailover(Law):
 
     def _has_no_topics(self, died: int) -> bool:
         """Whether a name server without a route may have lost the topics that the master registered."""
-        if self.unrouted <= died:
+        if self.unrouted_at <= died:
             return False
         naming, started = self.known.naming, self.known.nodes.born(NAMES)
         if naming.joined.get(MASTER, -1) < started:

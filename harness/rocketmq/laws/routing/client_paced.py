@@ -58,7 +58,6 @@ class Client:
         self.routes: dict[str, dict[str, dict[str, str]]] = {}
         """By topic, the newest last: broker name to id to node."""
         self.topics: set[str] = set()
-        """Topics whose routes it has requested."""
         self.due: dict[str, Due] = {}
         self.open: dict[int, Ask] = {}
         self.beat_at: int | None = None
@@ -72,7 +71,6 @@ class Client:
         self.polled: dict[str, int] = {}
         """By topic: its last regular route request, ns."""
         self.asked: dict[str, int] = {}
-        """By topic: its last route request, ns."""
         self.unclear: set[str] = set()
         """Topics whose regular requests are indistinguishable from others, as a route or a master is missing."""
         self.unanswered: dict[str, Ask] = {}
@@ -87,7 +85,6 @@ class Client:
         return {name: nodes for route in self.routes.values() for name, nodes in route.items()}
 
     def receivers(self) -> set[str]:
-        """Nodes that must get heartbeats."""
         found = self.brokers().values()
         return {node for nodes in found for number, node in nodes.items() if self.group is not None or number == "0"}
 

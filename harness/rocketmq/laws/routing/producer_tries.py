@@ -43,7 +43,6 @@ SETTLED_NS = 80_000 * MS
 PRODUCE, ONE_WAY = "produce", "one-way"
 ANYWHERE = frozenset({"turn", ONE_WAY})
 ROUTE_TIMEOUTS_MS = 6_000
-"""Two timeouts of a name server."""
 
 
 class Produce:
@@ -83,7 +82,6 @@ class ProducerTries(Law):
         self.failures = 0
         """A failure lets a producer skip queues, which no try records."""
         self.tried: dict[str, int] = {}
-        """By message: tries at the master."""
 
     def _produce(self, event: Event) -> Produce | None:
         begun = self.known.calls.begun(event)
@@ -206,7 +204,6 @@ class ProducerTries(Law):
         return call
 
     def _gave_up(self, call: Produce, event: Fail | Info) -> None:
-        """Check that no retry was due."""
         ended = call.ended
         if ended is None or call.tries >= call.most or event.status in NO_RETRY or ended.status not in RETRIED:
             return

@@ -65,7 +65,6 @@ class ReadSplit(Law):
 
     def begin(self) -> None:
         self.splits: set[str | None] = set()
-        """Brokers with slaveReadEnable."""
         self.pulls: list[Pull] = []
 
     def on_config(self, event: Config) -> None:

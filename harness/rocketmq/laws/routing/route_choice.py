@@ -28,7 +28,6 @@ from ...topology import MASTER, NODES
 NEXT_ID_SINCE = (4, 8)
 
 Brokers = Mapping[int, str]
-"""Broker id to node."""
 
 
 class RouteChoice(Law):
@@ -44,9 +43,7 @@ class RouteChoice(Law):
     def begin(self) -> None:
         self.applicable = False
         self.suggested: dict[int | None, dict[str | None, int]] = {}
-        """By running consumer and queue: the id that the last answer suggested."""
         self.fixed: dict[int | None, int] = {}
-        """By running consumer: the id that its user fixed."""
         self.routes: dict[int | None, Brokers] = {}
         self.fresh: set[tuple[int | None, str | None]] = set()
         """Queues taken by a consumer since its last answer for them."""

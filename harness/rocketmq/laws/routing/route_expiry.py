@@ -34,7 +34,6 @@ from ...topology import MASTER, NAMES, NODES
 EXPIRY_NS = 120_000 * MS
 SCAN_NS = 10_000 * MS
 AT_ONCE_NS = 1_000 * MS
-"""To detect a closed channel."""
 SLACK_NS = 10_000 * MS
 """For a registration, and its timer's delay."""
 PERIODS_MS = (10_000, 60_000)
@@ -42,7 +41,6 @@ PERIODS_MS = (10_000, 60_000)
 PERIOD_MS = 30_000
 
 Listed = Mapping[str, int]
-"""Node to broker id."""
 
 
 class RouteExpiry(Law):

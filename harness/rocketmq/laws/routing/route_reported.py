@@ -38,7 +38,6 @@ class RouteReported(Law):
         self.topics: dict[str | None, str | None] = {}
         """By topic: the settings of its last change."""
         self.registered_at = -1
-        """When the name server last answered the master, ns."""
         self.unregistered = Deadlines[Ok](self, self._late)
 
     @only("topic", node=MASTER)
@@ -82,7 +81,6 @@ class RouteReported(Law):
 
     @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
-        """Another store has other topics."""
         self.topics = dict.fromkeys(self.topics, UNKNOWN)
 
     def end(self, last: Event) -> None:

@@ -28,7 +28,6 @@ class LogCutReported(Law):
 
     def begin(self) -> None:
         self.found: dict[str, Found] = {}
-        """By node that is about to start."""
 
     def on_found(self, event: Found) -> None:
         self.found[event.node] = event

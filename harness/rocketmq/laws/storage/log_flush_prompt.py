@@ -75,7 +75,6 @@ class LogFlushPrompt(Law):
             self._check(last, node)
 
     def _check(self, event: Event, node: str) -> None:
-        """Check the oldest undurable data."""
         waiting, known = self.waiting.get(node), self.known
         if not waiting:
             return

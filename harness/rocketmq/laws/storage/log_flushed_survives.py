@@ -27,9 +27,7 @@ class Stored(NamedTuple):
     """A message on the master."""
 
     durable: bool
-    """Whether it was promised to be on its disk."""
     lo: int | None
-    """Its log offset, if known."""
     happened: int
     """Number of events that had affected stores before."""
     ended: int

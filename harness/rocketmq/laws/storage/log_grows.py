@@ -46,7 +46,6 @@ class LogGrows(Law):
         self.boundaries: dict[int, bool] = {}
         """Boundaries in the master's log, and whether a record (not a filler) is known to end there."""
         self.lost: set[int] = set()
-        """Boundaries of records that the master lost."""
         self.sees_flushes = "flush" in self.known.observes
 
     def on_append(self, event: Append) -> None:

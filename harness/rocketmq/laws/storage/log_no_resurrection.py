@@ -66,6 +66,5 @@ class LogNoResurrection(Law):
             )
 
     def on_audit(self, event: Audit) -> None:
-        """An audit without the records counts as a check."""
         if event.f != "compare" and self.cut.get(event.node):
             self.judged += 1

@@ -38,7 +38,6 @@ class LogRecordsWhole(Law):
             self._judge(event, event.node)
 
     def _is_fresh(self, node: str) -> bool:
-        """Whether a node's log is unchanged since its recovery."""
         changed = self.known.logs.changed.get(node)
         return changed is not None and changed.kind in ("start", "cut")
 

@@ -28,7 +28,6 @@ from ...event_types.log import Audit, Found, Left
 from ...law import Law
 
 RECOVERIES = {"orderly": "normal", "crash": "abnormal"}
-"""The recovery after each end of an incarnation."""
 
 
 class LogRecovered(Law):
@@ -44,7 +43,6 @@ class LogRecovered(Law):
 
     def begin(self) -> None:
         self.found: dict[str, Found] = {}
-        """By node that is about to start, or just started."""
         self.refused: set[str] = set()
 
     def on_found(self, event: Found) -> None:
@@ -67,7 +65,6 @@ class LogRecovered(Law):
             self.violate(event, f"{node} did the recovery called {event.f}, but its last incarnation ended {how}")
 
     def on_audit(self, event: Audit) -> None:
-        """Check a black box that was read after its start."""
         found = self.found.get(event.node)
         if not self.known.is_a_black_box(event.node) or found is None or found.incarnation != event.incarnation:
             return

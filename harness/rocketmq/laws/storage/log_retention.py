@@ -22,7 +22,6 @@ from ...law import Law
 
 HOUR_MS = 3_600_000
 FIRST_CLEANUP_MS = 60_000
-"""From a start to the first cleanup."""
 ON_DEMAND, DEMANDED_NS = "retention", 30_000 * MS
 """The fault that deletes files, and how long it may take in real-time labs."""
 
@@ -37,9 +36,7 @@ class LogRetention(Law):
 
     def begin(self) -> None:
         self.demanded: dict[str, int] = {}
-        """By node: when files were last deleted on demand, ns."""
         self.next_cleanup: dict[str, int] = {}
-        """By node: the earliest time of the next cleanup, ns."""
         self.exact = True
 
     def on_lab(self, event: Lab) -> None:

@@ -32,7 +32,6 @@ class LossIsSuffix(Law):
 
     def begin(self) -> None:
         self.written: dict[str | None, Range] = {}
-        """By message of the master: its range in the log."""
         self.blind = "append" not in self.known.observes
 
     @only(node=MASTER)
@@ -49,7 +48,6 @@ class LossIsSuffix(Law):
 
     @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
-        """An audit will list the new store."""
         self.written = {}
 
     @only(node=MASTER)

@@ -63,7 +63,6 @@ class QueueCheckpoint(Law):
         return self.known.is_a_black_box(node) and not self.known.is_older(node, THOROUGH_ONLY_SINCE)
 
     def _is_only_stopped(self, node: str) -> bool:
-        """Whether only stops affect the node."""
         disturbances = self.known.disturbances
         return all(each.f in STOPS for each in disturbances.active.values() if node in disturbances.touched(each))
 

@@ -27,7 +27,6 @@ from ...law import Law
 from ...topology import MASTER
 
 Position = tuple[str | None, int | None]
-"""Queue and queue offset."""
 
 
 class QueueDense(Law):

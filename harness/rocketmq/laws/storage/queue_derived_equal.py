@@ -32,7 +32,6 @@ class QueueDerivedEqual(Law):
 
     def begin(self) -> None:
         self.expired: dict[str, int] = {}
-        """By node: the log start after the last expiry."""
         self.audit: int | None = None
         self.seen: dict[tuple[str, str | None], Event] = {}
         """By event type and queue or key: the first event of the present audit."""
@@ -81,7 +80,6 @@ class QueueDerivedEqual(Law):
         return None if any(abstains) else other
 
     def _is_settled(self, event: Event) -> bool:
-        """Whether a node has dispatched and indexed all its whole records."""
         node = event.node or ""
         found = self.settled.get(node)
         if found is None:

@@ -37,7 +37,6 @@ COMMIT_NS = 5_000 * MS
 LOCK_NS = 20_000 * MS
 MOVED = "PULL_OFFSET_MOVED"
 TAKE_NS = 1_000 * MS
-"""Two or three calls."""
 SETTLED_NS = 5_000 * MS
 NEVER = 1 << 62
 
@@ -59,7 +58,6 @@ class Held:
         """The pull in flight, its begin, and its offset."""
         self.pull_at, self.asked = t, 0
         self.since = t
-        """The end of the last pull."""
         self.pull_from, self.pull_by = t, NEVER if self.locks else t
         self.commits: int | None = None
         self.commit_at = self.commit_from = t
@@ -94,7 +92,6 @@ class QueuePaced(Law):
 
     def begin(self) -> None:
         self.modes: dict[int, str] = {}
-        """By process of a running consumer."""
         self.held: dict[Holding, Held] = {}
         self.asked: dict[Holding, int] = {}
         """Lock calls for queues that the consumer does not hold."""

@@ -25,7 +25,6 @@ from ...law import Law
 from ...topology import MASTER
 
 Position = tuple[str | None, int]
-"""Queue and queue offset."""
 
 
 class Early(NamedTuple):

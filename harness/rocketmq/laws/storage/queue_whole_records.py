@@ -56,11 +56,9 @@ class QueueWholeRecords(Law):
 
     def begin(self) -> None:
         self.boundaries: set[int] = set()
-        """All ends of the master's records and fillers."""
         self.ends: list[int] = []
         """The ends of the records in its present log, ascending."""
-        self.lazy: set[str | None] = set()
-        """Nodes that dispatch only flushed bytes."""
+        self.dispatch_flushed_only: set[str | None] = set()
         self.pending: dict[str, list[tuple[int, int]]] = {}
         """By node: end and arrival (ns) of each whole record that is not dispatched."""
         self.audit: int | None = None
@@ -70,7 +68,7 @@ class QueueWholeRecords(Law):
     def on_config(self, event: Config) -> None:
         settings = parse(event.detail or "{}")
         if settings.get("flushDiskType") == "SYNC_FLUSH" and line(settings).since >= (5,):
-            self.lazy.add(event.node)
+            self.dispatch_flushed_only.add(event.node)
 
     def on_append(self, event: Append) -> None:
         node, hi = event.node, event.hi
@@ -85,7 +83,7 @@ class QueueWholeRecords(Law):
         if node not in self.known.up:
             return
         at = bisect_right(self.ends, hi)
-        if at and self.ends[at - 1] > event.lo and node not in self.lazy:
+        if at and self.ends[at - 1] > event.lo and node not in self.dispatch_flushed_only:
             self.pending.setdefault(node, []).append((self.ends[at - 1], event.t))
 
     def on_dispatch(self, event: Dispatch) -> None:
@@ -139,7 +137,6 @@ class QueueWholeRecords(Law):
         return (since, WITHIN_NS) if ended < since else (ended, CATCH_UP_NS)
 
     def _is_free(self, node: str, began: int) -> bool:
-        """Whether no fault has affected a node since the begin of its period."""
         disturbances = self.known.disturbances
         return disturbances.is_quiet(node, began if disturbances.ended.get(node, -1) < began else began + 1)
 

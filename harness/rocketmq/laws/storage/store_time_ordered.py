@@ -23,8 +23,7 @@ class StoreTimeOrdered(Law):
     needs = frozenset({"record"})
 
     def begin(self) -> None:
-        self.set = 0
-        """The number of settings of the master's clock."""
+        self.times_set = 0
         self.stored: dict[tuple[int | None, str | None], int | None] = {}
         """By record: the setting under which it was stored, after the first one. None: one of two."""
         self.just_set = False
@@ -32,12 +31,12 @@ class StoreTimeOrdered(Law):
 
     @only(node=MASTER)
     def on_clock(self, event: Clock) -> None:
-        self.set += 1
+        self.times_set += 1
         self.just_set = True
 
     @property
     def settings(self) -> int:
-        return self.set + self.known.stores.promotions
+        return self.times_set + self.known.stores.promotions
 
     @only("put", node=MASTER)
     def on_append(self, event: Append) -> None:

@@ -43,7 +43,6 @@ class StoredAsSent(Law):
 
     def begin(self) -> None:
         self.sent: dict[str | None, list[Invoke]] = {}
-        """Sends by message."""
         self.answered: dict[int, tuple[Ok, Invoke]] = {}
         """By log offset that an answer reported: the answer and its send."""
 

@@ -88,7 +88,6 @@ class StoredSentBack(SentBack):
             self._judge_return(key, dues.get(key, []), stored.get(key, []), returned.get(key, []), event)
 
     def _due(self, back: Request[Back], source: Record) -> tuple[Key, Due]:
-        """The copy that a send-back of a record requires."""
         held = told(source.detail)
         times = int(held.get("times", 0))
         origin = _offset(held) if times else source.lo
@@ -163,7 +162,6 @@ def _target(record: Record) -> str:
 
 
 def _offset(held: dict[str, Any]) -> int | None:
-    """The log offset of its first message, by its ORIGIN_MESSAGE_ID."""
     try:
         return int(str(held.get("origin"))[-16:], 16)
     except ValueError:

@@ -19,7 +19,7 @@ def test_a_report_of_a_truncation_is_correct() -> None:
         assert_holds(LogCutReported, cut(lost, behind=(1, 2)))
     assert_broken(LogCutReported, cut(2, 800), "ends at 800; 900 is right")
     assert_broken(LogCutReported, cut(2, None), "ends at None; 900 is right")
-    assert_broken(LogCutReported, cut(0, 300, (0, 0), 300), "ends at 300, where None is true")
+    assert_broken(LogCutReported, cut(0, 300, (0, 0), 300), "ends at 300; None is right")
 
 
 def test_no_report_without_a_truncation_is_judged() -> None:
