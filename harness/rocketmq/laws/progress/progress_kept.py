@@ -1,8 +1,8 @@
 """``progress-kept``: a broker reports the last commit to it as a group's progress, larger or smaller than before.
 
 Checks:
-- The progress that a broker reports, in a query's answer or in its table, is the last commit that it confirmed, or one
-  in flight beside or after that; on a slave also progress that a sync may have copied since.
+- The progress in a broker's answer or table is the last commit that it confirmed, or one in flight beside or after
+  that; on a slave also progress that a sync may have copied since.
 - A smaller commit overwrites a larger one: a group that was reset must not skip messages.
 Abstains when:
 - The broker was killed or stopped and has confirmed no commit since (see ``progress-persisted``).

@@ -2,11 +2,11 @@
 and the master's committed offset reaches its own.
 
 Checks:
-- Each assignment that was active when the master went down, from then on: each message has the next queue offset, or a
-  later one if the group subscribes by tag (``deliver-by-tag`` checks the gaps).
-- The master's progress for the group, in its table or in a query's answer, is at least the consumer's offset
-  ``REPORT_NS`` before. That is two commit periods, as the first commit may find its connection dead, and one call's
-  timeout. Master, link and the consumer's route to the master must have been undisturbed for that long.
+- In each assignment that outlives the master, each message has the next queue offset; a later one if the group
+  subscribes by tag (see ``deliver-by-tag``).
+- The progress in the master's answer or table is at least the consumer's offset ``REPORT_NS`` before (two commit
+  periods, as the first commit may find its connection dead, and a call's timeout), if master, link and route were
+  undisturbed since.
 Abstains when:
 - The master has lost a part of its log; for the order of offsets also after a log lost its oldest files.
 - Two consumers hold the queue, or held it since the offset compared with.

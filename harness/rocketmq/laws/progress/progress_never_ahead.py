@@ -4,7 +4,7 @@ every commit.
 Checks:
 - Each commit is at most the highest offset that the group had received before: in answers to pulls, by deliveries, or
   as the start of an assignment.
-- The progress that a broker reports, in a query's answer or in its table, is at most the group's highest commit.
+- The progress in a broker's answer or table is at most the group's highest commit.
 Abstains when:
 - No consumer of the history has consumed the queue.
 Source: RemoteBrokerOffsetStore, ConsumerOffsetManager.

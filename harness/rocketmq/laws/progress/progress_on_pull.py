@@ -1,8 +1,8 @@
 """``progress-on-pull``: a master stores a commit that a pull carries, a slave never does.
 
 Checks:
-- Where the last commit that the master confirmed was carried by a pull: the progress that it reports, in a query's
-  answer or in its table, is this commit, or one in flight beside it.
+- If a pull carried the last commit that the master confirmed, the progress in its answer or table is this commit, or
+  one in flight beside it.
 - A slave reports no offset that only pulls have carried to it: no sync and no commit can have brought it.
 Abstains when:
 - The master went down since (see ``progress-persisted``).

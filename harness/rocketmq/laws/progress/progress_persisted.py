@@ -1,9 +1,9 @@
 """``progress-persisted``: a commit older than the persist period survives kill -9 of the master.
 
 Checks:
-- After a kill or stop of the master, until it confirms another commit: the progress that it reports, in a query's
-  answer or in its table, is one that its table may have held at its last write or later. The trace shows this write;
-  without a trace, an undisturbed node writes each flushConsumerOffsetInterval (the first time 10 s after its start).
+- After a kill or stop of the master, until it confirms another commit, the progress in its answer or table is one that
+  its table may have held at its last write or later. Without a trace of writes, an undisturbed node writes each
+  flushConsumerOffsetInterval (first 10 s after its start).
 - An orderly stop of an undisturbed broker writes the table.
 Abstains when:
 - The broker is a slave: its sync overwrites the table.

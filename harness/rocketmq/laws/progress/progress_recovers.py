@@ -2,9 +2,9 @@
 slave had.
 
 Checks:
-- Where the answer of a returned master first assigns a queue to a group: the start is at most the offset after the last
-  message that the group received, and at least the least progress that the master may have had when it went down (its
-  last commit; after a kill, the last one that it had written). Commits to the slave only may be repeated.
+- Where a returned master first assigns a queue to a group, the start is at most the offset after the group's last
+  message, and at least the progress that the master had when it went down (its last commit; after a kill, the last one
+  written).
 Abstains when:
 - A slave answers (see ``deliver-at-least-once``), or the consumer chooses, as no broker has progress of the group.
 - The master lost a part of its log, or its table in a power loss; a log lost its oldest files.

@@ -1,9 +1,8 @@
 """``progress-to-master``: a consumer commits to the master while its route names one, and to a slave while it does not.
 
 Checks:
-- Each commit goes to the route's master; without one, to a node of the route. A route that names no node leaves the
-  choice to other topics' routes. A consumer without a route commits to the master while master and link are
-  undisturbed.
+- Each commit goes to the route's master; without one, to a node of the route. An empty route leaves the choice to other
+  topics' routes. A consumer without a route commits to the master while master and link are undisturbed.
 - Without a master, a consumer commits every queue that it holds within ``SILENT_NS`` (two commit periods, a timed-out
   route refresh, and the rest after an illegal offset), even unchanged offsets.
 - A consumer that gives a queue up has committed its offset there.

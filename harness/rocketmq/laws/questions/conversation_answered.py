@@ -1,9 +1,8 @@
 """``conversation-answered``: brokers and name servers serve a peer by its last request, and forget one that leaves.
 
-At a trial's end the harness holds conformance conversations with each broker of the reference and with a simulated name
-server: as a consumer, a producer, two members that lock queues, or a registering pair. A simulated master also receives
-messages, progress, and changes of topics, groups and settings. Some simulated conversations take minutes or several
-connections: expiring locks, silent clients and brokers, long polls, delayed messages.
+Conformance conversations follow a trial, with the reference's brokers and a simulated name server: as consumer,
+producer, lock holders or registering pair; with a simulated master also about messages, progress and administration.
+Some take minutes or several connections (expiring locks, silent peers, long polls, delayed messages).
 
 Checks:
 - Each answer, and each notification, has a status and a content that ``conversations`` allows.

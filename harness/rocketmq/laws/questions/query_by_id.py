@@ -37,8 +37,8 @@ class QueryById(Asked):
         held = next((each for each in log.records if each.lo == asked), None)
         if held is None:
             if event.status in ("PUT_OK", UNREADABLE):
-                self.violate(event, f"{who} with what lies there, and no record begins there")
+                self.violate(event, f"{who} with a record, but none begins there")
         elif event.status != "PUT_OK":
-            self.violate(event, f"{who} {event.status}; {held.message or 'a record'} lies there")
+            self.violate(event, f"{who} {event.status}; {held.message or 'a record'} is there")
         elif (event.lo, event.digest) != (held.lo, held.digest):
-            self.violate(event, f"{who} with a record of {event.lo}; {held.message or 'another one'} lies there")
+            self.violate(event, f"{who} with a record of {event.lo}; {held.message or 'another one'} is there")

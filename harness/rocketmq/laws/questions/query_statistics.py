@@ -9,8 +9,7 @@ Abstains when:
 - The queue is incomplete (see ``audits``), the log is not whole, or no log shows the figure.
 - The broker does not have the topic, as a slave that has not copied its master's table.
 - For undispatched bytes: the log is not derived completely.
-- For progress: a consumer committed, or the slave copied its master's table, less than 1 s before the answer. The table
-  is the one that the same audit read.
+- For progress: a consumer committed, or the slave copied its master's table, less than 1 s before the answer.
 - For the first message's time: the broker is RocketMQ's, which answers -1 for a short log.
 Source: AdminBrokerProcessor.getBrokerRuntimeInfo, getTopicStatsInfo, getConsumeStats.
 """

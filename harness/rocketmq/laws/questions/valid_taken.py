@@ -1,8 +1,7 @@
 """``valid-taken``: a healthy master refuses no valid request of a client.
 
 Checks:
-- Each send, producer try, pull, commit, query and administrator request that was answered with an error code has a
-  reason in the history.
+- Each request or producer try that was answered with an error code has a reason in the history.
 - An unknown topic or group is a reason if an administrator changed it, if a machine crash may have taken it, and where
   the master does not create it automatically: groups also for commits and queries, which create none, topics before the
   first send.

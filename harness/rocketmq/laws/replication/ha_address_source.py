@@ -10,8 +10,7 @@ Checks:
   off).
 Abstains when:
 - For the first check: the lab does not record registrations.
-- For connects: it is not the incarnation's first (see ``live-converges``). Targets of connections are not in the
-  history.
+- For connects: it is not the incarnation's first (see ``live-converges``).
 - A name server no longer confirms the address: the slave may keep or drop it.
 Source: BrokerController.start and registerBrokerAll (updateMasterHAServerAddrPeriodically),
 HAService.HAClient.connectMaster.

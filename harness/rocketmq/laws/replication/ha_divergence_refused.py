@@ -72,7 +72,7 @@ class HaDivergenceRefused(Law):
             if "diverged" in self.known.observes and is_due and label not in self.reported:
                 self.violate(
                     report,
-                    f"{label}: the master did not report that the slave's log, at {report.hi}, is ahead of its own",
+                    f"{label}: the master did not report that the slave, at {report.hi}, is ahead of the master",
                     since=report.t,
                     until=last.t if link.closed is None else link.closed,
                 )

@@ -7,7 +7,7 @@ Checks:
 - After the master's death, a slave serves within the client's route period; if the connections did not close with the
   master, plus the route's expiry and the time of a pull in flight.
 - After the master's return and registration, it serves within the client's route period and the longest hold of a pull,
-  queues whose last answer suggested the master. Consumers with a fixed broker ask that one.
+  if the queue's last answer suggested the master. Consumers with a fixed broker ask that one.
 - The time starts at the last disturbance of the slaves, the name server, and their links to each other, to the consumer
   and (for the return) to the master. Slaves, or a promoted master, must have registered and fetched topics and groups
   since the group was first served.
@@ -267,11 +267,11 @@ class RoleReadFailover(Law):
         tables = self.inherited if back else [self.synced.get((node, table), -1) for table in TABLES]
         return self.known.naming.joined[node] if all(asked >= first for asked in tables) else None
 
-    def _has_no_topics(self, died: int) -> bool:
+    def _has_no_topics(self, ended_at: int) -> bool:
         """Whether a name server without a route may have lost the topics that the master registered."""
-        if self.unrouted_at <= died:
+        if self.unrouted_at <= ended_at:
             return False
         naming, started = self.known.naming, self.known.nodes.born(NAMES)
         if naming.joined.get(MASTER, -1) < started:
             return True
-        return min(max(naming.lost_sight(node), naming.joined.get(node, -1)) for node in self.slaves) > died
+        return min(max(naming.lost_sight(node), naming.joined.get(node, -1)) for node in self.slaves) > ended_at

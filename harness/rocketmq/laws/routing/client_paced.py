@@ -172,9 +172,9 @@ class ClientPaced(Law):
 
     def _members(self, client: Client, event: Ask) -> None:
         last = client.members_at
-        self._met(client, MEMBERS, event, "asks who is in its group")
+        self._met(client, MEMBERS, event, "asks for its group's members")
         if last is not None and self.known.instant_ns < event.t - last < REST_NS - self._slack:
-            self._soon(event, f"asks who is in its group {(event.t - last) // MS} ms after it last did", last)
+            self._soon(event, f"asks for its group's members {(event.t - last) // MS} ms after it last did", last)
         client.members_at = event.t
         client.expects(MEMBERS, event.t, event.t + MEMBERS_NS)
 

@@ -124,4 +124,4 @@ def _route(detail: str) -> Brokers:
 
 
 def _shown(route: Brokers) -> str:
-    return ", ".join(f"{number}: {node}" for number, node in sorted(route.items())) or "nobody"
+    return ", ".join(f"{number}: {node}" for number, node in sorted(route.items())) or "no broker"

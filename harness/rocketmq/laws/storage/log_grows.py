@@ -10,10 +10,9 @@ Checks:
 - After the master has lost its tail, only a diverged slave (see ``logs``) may end at a boundary of the lost records. It
   keeps the common part of both histories.
 Abstains when:
-- The store was replaced or wiped: it is a new log. The log's start may move as files expire.
+- The store was replaced or wiped: it is a new log.
 - A disk lied about a flush.
-- The log is longer after a restart: a process may die between a write and its event. A filler behind the last record
-  may be kept or dropped.
+- The log is longer after a restart: a process may die between a write and its event.
 - A slave's log begins inside a file, so its first record cannot be found.
 Source: CommitLog.recoverNormally and recoverAbnormally.
 """

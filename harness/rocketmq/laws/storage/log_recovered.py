@@ -1,6 +1,6 @@
 """``log-recovered``: a start keeps the log's unbroken chain of whole records, unchanged, and leaves nothing else.
 
-The store reader reads each store right before its broker starts.
+The store reader reads each store just before the start.
 
 Checks:
 - After a crash the log ends where its chain of whole records and fillers from the first file on ended. It is unchanged
@@ -10,8 +10,7 @@ Checks:
   not start if queues have messages behind the log end or whole records follow it, unless the queues end with the
   chain's last record (a slave may stop there, decision 29).
 - A broker that refuses its store changes none of its files.
-- A black box does not report its log end: its next audit must find every whole record of the chain. RocketMQ reads from
-  the file that its checkpoint names, may keep more, leaves bytes behind a truncation, and syncs nothing.
+- A black box does not report its log end: its next audit must find every whole record of the chain.
 Abstains when:
 - For the files after a start: the lab is not the simulation, as a real broker continues before they can be read.
 - For queues and index: the disk has lied or an operator replaced the store; after a crash, see ``queue-is-its-log``.

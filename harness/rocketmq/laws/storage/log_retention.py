@@ -3,8 +3,7 @@ minute of its broker's incarnation, and not twice within cleanResourceInterval.
 
 Checks:
 - The age, by the node's clock, of the youngest record in the deleted files: since it was written there, or since the
-  master stored it or the message after it, whichever is longer. An operator who sets a clock ahead, or back and forth,
-  makes everything older.
+  master stored it or the message after it, whichever is longer.
 - The time of each deletion (not in real-time labs, which see a start after it is over).
 Abstains when:
 - Files are deleted on demand.

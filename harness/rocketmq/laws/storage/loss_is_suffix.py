@@ -1,6 +1,6 @@
 """``loss-is-suffix``: from its log start on, a slave lacks exactly the master's messages that end after its log end.
 
-So the permanent loss of a master loses a suffix, never a hole.
+So the loss of a master loses a suffix, never a hole.
 
 Checks:
 - Each audit of a running slave lists every message that the master had written between the slave's log start and end,

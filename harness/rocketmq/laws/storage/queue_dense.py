@@ -12,8 +12,7 @@ Abstains when:
   in another queue).
 - A lying disk lost a part of the master's queues undetectably (``lost_undetected``).
 - The slave diverged (see ``logs``), or the log begins before a promoted slave's, which assigns earlier offsets again.
-- The record is a half message with offset 0 (rolled back, or any before 4.3): record events do not show that, and
-  simulated clients send none.
+- The record is a half message with offset 0 (rolled back, or any before 4.3), which events do not show.
 Source: CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
 """
 

@@ -8,9 +8,7 @@ Checks:
 - No record lacks its entry or keys once the node must have dispatched it (see ``dispatched``).
 - No queue continues after the log's last record of it.
 Abstains when:
-- A black box crashed: its index may lack or keep entries (files newer than its checkpoint are dropped, and dispatch
-  begins at the checkpoint's log file), and its queues may hold entries behind their ends (a truncation only moves a
-  position).
+- A black box crashed: its index may lack or keep entries, and its queues may hold entries behind their ends.
 - A lying disk has damaged the store, the slave diverged (see ``logs``), or the log begins before a promoted slave's.
 - For delivery times: the store was dispatched with several values of messageDelayLevel.
 Source: ReputMessageService, ConsumeQueue, IndexService.load, CommitLog.recoverAbnormally.

@@ -3,7 +3,7 @@
 Checks:
 - It pulls a queue from its assignment on, one pull at a time, and no queue that it does not hold. The next pull follows
   immediately after progress, 20 ms after the begin of a pull without progress, and 3 s after a failure. After
-  PULL_OFFSET_MOVED it pulls no more, and gives the queue up after 10 s.
+  PULL_OFFSET_MOVED it does not pull, but gives the queue up after 10 s.
 - A consumer that shares queues commits every 5 s, if no commit is in flight; without a master in its route it requests
   the route first.
 - A member of an orderly group renews its locks every 20 s, not later and not sooner. It takes a queue within a second

@@ -13,7 +13,7 @@ Abstains when:
 - The slave diverged (see ``logs``).
 - For promptness: the record was there at a start (audits still check it), or with SYNC_FLUSH from 5.0 on, where only
   flushed bytes are dispatched.
-- The record is a half message, which no queue has: simulated clients send none.
+- The record is a half message, which no queue has.
 Source: DefaultMessageStore.ReputMessageService.
 """
 

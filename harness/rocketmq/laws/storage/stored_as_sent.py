@@ -3,15 +3,15 @@
 Checks:
 - A record with the key of a send has its body, tags and flag, and is in its queue, or in one that the broker chose and
   reported. A delayed one waits in SCHEDULE_TOPIC_XXXX, a half message in RMQ_SYS_TRANS_HALF_TOPIC; both name that queue
-  in their properties. A compressed body is marked as such.
+  in their properties.
 - At the log offset that the answer to a send reported, the master has the record, with the reported queue offset. This
-  finds records without their key, or with another one.
+  finds records with a wrong key.
 - A message that is sent again, as after a missing answer, may equal any of its sends.
 Abstains when:
 - A consumer sent the copy back (%RETRY%, %DLQ%): it has another queue.
 - A power loss or retention may have removed the record, or it belongs to another store or an earlier incarnation of the
   master. Whether a record must survive: see ``contract``.
-- The client did not record the content. Properties besides keys and tags are not compared.
+- The client did not record the content.
 Source: SendMessageProcessor.asyncSendMessage, CommitLog.asyncPutMessage.
 """
 

@@ -47,9 +47,13 @@ def test_a_newly_routed_broker_gets_a_heartbeat_immediately() -> None:
 
 def test_members_are_asked_for_when_the_group_has_changed() -> None:
     assert_holds(ClientPaced, joined().told().members(ms=999))
-    assert_broken(ClientPaced, joined().after(-9_000).told().members(ms=1_001), "asks who is in its group 1 ms later")
-    assert_broken(ClientPaced, joined().members().members(ms=998), "asks who is in its group 999 ms after it last did")
-    assert_broken(ClientPaced, joined().members(ms=1_000), "asks who is in its group 1 ms later")
+    assert_broken(
+        ClientPaced, joined().after(-9_000).told().members(ms=1_001), "asks for its group's members 1 ms later"
+    )
+    assert_broken(
+        ClientPaced, joined().members().members(ms=998), "asks for its group's members 999 ms after it last did"
+    )
+    assert_broken(ClientPaced, joined().members(ms=1_000), "asks for its group's members 1 ms later")
     assert_holds(ClientPaced, joined("broadcasting").told().after(9_000))
 
 
@@ -66,8 +70,10 @@ def test_a_change_before_the_first_answered_heartbeats_takes_effect_a_second_lat
         return history.members(ms=ms)
 
     assert_holds(ClientPaced, coming(changes=True, ms=400))
-    assert_broken(ClientPaced, coming(changes=True, ms=401), "asks who is in its group 1 ms later than it should")
-    assert_broken(ClientPaced, coming(changes=False, ms=400), "asks who is in its group 400 ms later than it should")
+    assert_broken(ClientPaced, coming(changes=True, ms=401), "asks for its group's members 1 ms later than it should")
+    assert_broken(
+        ClientPaced, coming(changes=False, ms=400), "asks for its group's members 400 ms later than it should"
+    )
 
 
 def test_members_are_asked_for_again_when_that_failed() -> None:
@@ -75,7 +81,7 @@ def test_members_are_asked_for_again_when_that_failed() -> None:
     late = joined().members(status="timeout", ms=0)
     assert_broken(ClientPaced, late, "c1 has timeout for a members at master after 1 ms")
     late = joined().members(status="SYSTEM_ERROR").members(ms=3_001)
-    assert_broken(ClientPaced, late, "asks who is in its group 1 ms later")
+    assert_broken(ClientPaced, late, "asks for its group's members 1 ms later")
 
 
 def test_calls_that_never_end() -> None:
