@@ -14,7 +14,7 @@ def test_progress_is_one_that_was_committed() -> None:
     assert_broken(ProgressAsCommitted, consuming().come().commit(3).progress(4, "slave"), "slave has G at 4 of T/0")
 
 
-def test_progress_of_groups_that_nobody_saw_is_not_judged() -> None:
+def test_progress_of_unknown_groups_is_not_judged() -> None:
     assert_vacuous(ProgressAsCommitted, consuming().progress(4))
     assert_vacuous(ProgressAsCommitted, consuming().come().progress(4, group="other"))
     assert_vacuous(ProgressAsCommitted, consuming().come().progress(None))

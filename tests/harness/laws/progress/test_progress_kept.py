@@ -48,7 +48,7 @@ def test_a_sync_brings_a_slave_the_master_s_progress() -> None:
     assert_broken(ProgressKept, kept, "G committed 2 of T/0 to slave, which reports 3")
 
 
-def test_a_slave_whose_syncs_nobody_sees_it_take_over_may_say_anything() -> None:
+def test_a_slave_with_unrecorded_syncs_may_report_anything() -> None:
     for progress in (2, 3):
         unseen = committed(2).commit(3, "slave").sync("asked", "answered").after(2_000)
         assert_unbroken(ProgressKept, unseen.progress(progress, "slave"))
@@ -63,7 +63,7 @@ def test_a_broker_that_went_down_may_have_lost_it_until_the_next_commit() -> Non
     assert_broken(ProgressKept, committed(2).crash("master").start("master").commit(3).query(2), "G committed 3")
 
 
-def test_a_commit_that_waits_for_a_connection_may_reach_the_broker_s_next_life() -> None:
+def test_a_commit_that_waits_for_a_connection_may_reach_the_next_incarnation() -> None:
     def outlived(phase: str, status: str) -> Story:
         history = committed(2)
         call = {"node": "master", "process": 1, "op": history.ops, "f": "commit", "queue": Q, "group": G}

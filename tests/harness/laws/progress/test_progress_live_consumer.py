@@ -26,14 +26,14 @@ def test_it_neither_skips_nor_repeats() -> None:
     assert_broken(ProgressLiveConsumer, again, "and went back from 2 to 0 in T/0")
 
 
-def test_only_an_assignment_that_goes_on_is_judged() -> None:
+def test_only_a_continuing_assignment_is_judged() -> None:
     assert_vacuous(ProgressLiveConsumer, lived(down=False).pull(0, "m0"))
     anew = lived().assign(1, status="off").start("master").take(0).pull(0, "m0")
     assert_vacuous(ProgressLiveConsumer, anew)
     assert_vacuous(ProgressLiveConsumer, lived().go(status="lost").come(2).take(0, "slave", 2).pull(0, "m0", process=2))
 
 
-def test_a_master_that_lost_messages_lets_nobody_live_through_it() -> None:
+def test_a_master_that_lost_messages_ends_the_check() -> None:
     assert_vacuous(ProgressLiveConsumer, lived("m1", "m2", down=False).cut(1).pull(1, "m2"))
     expired = lived("m1", "m2").add("expire", node="slave", lo=SIZE).pull(1, "m2", node="slave")
     assert_vacuous(ProgressLiveConsumer, expired)
@@ -45,7 +45,7 @@ def back(known_ms: float) -> Story:
     return history.start("master").learn(BOTH).after(known_ms)
 
 
-def test_the_master_hears_how_far_it_got() -> None:
+def test_the_master_receives_the_consumer_s_progress() -> None:
     assert_holds(ProgressLiveConsumer, back(16_000).commit(2).progress(2))
     assert_holds(ProgressLiveConsumer, back(16_000).commit(2).query(2))
     assert assert_holds(ProgressLiveConsumer, back(14_000).progress(1)).judged == 1

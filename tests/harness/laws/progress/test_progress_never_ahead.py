@@ -13,7 +13,7 @@ def test_a_group_commits_at_most_what_it_was_given() -> None:
     assert_holds(ProgressNeverAhead, consuming().come().take(None, start=7).commit(7))
 
 
-def test_who_commits_more_is_ahead() -> None:
+def test_a_higher_commit_is_caught() -> None:
     assert_broken(
         ProgressNeverAhead, grouped("m0", "m1").pull(0, "m0").commit(2),
         "G commits 2 of T/0, and was given 1 at most",
@@ -21,7 +21,7 @@ def test_who_commits_more_is_ahead() -> None:
 
 
 @pytest.mark.parametrize("node", ["master", "slave"])
-def test_no_broker_says_more_than_was_committed(node: str) -> None:
+def test_no_broker_reports_more_than_was_committed(node: str) -> None:
     history = grouped("m0", "m1").pull(0, "m0", "m1").commit(1)
     assert_broken(
         ProgressNeverAhead, history.query(2, node), f"{node} reports that G is at 2 of T/0; it committed 1 at most"

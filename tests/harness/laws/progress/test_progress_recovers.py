@@ -20,7 +20,7 @@ def returned(committed: int, to_slave: int | None = None, received: int = 3) -> 
     return history.come(2)
 
 
-def test_a_group_repeats_what_only_the_slave_knew() -> None:
+def test_a_group_repeats_progress_that_only_the_slave_had() -> None:
     assert_holds(ProgressRecovers, returned(1, 3).take(1, process=2))
     assert_holds(ProgressRecovers, returned(3).take(3, process=2))
 
@@ -44,7 +44,7 @@ def test_only_the_first_time_after_the_return_is_judged() -> None:
     assert_broken(ProgressRecovers, twice, "the master had 1")
 
 
-def test_what_a_slave_says_or_the_consumer_chooses_is_not_the_master_s_word() -> None:
+def test_a_slave_s_answer_or_the_consumer_s_choice_is_not_judged() -> None:
     assert_vacuous(ProgressRecovers, returned(2).take(0, "slave", process=2))
     assert_vacuous(ProgressRecovers, returned(2).take(None, process=2, start=3))
     later = returned(2).take(0, "slave", process=2).take(0, process=2)
@@ -70,7 +70,7 @@ def test_a_slave_that_sends_consumers_elsewhere_promises_nothing(law: type[Law])
 
 
 @pytest.mark.parametrize(("passed", "start", "holds"), [(3, 3, True), (2, 3, False)])
-def test_a_group_goes_on_behind_what_it_has_passed(passed: int, start: int, holds: bool) -> None:
+def test_a_group_resumes_behind_passed_messages(passed: int, start: int, holds: bool) -> None:
     history = pulled(subscribing(), "m0", to=passed).commit(passed).sync().after(6_100).crash("master").start("master")
     taken = history.come(2, tags=BY_TAG).take(start, process=2)
     if holds:

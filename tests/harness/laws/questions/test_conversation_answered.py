@@ -32,7 +32,7 @@ def test_a_broker_without_an_index_finds_no_keys() -> None:
     assert set(SERVED) >= BY_KEY
 
 
-def test_who_is_silent_has_said_nothing() -> None:
+def test_silent_connections_are_judged() -> None:
     assert_vacuous(ConversationAnswered, asked("who consumes", "timeout"))
     assert_broken(ConversationAnswered, asked("who consumes", "SYSTEM_BUSY"), "answered SYSTEM_BUSY")
     assert_vacuous(ConversationAnswered, asked("something that another version asks"))

@@ -19,7 +19,7 @@ def test_a_query_by_key_finds_the_message_that_has_it() -> None:
 
 
 @pytest.mark.parametrize(("f", "owes"), [("normal", False), ("abnormal", True)])
-def test_an_index_of_which_a_lying_disk_lost_a_part_owes_nothing_until_it_is_made_anew(f: str, owes: bool) -> None:
+def test_an_index_damaged_by_a_lying_disk_is_not_judged_until_it_is_rebuilt(f: str, owes: bool) -> None:
     history = bare().add("stop", node="master").add("crash", node="master", f="machine", status="lied")
     history = by_key(read(history.add("start", node="master", f=f, lo=0, hi=END)), status="QUERY_NOT_FOUND")
     if owes:

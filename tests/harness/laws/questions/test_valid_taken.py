@@ -40,7 +40,7 @@ def test_what_a_client_may_ask_is_not_refused(f: str) -> None:
     assert_holds(ValidTaken, done)
 
 
-def test_a_client_that_reaches_nobody_is_not_refused() -> None:
+def test_a_client_without_a_connection_is_not_refused() -> None:
     for status in ("refused", "no route", "timeout"):
         assert_vacuous(ValidTaken, asked(world(), status))
 
@@ -49,7 +49,7 @@ def test_a_slave_may_refuse() -> None:
     assert_vacuous(ValidTaken, asked(world(), node="slave"))
 
 
-def test_a_master_that_has_just_begun_or_whom_something_befell_may_refuse() -> None:
+def test_a_recently_started_or_disturbed_master_may_refuse() -> None:
     assert_vacuous(ValidTaken, asked(world(2_999)))
     assert_vacuous(ValidTaken, asked(world().fault("disk_full", "master"), "SERVICE_NOT_AVAILABLE"))
     for since, judge in ((2_999, assert_vacuous), (3_001, lambda law, story: assert_broken(law, story, "refuses"))):

@@ -21,7 +21,7 @@ def test_chunks_of_different_audits_are_not_compared() -> None:
     assert_vacuous(LogPrefix, apart)
 
 
-def test_a_master_that_rolled_back_excuses_the_slave_that_holds_more_above_the_common_part_only() -> None:
+def test_a_diverged_slave_is_excused_only_above_the_common_part() -> None:
     for chunk in ((100, 200), (50, 150)):
         assert_vacuous(LogPrefix, rolled_back().audit(digests=DIFFERENT, chunk=chunk))
     assert_holds(LogPrefix, rolled_back().audit())
@@ -63,7 +63,7 @@ def test_a_rollback_of_one_slave_excuses_no_other() -> None:
 
 
 @STORES
-def test_slaves_that_hold_more_than_a_replaced_master_are_rolled_back(f: str) -> None:
+def test_slaves_that_hold_more_than_a_replaced_master_have_diverged(f: str) -> None:
     def replaced() -> H:
         return pair().sent("m0").sent("m1").wipe("master", f).start("master", 100)
 

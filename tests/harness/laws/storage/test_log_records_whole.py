@@ -25,7 +25,7 @@ def test_at_the_end_the_master_is_whole_and_so_is_a_slave_that_ends_with_it() ->
     assert_broken(LogRecordsWhole, pair().sent("m0").audit(broken="slave"), "slave's log")
 
 
-def test_a_rolled_back_slave_s_borders_are_lost() -> None:
+def test_a_diverged_slave_s_boundaries_are_lost() -> None:
     assert_holds(LogRecordsWhole, rolled_back().replicate().audit(broken="slave"))
 
 
@@ -34,7 +34,7 @@ def test_a_node_that_is_down_is_not_judged() -> None:
     assert_vacuous(LogRecordsWhole, down.audit("recovery", nodes="master", broken="master"))
 
 
-def test_a_rolled_back_slave_s_log_is_whole_below_the_common_point() -> None:
+def test_a_diverged_slave_s_log_is_whole_below_the_common_end() -> None:
     def rolled(whole_to: int) -> H:
         two = pair().sent("m0").sent("m1").crash("master", "machine").restart("master", 100).put("m2")
         return two.audit(broken="slave", hi={"slave": 200}, whole_to=whole_to)

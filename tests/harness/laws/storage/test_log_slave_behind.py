@@ -31,7 +31,7 @@ def test_an_empty_log_that_begins_beyond_the_master_s_end_holds_nothing() -> Non
     assert_broken(LogSlaveBehind, ahead, "reaches 4196, the master's 4096")
 
 
-def test_a_slave_may_be_ahead_of_a_master_that_rolled_back_only() -> None:
+def test_only_a_diverged_slave_may_be_ahead() -> None:
     assert_holds(LogSlaveBehind, rolled_back().audit(hi={"slave": 500}))
     killed = pair().sent("m0").crash("master").start("master")
     assert_broken(LogSlaveBehind, killed.audit(hi={"slave": 500}), "reaches 500")

@@ -54,7 +54,7 @@ def test_queues_of_other_names_and_other_audits_are_not_compared() -> None:
     assert_holds(QueueDerivedEqual, entries(history, "slave", 0, 1, "t/1", digest=6))
 
 
-def test_nodes_that_are_down_or_rolled_are_not_compared() -> None:
+def test_nodes_that_are_down_or_diverged_are_not_compared() -> None:
     down = bare().crash("slave")
     assert_vacuous(QueueDerivedEqual, entries(entries(down, "master", 0, 2), "slave", 0, 2, digest=8))
     rolled = put(put(bare(), 300), 300, "slave").crash("master", "machine").start("master", 100)

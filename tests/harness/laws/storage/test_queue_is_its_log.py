@@ -53,7 +53,7 @@ def test_a_stall_of_the_machine_excuses_lateness() -> None:
     assert_broken(QueueIsItsLog, found(late(), "other"), "it is other")
 
 
-def test_nodes_that_are_down_or_rolled_are_not_judged() -> None:
+def test_nodes_that_are_down_or_diverged_are_not_judged() -> None:
     assert_vacuous(QueueIsItsLog, found(dispatched().crash("slave"), "other", node="slave"))
 
     def rolled() -> H:

@@ -179,7 +179,7 @@ def test_queues_reach_the_log_s_end_when_nothing_came_for_a_second() -> None:
     assert_vacuous(QueueWholeRecords, listed(bare().after(2_000), "master", *THREE))
 
 
-def test_queues_of_a_node_that_is_down_or_rolled_are_not_asked_for() -> None:
+def test_queues_of_a_node_that_is_down_or_diverged_are_not_judged() -> None:
     down = dispatch(put(bare(), 300), 300).after(2_000).crash("master")
     assert judged(QueueWholeRecords, entries(listed(down, "master", *THREE), "master", 0, 1).events).judged == 1
     rolled = put(put(bare(), 300), 300, "slave").crash("master", "machine").start("master", 100).after(2_000)
