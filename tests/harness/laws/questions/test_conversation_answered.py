@@ -32,7 +32,7 @@ def test_a_broker_without_an_index_finds_no_keys() -> None:
     assert set(SERVED) >= BY_KEY
 
 
-def test_silent_connections_are_judged() -> None:
+def test_a_conversation_without_an_answer_is_not_judged() -> None:
     assert_vacuous(ConversationAnswered, asked("who consumes", "timeout"))
     assert_broken(ConversationAnswered, asked("who consumes", "SYSTEM_BUSY"), "answered SYSTEM_BUSY")
     assert_vacuous(ConversationAnswered, asked("something that another version asks"))
