@@ -98,9 +98,9 @@ DOCTORED: list[tuple[str, str, str, Doctor]] = [
     # Since it had registered, the end of its connection tells at once; without that it would have two minutes.
     (OTHER_BROKER, "route-expiry", "master is down for",
      changed(lambda e, when: of("route")(e) and e.t in when, detail=named_still)),
-    (OTHER_BROKER, "ha-address-source", "a name server told slave that slave is its master",
+    (OTHER_BROKER, "ha-address-source", "a name server answered slave that slave is its master",
      changed(lambda e, _: of("register", "slave")(e), detail=master_is_slave)),
-    (OTHER_BROKER, "ha-address-source", "nobody had told it where", without(lambda e, _: of("register", "slave")(e))),
+    (OTHER_BROKER, "ha-address-source", "had no address", without(lambda e, _: of("register", "slave")(e))),
     (OTHER_BROKER, "mode-isolation", "got SYSTEM_BUSY from other",
      changed(lambda e, when: of("ok", "other")(e) and e.f == "send" and e.t in when, kind="fail",
              status="SYSTEM_BUSY")),

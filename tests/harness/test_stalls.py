@@ -78,10 +78,10 @@ LATE: list[tuple[type[Law], Callable[[Template], H], str]] = [
     (HaReportPrompt, lambda stall: stall(pair().after(100)).after(7_000).report(0), "no report"),
     (HaHousekeeping, lambda stall: stall(pair().after(9_000)).after(16_000).mark("end"), "kept a peer"),
     (HaHousekeeping, lambda stall: stall(pair().after(900)).after(1_000).close("m", f="local"), "for no other reason"),
-    (HaWakeup, lambda stall: stall(pair().frame(0, 0).put("m0")).after(2_000).frame(0, 100), "did not leave"),
+    (HaWakeup, lambda stall: stall(pair().frame(0, 0).put("m0")).after(2_000).frame(0, 100), "was not pushed"),
     (HaMismatchCloses, mismatch, "kept the connection"),
     (AckPrompt, lagging, "enough slaves had reported"),
-    (RoleFanOut, fan_out, "another slave is in trouble"),
+    (RoleFanOut, fan_out, "another slave is disturbed"),
     (LiveConverges, unsettled, "nobody said why"),
     (LiveNoSpin, spin, "HA connects"),
 ]
@@ -185,7 +185,7 @@ def test_a_master_that_names_a_refused_slave_late_is_not_accused_if_it_stalled()
         ahead.close(f="local").after(700)
         return ahead.add("diverged", node="master", link=ahead.link, hi=500, value=0).mark("end")
 
-    assert_broken(HaDivergenceRefused, story(stalls=False), "nobody was told")
+    assert_broken(HaDivergenceRefused, story(stalls=False), "the master did not report")
     assert_holds(HaDivergenceRefused, story(stalls=True))
 
 

@@ -1,1 +1,1 @@
-"""Laws about consumers' progress; one file per law."""
+"""Laws about consumers' progress."""

@@ -1,11 +1,11 @@
-"""``progress-as-committed``: a broker knows of a group's progress what somebody committed, and nothing else.
+"""``progress-as-committed``: a broker's progress for a group is an offset that was committed.
 
-Judged by every table of offsets that is read, for groups whose consumers the history knows: each offset that it has of
-such a group in a queue is one that was committed for the group there, at some time, at one of the pair's brokers. So a
-pull without a commit leaves no progress behind, nor does a question for it.
-
-Left out: which of the commits it must be, see the other laws of progress. Source: PullMessageProcessor
-(hasCommitOffsetFlag), ConsumerOffsetManager.commitOffset, SlaveSynchronize.
+Checks:
+- Each offset in a broker's table, for a group with consumers in the history, was committed for this group and queue, at
+  any time and to any broker of the pair. So a pull without a commit, or a query, stores no progress.
+Abstains when:
+- No consumer of the group is in the history.
+Source: PullMessageProcessor (hasCommitOffsetFlag), ConsumerOffsetManager.commitOffset, SlaveSynchronize.
 """
 
 import json
@@ -18,12 +18,11 @@ from ...event_types.metadata import Table
 from ...law import Law
 
 Offsets = tuple[tuple[str, str, int], ...]
-"""Group, queue and offset."""
 
 
 class ProgressAsCommitted(Law):
     id = "progress-as-committed"
-    promise = "The progress that a broker knows of a group is one that was committed."
+    promise = "A broker's progress for a group is an offset that was committed."
     source = "PullMessageProcessor.processRequest: hasCommitOffsetFlag; ConsumerOffsetManager"
     needs = frozenset({"invoke", "consumer", "table"})
 
@@ -41,7 +40,7 @@ class ProgressAsCommitted(Law):
                 continue
             self.judged += 1
             if offset not in self._committed(group, queue):
-                self.violate(event, f"{event.node} has {group} at {offset} of {queue}, which nobody committed")
+                self.violate(event, f"{event.node} has {group} at {offset} of {queue}, which was never committed")
 
     def _committed(self, group: str, queue: str) -> set[int]:
         known = self.known.consumption

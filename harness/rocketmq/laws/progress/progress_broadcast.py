@@ -1,9 +1,10 @@
-"""``progress-broadcast``: a member of a broadcasting group tells no broker how far it is.
+"""``progress-broadcast``: a broadcasting consumer commits to no broker.
 
-Each member gets every message, so a group has no progress that a broker could keep; what one member told, another would
-take for its own. Judged of each call of such a member: none is a commit, neither one of its own nor one that rides on a
-pull. That brokers note nothing either, see ``progress-as-committed``; that every member gets every message, see
-``deliver-no-loss``. Source: LocalFileOffsetStore, DefaultMQPushConsumerImpl.pullMessage (commitOffsetEnable).
+Each member receives every message, so the group has no common progress: a member would resume from another's.
+
+Checks:
+- No call of a broadcasting consumer is a commit, neither its own call nor one that a pull carries.
+Source: LocalFileOffsetStore, DefaultMQPushConsumerImpl.pullMessage (commitOffsetEnable).
 """
 
 from ....event_types.client import Invoke
@@ -13,7 +14,7 @@ from ...law import Law
 
 class ProgressBroadcast(Law):
     id = "progress-broadcast"
-    promise = "A broadcasting consumer keeps its progress to itself."
+    promise = "A broadcasting consumer commits to no broker."
     source = "LocalFileOffsetStore; DefaultMQPushConsumerImpl.pullMessage: commitOffsetEnable"
     needs = frozenset({"consumer", "invoke"})
     deaf_to = frozenset()
@@ -25,6 +26,6 @@ class ProgressBroadcast(Law):
             return
         self.judged += 1
         if event.f == "commit":
-            how = "by a pull" if event.carried else "itself"
-            told = f"process {event.process} of {event.group} tells {event.node} {how} that it is at"
-            self.violate(event, f"{told} {event.queue_offset} of {event.queue}; it is broadcasting")
+            how = "on a pull" if event.carried else "itself"
+            what = f"process {event.process} of {event.group} commits {event.queue_offset} of {event.queue}"
+            self.violate(event, f"{what} to {event.node} {how}; it is broadcasting")

@@ -1,11 +1,13 @@
-"""``progress-kept``: what a broker says of a group's progress is what was last committed to it.
+"""``progress-kept``: a broker reports the last commit to it as a group's progress, larger or smaller than before.
 
-Judged where a broker shows a group's progress, in answer to a query or in its table: it must be the last commit that it
-confirmed, or one that was under way beside that or since; on a slave also what a sync may have brought since. A smaller
-commit counts as a larger one does: a group that was sent back must not skip what follows.
-
-Left out: brokers that were killed or stopped and have confirmed no commit since, see ``progress-persisted``; what a
-machine's crash left of a table. Source: ConsumerOffsetManager.commitOffset, which overwrites.
+Checks:
+- The progress in a broker's answer or table is the last commit that it confirmed, or one in flight beside or after
+  that; on a slave also progress that a sync may have copied since.
+- A smaller commit overwrites a larger one: a group that was reset must not skip messages.
+Abstains when:
+- The broker was killed or stopped and has confirmed no commit since (see ``progress-persisted``).
+- A machine crash may have damaged the table.
+Source: ConsumerOffsetManager.commitOffset, which overwrites.
 """
 
 from ....history import Event
@@ -19,13 +21,12 @@ class ProgressKept(ShownProgress):
     source = "ConsumerOffsetManager.commitOffset and queryOffset"
     needs = frozenset({"invoke", "ok", "crash", "table"})
 
-    def look(self, event: Event) -> None:
+    def check_shown(self, event: Event) -> None:
         for each in self.known.consumption.observations(event):
             if each.possible is None or each.register.restored:
                 continue
             self.judged += 1
             if not each.is_possible():
-                due = " or ".join("nothing" if value == NONE else str(value) for value in sorted(each.possible))
-                self.violate(
-                    event, f"{each.group} committed {due} of {each.queue} to {event.node}, which says {each.shown()}"
-                )  # fmt: skip
+                allowed = " or ".join("nothing" if value == NONE else str(value) for value in sorted(each.possible))
+                what = f"{each.group} committed {allowed} of {each.queue} to {event.node}"
+                self.violate(event, f"{what}, which reports {each.shown()}")

@@ -1,17 +1,18 @@
-"""``progress-live-consumer``: who lives through the master's loss and return neither skips nor repeats, and the master
-hears how far it got.
+"""``progress-live-consumer``: a consumer that outlives the master's loss and return neither skips nor repeats messages,
+and the master's committed offset reaches its own.
 
-Judged for every assignment that went on while the master went down, from then on as long as it lasts: each message that
-comes of it has the next queue offset, or a later one if the group subscribes by tag (what it must not leave out then,
-``deliver-by-tag`` says). And once the master is back, and the consumer knows it as the master, for two commit periods
-(the first commit may find out that its connection is dead) and the time that this takes: wherever the master then shows
-the group's progress, in its table or in answer to a query, it is no lower than where the consumer stood that long
-before, provided that nothing was wrong with the master and the client's way to it meanwhile.
-
-Left out: everything after the master lost a part of its log, and the order of offsets after any log lost its oldest
-files; a queue that two consumers hold at once, or held since the time that is asked of; what the master hears of
-orderly groups, which wait for their locks, and of consumers that send messages back, whose progress waits for that. Not
-applicable with offsetCheckInSlave, where a slave that lags sends consumers back.
+Checks:
+- In each assignment that outlives the master, each message has the next queue offset; a later one if the group
+  subscribes by tag (see ``deliver-by-tag``).
+- The progress in the master's answer or table is at least the consumer's offset ``REPORT_NS`` before (two commit
+  periods, as the first commit may find its connection dead, and a call's timeout), if master, link and route were
+  undisturbed since.
+Abstains when:
+- The master has lost a part of its log; for the order of offsets also after a log lost its oldest files.
+- Two consumers hold the queue, or held it since the offset compared with.
+- For the committed offset: the group is orderly, which waits for locks, or the consumer sends messages back, which
+  delays its commits.
+- offsetCheckInSlave is set (not applicable): a slave that lags sends consumers back.
 Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllConsumerOffset (every 5 s).
 """
 
@@ -24,10 +25,9 @@ from ...topology import MASTER
 from ..delivery.never_moved import NeverMoved
 from .shown_progress import ShownProgress
 
-FIND_OUT_NS = 5_000 * MS
-"""How long a call may take that nobody answers."""
-HEARD_NS = 2 * COMMIT_NS + FIND_OUT_NS
-PLACES = (MASTER, f"client-{MASTER}")
+CALL_TIMEOUT_NS = 5_000 * MS
+REPORT_NS = 2 * COMMIT_NS + CALL_TIMEOUT_NS
+TARGETS = (MASTER, f"client-{MASTER}")
 
 
 class ProgressLiveConsumer(NeverMoved, ShownProgress):
@@ -43,7 +43,7 @@ class ProgressLiveConsumer(NeverMoved, ShownProgress):
 
     def begin(self) -> None:
         self.given_up: dict[tuple[str | None, str | None], int] = {}
-        """When a member of a group gave a queue up last, or (of no queue) went, ns."""
+        """By group and queue (None: all of them), when a member last gave it up, ns."""
 
     def on_assign(self, event: Assign) -> None:
         if event.status == "off":
@@ -63,34 +63,33 @@ class ProgressLiveConsumer(NeverMoved, ShownProgress):
         if event.queue_offset != held.next and not passes:
             how = "skipped from" if event.queue_offset > held.next else "went back from"
             self.violate(
-                event, f"{held.group} lived through the master's loss, and {how} {held.next} to {event.queue_offset} "
+                event, f"{held.group} outlived the master's loss, and {how} {held.next} to {event.queue_offset} "
                 f"in {event.queue}", since=None
             )  # fmt: skip
 
     def _tested(self, process: int | None, queue: str) -> Assignment | None:
-        """An assignment through which the master went down."""
         held = self.known.consumption.assignments.get((process, queue))
         return None if held is None or held.since > self.known.nodes.ended_at.get(MASTER, -1) else held
 
-    def look(self, event: Event) -> None:
-        known, born = self.known.consumption, self.known.nodes.born(MASTER)
-        since = event.t - HEARD_NS
-        if event.node != MASTER or known.lost_from is not None or born > since:
+    def check_shown(self, event: Event) -> None:
+        known, started = self.known.consumption, self.known.nodes.born(MASTER)
+        since = event.t - REPORT_NS
+        if event.node != MASTER or known.lost_from is not None or started > since:
             return
-        if not self.known.disturbances.is_undisturbed(since, *PLACES):
+        if not self.known.disturbances.is_undisturbed(since, *TARGETS):
             return
         for seen in known.observations(event):
-            stood = self._stood(seen.group, seen.queue, since)
+            stood = self._offset_at(seen.group, seen.queue, since)
             if stood is not None:
                 self.judged += 1
                 if seen.seen < stood:
                     self.violate(
-                        event, f"{seen.group} stood at {stood} of {seen.queue} {HEARD_NS / MS:.0f} ms ago; the master, "
-                        f"back since {(event.t - born) / MS:.0f} ms, knows {seen.shown()}", since=since
+                        event, f"{seen.group} stood at {stood} of {seen.queue} {REPORT_NS / MS:.0f} ms ago; the "
+                        f"master, back since {(event.t - started) / MS:.0f} ms, reports {seen.shown()}", since=since
                     )  # fmt: skip
 
-    def _stood(self, group: str, queue: str, since: int) -> int | None:
-        """Where the one consumer that holds a group's queue stood then, if it should have told the master since."""
+    def _offset_at(self, group: str, queue: str, since: int) -> int | None:
+        """Offset of the group's only consumer of a queue at a time; None if it need not have committed it since."""
         known = self.known.consumption
         holders = [who for (who, of), each in known.assignments.items() if of == queue and each.group == group]
         if len(holders) != 1 or max(self.given_up.get((group, each), -1) for each in (queue, None)) >= since:

@@ -1,10 +1,13 @@
-"""``progress-never-ahead``: no commit is above what the group was told to go on from, no broker's word above a commit.
+"""``progress-never-ahead``: no commit is above the offsets that its group was given, and no broker's progress is above
+every commit.
 
-Judged where a consumer commits, against the highest offset that its group was given by then: by the answers to its
-pulls, by its deliveries, and by where its assignments began. And where a broker says what a group's progress is, in
-answer to a query or in its table, against the highest offset that the group ever tried to commit.
-
-Left out: what no consumer of the history committed. Source: RemoteBrokerOffsetStore, ConsumerOffsetManager.
+Checks:
+- Each commit is at most the highest offset that the group had received before: in answers to pulls, by deliveries, or
+  as the start of an assignment.
+- The progress in a broker's answer or table is at most the group's highest commit.
+Abstains when:
+- No consumer of the history has consumed the queue.
+Source: RemoteBrokerOffsetStore, ConsumerOffsetManager.
 """
 
 from ....event_types.client import Invoke, Ok
@@ -18,8 +21,7 @@ from ...law import Law
 class ProgressNeverAhead(Law):
     id = "progress-never-ahead"
     promise = (
-        "No commit is above the offset from which its group was told to go on, and no broker reports progress above "
-        "every commit."
+        "No commit is above the offsets that its group was given, and no broker reports progress above every commit."
     )
     source = "ProcessQueue.removeMessage; ConsumerOffsetManager"
     needs = frozenset({"invoke", "ok", "assign"})
@@ -32,7 +34,7 @@ class ProgressNeverAhead(Law):
         self.judged += 1
         if (event.queue_offset or 0) > consumed.given:
             self.violate(
-                event, f"{event.group} commits {event.queue_offset} of {event.queue}, and was told to go on from "
+                event, f"{event.group} commits {event.queue_offset} of {event.queue}, and was given "
                 f"{consumed.given} at most"
             )  # fmt: skip
 
@@ -53,5 +55,5 @@ class ProgressNeverAhead(Law):
     def _judge(self, event: Ok | Table, group: str, queue: str, offset: int, committed: int) -> None:
         self.judged += 1
         if offset > max(committed, 0):
-            told = f"committed {committed} at most" if committed != NONE else "committed nothing"
-            self.violate(event, f"{event.node} says that {group} is at {offset} of {queue}; it {told}")
+            sent = f"committed {committed} at most" if committed != NONE else "committed nothing"
+            self.violate(event, f"{event.node} reports that {group} is at {offset} of {queue}; it {sent}")

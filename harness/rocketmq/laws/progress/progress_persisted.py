@@ -1,13 +1,14 @@
 """``progress-persisted``: a commit older than the persist period survives kill -9 of the master.
 
-Judged where the master shows a group's progress, in answer to a query or in its table, after it was killed or stopped
-and before another commit is confirmed. It must be one that its table may have held at its last write or later: that
-write is known from the node's own trace, or from flushConsumerOffsetInterval (first 10 s after the start) if nothing
-was wrong with the node for that long. A broker that is stopped in an orderly way writes its table, if nothing else is
-wrong with it.
-
-Left out: slaves, whose tables their sync overwrites; machines that lose power, since nobody promises that the table was
-on the disk; replaced stores. Source: BrokerController (consumerOffsetManager.persist), ConfigManager.
+Checks:
+- After a kill or stop of the master, until it confirms another commit, the progress in its answer or table is one that
+  its table may have held at its last write or later. Without a trace of writes, an undisturbed node writes each
+  flushConsumerOffsetInterval (first 10 s after its start).
+- An orderly stop of an undisturbed broker writes the table.
+Abstains when:
+- The broker is a slave: its sync overwrites the table.
+- The machine lost power (the table need not be on disk), or the store was replaced.
+Source: BrokerController (consumerOffsetManager.persist), ConfigManager.
 """
 
 from ....history import Event
@@ -25,7 +26,7 @@ class ProgressPersisted(ShownProgress):
     needs = frozenset({"invoke", "ok", "crash", "table"})
     awaits = dict.fromkeys(("crash", "stop"), Heard(nodes=frozenset((MASTER,))))
 
-    def look(self, event: Event) -> None:
+    def check_shown(self, event: Event) -> None:
         if event.node != MASTER:
             return
         for each in self.known.consumption.observations(event):

@@ -1,16 +1,15 @@
-"""``progress-to-master``: a consumer commits to the master if it knows one, and to a slave if it does not.
+"""``progress-to-master``: a consumer commits to the master while its route names one, and to a slave while it does not.
 
-What it knows is the route that it learned last: with a master there every commit goes to that node; without, to one of
-the nodes that the route names; where it names nobody, another topic's may. And without a master, too, it commits every
-queue that it ever consumed from or committed again and again, changed or not: within two commit periods, plus the time
-that a vain question to the name servers takes, plus the rest that a queue is given after an illegal offset. A consumer
-that was never told a route commits to the master, as long as nothing has happened to the master and the client's way
-there since it came.
-
-A commit may ride on a pull that goes to a master, by its broker id, and on no other.
-
-Left out: what brokers do with commits that ride on pulls, see ``progress-on-pull``; broadcasting consumers,
-who tell nobody; the silence of orderly ones, whose locks only a master gives; whether the route was right.
+Checks:
+- Each commit goes to the route's master; without one, to a node of the route. An empty route leaves the choice to other
+  topics' routes. A consumer without a route commits to the master while master and link are undisturbed.
+- Without a master, a consumer commits every queue that it holds within ``SILENT_NS`` (two commit periods, a timed-out
+  route refresh, and the rest after an illegal offset), even unchanged offsets.
+- A consumer that gives a queue up has committed its offset there.
+- Only pulls to a master (by broker id) carry a commit.
+Abstains when:
+- The consumer is broadcasting; for missing commits also orderly, as only a master gives locks.
+- The route may be wrong: its content is not checked.
 Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker, MQClientInstance, PullAPIWrapper.pullKernelImpl.
 """
 
@@ -21,15 +20,12 @@ from ...known.consumption import COMMIT_NS, PAIR
 from ...law import Law
 from ...topology import MASTER
 
-IN_VAIN_NS = 5_000 * MS
-"""What a route refresh may take that nobody answers."""
-FROZEN_NS = 10_000 * MS
-"""For how long a consumer lets a queue rest whose offset was illegal."""
-SILENT_NS = 2 * COMMIT_NS + IN_VAIN_NS + FROZEN_NS
+REFRESH_TIMEOUT_NS = 5_000 * MS
+ILLEGAL_OFFSET_REST_NS = 10_000 * MS
+SILENT_NS = 2 * COMMIT_NS + REFRESH_TIMEOUT_NS + ILLEGAL_OFFSET_REST_NS
 MASTER_ID = "0"
 
-Key = tuple[int | None, str]
-"""A process and a queue."""
+ProcessQueue = tuple[int | None, str]
 
 
 class ProgressToMaster(Law):
@@ -40,42 +36,42 @@ class ProgressToMaster(Law):
     timed = True
 
     def begin(self) -> None:
-        self.spoke: dict[Key, int] = {}
-        """When a consumer last tried to commit, or before that: when it first received something, ns."""
-        self.went_on: dict[Key, int] = {}
-        """Of a queue that is held: where its consumer went on from, or what it committed last."""
+        self.active_at: dict[ProcessQueue, int] = {}
+        """When a consumer last tried to commit, or else first received a message, ns."""
+        self.last_offset: dict[ProcessQueue, int] = {}
+        """By held queue: the start of the assignment, or the last commit."""
 
     @only(node=PAIR)
     def on_deliver(self, event: Deliver) -> None:
         if event.group is None:
             return
         key = (event.process, event.queue)
-        self.spoke.setdefault(key, event.t)
+        self.active_at.setdefault(key, event.t)
         self._judge_silence(key, event)
 
     @only("commit", node=PAIR)
     def on_invoke(self, event: Invoke) -> None:
         key = (event.process, event.queue or "")
         self._judge_silence(key, event)
-        self.spoke[key] = event.t
-        self.went_on[key] = event.queue_offset or 0
+        self.active_at[key] = event.t
+        self.last_offset[key] = event.queue_offset or 0
         if not event.carried:
-            self._judge_place(event, event.node)
+            self._judge_node(event, event.node)
         elif event.broker:
             text = (
                 f"{event.group}'s pull of {event.queue} carries {event.queue_offset} to {event.node}, a slave by its id"
             )
             self.violate(event, text, since=None)
 
-    def _judge_place(self, event: Invoke, node: str) -> None:
+    def _judge_node(self, event: Invoke, node: str) -> None:
         what = f"{event.group} commits {event.queue_offset} of {event.queue} to {node}"
         route = self.known.consumption.routes.get(event.process)
         if route is None:
-            if node == MASTER or self._is_master_well(event):
+            if node == MASTER or self._is_master_undisturbed(event):
                 self.judged += 1
-            if node != MASTER and self._is_master_well(event):
+            if node != MASTER and self._is_master_undisturbed(event):
                 since = self.known.consumption.consumers[event.process].since
-                self.violate(event, f"{what}, and nothing has happened to the master", since=since)
+                self.violate(event, f"{what}, and the master was undisturbed", since=since)
             return
         self.judged += 1
         master = route.nodes.get(MASTER_ID)
@@ -84,15 +80,15 @@ class ProgressToMaster(Law):
         elif master is None and route.nodes and node not in route.nodes.values():
             self.violate(event, f"{what}; its route names {', '.join(route.nodes.values())}", since=None)
 
-    def _is_master_well(self, event: Invoke) -> bool:
+    def _is_master_undisturbed(self, event: Invoke) -> bool:
         consumer = self.known.consumption.consumers.get(event.process)
         if consumer is None:
             return False
         return self.known.disturbances.is_undisturbed(consumer.since, MASTER, f"client-{MASTER}")
 
-    def _judge_silence(self, key: Key, now: Event) -> None:
-        """A consumer that knows of slaves only must not sit on its progress."""
-        since, route = self.spoke.get(key), self.known.consumption.routes.get(key[0])
+    def _judge_silence(self, key: ProcessQueue, now: Event) -> None:
+        """A consumer whose route has slaves only must commit, too."""
+        since, route = self.active_at.get(key), self.known.consumption.routes.get(key[0])
         held = self.known.consumption.assignments.get(key)
         if since is None or route is None or held is None or MASTER_ID in route.nodes or not route.nodes:
             return
@@ -102,7 +98,7 @@ class ProgressToMaster(Law):
         if now.t - since > 0:
             self.judged += 1
         if now.t - since > SILENT_NS:
-            del self.spoke[key]
+            del self.active_at[key]
             self.violate(
                 now, f"{held.group} held {key[1]} for {(now.t - since) / MS:.0f} ms and committed nothing; its route "
                 f"names {', '.join(route.nodes.values())}", since=since
@@ -112,14 +108,13 @@ class ProgressToMaster(Law):
     def on_assign(self, event: Assign) -> None:
         key = (event.process, event.queue)
         self._judge_silence(key, event)
-        self.spoke.pop(key, None)
+        self.active_at.pop(key, None)
         if event.status == "on":
-            self.went_on[key] = event.offset
-        elif key in self.went_on:
-            self._judge_parting(event, self.went_on.pop(key))
+            self.last_offset[key] = event.offset
+        elif key in self.last_offset:
+            self._judge_release(event, self.last_offset.pop(key))
 
-    def _judge_parting(self, event: Assign, known: int) -> None:
-        """A consumer that gives a queue up tells how far it has come: the next one goes on from there."""
+    def _judge_release(self, event: Assign, committed: int) -> None:
         consumption = self.known.consumption
         consumer, route = consumption.consumers.get(event.process), consumption.routes.get(event.process)
         if consumer is None or not consumer.clustering or consumer.orderly or self._is_committing(event):
@@ -127,9 +122,9 @@ class ProgressToMaster(Law):
         if route is None or MASTER_ID not in route.nodes:
             return
         self.judged += 1
-        if event.offset <= known:
+        if event.offset <= committed:
             return
-        text = f"{event.group} gives {event.queue} up at {event.offset}, and has told no broker more than {known}"
+        text = f"{event.group} gives {event.queue} up at {event.offset}, and has committed no more than {committed}"
         self.violate(event, text, since=None)
 
     def _is_committing(self, event: Assign) -> bool:
@@ -137,16 +132,16 @@ class ProgressToMaster(Law):
         return any((each.f, each.process, each.queue) == ("commit", event.process, event.queue) for each in calls)
 
     def on_consumer(self, event: Consumer) -> None:
-        for key in [key for key in self.spoke if key[0] == event.process]:
+        for key in [key for key in self.active_at if key[0] == event.process]:
             self._judge_silence(key, event)
-            self.spoke.pop(key, None)
-        for key in [key for key in self.went_on if key[0] == event.process]:
-            del self.went_on[key]
+            self.active_at.pop(key, None)
+        for key in [key for key in self.last_offset if key[0] == event.process]:
+            del self.last_offset[key]
 
     def on_route(self, event: Route) -> None:
-        for key in [key for key in self.spoke if key[0] == event.process]:
+        for key in [key for key in self.active_at if key[0] == event.process]:
             self._judge_silence(key, event)
 
     def end(self, last: Event) -> None:
-        for key in list(self.spoke):
+        for key in list(self.active_at):
             self._judge_silence(key, last)

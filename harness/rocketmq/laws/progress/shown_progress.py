@@ -1,7 +1,7 @@
-"""What laws of consumer progress have in common: they look wherever a broker shows how far a group is.
+"""Base of laws about the progress that a broker reports: in its answer to a consumer's query, and in its table of
+offsets.
 
-That is its answer to a consumer's query, and its table of offsets. Not here: what it may show, see
-:mod:`pairproof.harness.rocketmq.known.registers`.
+:mod:`pairproof.harness.rocketmq.known.registers` computes the allowed values.
 """
 
 from ....event_types.client import Ok
@@ -12,17 +12,15 @@ from ...law import Law
 
 
 class ShownProgress(Law):
-    """Base of such laws: they define ``look``."""
-
     @only("query")
     def on_ok(self, event: Ok) -> None:
         if event.group is not None:
-            self.look(event)
+            self.check_shown(event)
 
     @only("offsets")
     def on_table(self, event: Table) -> None:
-        self.look(event)
+        self.check_shown(event)
 
-    def look(self, event: Event) -> None:
-        """Judge what is shown here; a table may be one of something else."""
+    def check_shown(self, event: Event) -> None:
+        """Check the progress that an event reports."""
         raise NotImplementedError

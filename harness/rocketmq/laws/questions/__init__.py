@@ -1,1 +1,1 @@
-"""Laws about answers to questions and invalid requests; one file per law."""
+"""Laws about brokers' answers to queries, conversations and invalid requests."""

@@ -1,7 +1,7 @@
-"""What laws share that compare a broker's answers with its log: the log as the last audit listed it.
+"""Base of laws that compare a broker's answers with its log, as the last audit listed it.
 
-An answer is compared only where nothing has happened to the broker's log since the audit began, and not on a
-diverged slave (see ``logs``), whose log is no copy of any one log.
+An answer is compared only while the log is unchanged since the audit began, and not on a diverged slave, whose log is a
+copy of no single log.
 """
 
 from __future__ import annotations
@@ -13,19 +13,16 @@ from ...law import Law
 
 BUSY = "SYSTEM_BUSY"
 SILENT = frozenset({"timeout", "disconnected", "refused"})
-"""How a question can end without an answer."""
 NOT_ANSWERED = SILENT | {BUSY}
-"""Statuses that say nothing about a log."""
 
 
 class Asked(Law):
-    """Hands each answer that can be compared to :meth:`judge`."""
+    """Passes each comparable answer to one of its ``subjects`` to :meth:`judge`."""
 
     subjects: frozenset[str] = frozenset()
-    """The questions that it is about."""
 
     def judge(self, event: Answer, log: Listing) -> None:
-        """Compare an answer with the log; it counts what it judges."""
+        """Compare an answer with the log, and count the checks."""
         raise NotImplementedError
 
     def on_answer(self, event: Answer) -> None:
@@ -37,5 +34,5 @@ class Asked(Law):
 
 
 def named(event: Answer, asked: str) -> str:
-    """A broker, and what it was asked for, in a violation."""
+    """The beginning of a violation's text."""
     return f"{event.node}, asked {asked}, answers"

@@ -1,15 +1,15 @@
-"""``conversation-answered``: who comes, changes its mind and goes is served as it said last, and nobody is served for
-it then.
+"""``conversation-answered``: brokers and name servers serve a peer by its last request, and forget one that leaves.
 
-At a trial's end a visitor asks each broker of the reference, and a simulated name server, a few steps in turn: a
-consumer, a producer, two members that lock queues, or a master and its slave that register. A simulated master may also
-be sent messages, which are read again in every way, be told progress, and be made to change a topic, a group or a
-setting. In some simulated trials time passes in a visit, or it uses several connections: locks that grow old, clients
-and brokers that are silent or whose connections end, pulls that wait, delayed messages. What is to be answered, or
-heard, stands in ``conversations``.
+Conformance conversations follow a trial, with the reference's brokers and a simulated name server: as consumer,
+producer, lock holders or registering pair; with a simulated master also about messages, progress and administration.
+Some take minutes or several connections (expiring locks, silent peers, long polls, delayed messages).
 
-Left out: no answer, which says nothing; brokers of RocketMQ, whom a visit would change; diverged brokers,
-whose queues may never get past what is broken in their log.
+Checks:
+- Each answer, and each notification, has a status and a content that ``conversations`` allows.
+Abstains when:
+- There is no answer.
+- The broker is RocketMQ's, as conversations would change its state.
+- The broker diverged: its queues may end at a broken record.
 Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockManager, RouteInfoManager,
 PullRequestHoldService, ScheduleMessageService.
 """
@@ -25,22 +25,22 @@ from .asked import SILENT
 
 class ConversationAnswered(Law):
     id = "conversation-answered"
-    promise = "Brokers and name servers serve a client, or a broker, by what it said last, and forget one that goes."
+    promise = "Brokers and name servers serve a client or broker by its last request, and forget one that leaves."
     source = "ClientManageProcessor; ConsumerManager; RebalanceLockManager; RouteInfoManager"
     needs = frozenset({"conversation"})
 
     def on_conversation(self, event: Conversation) -> None:
         served = SERVED.get(event.f)
-        # A broker of the reference is never too busy for what visitors ask.
+        # A broker of the reference is never too busy for a conversation.
         if served is None or event.status in SILENT or self.abstains(event, DIVERGED):
             return
         if event.f in BY_KEY and not keeps_index(self.known.config.get(event.node, {})):
             served = NO_KEY
         self.judged += 1
-        told = f"{event.status}{f', {event.detail}' if event.detail else ''}"
+        answered = f"{event.status}{f', {event.detail}' if event.detail else ''}"
         if event.status not in served.statuses:
             allowed = ", ".join(sorted(served.statuses))
-            self.violate(event, f"{event.node}, asked {event.f}, answered {told}; allowed: {allowed}")
+            self.violate(event, f"{event.node}, asked {event.f}, answered {answered}; allowed: {allowed}")
         elif event.status in READ and served.right and event.detail not in served.right:
             right = " or ".join(served.right)
-            self.violate(event, f"{event.node}, asked {event.f}, answered {told}; right is {right}")
+            self.violate(event, f"{event.node}, asked {event.f}, answered {answered}; right is {right}")

@@ -1,10 +1,13 @@
-"""``invalid-refused``: a request that makes no sense is refused, with a code that tells the client so.
+"""``invalid-refused``: an invalid request is refused, with a code that names the reason.
 
-Each broker, and a simulated name server, is sent one such request at a trial's end; what it may answer stands in
-``invalid_requests``. Any other answer is a violation: success, say, or a code on which clients try again. Bytes that
-are not a frame must end the connection: nothing says which request an answer would be for. Left out: no answer in
-time, and SYSTEM_BUSY for a reason in brackets, which say nothing about the request; RocketMQ before 4.9, which takes
-topics of any name and of no size, and deletes its own: what was measured begins with 4.9.
+Checks:
+- The answer to each invalid request, sent to brokers and a simulated name server at a trial's end, is one that
+  ``invalid_requests`` allows: not success, and not a code on which clients retry.
+- Bytes that are not a frame end the connection, as no request can be answered.
+Abstains when:
+- There is no answer in time, or it is SYSTEM_BUSY with a reason in brackets.
+- The broker is RocketMQ before 4.9: it accepts topics of any name and length, and deletes its own. Measurements begin
+  with 4.9.
 Source: SendMessageProcessor, PullMessageProcessor, AdminBrokerProcessor, TopicValidator.
 """
 
@@ -14,28 +17,27 @@ from ...law import Law
 from .asked import BUSY, SILENT
 
 SINCE = (4, 9)
-"""The first version that is known to refuse all of them."""
 
 
 class InvalidRefused(Law):
     id = "invalid-refused"
-    promise = "A request that makes no sense is refused with a code that says so."
+    promise = "An invalid request is refused with a code that names the reason."
     source = "SendMessageProcessor; PullMessageProcessor; AdminBrokerProcessor; TopicValidator"
     needs = frozenset({"invalid"})
 
     def on_invalid(self, event: Invalid) -> None:
         request = REQUESTS.get(event.f)
-        if request is None or _says_nothing(event) or self.known.is_older(event.node, SINCE):
+        if request is None or _is_inconclusive(event) or self.known.is_older(event.node, SINCE):
             return
         self.judged += 1
         if event.status not in request.refused:
-            told = f": {event.detail}" if event.detail else ""
+            detail = f": {event.detail}" if event.detail else ""
             allowed = ", ".join(sorted(request.refused))
-            self.violate(event, f"{event.node}, sent {event.f}, answered {event.status}{told}; allowed: {allowed}")
+            self.violate(event, f"{event.node}, sent {event.f}, answered {event.status}{detail}; allowed: {allowed}")
 
 
-def _says_nothing(event: Invalid) -> bool:
+def _is_inconclusive(event: Invalid) -> bool:
     if event.status == BUSY:
-        # Such as [REJECTREQUEST], or [TIMEOUT_CLEAN_QUEUE]: a client may try again.
+        # [REJECTREQUEST] or [TIMEOUT_CLEAN_QUEUE]: a client may retry.
         return (event.detail or "").startswith("[")
     return event.status in SILENT

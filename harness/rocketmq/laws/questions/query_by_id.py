@@ -1,8 +1,14 @@
 """``query-by-id``: a message's id leads to this message, and an offset at which none begins leads to none.
 
-An id says where in the log the message lies. Asked for an offset at which the broker's log has a record, the broker
-answers with exactly that record; asked for any other it answers with none. Left out: RocketMQ brokers take whatever
-lies at an offset for a record, so they are not asked for one where none begins; diverged slaves.
+An id contains the record's offset in the log.
+
+Checks:
+- Asked for an offset at which the log has a record, the broker answers with exactly this record; for another offset,
+  with none.
+Abstains when:
+- The offset may by now hold a record or half of one, as it lies behind the whole part of the audited log.
+- The broker is RocketMQ's and no record begins there: it is not asked, as it reads a record from any offset.
+- The slave diverged.
 Source: QueryMessageProcessor.viewMessageById, DefaultMessageStore.selectOneMessageByOffset.
 """
 
@@ -15,7 +21,7 @@ from .asked import Asked, named
 
 class QueryById(Asked):
     id = "query-by-id"
-    promise = "A message's id leads to this message, and an offset at which none begins to none."
+    promise = "A message's id leads to this message, and an offset at which none begins leads to none."
     source = "QueryMessageProcessor.viewMessageById; DefaultMessageStore.selectOneMessageByOffset"
     needs = frozenset({"answer", "record", "audit"})
     subjects = frozenset({"id"})
@@ -26,14 +32,13 @@ class QueryById(Asked):
         assert log.read is not None
         whole = log.read.whole_to
         if whole is not None and asked is not None and whole <= asked < (log.read.hi or 0):
-            # Half a record may lie there by now, or a whole one.
             return
         self.judged += 1
         held = next((each for each in log.records if each.lo == asked), None)
         if held is None:
             if event.status in ("PUT_OK", UNREADABLE):
-                self.violate(event, f"{who} with what lies there, and no record begins there")
+                self.violate(event, f"{who} with a record, but none begins there")
         elif event.status != "PUT_OK":
-            self.violate(event, f"{who} {event.status}; {held.message or 'a record'} lies there")
+            self.violate(event, f"{who} {event.status}; {held.message or 'a record'} is there")
         elif (event.lo, event.digest) != (held.lo, held.digest):
-            self.violate(event, f"{who} with a record of {event.lo}; {held.message or 'another one'} lies there")
+            self.violate(event, f"{who} with a record of {event.lo}; {held.message or 'another one'} is there")

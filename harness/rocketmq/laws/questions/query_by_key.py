@@ -1,12 +1,12 @@
 """``query-by-key``: a query by key finds exactly the messages of the topic that have the key.
 
-The records that a broker answers with, each once or more, are those that its log lists with this key and topic, byte
-for byte; for a key that nobody sent there are none, nor for any where the broker keeps no index (messageIndexEnable).
-Judged where the queues of these records are complete (see ``audits``): the index is written before them. Left out: more
-than 64 messages with one key, of which a broker answers with some; diverged slaves; nodes that a lying disk
-has left without a part of their index, and that could not know it (``lost_undetected``). What stores hold of the
-index, see
-``queue-derived-equal``.
+Checks:
+- The records in the answer, each once or more, are byte for byte those of the log with this key and topic: none for an
+  unused key, nor where the broker keeps no index (messageIndexEnable).
+Abstains when:
+- The queues of these records are incomplete (see ``audits``), as the index is written before them.
+- More than 64 messages have the key: a broker returns some of them.
+- The slave diverged, or lost a part of its index to a lying disk without a way to detect it (``lost_undetected``).
 Source: QueryMessageProcessor.queryMessage, DefaultMessageStore.queryMessage.
 """
 
@@ -43,9 +43,9 @@ class QueryByKey(Asked):
         if len(held) > MOST_MESSAGES or not all(log.complete(queue) for queue in {each.queue for each in held}):
             return
         self.judged += 1
-        who = named(event, f"for {event.message or 'a key that nobody sent'} of {event.queue}")
+        who = named(event, f"for {event.message or 'an unused key'} of {event.queue}")
         if event.status not in ANSWERS:
-            self.violate(event, f"{who} {event.status}: {event.detail or 'no more is known'}")
+            self.violate(event, f"{who} {event.status}: {event.detail or 'no details'}")
             return
         found: dict[int, int] = dict(json.loads(event.detail or "[]"))
         for each in held:

@@ -1,10 +1,10 @@
 """``query-config``: a broker runs with the settings that it was given.
 
-Asked how it is set, it tells of each setting that the history has what it was given, or the default where it was given
-none. Compared as text; what the history does not have of this broker, or the broker does not tell, is not judged.
-
-Left out: values that leave the choice to the broker (an empty address, 0 inSyncReplicas);
-accessMessageInMemoryMaxRatio of a slave of RocketMQ, which takes 10 from it when it starts.
+Checks:
+- Each setting in the answer that the history also has is the configured value, or the default, compared as text.
+Abstains when:
+- The value leaves the choice to the broker (an empty address, 0 inSyncReplicas).
+- The setting is a RocketMQ slave's accessMessageInMemoryMaxRatio: the broker subtracts 10 at its start.
 Source: AdminBrokerProcessor.getBrokerConfig, Configuration.getAllConfigsFormatString; BrokerStartup.
 """
 
@@ -18,8 +18,7 @@ from ...law import Law
 from .asked import NOT_ANSWERED
 
 OWN_OF_SLAVES = "accessMessageInMemoryMaxRatio"
-FREE = (("brokerIP2", ""), ("haMasterAddress", ""), ("inSyncReplicas", 0), ("namesrvAddr", ""))
-"""Settings with which the broker chooses."""
+BROKERS_CHOICE = (("brokerIP2", ""), ("haMasterAddress", ""), ("inSyncReplicas", 0), ("namesrvAddr", ""))
 
 
 class QueryConfig(Law):
@@ -31,7 +30,6 @@ class QueryConfig(Law):
 
     def begin(self) -> None:
         self.given: dict[str, dict[str, object]] = {}
-        """By broker."""
 
     def on_config(self, event: Config) -> None:
         self.given[event.node] = json.loads(event.detail)
@@ -42,10 +40,10 @@ class QueryConfig(Law):
             return
         self.judged += 1
         if event.status != "PUT_OK":
-            self.violate(event, f"{event.node}, asked how it is set, answers {event.status}: {event.detail or ''}")
+            self.violate(event, f"{event.node}, asked for its settings, answers {event.status}: {event.detail or ''}")
             return
-        given, told = self.given.get(event.node, {}), json.loads(event.detail or "{}")
+        given, reported = self.given.get(event.node, {}), json.loads(event.detail or "{}")
         left_out = OWN_OF_SLAVES if self.known.is_a_black_box(event.node) and given.get("brokerId") else None
-        for name in sorted((given.keys() & told.keys()) - {left_out}):
-            if (name, given[name]) not in FREE and as_text(given[name]) != told[name]:
-                self.violate(event, f"{event.node} has {name}={told[name]}; it was given {as_text(given[name])}")
+        for name in sorted((given.keys() & reported.keys()) - {left_out}):
+            if (name, given[name]) not in BROKERS_CHOICE and as_text(given[name]) != reported[name]:
+                self.violate(event, f"{event.node} has {name}={reported[name]}; it was given {as_text(given[name])}")

@@ -1,16 +1,17 @@
-"""``query-offsets``: where a queue begins and ends, when, and which of its messages was stored at a time.
+"""``query-offsets``: a queue's offsets, by position or by time, are those of its records.
 
-A broker answers with the offset of the queue's first record, the offset behind that of its last one, the store time of
-the first one, and for a time with the offset of a record that was stored then; if there is none, of one of the nearest
-in time: the first or the last record for a time before or after all of them.
-
-A group without progress begins at 0 while the queue still begins there and its first message counts as being in memory
-(see ``read-split``); else the broker knows of nothing, and the consumer chooses.
-
-Judged by the records that the broker's log lists, of queues that are complete (see ``audits``). Left out: queues
-without a record; times in a queue whose records are not in the order of times, since a broker searches by halves.
-Brokers of RocketMQ are not asked for times: 4.9 looks in one queue file only, 5.x answers with the first record that is
-not older; nor for groups without progress.
+Checks:
+- The minimum is the first record's offset, the maximum the offset after the last one, the earliest time the first
+  record's store time.
+- The offset for a time is that of a record stored then, or else of one of the nearest in time; before or after all
+  records, of the first or the last one.
+- A group without progress starts at 0 while the queue begins at 0 and its first message counts as in memory (see
+  ``read-split``); else the broker has no offset, and the consumer chooses.
+Abstains when:
+- The queue is incomplete (see ``audits``) or has no record.
+- For times: the records are not in time order, as a broker does a binary search.
+- The broker is RocketMQ's, for times (4.9 searches only one queue file, 5.x returns the first record that is not older)
+  and for groups without progress: it is not asked.
 Source: DefaultMessageStore.getOffsetInQueueByTime, getMaxOffsetInQueue, getMinOffsetInQueue, getEarliestMessageTime;
 ConsumerManageProcessor.queryConsumerOffset.
 """
@@ -25,7 +26,7 @@ from .asked import Asked, named
 
 class QueryOffsets(Asked):
     id = "query-offsets"
-    promise = "A queue's offsets, by place or by time, are those of its records."
+    promise = "A queue's offsets, by position or by time, are those of its records."
     source = "DefaultMessageStore.getOffsetInQueueByTime, getMaxOffsetInQueue, getMinOffsetInQueue"
     needs = frozenset({"answer", "record", "audit", "entries"})
     subjects = frozenset({"time", "max", "min", "earliest", "newcomer"})
@@ -54,10 +55,10 @@ class QueryOffsets(Asked):
         self.judged += 1
         asked = f"{event.f} {event.asked} of {event.queue}" if event.f == "time" else f"{event.f} of {event.queue}"
         if event.status != "PUT_OK":
-            self.violate(event, f"{named(event, asked)} {event.status}: {event.detail or 'no more is known'}")
+            self.violate(event, f"{named(event, asked)} {event.status}: {event.detail or 'no details'}")
         elif found not in due:
-            told = " or ".join(map(str, sorted(due)[:2]))
-            self.violate(event, f"{named(event, asked)} {found}; by its log it is {told}")
+            right = " or ".join(map(str, sorted(due)[:2]))
+            self.violate(event, f"{named(event, asked)} {found}; by its log it is {right}")
 
     def _judge_newcomer(self, event: Answer, log: Listing, first: Record) -> None:
         held = memory(self.known.config.get(event.node, {}))
@@ -68,8 +69,8 @@ class QueryOffsets(Asked):
         self.judged += 1
         if (event.status, event.queue_offset) != due:
             asked = named(event, f"where a new group begins in {event.queue}")
-            told = "0" if is_held else "nowhere"
-            self.violate(event, f"{asked} {event.status}, {event.queue_offset}; by its log and memory it is {told}")
+            right = "0" if is_held else "nowhere"
+            self.violate(event, f"{asked} {event.status}, {event.queue_offset}; by its log and memory it is {right}")
 
 
 def _nearest(records: list[Record], ms: int) -> set[int]:

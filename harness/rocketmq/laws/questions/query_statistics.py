@@ -1,15 +1,16 @@
-"""``query-statistics``: what a broker says of itself, of a topic and of a group follows from its log and its tables.
+"""``query-statistics``: a broker's statistics of itself, a topic and a group follow from its log and its tables.
 
-- Of itself: where its log begins and ends, how many bytes wait to be dispatched, when its first message was stored.
-- Of a topic: each queue's first and next offset, and when its last message was stored.
-- Of a group: each queue's next offset, the group's progress as the broker's own table has it, and when the message
-  before that was stored.
-
-Judged by the records that the broker's log lists, of queues that are complete (see ``audits``); bytes that wait only
-where the broker has derived all of its log. A group's progress is compared with the table that was read in the same
-audit, unless its consumers commit, or the slave copies its master's table, a second before the answer or later. Left
-out: topics that the broker does not have, as a slave that never copied its master's; a log that is not whole; figures
-that no log shows. RocketMQ brokers are not asked for the time of the first message: they say -1 where the log is short.
+Checks:
+- Itself: the log's begin and end, the undispatched bytes, the first message's store time.
+- A topic: each queue's first and next offset, and the last message's store time.
+- A group: each queue's next offset, the group's progress as in the broker's table, and the store time of the message
+  before that.
+Abstains when:
+- The queue is incomplete (see ``audits``), the log is not whole, or no log shows the figure.
+- The broker does not have the topic, as a slave that has not copied its master's table.
+- For undispatched bytes: the log is not derived completely.
+- For progress: a consumer committed, or the slave copied its master's table, less than 1 s before the answer.
+- For the first message's time: the broker is RocketMQ's, which answers -1 for a short log.
 Source: AdminBrokerProcessor.getBrokerRuntimeInfo, getTopicStatsInfo, getConsumeStats.
 """
 
@@ -23,14 +24,13 @@ from ...event_types.metadata import Table
 from ...known.audits import Listing
 from .asked import Asked, named
 
-UNSURE_NS = 1_000 * MS
-"""A commit, or a sync, may take so long to change a table."""
+TABLE_CHANGE_NS = 1_000 * MS
 
 
 class QueryStatistics(Asked):
     id = "query-statistics"
     kind = CONVENTION
-    promise = "What a broker says of itself, a topic and a group follows from its log and its tables."
+    promise = "A broker's statistics of itself, a topic and a group follow from its log and its tables."
     source = "AdminBrokerProcessor.getBrokerRuntimeInfo, getTopicStatsInfo, getConsumeStats"
     needs = frozenset({"answer", "record", "audit", "entries"})
     timed = True
@@ -40,9 +40,7 @@ class QueryStatistics(Asked):
     def begin(self) -> None:
         super().begin()
         self.offsets: dict[str, Table] = {}
-        """By broker, its table of progress as it was last read."""
         self.topics: dict[str, Table] = {}
-        """By broker, its table of topics as it was last read."""
 
     @only("offsets", "topics")
     def on_table(self, event: Table) -> None:
@@ -54,24 +52,22 @@ class QueryStatistics(Asked):
         if event.status != "PUT_OK":
             self.judged += 1
             what = event.queue or "itself"
-            self.violate(
-                event, f"{named(event, f'about {what}')} {event.status}: {event.detail or 'no more is known'}", None
-            )
+            self.violate(event, f"{named(event, f'about {what}')} {event.status}: {event.detail or 'no details'}", None)
             return
-        told = json.loads(event.detail or "{}")
-        if event.f == "group" and not told and self._lacks(event):
+        answer = json.loads(event.detail or "{}")
+        if event.f == "group" and not answer and self._lacks(event):
             return
         if event.f == "runtime":
-            self._judge_figures(event, log, told)
+            self._judge_figures(event, log, answer)
         else:
-            self._judge_queues(event, log, told)
+            self._judge_queues(event, log, answer)
 
     def _lacks(self, event: Answer) -> bool:
-        """Whether a broker does not know the topic: a slave that has its messages, and not its master's tables yet."""
+        """Whether the broker lacks the topic: a slave may copy messages before its master's tables."""
         table = self.topics.get(event.node)
         return table is not None and event.queue not in json.loads(table.detail or "{}")
 
-    def _judge_figures(self, event: Answer, log: Listing, told: Mapping[str, int]) -> None:
+    def _judge_figures(self, event: Answer, log: Listing, figures: Mapping[str, int]) -> None:
         read = log.read
         assert read is not None
         if read.status != "whole":
@@ -83,15 +79,15 @@ class QueryStatistics(Asked):
         if log.records and log.records[0].lo == read.lo:
             due["earliestMessageTimeStamp"] = {log.records[0].store_ms or 0}
         for name, values in due.items():
-            if name in told:
-                self._compare(event, name, told[name], values)
+            if name in figures:
+                self._compare(event, name, figures[name], values)
 
-    def _judge_queues(self, event: Answer, log: Listing, told: Mapping[str, list[int]]) -> None:
+    def _judge_queues(self, event: Answer, log: Listing, figures: Mapping[str, list[int]]) -> None:
         for queue in dict.fromkeys(each.queue for each in log.records):
             topic, _, number = queue.rpartition("/")
             if topic != event.queue or not log.complete(queue):
                 continue
-            records, found = log.of(queue), told.get(number)
+            records, found = log.of(queue), figures.get(number)
             last = records[-1]
             if found is None:
                 self.judged += 1
@@ -109,7 +105,7 @@ class QueryStatistics(Asked):
         before = {each.queue_offset: each.store_ms or 0 for each in records}.get(progress - 1, 0)
         self._compare(event, f"time of {queue} at {progress}", time, {before})
         table = self.offsets.get(event.node)
-        is_sure = event.t - self.known.consumption.touched.get(event.node, -UNSURE_NS) >= UNSURE_NS
+        is_sure = event.t - self.known.consumption.touched.get(event.node, -TABLE_CHANGE_NS) >= TABLE_CHANGE_NS
         if is_sure and table is not None and log.read is not None and table.seq > log.read.seq:
             topic, _, number = queue.rpartition("/")
             committed = json.loads(table.detail or "{}").get(f"{topic}@{event.group}", {}).get(number, 0)
@@ -118,7 +114,9 @@ class QueryStatistics(Asked):
     def _compare(self, event: Event, what: str, found: int, due: set[int]) -> None:
         self.judged += 1
         if found not in due:
-            told = " or ".join(map(str, sorted(due)))
+            right = " or ".join(map(str, sorted(due)))
             self.violate(
-                event, f"{event.node} says {what}: {found}; by its log and tables it is {told}", event.t - UNSURE_NS
+                event,
+                f"{event.node} reports {what}: {found}; by its log and tables it is {right}",
+                event.t - TABLE_CHANGE_NS,
             )

@@ -1,15 +1,16 @@
-"""``valid-taken``: what a correct client asks of a healthy master, the master does not refuse.
+"""``valid-taken``: a healthy master refuses no valid request of a client.
 
-Sends, each try of a producer, pulls, commits, questions and what administrators ask. Refused is what was answered
-with a code that is not success; a code needs a reason that the history shows. Topics and groups that an administrator
-has changed, or that a machine's crash may have taken, may be refused as unknown; groups also where the master is not
-to make them, and by commits and questions, which make none, and topics to which nobody has sent yet, where it makes no
-topics; a message as illegal if it has no body, as RocketMQ's own clients send none, or if a record cannot hold it or
-may be larger than maxMessageSize or a file of the log; so may one for a queue that a topic need not have which is made
-with defaultTopicQueueNums.
-
-Left out: slaves; masters that started less than 3 s before the call, that a fault touched since then (a full disk,
-say), or that were a diverged slave (see ``logs``); in labs with real time, what a busy broker answers.
+Checks:
+- Each request or producer try that was answered with an error code has a reason in the history.
+- An unknown topic or group is a reason if an administrator changed it, if a machine crash may have taken it, and where
+  the master does not create it automatically: groups also for commits and queries, which create none, topics before the
+  first send.
+- An illegal message is a reason if it has no body (RocketMQ's clients send none), if it may exceed a record's limits,
+  maxMessageSize or a log file, or if its queue is beyond defaultTopicQueueNums.
+Abstains when:
+- The broker is a slave, or was a diverged one (see ``logs``).
+- The master started, or a fault affected it (a full disk, for example), less than 3 s before the call.
+- In real-time labs: the broker answers that it is busy.
 Source: SendMessageProcessor, PullMessageProcessor, ConsumerManageProcessor, AdminBrokerProcessor.
 """
 
@@ -24,54 +25,51 @@ from ...settings import creates_groups, creates_topics
 from ..acks.ack_refused_is_absent import leaves_open
 
 SETTLED_NS = 3_000 * MS
-"""A broker that has just started may still be busy with that; and so after a fault."""
 NO_BODY = digest(b"")
 ILLEGAL = ("MESSAGE_ILLEGAL", "SYSTEM_ERROR")
 EMPTY = ("MESSAGE_ILLEGAL",)
-ROOM = 300
-"""Bytes that a record may take besides its body, with what the lab's clients say of a message."""
-QUEUES, QUEUES_MADE = "defaultTopicQueueNums", 8
-"""How many queues a topic has at most that a send makes."""
+OVERHEAD_BYTES = 300
+"""The most that a record of the lab's clients takes besides its body."""
+QUEUES, DEFAULT_QUEUES = "defaultTopicQueueNums", 8
+"""Limits the queues of a topic that a send creates."""
 NO_TOPIC = "TOPIC_NOT_EXIST"
 UNKNOWN_NAMES = frozenset({NO_TOPIC, "NO_PERMISSION", "SUBSCRIPTION_NOT_EXIST"})
 NO_GROUP = "SUBSCRIPTION_GROUP_NOT_EXIST"
 COMMITS = ("commit", "query")
-"""What makes no group: a consumer's heartbeat and its pulls do. RocketMQ 5 refuses it while there is none."""
+"""These create no group, unlike heartbeats and pulls; RocketMQ 5 refuses them before one exists."""
 BUSY = ("busy", "flow control")
 
 
 class ValidTaken(Law):
     id = "valid-taken"
-    promise = "A healthy master refuses nothing that a correct client asks."
+    promise = "A healthy master refuses no valid request of a client."
     source = "SendMessageProcessor; PullMessageProcessor; ConsumerManageProcessor; AdminBrokerProcessor"
     needs = frozenset({"config", "invoke", "ok", "fail"})
 
     def begin(self) -> None:
         self.changed: set[str] = set()
-        """Topics and groups that an administrator may have changed."""
-        self.touched: set[str] = set()
-        """Brokers whose topics or groups were written, perhaps since somebody unseen deleted one."""
+        self.written: set[str] = set()
+        """Brokers that wrote topics or groups, perhaps after an unrecorded deletion."""
         self.sent_to: set[str] = set()
-        """Topics that a message was taken for."""
 
     @only(*CHANGES)
     def on_invoke(self, event: Invoke) -> None:
         if event.message is not None:
             self.changed.add(event.message)
 
-    def _may_be(self, event: Invoke) -> tuple[str, ...]:
-        """As what a call may be refused for what it sends, or for its queue."""
+    def _illegal_statuses(self, event: Invoke) -> tuple[str, ...]:
+        """Statuses that may refuse a call because of its message or queue."""
         queue = (event.queue or "").rpartition("/")[2]
-        if queue.isdecimal() and int(queue) >= int(self.known.config.get(event.node, {}).get(QUEUES, QUEUES_MADE)):
+        if queue.isdecimal() and int(queue) >= int(self.known.config.get(event.node, {}).get(QUEUES, DEFAULT_QUEUES)):
             return ILLEGAL
         if event.f not in SENDS:
             return ()
-        said = told(event.detail)
-        size = said.get("size", LARGE)
+        sent = told(event.detail)
+        size = sent.get("size", LARGE)
         most = (self.known.setting(event.node, key) for key in ("maxMessageSize", "mappedFileSizeCommitLog"))
-        if "body" not in said or size + ROOM > min(most) or said.get("illegal"):
+        if "body" not in sent or size + OVERHEAD_BYTES > min(most) or sent.get("illegal"):
             return ILLEGAL
-        return EMPTY if said["body"] == NO_BODY else ()
+        return EMPTY if sent["body"] == NO_BODY else ()
 
     def on_ok(self, event: Ok) -> None:
         if self.known.calls.begun(event) is not None:
@@ -83,7 +81,7 @@ class ValidTaken(Law):
         begun = self.known.calls.begun(event)
         if begun is not None:
             began = next((each.t for each in reversed(begun.tries) if each.f == "began"), begun.call.t)
-            self._judge(event, began, self._may_be(begun.call))
+            self._judge(event, began, self._illegal_statuses(begun.call))
 
     @only("fail")
     def on_try(self, event: Try) -> None:
@@ -91,11 +89,11 @@ class ValidTaken(Law):
 
     @only("topics", "groups")
     def on_persist(self, event: Persist) -> None:
-        self.touched.add(event.node)
+        self.written.add(event.node)
 
     def _judge(self, event: Fail | Try, began: int, illegal: tuple[str, ...]) -> None:
         status = event.status or ""
-        # What a client itself says, as of a connection, is no code.
+        # A status of the client itself, such as a failed connection, is not a code.
         settled = event.node not in self.known.logs.diverged and self._is_settled(event.node, began)
         if not status.isupper() or not settled:
             return
@@ -119,14 +117,14 @@ class ValidTaken(Law):
         if status in illegal:
             return True
         settings = self.known.config.get(event.node, {})
-        makes = event.f not in COMMITS and creates_groups(settings)
-        if status == NO_GROUP and not makes:
+        creates = event.f not in COMMITS and creates_groups(settings)
+        if status == NO_GROUP and not creates:
             return True
         if status in UNKNOWN_NAMES or status == NO_GROUP:
             topic = event.queue.rpartition("/")[0] if event.queue else ""
             if status == NO_TOPIC and topic not in self.sent_to and not creates_topics(settings):
                 return True
             names = {topic, event.group or "", event.message or ""}
-            may_be_gone = event.node in self.touched or self.known.stores.may_lack_files(event.node)
+            may_be_gone = event.node in self.written or self.known.stores.may_lack_files(event.node)
             return may_be_gone or not self.changed.isdisjoint(names)
         return False

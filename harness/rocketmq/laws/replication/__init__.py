@@ -1,1 +1,1 @@
-"""Laws about the replication stream; one file per law."""
+"""Laws about the HA connection: reports, frames, heartbeats and closes."""

@@ -1,10 +1,10 @@
-"""``ha-ack-identity``: a report above the master's log end proves nothing, so no acknowledgement rests on it.
+"""``ha-ack-identity``: no acknowledgement rests on a report above the master's own log end.
 
-Judged at every answered send that such a report would cover: PUT_OK is a violation unless a slave had validly reported
-the message's end as well, or a peer that is no slave had (``ack-replicated`` counts those).
-
-Left out: that the connection is refused or closed, see ``ha-divergence-refused``. Source: the check that RocketMQ 4.9.3
-added to HAConnection for later reports, extended to first ones (any TCP peer could acknowledge).
+Checks:
+- Each answered send that such a report would cover: PUT_OK needs a valid report of the message's end by a slave, or by
+  a rogue peer (``ack-replicated`` counts those).
+Source: the check that RocketMQ 4.9.3 added to HAConnection for later reports, extended to first ones (any TCP peer
+could acknowledge).
 """
 
 from ....event_types.client import Ok
@@ -14,7 +14,7 @@ from ...law import Law
 
 class HaAckIdentity(Law):
     id = "ha-ack-identity"
-    promise = "The master never believes a report above its own log end: no acknowledgement rests on one."
+    promise = "No acknowledgement rests on a report above the master's own log end."
     source = "HAConnection.ReadSocketService; apache/rocketmq issues 1155 and 3015"
     needs = frozenset({"append", "report", "ok"})
 

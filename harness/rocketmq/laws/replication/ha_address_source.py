@@ -1,16 +1,18 @@
-"""``ha-address-source``: a slave finds its master by haMasterAddress if that is set, else by a name server's answer.
+"""``ha-address-source``: a slave finds its master by haMasterAddress if set, else by a name server's answer.
 
-- Where haMasterAddress is not set a slave opens no HA connection before a registration of its present life was answered
+Checks:
+- Without haMasterAddress, a slave opens no HA connection before a registration of its present incarnation was answered
   with an address.
-- From when it has one (set: its start) it connects within the client's wait and timeout, 5 s each, and a poll, while
-  the master is up and nothing touches the two or the link between them.
-- What a name server answers is no slave's address, nor that of another broker name's master.
-- Without any address a slave serves pulls: it does not refuse them as not ready or busy (5.x may, with slaveReadEnable
+- From then on (with haMasterAddress: from its start) it connects within ``CONNECT_NS``, while the master is up and both
+  and their link are undisturbed.
+- A name server never answers with a slave's address, or with another broker name's master.
+- Without an address a slave serves pulls: it does not refuse them as not ready or busy (5.x may if slaveReadEnable is
   off).
-
-Left out: to whom a connection goes, which a history does not say; the first of these where a lab sees no
-registrations; whether an address that a name server no longer confirms is given up; connects after the first of a life,
-see ``live-converges``. Sources: BrokerController.start and registerBrokerAll (updateMasterHAServerAddrPeriodically),
+Abstains when:
+- For the first check: the lab does not record registrations.
+- For connects: it is not the incarnation's first (see ``live-converges``).
+- A name server no longer confirms the address: the slave may keep or drop it.
+Source: BrokerController.start and registerBrokerAll (updateMasterHAServerAddrPeriodically),
 HAService.HAClient.connectMaster.
 """
 
@@ -44,14 +46,11 @@ class HaAddressSource(Law):
 
     def begin(self) -> None:
         self.slaves: dict[str, Settings] = {}
-        self.learnt: set[str] = set()
-        """Slaves that have an address."""
-        self.ever: set[str] = set()
-        """Slaves that had one in their present life."""
+        self.addressed: set[str] = set()
+        self.ever_addressed: set[str] = set()
+        """Slaves that had an address in their present incarnation."""
         self.connected: set[str] = set()
-        """Slaves that have opened a connection in their present life."""
-        self.owed = Deadlines[str](self, self._late)
-        """Of slaves that are to connect."""
+        self.pending = Deadlines[str](self, self._late)
 
     def on_config(self, event: Config) -> None:
         settings = parse(event.detail or "{}")
@@ -59,16 +58,14 @@ class HaAddressSource(Law):
             self.slaves[event.node] = settings
         self.applicable = bool(self.slaves)
 
-    # Where the address comes from.
-
     def on_start(self, event: Start) -> None:
-        """A slave has what is set; a master can be reached."""
+        """A slave takes haMasterAddress; an addressed slave can now reach the master."""
         node = event.node
         if node == MASTER:
-            for slave in self.learnt - self.connected:
-                self._owe(slave, event)
+            for slave in self.addressed - self.connected:
+                self._expect_connect(slave, event)
         elif node in self.slaves:
-            for each in (self.learnt, self.ever, self.connected):
+            for each in (self.addressed, self.ever_addressed, self.connected):
                 each.discard(node)
             if self.slaves[node].get("haMasterAddress"):
                 self._learn(node, event)
@@ -78,16 +75,16 @@ class HaAddressSource(Law):
         if event.status != "ok" or node not in self.slaves:
             return
         answer = told(event)
-        for what in ("master", "ha"):
-            self._judge_answer(node, answer.get(what), event)
+        for field in ("master", "ha"):
+            self._judge_answer(node, answer.get(field), event)
         if self.slaves[node].get("haMasterAddress"):
             return
         if answer.get("ha"):
-            if node not in self.learnt:
+            if node not in self.addressed:
                 self._learn(node, event)
         else:
-            self.learnt.discard(node)
-            self.owed.pop(node, None)
+            self.addressed.discard(node)
+            self.pending.pop(node, None)
 
     def _judge_answer(self, node: str, answered: str | None, event: Event) -> None:
         known = self.known.config.get(answered or "")
@@ -95,38 +92,34 @@ class HaAddressSource(Law):
             return
         self.judged += 1
         if known.get("brokerRole") == "SLAVE" or known.get("brokerName") != self.slaves[node].get("brokerName"):
-            self.violate(event, f"a name server told {node} that {answered} is its master", since=None)
+            self.violate(event, f"a name server answered {node} that {answered} is its master", since=None)
 
     def _learn(self, node: str, event: Event) -> None:
-        self.learnt.add(node)
-        self.ever.add(node)
+        self.addressed.add(node)
+        self.ever_addressed.add(node)
         if node not in self.connected and MASTER in self.known.up:
-            self._owe(node, event)
+            self._expect_connect(node, event)
 
-    # What becomes of it.
-
-    def _owe(self, node: str, event: Event) -> None:
+    def _expect_connect(self, node: str, event: Event) -> None:
         targets = MASTER, node, _link(node)
         if not self.known.disturbances.is_struck(*targets):
-            self.owed.begin(node, event.t, CONNECT_NS + self.known.healthy_ns, *targets)
+            self.pending.begin(node, event.t, CONNECT_NS + self.known.healthy_ns, *targets)
 
     def on_connect(self, event: Connect) -> None:
         node = event.node
         if event.side != "s" or node == ROGUE or node not in self.slaves:
             return
         self.judged += 1
-        if node not in self.ever and "register" in self.known.observes:
-            self.violate(event, f"{node} opened an HA connection, and nobody had told it where", since=None)
-        self.owed.look(event)
+        if node not in self.ever_addressed and "register" in self.known.observes:
+            self.violate(event, f"{node} opened an HA connection, and had no address", since=None)
+        self.pending.look(event)
         self.connected.add(node)
-        self.owed.pop(node, None)
+        self.pending.pop(node, None)
 
     def _late(self, event: Event, node: str, due: Deadline) -> None:
         late = (event.t - due.since) / MS
         what = f"{node} has had its master's HA address for {late:.0f} ms, and has not connected"
         self.violate(event, what, due.since)
-
-    # Without one.
 
     def on_ok(self, event: Ok) -> None:
         self.judged += self._is_served_alone(event)
@@ -134,15 +127,15 @@ class HaAddressSource(Law):
     def on_fail(self, event: Fail) -> None:
         if self._is_served_alone(event) and event.status in REFUSALS and not refuses_reads(self.slaves[event.node]):
             self.judged += 1
-            self.violate(event, f"{event.node} has no HA address, and does not serve: {event.status}", since=None)
+            self.violate(event, f"{event.node} has no HA address, and refuses pulls: {event.status}", since=None)
 
     def _is_served_alone(self, event: Fail | Ok) -> bool:
-        """Whether this answers a pull, by a slave that has had no address in its incarnation."""
-        is_alone = event.f == "pull" and event.node in self.slaves and event.node not in self.ever
+        """Whether a slave that has had no address in its incarnation answers a pull."""
+        is_alone = event.f == "pull" and event.node in self.slaves and event.node not in self.ever_addressed
         return is_alone and not self.abstains(event, EARLIER_INCARNATION)
 
     def end(self, last: Event) -> None:
-        self.owed.look(last)
+        self.pending.look(last)
         self.judged += sum(node in self.known.up and node not in self.connected for node in self.slaves)
 
 

@@ -1,11 +1,16 @@
-"""``ha-appends-frames``: a slave's log grows by the bodies of complete frames, in their order, by nothing else.
+"""``ha-appends-frames``: a slave appends exactly the bodies of the complete frames that it received, all of them, in
+order.
 
-Each append must be the next frame that this connection brought and that continued the log, byte for byte; a frame that
-is not all there leaves nothing. None is left out either: a slave that cannot append (a full disk, files of another
-size than the master's) closes at once.
-
-Left out: slaves that do not trace their appends, also where others see records in their files; frames that do not fit,
-see ``ha-mismatch-closes``. Source: HAService.HAClient.dispatchReadRequest.
+Checks:
+- Each append is, byte for byte, the next frame of this connection that continued the log. Incomplete frames leave
+  nothing.
+- No frame is left out: a slave that cannot append (a full disk, files of another size than the master's) closes the
+  connection.
+Abstains when:
+- The slave does not trace its appends, even if a reader finds records in its files.
+- The frame does not continue the log (see ``ha-mismatch-closes``).
+- The slave received the frame just before it was stopped: it may still append it or not.
+Source: HAService.HAClient.dispatchReadRequest.
 """
 
 from collections import deque
@@ -24,15 +29,14 @@ class HaAppendsFrames(Law):
     kind = DURABILITY
     promise = "A slave appends exactly the bodies of the complete frames that it received, all of them, in order."
     source = "HAService.HAClient.dispatchReadRequest"
-    # Flushes are seen only where a process traces what it does.
+    # Only traced processes record flushes.
     needs = frozenset({"append", "flush", "frame", "close"})
     timed = True
 
     def begin(self) -> None:
         self.received: dict[tuple[str, int], deque[Frame]] = {}
-        """Per slave and incarnation: frames of its connection that are not appended yet."""
+        """By slave and incarnation: received frames that are not appended yet."""
         self.closed: set[str] = set()
-        """Slaves that closed it themselves, and have not connected again."""
 
     def on_connect(self, event: Connect) -> None:
         if event.side == "s":
@@ -57,20 +61,19 @@ class HaAppendsFrames(Law):
             self._left_out(event, received.popleft())
         if not received or (received[0].lo, received[0].hi) != (event.lo, event.hi):
             self.violate(
-                event, f"{node} appended [{event.lo}, {event.hi}), which no complete frame had brought", since=None
+                event, f"{node} appended [{event.lo}, {event.hi}), which no complete frame contained", since=None
             )
             return
         frame = received.popleft()
         if frame.digest != event.digest:
             self.violate(
                 event,
-                f"{node} appended other bytes as [{event.lo}, {event.hi}) than {frame.link} had brought",
+                f"{node} appended other bytes as [{event.lo}, {event.hi}) than {frame.link} carried",
                 since=None,
             )
 
     @only(but=NO_SLAVES)
     def on_close(self, event: Close) -> None:
-        """A slave's end is gone: what came just before may have been the reason."""
         if not self._is_old(event):
             self._overdue(event, event.node, self.known.healthy_ns)
             if event.f == "local":
@@ -81,16 +84,14 @@ class HaAppendsFrames(Law):
             self._overdue(last, node, POLL_NS)
 
     def _incarnation(self, node: str) -> tuple[str, int]:
-        """It may append on its way out what it had received when it was told to stop."""
+        """An ended slave's incarnation counts on: it may append received frames while it stops."""
         return node, self.known.nodes.ended(node) - (node not in self.known.up)
 
     def _is_old(self, event: Frame | Close) -> bool:
-        """What an older connection still brings, to a machine that was off the network when its slave died, reaches
-        nobody."""
+        """Whether it came on an older connection, open as the machine was off the network at the slave's end."""
         return self.known.slave_link.get(event.node, event.link) != event.link
 
     def _overdue(self, event: Event, node: str, bound: int) -> None:
-        """What came before a slave was told to stop may still be appended on the way out, or not."""
         known, received = self.known, self.received.get(self._incarnation(node))
         if not received or node not in known.up:
             return
@@ -98,5 +99,5 @@ class HaAppendsFrames(Law):
             self._left_out(event, received[0], received[0].t)
 
     def _left_out(self, event: Event, frame: Frame, since: int | None = None) -> None:
-        what = f"{frame.node} never appended [{frame.lo}, {frame.hi}), which {frame.link} had brought"
+        what = f"{frame.node} never appended [{frame.lo}, {frame.hi}), which {frame.link} carried"
         self.violate(event, what, since=since)

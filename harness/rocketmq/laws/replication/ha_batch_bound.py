@@ -1,7 +1,8 @@
-"""``ha-batch-bound``: a frame's body is at most one transfer batch and lies within one commit log file.
+"""``ha-batch-bound``: a frame's body is at most one transfer batch, and lies within one commit log file.
 
-Left out: heartbeats, which have no body. Source: HAConnection's write service, and CommitLog.getData, which reads from
-one mapped file.
+Checks:
+- The size and offsets of each frame with a body, sent by the master.
+Source: HAConnection.WriteSocketService; CommitLog.getData, which reads from one mapped file.
 """
 
 from ....judging.law import CONVENTION, only
@@ -13,7 +14,7 @@ from ...topology import MASTER
 class HaBatchBound(Law):
     id = "ha-batch-bound"
     kind = CONVENTION
-    promise = "A frame's body is at most haTransferBatchSize bytes and never crosses a commit log file's border."
+    promise = "A frame's body is at most haTransferBatchSize bytes and never crosses a commit log file's boundary."
     source = "HAConnection.WriteSocketService, CommitLog.getData"
     needs = frozenset({"config", "frame"})
 
@@ -33,4 +34,4 @@ class HaBatchBound(Law):
         if hi - lo > self.batch:
             self.violate(event, f"{event.link}: a body of {hi - lo} bytes, the batch is {self.batch}")
         if lo // self.file_size != (hi - 1) // self.file_size:
-            self.violate(event, f"{event.link}: [{lo}, {hi}) crosses a border of files of {self.file_size} bytes")
+            self.violate(event, f"{event.link}: [{lo}, {hi}) crosses a boundary of files of {self.file_size} bytes")

@@ -1,10 +1,9 @@
-"""``ha-contiguous``: a connection carries one unbroken piece of the master's log.
+"""``ha-contiguous``: a connection carries one contiguous range of the master's log.
 
-Each frame starts where the one before it ended, heartbeats included, and the bytes are those that a store reader finds
-in the master's log at that place (``source`` events; without one, only offsets are compared).
-
-Left out: what arrives at the other end, which TCP answers for. Source: HAConnection's write service,
-nextTransferFromWhere.
+Checks:
+- Each frame, heartbeats included, starts where the last one ended.
+- Its bytes are those at this offset in the master's log (``source`` events; without one, only offsets are compared).
+Source: HAConnection.WriteSocketService, nextTransferFromWhere.
 """
 
 from ....history import Event
@@ -22,17 +21,17 @@ class HaContiguous(Law):
     needs = frozenset({"frame"})
 
     def begin(self) -> None:
-        self.following: dict[str | None, int | None] = {}
+        self.next: dict[str | None, int | None] = {}
         self.pushed: Event | None = None
 
     @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
-        expected = self.following.get(event.link)
+        expected = self.next.get(event.link)
         if expected is not None:
             self.judged += 1
             if event.lo != expected:
                 self.violate(event, f"{event.link}: a frame starts at {event.lo}, the last one ended at {expected}")
-        self.following[event.link] = event.hi
+        self.next[event.link] = event.hi
         self.pushed = event
 
     def on_source(self, event: Source) -> None:

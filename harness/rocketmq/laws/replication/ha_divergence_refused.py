@@ -1,12 +1,15 @@
-"""``ha-divergence-refused``: a slave whose first report is above the master's log end is refused, and told of.
+"""``ha-divergence-refused``: a slave whose first report is above the master's log end gets no data, acknowledges
+nothing, and is reported.
 
-It holds bytes that the master does not: pushing to it would hide that. It gets neither data nor heartbeats, its reports
-acknowledge nothing, now or later, and the master says so (``diverged``, where the lab records it). This holds for every
-connection that begins so, whatever the log's end becomes meanwhile. Nobody is named whose offset lies within the
-master's log.
+It holds bytes that the master lacks; replication would hide that.
 
-Left out: that it counts as no slave, see ``ack-unavailable-honest``; and a slave that the master has written past,
-which nobody can see (a diverged slave, see ``logs``). Source: HAConnection.ReadSocketService.
+Checks:
+- Such a connection gets neither data nor heartbeats, and its reports acknowledge nothing, even after the log has grown.
+- The master reports it (``diverged``, if the lab records that), before it closes the connection.
+- The master reports no slave whose offset lies within its log.
+Abstains when:
+- The master has already written past the slave's end: the divergence cannot be detected.
+Source: HAConnection.ReadSocketService.
 """
 
 from ....event_types.client import Ok
@@ -21,23 +24,21 @@ from ...topology import MASTER
 class HaDivergenceRefused(Law):
     id = "ha-divergence-refused"
     promise = (
-        "A slave whose first report is above the master's log end gets no data, acknowledges nothing, and is named."
+        "A slave whose first report is above the master's log end gets no data, acknowledges nothing, and is reported."
     )
     source = "HAConnection.ReadSocketService; apache/rocketmq issue 3349"
     needs = frozenset({"append", "report", "frame"})
     timed = True
 
     def begin(self) -> None:
-        self.named: set[str | None] = set()
-        """Connections of which the master said so in time."""
+        self.reported: set[str | None] = set()
 
     def on_diverged(self, event: Diverged) -> None:
-        """The master says so; and it may say so of nobody else."""
         link = self.known.links.get(event.link or "")
         closed = None if link is None else link.closed
         in_time = closed is None or (self.known.instant_ns and is_instant(self.known, MASTER, closed, event.t))
         if in_time:
-            self.named.add(event.link)
+            self.reported.add(event.link)
         start, offset = self.known.logs.starts.get(MASTER, 0), event.reported
         if event.master_end is not None and start <= offset <= event.master_end:
             self.violate(
@@ -66,12 +67,12 @@ class HaDivergenceRefused(Law):
             if frame is not None:
                 what = f"{label}: [{frame.lo}, {frame.hi}) went to a slave that is ahead of the master"
                 self.violate(frame, what, since=None)
-            # A refused peer left, or was thrown out, or is there still: by then the master has said why.
-            is_owed = link.closed is not None or (link.open and link.incarnation == self.known.logs.incarnation)
-            if "diverged" in self.known.observes and is_owed and label not in self.named:
+            # Whether the peer left, was dropped or is still there: the master must have reported it.
+            is_due = link.closed is not None or (link.open and link.incarnation == self.known.logs.incarnation)
+            if "diverged" in self.known.observes and is_due and label not in self.reported:
                 self.violate(
                     report,
-                    f"{label}: nobody was told that the slave's log, at {report.hi}, is ahead of the master's",
+                    f"{label}: the master did not report that the slave, at {report.hi}, is ahead of the master",
                     since=report.t,
                     until=last.t if link.closed is None else link.closed,
                 )

@@ -1,11 +1,15 @@
-"""``ha-file-size``: a slave whose mappedFileSizeCommitLog is not its master's stops, and writes nothing unreadable.
+"""``ha-file-size``: a slave whose mappedFileSizeCommitLog differs from its master's stops copying and stores nothing
+unreadable.
 
-The wire does not tell that size, so the slave finds out by what does not fit its files. From then on it neither appends
-nor reports nor connects again, until it is started anew: a connection that the slave itself closed, while nothing was
-wrong with the pair, is its last one. And whatever it has stored is whole, up to what may be the beginning of a record.
+The protocol does not transmit this size, so the slave detects it when a frame does not fit its files.
 
-Left out: pairs whose sizes are equal; that the slave says why; what a slave does that cannot know the borders of its
-records, since it holds bytes of another history. Source: MappedFileQueue.rollNextFile; RocketMQ notices nothing.
+Checks:
+- A connection that the slave closed while the pair was undisturbed is the last one of its incarnation.
+- Its stored log is whole, except for a final partial record.
+Abstains when:
+- The sizes are equal.
+- The slave diverged, and cannot find the boundaries of its records.
+Source: MappedFileQueue.rollNextFile; RocketMQ does not detect this.
 """
 
 from ....history import MS
@@ -21,16 +25,15 @@ SETTING = "mappedFileSizeCommitLog"
 
 class HaFileSize(Law):
     id = "ha-file-size"
-    promise = "A slave whose files have another size than its master's stops copying and stores nothing unreadable."
-    source = "MappedFileQueue; HAService.HAClient stores whatever comes"
+    promise = "A slave whose log files differ in size from its master's stops copying and stores nothing unreadable."
+    source = "MappedFileQueue; HAService.HAClient stores every frame"
     needs = frozenset({"config", "start", "connect", "close", "audit"})
     timed = True
 
     def begin(self) -> None:
         self.stopped: dict[tuple[str, int], str] = {}
-        """Per slave and how many of its incarnations had ended: the connection that it closed by itself."""
+        """By slave and its number of ended incarnations: the connection that it closed itself."""
         self.opened: dict[str | None, int] = {}
-        """When connections of such slaves began, ns."""
 
     @only(node=SLAVES)
     def on_connect(self, event: Connect) -> None:
@@ -53,7 +56,7 @@ class HaFileSize(Law):
         began, slave = self.opened.get(event.link), event.node
         if event.f != "local" or began is None:
             return
-        # Silence is another reason: a fault makes it, or a master that refuses the first report.
+        # A silent master is another reason: because of a fault, or a refused first report.
         if event.t - began >= self.known.setting(slave, HOUSEKEEPING) * MS:
             return
         if self.known.disturbances.is_undisturbed(began, slave, MASTER, HA_LINKS[SLAVES.index(slave)]):
@@ -65,13 +68,10 @@ class HaFileSize(Law):
         if not self._differs(node) or node in self.known.logs.diverged:
             return
         self.judged += 1
-        # The end of a log in the middle of a record is no matter of files.
-        if event.status == "broken" and event.whole_to is not None and event.whole_to + self._largest() < event.hi:
-            self.violate(event, f"{node}'s log stops being whole at {event.whole_to}: {event.detail}", since=None)
-
-    def _largest(self) -> int:
-        """No record is larger than a file of the master's."""
-        return self.known.setting(MASTER, SETTING)
+        # A partial last record is allowed.
+        largest = self.known.setting(MASTER, SETTING)
+        if event.status == "broken" and event.whole_to is not None and event.whole_to + largest < event.hi:
+            self.violate(event, f"{node}'s log is whole only up to {event.whole_to}: {event.detail}", since=None)
 
     def _differs(self, node: str) -> bool:
         return self.known.setting(node, SETTING) != self.known.setting(MASTER, SETTING)

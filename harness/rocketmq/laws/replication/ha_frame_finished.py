@@ -1,11 +1,14 @@
-"""``ha-frame-finished``: a frame that left in pieces is finished before anything else leaves.
+"""``ha-frame-finished``: once the first byte of a frame is sent, exactly the rest of this frame follows before anything
+else.
 
-Judged wherever a piece of a frame was seen to leave: a header behind a piece must name the offset at which the stream
-goes on, the whole frame must carry what a store reader finds in the master's log at that place (``source``), and a
-stream that is no frames any more is broken. Nor does an unfinished frame stand still on a link that nothing troubles:
-not for :data:`STUCK_NS`.
-
-Left out: frames that left in one piece, see ``ha-contiguous``. Source: HAConnection.WriteSocketService, lastWriteOver.
+Checks:
+- The header of a frame that was sent in pieces names the offset at which the stream continues, and the whole frame is
+  the master's log there (``source``).
+- The stream remains a sequence of frames.
+- An unfinished frame makes progress within ``STUCK_NS`` on an undisturbed link.
+Abstains when:
+- The frame was sent whole (see ``ha-contiguous``).
+Source: HAConnection.WriteSocketService, lastWriteOver.
 """
 
 from ....history import MS, Event
@@ -17,26 +20,24 @@ from ...law import Law
 from ...topology import MASTER
 
 STUCK_NS = 10_000 * MS
-"""More than any link still needs when it is mended, less than the interval after which a silent peer is dropped."""
+"""More than a healed link needs, less than the interval after which a silent peer is dropped."""
 
 
 class Writer:
-    """The master's end of a connection on which a frame left in pieces."""
+    """The master's end of a connection with a partly sent frame."""
 
-    __slots__ = ("is_out", "pieces", "since")
+    __slots__ = ("is_violated", "pieces", "since")
 
     def __init__(self) -> None:
         self.pieces = 0
-        """Bytes of an unfinished frame."""
         self.since = 0
-        """When that got on last."""
-        self.is_out = False
-        """Whether its headers have named another offset than the one with which the stream goes on."""
+        """When these last grew, ns."""
+        self.is_violated = False
 
 
 class HaFrameFinished(Law):
     id = "ha-frame-finished"
-    promise = "Once a header's first byte is out, the whole of exactly that frame follows before anything else."
+    promise = "Once a frame's first byte is sent, exactly the rest of that frame follows before anything else."
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"frame", "partial", "close"})
     timed = True
@@ -45,18 +46,17 @@ class HaFrameFinished(Law):
     def begin(self) -> None:
         self.writers: dict[str, Writer] = {}
         self.finished: Event | None = None
-        """A frame that left in pieces, until the store is read."""
 
     @only("out", node=MASTER)
     def on_partial(self, event: Partial) -> None:
         if (event.detail or "").startswith("broken"):
             self.judged += 1
-            self.violate(event, f"{event.link}: the stream stops being frames ({event.detail})", since=None)
+            self.violate(event, f"{event.link}: the stream is no longer frames ({event.detail})", since=None)
             return
         writer = self.writers.setdefault(event.link, Writer())
         if event.size and event.size != writer.pieces:
             writer.pieces, writer.since = event.size, event.t
-            self._follows(event, writer)
+            self._check_header(event, writer)
 
     @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
@@ -65,7 +65,7 @@ class HaFrameFinished(Law):
             if self._is_unfinished(event.link, writer):
                 self.judged += 1
                 self.finished = event
-                self._follows(event, writer)
+                self._check_header(event, writer)
             del self.writers[event.link]
 
     def on_source(self, event: Source) -> None:
@@ -75,41 +75,40 @@ class HaFrameFinished(Law):
         if frame.digest != event.digest:
             self.violate(
                 event,
-                f"{frame.link}: the frame [{frame.lo}, {frame.hi}) left in pieces, which are not the master's log",
+                f"{frame.link}: the frame [{frame.lo}, {frame.hi}) was sent in pieces, which are not the master's log",
                 since=None,
             )
 
     @only(node=MASTER)
     def on_close(self, event: Close) -> None:
         if (writer := self.writers.pop(event.link, None)) is not None:
-            self._stood_still(event, event.link, writer)
+            self._check_stuck(event, event.link, writer)
 
     def end(self, last: Event) -> None:
         for link, writer in self.writers.items():
-            self._stood_still(last, link, writer)
+            self._check_stuck(last, link, writer)
 
     def _is_unfinished(self, label: str, writer: Writer) -> bool:
-        """Whether somebody is to send the rest, and somebody is there to take it: where a slave's machine has lost
-        power its connection stands."""
+        """Whether the rest must still be sent, to a running slave: a power loss leaves the connection open."""
         link = self.known.links.get(label)
         if link is None or not link.open:
             return link is None
         return writer.pieces > 0 and self.known.nodes.ended_at.get(link.peer, -1) < writer.since
 
-    def _follows(self, event: Frame | Partial, writer: Writer) -> None:
+    def _check_header(self, event: Frame | Partial, writer: Writer) -> None:
         link = self.known.links.get(event.link)
-        following = None if link is None or writer.is_out else link.sent
+        following = None if link is None or writer.is_violated else link.sent
         if event.lo is not None and following is not None and event.lo != following:
-            what = f"{event.link}: a header names {event.lo}, the stream goes on with {following}"
+            what = f"{event.link}: a header names {event.lo}, the stream continues at {following}"
             self.violate(event, what, since=None)
-            writer.is_out = True
+            writer.is_violated = True
 
-    def _stood_still(self, event: Event, label: str, writer: Writer) -> None:
+    def _check_stuck(self, event: Event, label: str, writer: Writer) -> None:
         since, link = event.t - STUCK_NS, self.known.links.get(label)
         if writer.since > since or link is None or link.peer not in topology.SLAVES:
             return
         way = topology.HA_LINKS[topology.SLAVES.index(link.peer)]
         if self._is_unfinished(label, writer) and self.known.disturbances.is_undisturbed(since, way, MASTER, link.peer):
             self.judged += 1
-            what = f"{label}: {writer.pieces} bytes of a frame left, and the rest never did"
+            what = f"{label}: {writer.pieces} bytes of a frame were sent, and the rest never was"
             self.violate(event, what, since=since)

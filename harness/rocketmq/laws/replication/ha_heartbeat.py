@@ -1,14 +1,16 @@
-"""``ha-heartbeat``: an idle link is not silent: from the first report on both ends speak as often as configured.
+"""``ha-heartbeat``: from the first report on, both ends of an idle link send as often as configured, and not much more
+often.
 
-The master sends a frame, at least an empty one, every haSendHeartbeatInterval (and a poll), and an empty one names the
-offset with which the stream goes on; the slave sends its report. A refused connection is owed nothing. Where only
-flushed bytes are pushed, neither is a slave that asked for bytes which are not flushed, until they are. Nor does the
-master beat much sooner: no empty frame leaves within half an interval of the last frame, or of the accept. Nor does the
-slave: no report says within half an interval what the last one has said.
-
-Left out: the slave's first report, see ``ha-report-prompt``; whether a beat comes too soon in real-time labs, since a
-tap whose peer reads slowly sees it late, and of those that a recorder read together.
-Source: HAConnection.WriteSocketService and HAService.HAClient, which look at lastWriteTimestamp.
+Checks:
+- The master sends a frame at least every haSendHeartbeatInterval (and a poll); an empty one names the offset at which
+  the stream continues. The slave sends its report as often.
+- No empty frame leaves within half an interval after the last frame or the accept, and no unchanged report within half
+  an interval after the last one.
+Abstains when:
+- The connection was refused, or only flushed bytes are pushed and the slave waits for unflushed ones.
+- It is the slave's first report (see ``ha-report-prompt``).
+- For early heartbeats: the lab is a real-time one, whose tap may see the last frame late, or reads both together.
+Source: HAConnection.WriteSocketService and HAService.HAClient (lastWriteTimestamp).
 """
 
 from ....history import MS, Event
@@ -21,7 +23,6 @@ from ...law import Law
 from ...topology import MASTER, ROGUE
 
 End = tuple[str | None, str | None]
-"""(connection, side)"""
 
 
 class HaHeartbeat(Law):
@@ -38,24 +39,23 @@ class HaHeartbeat(Law):
     def begin(self) -> None:
         self.beats = Deadlines[End](self, self._silent)
         self.next: dict[str | None, int] = {}
-        """Per connection: the offset with which the stream goes on."""
         self.left: dict[str | None, int] = {}
-        """Per connection: when the master accepted it, or when something last left the master on it, ns."""
+        """By connection: when the master accepted it or last sent a frame, ns."""
         self.reported: dict[str | None, tuple[int, int]] = {}
-        """Per connection: when the slave last reported, ns, and what."""
+        """By connection: time (ns) and offset of the slave's last report."""
 
     def on_connect(self, event: Connect) -> None:
         if event.side == "m":
             self.left[event.link] = event.t
 
     def on_report(self, event: Report) -> None:
-        """A report left a slave; or it reached the master, which begins to owe something with the first."""
+        """Side s: a slave sent it. Side m: the master received it, and must send heartbeats from the first one on."""
         if event.side == "s":
             if event.node != ROGUE:
-                self._spoke(event, event.node)
-                last, told = self.reported.get(event.link, (None, None))
+                self._sent(event, event.node)
+                last, offset = self.reported.get(event.link, (None, None))
                 self.reported[event.link] = event.t, event.offset
-                if told == event.offset:
+                if offset == event.offset:
                     self._check_early(event, event.node, last)
             return
         if self.known.is_first(event) and self.known.hears(event) is VALID:
@@ -68,12 +68,12 @@ class HaHeartbeat(Law):
         last, self.left[event.link] = self.left.get(event.link), event.t
         if (event.link, "m") not in self.beats:
             return
-        self._spoke(event, MASTER)
+        self._sent(event, MASTER)
         if event.lo == event.hi:
             self._check_early(event, MASTER, last)
         following = self.next.get(event.link)
         if event.lo == event.hi and following is not None and event.lo != following:
-            what = f"{event.link}: a heartbeat names {event.lo}, the stream goes on with {following}"
+            what = f"{event.link}: a heartbeat names {event.lo}, the stream continues at {following}"
             self.violate(event, what, since=None)
         self.next[event.link] = event.hi
 
@@ -83,7 +83,7 @@ class HaHeartbeat(Law):
 
     @only(node=MASTER)
     def on_flush(self, event: Flush) -> None:
-        """The master may push more, where only flushed bytes leave it."""
+        """Restart the deadline if the flush lets the master push more."""
         if not self.known.pushes_flushed:
             return
         before = self.known.logs.flushed.get(MASTER, 0)
@@ -104,7 +104,7 @@ class HaHeartbeat(Law):
     def _begin(self, end: End, node: str, t: int) -> None:
         self.beats.begin(end, t, configured_ns(self.known, node, "haSendHeartbeatInterval"), node=node)
 
-    def _spoke(self, event: Frame | Report, node: str) -> None:
+    def _sent(self, event: Frame | Report, node: str) -> None:
         end = event.link, event.side
         if self.beats.renew(event, end):
             self.judged += 1
@@ -126,5 +126,5 @@ class HaHeartbeat(Law):
             return
         passed = (beat.t - last) // MS
         what, before = ("heartbeat", "frame") if isinstance(beat, Frame) else ("report with nothing new", "one")
-        text = f"{beat.link}: a {what} {passed} ms behind the last {before}; one is due after {interval} ms"
+        text = f"{beat.link}: a {what} {passed} ms after the last {before}; one is due after {interval} ms"
         self.violate(beat, text, since=last)

@@ -1,13 +1,16 @@
-"""``ha-housekeeping``: who has been silent for longer than haHousekeepingInterval is dropped, and never earlier.
+"""``ha-housekeeping``: a peer that is silent for longer than haHousekeepingInterval is dropped, and never earlier.
 
-Both ends keep house. Silence is time without a byte, measured at the end that listens; one poll is added. A close of an
-end's own, a while after the last byte, with time left before the interval and for no other reason that shows in the
-history (a peer that was refused or named as diverged, bytes that the own socket did not take, a pause, the node's end,
-room for another peer on a port that has :data:`MANY`) is taken for one for silence.
+Silence is time without a received byte, at either end, plus one poll.
 
-Left out: closes right after bytes came, which answer those. A broker on its way out closes its connections up to
-:data:`LEAVING_NS` before anybody sees that it ended. Source: HAConnection.ReadSocketService and HAService.HAClient
-(which in 4.9 looks at its own writes and so never notices a silent master).
+Checks:
+- No end keeps a silent peer for longer.
+- A local close during a silence shorter than the interval has another reason in the history: a peer that was refused or
+  reported as diverged, a blocked own socket, a pause, the node's end, or a full port (``MANY`` peers).
+Abstains when:
+- Bytes came just before: the close answers them.
+- The broker ended within ``LEAVING_NS`` after the close.
+Source: HAConnection.ReadSocketService and HAService.HAClient (which in 4.9 checks its own writes and so never detects a
+silent master).
 """
 
 from ....history import MS, Event
@@ -19,10 +22,9 @@ from ...topology import MASTER, ROGUE
 
 LEAVING_NS = 10_000 * MS
 MANY = 8
-"""Beside so many other peers a master may drop one: no pair has so many slaves, so most of them are none."""
+"""Peers beside which a master may drop one: no pair has so many slaves."""
 
 End = tuple[str | None, str | None]
-"""(connection, side)"""
 
 
 class HaHousekeeping(Law):
@@ -36,11 +38,9 @@ class HaHousekeeping(Law):
     def begin(self) -> None:
         self.silence = Deadlines[End](self, self._kept_too_long)
         self.blocked: set[End] = set()
-        """Ends whose socket did not take all that they sent."""
-        self.named: set[str | None] = set()
-        """Connections whose peer the master named as one that it cannot serve."""
+        self.reported_diverged: set[str | None] = set()
         self.early: list[tuple[str, Event, str, int]] = []
-        """Closes without a reason so far: node, event, text, and when the peer was last heard, ns."""
+        """Closes without a reason so far: node, event, text, and time of the peer's last byte, ns."""
 
     def on_connect(self, event: Connect) -> None:
         node = MASTER if event.side == "m" else event.node
@@ -68,10 +68,9 @@ class HaHousekeeping(Law):
             self.blocked.add(end)
 
     def on_diverged(self, event: Diverged) -> None:
-        self.named.add(event.link)
+        self.reported_diverged.add(event.link)
 
     def on_close(self, event: Close) -> None:
-        """An end is gone: for silence, or for another reason?"""
         end = event.link, event.side
         due = self.silence.get(end)
         if due is None:
@@ -85,10 +84,9 @@ class HaHousekeeping(Law):
 
     def end(self, last: Event) -> None:
         self.silence.close_all(last)
-        for node, event, text, heard in self.early:
-            # What a node closed on its way out, it closed for that.
+        for node, event, text, received_at in self.early:
             if not self.known.nodes.ended_within(node, event.t, LEAVING_NS):
-                self.violate(event, text, since=heard)
+                self.violate(event, text, since=received_at)
 
     def _kept_too_long(self, event: Event, end: End, due: Deadline) -> None:
         silent, bound = (event.t - due.since) // MS, due.bound // MS
@@ -106,7 +104,7 @@ class HaHousekeeping(Law):
             return False
         if close.side == "m":
             link = known.links.get(close.link or "")
-            if close.link in self.named or link is None or (link.first is not None and not link.valid):
+            if close.link in self.reported_diverged or link is None or (link.first is not None and not link.valid):
                 return False
             if sum(side == "m" for _, side in self.silence) >= MANY:
                 return False

@@ -1,13 +1,14 @@
-"""``ha-mismatch-closes``: a frame that does not start where the slave's log ends is never appended.
+"""``ha-mismatch-closes``: a slave does not append a frame that does not start at its log end, but closes the connection
+and asks from its own end.
 
-The slave closes that connection and asks again from its own end: the next connection's first report is exactly that.
-An empty slave takes whatever offset comes first. Judged from the tap alone where the slave leaves no trace: then a
-first report must lie between what this life of the slave last reported and what it can have received.
-
-Frames that came together with a mismatching one and fitted may still be appended and reported. Where the close is not
-seen at once, a report later than one poll of the HA thread says that the slave went on.
-
-Left out: where an empty slave's first file starts. Source: HAService.HAClient.dispatchReadRequest.
+Checks:
+- The frame is not appended, and the slave closes or sends no report later than one poll of the HA thread.
+- The next connection's first report is the slave's log end; without a trace, it lies between this incarnation's last
+  report and the received bytes.
+- Fitting frames that came together with the mismatching one may still be appended and reported.
+Abstains when:
+- The slave is empty: it accepts any first offset.
+Source: HAService.HAClient.dispatchReadRequest.
 """
 
 from ....history import Event
@@ -29,8 +30,7 @@ class HaMismatchCloses(Law):
     timed = True
 
     def begin(self) -> None:
-        self.over: set[str] = set()
-        """Connections with such a frame of which nothing more is owed."""
+        self.checked: set[str] = set()
 
     @only(but=NO_SLAVES)
     def on_report(self, event: Report) -> None:
@@ -40,10 +40,10 @@ class HaMismatchCloses(Law):
             self._first_report(event, node, offset)
             return
         self._check_grown(event, event.link)
-        frame = self._owed(event.link)
+        frame = self._mismatched(event.link)
         if frame is not None and (offset > end or self._is_late(frame, event.t)):
-            self.over.add(event.link)
-            # A report beyond the log's end is wrong at any time.
+            self.checked.add(event.link)
+            # A report above the log end is wrong at any time.
             since = None if offset > end else frame.t
             self.violate(
                 event,
@@ -51,15 +51,14 @@ class HaMismatchCloses(Law):
                 since=since,
             )
 
-    def _owed(self, label: str) -> Frame | None:
-        """The frame for which a slave is to close this connection: its newest one, of its present incarnation."""
-        frame = None if label in self.over else self.known.mismatched.get(label)
+    def _mismatched(self, label: str) -> Frame | None:
+        """The frame because of which the present incarnation must close its newest connection."""
+        frame = None if label in self.checked else self.known.mismatched.get(label)
         if frame is None or self.known.slave_link.get(frame.node) != label:
             return None
         return frame if self.known.nodes.ended_at.get(frame.node, -1) < frame.t else None
 
     def _is_late(self, frame: Frame, t: int) -> bool:
-        """Whether a slave should have closed by ``t``."""
         return is_late(self.known, frame.node, frame.t, t, POLL_NS)
 
     def _first_report(self, event: Report, node: str, offset: int) -> None:
@@ -82,23 +81,22 @@ class HaMismatchCloses(Law):
             )
 
     def _check_grown(self, event: Event, link: str) -> None:
-        """A slave's log may have grown, but not by what did not fit."""
-        frame, end = self._owed(link), self.known.streams.get(link, 0)
+        frame, end = self._mismatched(link), self.known.streams.get(link, 0)
         if frame is not None and (self.known.logs.own_end(frame.node) or 0) > end:
-            self.over.add(link)
+            self.checked.add(link)
             what = f"{link}: the slave appended a frame at {frame.lo}, where its log ended at {end}"
             self.violate(event, what, since=None)
 
     @only(but=NO_SLAVES)
     def on_close(self, event: Close) -> None:
         self._check_grown(event, event.link)
-        self.over.add(event.link)
+        self.checked.add(event.link)
 
     def end(self, last: Event) -> None:
         self.judged += len(self.known.mismatched)
         for link in self.known.mismatched:
             self._check_grown(last, link)
-            frame = self._owed(link)
+            frame = self._mismatched(link)
             if frame is not None and self._is_late(frame, last.t):
                 what = f"{link}: the slave kept the connection after a frame at {frame.lo} did not fit"
                 self.violate(frame, what, since=frame.t, until=last.t)

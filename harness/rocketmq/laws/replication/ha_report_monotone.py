@@ -1,10 +1,12 @@
-"""``ha-report-monotone``: a slave claims no more than its log holds, and never less than it claimed before.
+"""``ha-report-monotone``: on one connection reports never decrease, and none is above the slave's log end.
 
-The log's end is known from the slave's own trace where there is one, and always from the tap: what the connection's
-first report said, and the frames that fitted since.
-
-Left out: what the first report of a connection should be, see ``ha-mismatch-closes``. Source: HAService.HAClient,
-currentReportedOffset.
+Checks:
+- Each report is at least the connection's last one.
+- It is at most the log end in the slave's trace, if there is one, and the first report plus the frames that fitted
+  since.
+Abstains when:
+- It is the connection's first report (see ``ha-mismatch-closes``).
+Source: HAService.HAClient, currentReportedOffset.
 """
 
 from ....judging.law import only

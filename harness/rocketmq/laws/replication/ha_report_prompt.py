@@ -1,10 +1,9 @@
-"""``ha-report-prompt``: a slave says how far its log reaches after each append, and otherwise as often as configured.
+"""``ha-report-prompt``: a slave reports its log end after each append, and otherwise as often as configured.
 
-The first report comes within haSendHeartbeatInterval (and a poll) of the connection, further ones as often, and one
-that covers a whole frame which continued its log within a poll of the frame.
-
-Left out: what the reports say, see ``ha-report-monotone``. Source: HAService.HAClient: isTimeToReportOffset,
-reportSlaveMaxOffsetPlus after each dispatched frame.
+Checks:
+- Reports come at least every haSendHeartbeatInterval (and a poll), the first one so long after the connect.
+- A report that covers a frame which continued the log comes within a poll of the frame.
+Source: HAService.HAClient: isTimeToReportOffset, reportSlaveMaxOffsetPlus after each dispatched frame.
 """
 
 from ....history import MS, Event
@@ -27,7 +26,7 @@ class HaReportPrompt(Law):
         self.reports = Deadlines[str](self, self._silent)
         self.frames = Deadlines[str](self, self._unreported)
         self.received: dict[str, list[tuple[int, int]]] = {}
-        """Frames that no report covers: where they end, and when they came."""
+        """By connection: end and time of each frame that no report covers yet."""
 
     def on_connect(self, event: Connect) -> None:
         node = event.node
@@ -44,7 +43,7 @@ class HaReportPrompt(Law):
         if end is not None and (event.lo == end or end == 0) and hi > end:
             self.received[event.link].append((hi, event.t))
             if event.link not in self.frames and not self.reports[event.link].is_held:
-                self._owe(event, event.t)
+                self._expect_report(event, event.t)
 
     @only(but=NO_SLAVES)
     def on_report(self, event: Report) -> None:
@@ -58,9 +57,9 @@ class HaReportPrompt(Law):
         left = [(hi, event.t if was_held else t) for hi, t in self.received[link] if hi > event.offset]
         self.received[link] = left
         if left:
-            self._owe(event, left[0][1])
+            self._expect_report(event, left[0][1])
 
-    def _owe(self, event: Frame | Report, since: int) -> None:
+    def _expect_report(self, event: Frame | Report, since: int) -> None:
         node = self.reports[event.link].node
         self.frames.begin(event.link, since, POLL_NS + self.known.healthy_ns, node=node)
 
@@ -79,7 +78,6 @@ class HaReportPrompt(Law):
         self.frames.close_all(last)
 
     def _silent(self, event: Event, link: str, due: Deadline) -> None:
-        # One who says nothing at all says nothing of frames either.
         self.frames.pop(link, None)
         silent = (event.t - due.since) // MS
         what = f"{link}: no report for {silent} ms; one is due within {due.bound // MS} ms"

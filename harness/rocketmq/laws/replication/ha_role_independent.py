@@ -1,11 +1,14 @@
-"""``ha-role-independent``: a slave is sent the master's log, all of it from where its copy starts, in either role.
+"""``ha-role-independent``: in either role a connection carries the master's log, and an idle one has carried all of it.
 
-SYNC_MASTER and ASYNC_MASTER differ in whom they let wait, not in what they push. Every body is what a store reader
-finds in the master's log (``source``), and once nothing has been new for a poll, what was pushed ends with the log, or
-with what is flushed of it where only that is pushed. There no body reaches beyond that, either.
+SYNC_MASTER and ASYNC_MASTER differ in which sends wait, not in replication.
 
-Left out: how soon, see ``ha-wakeup``; links that take no more. Source: the design; CommitLog.submitReplicaRequest is
-the only place where RocketMQ's replication looks at the role.
+Checks:
+- Each body is the bytes of the master's log there (``source``).
+- After a poll without new bytes, the pushed range ends at the log end. Where only flushed bytes are pushed, it ends at
+  the flushed end, and no body exceeds that.
+Abstains when:
+- The link's socket is full, or the slave's next bytes have expired.
+Source: the design; CommitLog.submitReplicaRequest is the only check of the role in RocketMQ's replication.
 """
 
 from ....event_types.node import Crash, Stop
@@ -20,13 +23,13 @@ from ...topology import MASTER
 
 
 class Copy:
-    """What the master has pushed on one connection."""
+    """The range that the master has pushed on one connection."""
 
     __slots__ = ("blocked", "end", "since")
 
     def __init__(self, end: int | None, since: int) -> None:
         self.end = end
-        """None: nothing yet, for a slave without a log."""
+        """None: nothing yet, and the slave has no log."""
         self.since = since
         self.blocked = False
 
@@ -57,7 +60,7 @@ class HaRoleIndependent(Law):
             if hi > limit:
                 self.violate(
                     event,
-                    f"{event.link}: [{event.lo}, {hi}) left, only what lies below {limit} is flushed",
+                    f"{event.link}: [{event.lo}, {hi}) left, but the log is flushed up to {limit}",
                     since=None,
                 )
         copy = self.copies.get(event.link)
@@ -80,7 +83,6 @@ class HaRoleIndependent(Law):
             self.copies[event.link].blocked = True
 
     def on_diverged(self, event: Diverged) -> None:
-        """A slave whose next bytes have expired is owed nothing more."""
         self.copies.pop(event.link, None)
 
     @only(node=MASTER)
@@ -101,7 +103,7 @@ class HaRoleIndependent(Law):
             self._complete(last, link, copy)
 
     def _limit(self) -> tuple[int, int]:
-        """Up to where bytes may leave the master, and since when, ns."""
+        """The end of the bytes that the master may push, and since when, ns."""
         known = self.known
         if not known.pushes_flushed:
             return known.logs.ends.get(MASTER, 0), known.dispatched.grown.get(MASTER, 0)
@@ -119,7 +121,7 @@ class HaRoleIndependent(Law):
             size = known.setting(MASTER, "mappedFileSizeCommitLog")
             complete = limit % size == 0
         else:
-            # A slave may hold more than is flushed: then nothing is left to push.
+            # A slave may already hold unflushed bytes.
             complete = copy.end == limit or (self.known.pushes_flushed and copy.end > limit)
         if not complete:
             what = f"{link}: the idle link has carried up to {copy.end}, the log ends at {limit}"

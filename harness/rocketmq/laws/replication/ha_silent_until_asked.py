@@ -1,6 +1,8 @@
-"""``ha-silent-until-asked``: nothing is pushed to a peer that has not said how far its log reaches.
+"""``ha-silent-until-asked``: the master pushes nothing on a connection before the peer's first report.
 
-Left out: how long a silent peer is kept. Source: HAConnection's write service waits for slaveRequestOffset.
+Checks:
+- No frame precedes the first report of its connection.
+Source: HAConnection.WriteSocketService, which waits for slaveRequestOffset.
 """
 
 from ....judging.law import only

@@ -1,12 +1,13 @@
-"""``ha-start-offset``: where the copy of a connection starts, decided once by its first report.
+"""``ha-start-offset``: a connection's first report determines where its copy starts.
 
-With M the master's log end and m its log start: report 0 starts at M - M % file size, a report within [m, M] exactly
-there, and any other gets nothing at all. M may grow between the report's arrival and the first frame, so for report 0
-every file start that M passed meanwhile is accepted. Where only flushed bytes are pushed (``haPushes``), M is for
-report 0 what had been flushed. A first heartbeat carries the start offset and is judged too.
-
-Left out: that such a peer is no slave, see ``ack-unavailable-honest``. Source: HAConnection's write service; the third
-rule is the correction of its missing check.
+Checks:
+- With M the master's log end and m its log start: report 0 starts at M - M % file size. M may grow before the first
+  frame, so each file start that it passed is accepted. Where only flushed bytes are pushed (``haPushes``), M is the
+  flushed end.
+- A report within [m, M] starts exactly there.
+- Any other report gets nothing (see also ``ack-unavailable-honest``).
+- A first heartbeat carries the start offset, and is checked as well.
+Source: HAConnection.WriteSocketService; the third rule corrects its missing check.
 """
 
 from ....judging.law import only
@@ -19,15 +20,15 @@ from ...topology import MASTER
 class HaStartOffset(Law):
     id = "ha-start-offset"
     promise = (
-        "After a first report of 0 the master sends from its last file on, after one within its log from exactly "
-        "there, and after any other nothing."
+        "The copy starts at the master's last file after a first report of 0, exactly at a report within the log, and "
+        "not at all after any other."
     )
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"config", "append", "report", "frame"})
 
     def begin(self) -> None:
         self.asked: dict[str | None, tuple[int, int, bool]] = {}
-        """Connections without a frame yet: first report, how far the log could be pushed, and whether it is served."""
+        """By connection without a frame: first report, pushable end of the log, and whether the slave is served."""
 
     @only(node=MASTER)
     def on_report(self, event: Report) -> None:
@@ -60,6 +61,6 @@ class HaStartOffset(Law):
             )
 
     def _is_file_start(self, lo: int, end: int) -> bool:
-        """Whether ``lo`` starts the file in which the log ended at some time since it ended at ``end``."""
+        """Whether ``lo`` starts a file in which the log has ended since it ended at ``end``."""
         size = self.known.setting(MASTER, "mappedFileSizeCommitLog")
         return lo % size == 0 and end - end % size <= lo <= max(end, self.known.logs.ends.get(MASTER, end))

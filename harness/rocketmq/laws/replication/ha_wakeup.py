@@ -1,12 +1,16 @@
-"""``ha-wakeup``: what is new leaves at once for a slave that has all the rest: within the writer's wait of 100 ms.
+"""``ha-wakeup``: the master pushes new data to an idle, caught-up slave within 100 ms (10 ms for sends that wait for
+replication).
 
-A send that waits for slaves wakes the writers, so its bytes leave within one round of 10 ms. New is what the master
-appended or, where it pushes only flushed bytes, what it flushed. Judged where the link was idle and the slave caught
-up: the last frame, or the first report, ended where the new bytes begin.
+New data is appended or, where only flushed bytes are pushed, flushed. The writer waits 100 ms; a send that waits for
+slaves wakes it, so its bytes leave within a round of 10 ms.
 
-Left out: slaves that lag behind, and links that take no more; the 10 ms where only flushed bytes are pushed, and where
-the send has no slave to wait for. Source: HAConnection.WriteSocketService, which waits 100 ms on WaitNotifyObject;
-CommitLog.submitReplicaRequest, which wakes it.
+Checks:
+- Each append, or flush, that continues the last frame or the first report of an idle connection.
+Abstains when:
+- The slave lags, or the link's socket is full.
+- For the 10 ms: only flushed bytes are pushed, or the send has no slave to wait for.
+Source: HAConnection.WriteSocketService, which waits 100 ms on WaitNotifyObject; CommitLog.submitReplicaRequest, which
+wakes it.
 """
 
 from collections.abc import Iterator
@@ -28,8 +32,8 @@ class HaWakeup(Law):
     id = "ha-wakeup"
     kind = CONVENTION
     promise = (
-        "The master pushes new data (where only flushed data is pushed: newly flushed data) to an idle, caught-up "
-        "slave within 100 ms, that of a send which waits for slaves within 10 ms."
+        "The master pushes new data (or newly flushed data, if it pushes only that) to an idle, caught-up slave within "
+        "100 ms (10 ms for sends that wait for replication)."
     )
     source = "HAConnection.WriteSocketService, WaitNotifyObject"
     needs = frozenset({"config", "append", "report", "frame", "partial", "close"})
@@ -39,7 +43,6 @@ class HaWakeup(Law):
         self.blocked: set[str] = set()
         self.new = Deadlines[str](self, self._late)
         self.waiting: set[str | None] = set()
-        """Sends that will wait for slaves and have not been appended yet."""
 
     @only("send", node=MASTER)
     def on_invoke(self, event: Invoke) -> None:
@@ -48,35 +51,33 @@ class HaWakeup(Law):
 
     @only(node=MASTER)
     def on_append(self, event: Append) -> None:
-        # A delayed message is put once more when its time has come, and waits for nobody then.
+        # A delayed message is appended again when due, and does not wait then.
         wait_ns = ROUND_NS if event.message in self.waiting and self._has_slave(event) else WAIT_NS
         self.waiting.discard(event.message)
         if not self.known.pushes_flushed:
             for label, end in self._ends():
                 if end == event.lo:
-                    self._woken(label, event, wait_ns)
+                    self._expect_frame(label, event, wait_ns)
 
     def _ends(self) -> Iterator[tuple[str, int]]:
-        """Connections to slaves, and where what has left on them ends."""
         links = ((label, link) for label, link in self.known.links.items() if link.open and link.valid)
         return ((label, link.following) for label, link in links if link.following is not None)
 
     def _has_slave(self, append: Append) -> bool:
-        """Whether the master lets the send wait, instead of answering that there is no slave."""
+        """Whether the send waits, and is not answered SLAVE_NOT_AVAILABLE."""
         behind = (append.hi or 0) - self.known.pushed
         return self.known.available > 0 and behind < self.known.setting(MASTER, "haSlaveFallbehindMax")
 
     @only(node=MASTER)
     def on_flush(self, event: Flush) -> None:
-        """There may be, where only flushed bytes are pushed."""
         if not self.known.pushes_flushed:
             return
         before = self.known.logs.flushed.get(MASTER, 0)
         for label, end in self._ends():
             if before <= end < event.upto:
-                self._woken(label, event, WAIT_NS)
+                self._expect_frame(label, event, WAIT_NS)
 
-    def _woken(self, link: str, event: Event, wait_ns: int) -> None:
+    def _expect_frame(self, link: str, event: Event, wait_ns: int) -> None:
         if link not in self.new and link not in self.blocked:
             self.judged += 1
             self.new.begin(link, event.t, wait_ns + self.known.healthy_ns, node=MASTER)
@@ -101,4 +102,4 @@ class HaWakeup(Law):
 
     def _late(self, event: Event, link: str, due: Deadline) -> None:
         at, late = self.known.links[link].following, (event.t - due.since) // MS
-        self.violate(event, f"{link}: what was new at {at} did not leave for {late} ms", since=due.since)
+        self.violate(event, f"{link}: new data at {at} was not pushed for {late} ms", since=due.since)

@@ -1,1 +1,1 @@
-"""Laws about roles of brokers; one file per law."""
+"""Laws about the roles of master and slave."""

@@ -1,17 +1,16 @@
-"""``role-fan-out``: several slaves are independent of each other: one in trouble holds up neither the rest nor answers.
+"""``role-fan-out``: a slow or dead slave holds up neither the other slaves nor the acknowledgements.
 
-Judged only while a slave, its HA link or its process is in trouble and another one's connection is untouched since it
-stood, on a master that is untouched too:
+A slave is healthy here if its connection, like the master, has been undisturbed since it was opened, while another
+slave, its HA link or its process is disturbed.
 
-- to such a healthy slave, if it had been sent all there was, new data leaves within the writer's wait (100 ms), at
-  least in part;
-- a send that waits for no more slaves than there are such healthy ones is answered within that time, the ways to a
-  slave and to the client, and one 10 ms round of the waiting queue. Under SYNC_FLUSH, or where only flushed bytes are
-  pushed, the time counts from the flush.
-
-Not applicable with fewer than two slaves. Left out: what a healthy slave gets while nobody is in trouble, see
-``ha-wakeup`` and ``ack-prompt``. Source: the design: each HAConnection has threads of its own, and any slave's report
-answers a send.
+Checks:
+- New data leaves for a healthy slave that had been sent the whole log, at least in part, within the writer's wait (100
+  ms).
+- A send that needs no more slaves than are healthy is answered within this wait, the latencies to slave and client, and
+  one 10 ms round of the waiting queue; with SYNC_FLUSH, or where only flushed bytes are pushed, counted from the flush.
+Abstains when:
+- There are fewer than two slaves (not applicable), or none is disturbed (see ``ha-wakeup`` and ``ack-prompt``).
+Source: the design: each HAConnection has its own threads, and any slave's report can complete a send.
 """
 
 from typing import NamedTuple
@@ -33,13 +32,12 @@ ROUND_NS = 10 * MS
 
 
 class Send(NamedTuple):
-    """A waiting send that healthy slaves alone could answer."""
+    """A send that healthy slaves alone could complete, over ``links``."""
 
     hi: int
     since: int | None
-    """When it could leave for them, ns; None before its flush, where it has to wait for that."""
+    """When it could be pushed, ns; None before a flush that it waits for."""
     links: tuple[str, ...]
-    """Their connections."""
 
 
 class RoleFanOut(Law):
@@ -52,44 +50,41 @@ class RoleFanOut(Law):
 
     def begin(self) -> None:
         self.slaves: list[str] = []
-        self.owed = Deadlines[str](self, self._held_up)
-        """Of healthy connections with something to carry."""
-        self.promised: dict[str | None, Send] = {}
+        self.pushes = Deadlines[str](self, self._late)
+        self.waiting: dict[str | None, Send] = {}
 
     def on_config(self, event: Config) -> None:
         if event.node in topology.SLAVES:
             self.slaves.append(event.node)
         self.applicable = len(self.slaves) > 1
 
-    # What the master has, and what it has sent.
-
     @only(node=MASTER)
     def on_append(self, event: Append) -> None:
         flushed_only = self.known.pushes_flushed
         before = self._flushed() if flushed_only else self.known.logs.ends.get(MASTER, 0)
         ready = self._ready(before)
-        # A delayed message is put once more when its time has come.
+        # A delayed message is appended again when due.
         waiting = [each.call.message for each in self.known.calls.open_at(MASTER) if _waits(each.call)]
-        if event.message in waiting and event.message not in self.promised:
+        if event.message in waiting and event.message not in self.waiting:
             since = None if flushed_only or self.known.sync_flush else event.t
-            self._promise(event, since, ready, len(waiting))
+            self._expect_answer(event, since, ready, len(waiting))
         if not flushed_only:
-            self._owe(ready, event.t)
+            self._expect_push(ready, event.t)
 
     @only(node=MASTER)
     def on_flush(self, event: Flush) -> None:
         before = self._flushed()
-        for message, send in self.promised.items():
+        for message, send in self.waiting.items():
             if send.since is None and send.hi <= event.upto:
-                self.promised[message] = send._replace(since=event.t)
+                self.waiting[message] = send._replace(since=event.t)
         if self.known.pushes_flushed and event.upto > before:
-            self._owe(self._ready(before), event.t)
+            self._expect_push(self._ready(before), event.t)
 
     def _flushed(self) -> int:
         return self.known.logs.flushed.get(MASTER, 0)
 
     def _ready(self, end: int) -> list[str]:
-        """Connections of healthy slaves that have been sent all up to ``end``, while another slave is in trouble."""
+        """Connections of healthy slaves that were sent the log up to ``end``, while another slave is disturbed."""
         return [
             label
             for label, link in self.known.links.items()
@@ -100,7 +95,6 @@ class RoleFanOut(Law):
         return self.known.links[label].peer
 
     def _is_healthy(self, label: str) -> bool:
-        """Whether nothing has happened to a connection's two ends and its way since it stood."""
         link = self.known.links[label]
         if not link.open or link.peer not in self.slaves:
             return False
@@ -109,45 +103,41 @@ class RoleFanOut(Law):
     def _is_another_struck(self, slave: str) -> bool:
         return any(self.known.disturbances.is_struck(each, _ha_link(each)) for each in self.slaves if each != slave)
 
-    # New data leaves for a healthy slave.
-
-    def _owe(self, ready: list[str], t: int) -> None:
+    def _expect_push(self, ready: list[str], t: int) -> None:
         for link in ready:
-            if link in self.owed:
+            if link in self.pushes:
                 continue
             slave, settled = self._peer(link), t - self.known.links[link].since
             bound = WRITER_WAIT_NS + self.known.instant_ns
-            self.owed.begin(link, t, bound, MASTER, slave, _ha_link(slave), settled=settled)
+            self.pushes.begin(link, t, bound, MASTER, slave, _ha_link(slave), settled=settled)
 
     @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
-        if event.lo != event.hi and self.owed.close(event, event.link):
+        if event.lo != event.hi and self.pushes.close(event, event.link):
             self.judged += 1
 
     @only("out", node=MASTER)
     def on_partial(self, event: Partial) -> None:
-        if self.owed.close(event, event.link):
+        if self.pushes.close(event, event.link):
             self.judged += 1
 
-    def _held_up(self, event: Event, link: str, due: Deadline) -> None:
+    def _late(self, event: Event, link: str, due: Deadline) -> None:
         self.judged += 1
         slave, took = self._peer(link), (event.t - due.since) / MS
-        what = f"{link}: what lies behind {self.known.links[link].following} waited {took:.0f} ms for {slave}"
-        self.violate(event, f"{what}, another slave is in trouble", since=due.since)
+        what = f"{link}: data from {self.known.links[link].following} on waited {took:.0f} ms to leave for {slave}"
+        self.violate(event, f"{what}; another slave is disturbed", since=due.since)
 
-    # Sends that healthy slaves alone can answer.
-
-    def _promise(self, put: Append, since: int | None, ready: list[str], waiting: int) -> None:
+    def _expect_answer(self, put: Append, since: int | None, ready: list[str], waiting: int) -> None:
         needed = self.known.needed
         if not 1 <= needed <= len({self._peer(link) for link in ready}):
             return
-        # Up to 4.9.2 a send waits its turn.
+        # Up to 4.9.2, sends wait in turn.
         if line(self.known.config[MASTER]).since < (4, 9, 3) and waiting > 1:
             return
-        self.promised[put.message] = Send(put.hi or 0, since, tuple(ready))
+        self.waiting[put.message] = Send(put.hi or 0, since, tuple(ready))
 
     def on_ok(self, event: Ok | Fail | Info) -> None:
-        send = self.promised.pop(event.message, None) if event.message is not None else None
+        send = self.waiting.pop(event.message, None) if event.message is not None else None
         if send is None or send.since is None or not all(self._is_healthy(link) for link in send.links):
             return
         if not self.known.disturbances.is_quiet("client-master", self.known.calls.first_at(event.process)):
@@ -158,22 +148,20 @@ class RoleFanOut(Law):
         if took > bound:
             self.violate(
                 event,
-                f"{event.message} waited {took / MS:.0f} ms, while {', '.join(send.links)} could have answered it",
+                f"{event.message} waited {took / MS:.0f} ms, while {', '.join(send.links)} could have completed it",
                 since=send.since,
             )
 
     on_info = on_ok
     on_fail = on_ok
 
-    # What ends.
-
     @only(node=MASTER)
     def on_close(self, event: Close) -> None:
-        self.owed.look(event)
-        self.owed.pop(event.link, None)
+        self.pushes.look(event)
+        self.pushes.pop(event.link, None)
 
     def end(self, last: Event) -> None:
-        self.owed.look(last)
+        self.pushes.look(last)
 
 
 def _waits(call: Invoke) -> bool:

@@ -1,13 +1,15 @@
-"""``role-no-takeover``: while a master is down nobody takes messages for its broker name; when it is back it does.
+"""``role-no-takeover``: while a master is down no node accepts writes for its broker name; it accepts them again after
+its return.
 
-- A send that begins and ends while the master is down, to whichever broker of the pair, is not answered as stored.
-- Broker id 0, to which sends go, is never a slave's: neither in a route that a client learned nor at a name server.
-- After its return a master that nothing has touched since does not refuse sends as one that is not ready
-  (SERVICE_NOT_AVAILABLE).
-
-Left out: sends that overlap the master's going or coming; a master that was a diverged slave (see ``logs``),
-whose log nobody can read; other refusals after its return, and how soon sends are
-answered then, see ``live-converges``. Source: the design: RocketMQ 4 promotes no slave by itself.
+Checks:
+- No send to a broker of the pair that begins and ends while the master is down is answered as stored.
+- Broker id 0, the target of sends, is never a slave: in no route that a client learned, and at no name server.
+- A returned master that is undisturbed since does not refuse sends as not ready (SERVICE_NOT_AVAILABLE).
+Abstains when:
+- The send overlaps the master's end or start.
+- The master was a diverged slave (see ``logs``), whose log is unreadable.
+- The refusal has another status. How soon sends are answered again: see ``live-converges``.
+Source: the design: RocketMQ 4 promotes no slave by itself.
 """
 
 import json
@@ -37,8 +39,7 @@ class RoleNoTakeover(Law):
 
     def begin(self) -> None:
         self.slaves: set[str] = set()
-        self.back = False
-        """Whether the master returned, and nothing has touched it since."""
+        self.is_back = False
 
     def on_config(self, event: Config) -> None:
         if parse(event.detail or "{}").get("brokerRole") == "SLAVE":
@@ -49,17 +50,15 @@ class RoleNoTakeover(Law):
     def on_start(self, event: Start) -> None:
         end = self.known.nodes.down.get(MASTER)
         if end is not None:
-            # What took it down may end a moment later; a second fault is something else. One that put another's store
-            # in the place of its own has another node's name.
+            # The fault that ended it may still be active, a second one may not. A promotion names another node.
             active = [each for each in self.known.disturbances.active.values() if each.node == MASTER]
             promotion = self.known.stores.promotion
-            self.back = len(active) <= (promotion is None or promotion.seq < end.seq)
+            self.is_back = len(active) <= (promotion is None or promotion.seq < end.seq)
 
     @only(node=MASTER)
     def on_fault(self, event: Fault) -> None:
-        """A master that is touched may refuse for that."""
         if event.status == "on":
-            self.back = False
+            self.is_back = False
 
     @only("send", node=NODES)
     def on_ok(self, event: Ok | Fail | Info) -> None:
@@ -69,8 +68,8 @@ class RoleNoTakeover(Law):
         if self.known.nodes.is_down_since(MASTER, begun.call):
             self.judged += 1
             if event.kind == "ok":
-                self.violate(event, f"{event.node} took {event.message} ({event.status}) while the master was down")
-        elif self.back and begun.is_up and event.node == MASTER and self.known.calls.is_current(event):
+                self.violate(event, f"{event.node} accepted {event.message} ({event.status}) while the master was down")
+        elif self.is_back and begun.is_up and event.node == MASTER and self.known.calls.is_current(event):
             self.judged += event.kind != "info"
             is_refused = event.kind == "fail" and event.status == "SERVICE_NOT_AVAILABLE"
             if is_refused and MASTER not in self.known.logs.diverged:
@@ -87,7 +86,7 @@ class RoleNoTakeover(Law):
         for name, nodes in json.loads(event.detail or "{}").items():
             self._judge_route(event, nodes, f"{event.node}'s entry for {name}")
 
-    def _judge_route(self, event: Event, nodes: dict[str, str], where: str) -> None:
+    def _judge_route(self, event: Event, nodes: dict[str, str], source: str) -> None:
         self.judged += MASTER in self.known.nodes.down
         if nodes.get("0") in self.slaves:
-            self.violate(event, f"{where} says that {nodes['0']}, a slave, is the master")
+            self.violate(event, f"{source} names {nodes['0']}, a slave, as the master")

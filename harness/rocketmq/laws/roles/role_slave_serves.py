@@ -1,17 +1,18 @@
-"""``role-slave-serves``: while the master is down, what a slave has can be pulled from it.
+"""``role-slave-serves``: while the master is down, every message that a slave has can be pulled from it.
 
-Judged for pulls that begin and end while the master is down: if the offset asked for lies in the slave's queue, the
-answer holds the message at that offset, or at least goes on behind it if the pull asks for some tags only. It lies
-there if the slave says so itself in its answer; or if the master once delivered a message from there, the slave has all
-of that message's bytes, and it had derived its queues from them before the pull. A slave that does not have its topic
-or group yet, or on which these forbid it, may say so; one that refuses as not ready or busy does not serve.
-
-With slaveReadEnable off a slave serves all the same, and suggests broker 0 (4.9, whose code 20 for "not here" is
-overwritten by that for what was found); one of 5.x may refuse as busy, which it does.
-
-Left out: diverged slaves; messages that the master lost; what pulls bring that began before the master was
-started, or a store replaced; a slave's own answer once its oldest files have expired. Sources:
-PullMessageProcessor.processRequest and rejectRequest (5.x), DefaultMessageStore.getMessage.
+Checks:
+- A pull that begins and ends while the master is down is answered with the message at the requested offset, if that is
+  in the slave's queue; a pull by tag may continue after it. The offset is there if the slave's answer reports it, or if
+  the master once delivered a message from there, all of whose bytes the slave had received and dispatched before the
+  pull.
+- The slave does not refuse as not ready or busy. It may report a missing or forbidden topic or group.
+- With slaveReadEnable off a slave serves as well, and suggests broker 0 (4.9 overwrites its code 20 for "not here");
+  5.x may refuse as busy.
+Abstains when:
+- The slave diverged, or the master lost the message.
+- The pull began before the master's start, or before a store was replaced.
+- For the slave's own report: its oldest files have expired.
+Source: PullMessageProcessor.processRequest and rejectRequest (5.x), DefaultMessageStore.getMessage.
 """
 
 from typing import NamedTuple
@@ -31,10 +32,9 @@ REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", BUSY, "REQUEST_CODE_NOT_SUPPORTED
 
 
 class Serves(NamedTuple):
-    """How a slave is set."""
+    """A slave's settings."""
 
-    reads: bool
-    """slaveReadEnable."""
+    slave_read_enable: bool
     may_refuse: bool
 
 
@@ -51,18 +51,16 @@ class RoleSlaveServes(Law):
     def on_config(self, event: Config) -> None:
         settings = parse(event.detail or "{}")
         if settings.get("brokerRole") == "SLAVE":
-            reads = is_on(settings, "slaveReadEnable")
-            self.slaves[event.node] = Serves(reads, refuses_reads(settings))
+            slave_read_enable = is_on(settings, "slaveReadEnable")
+            self.slaves[event.node] = Serves(slave_read_enable, refuses_reads(settings))
         self.applicable = bool(self.slaves)
 
-    # What slaves have.
-
     def on_expire(self, event: Expire) -> None:
-        """The oldest files of a log are gone, and their queues' entries may not be yet."""
+        """The queues may still have entries for the deleted files."""
         self.expired.add(event.node)
 
     def _has(self, begun: Begun[Invoke]) -> bool:
-        """Whether the slave had what is asked for, and had derived its queues from that, when the pull began."""
+        """Whether the slave had received and dispatched the message when the pull began."""
         known, slave = self.known, begun.call.node
         seen = known.positions.content(MASTER).get((begun.call.queue, begun.call.asked_from), ())
         if len(seen) != 1 or slave in known.logs.diverged:
@@ -71,10 +69,8 @@ class RoleSlaveServes(Law):
         end = min(begun.log_end or 0, begun.dispatched, known.logs.own_end(slave) or 0)
         return hi <= end and known.logs.starts.get(slave, lo + 1) <= lo
 
-    # What is asked of them.
-
     def _asked(self, event: Ok | Fail) -> Begun[Invoke] | None:
-        """How a pull began that a slave answers, if the master is down since then."""
+        """The pull that a slave answers, if the master has been down since its begin."""
         begun = self.known.calls.begun(event) if event.node in self.slaves else None
         return begun if begun is not None and self.known.nodes.is_down_since(MASTER, begun.call) else None
 
@@ -84,9 +80,9 @@ class RoleSlaveServes(Law):
         if begun is None:
             return
         slave, offset = event.node, begun.call.asked_from or 0
-        if event.broker and not self.slaves[slave].reads:
+        if event.broker and not self.slaves[slave].slave_read_enable:
             self.violate(event, f"{slave} suggests broker {event.broker}, and slaveReadEnable is off")
-        if not self._has(begun) and not self._claims(event, offset):
+        if not self._has(begun) and not self._reports(event, offset):
             return
         self.judged += 1
         if subscribed(begun.call.detail) is not None and (event.queue_offset or 0) > offset:
@@ -98,8 +94,8 @@ class RoleSlaveServes(Law):
                 event, f"{slave} has offset {offset} of {event.queue}, and a pull there was answered with {got}"
             )
 
-    def _claims(self, ok: Ok, offset: int) -> bool:
-        """Whether the slave says that the offset lies in its queue."""
+    def _reports(self, ok: Ok, offset: int) -> bool:
+        """Whether the slave reports that the offset is in its queue."""
         if ok.lo is None or ok.hi is None or ok.node in self.expired or ok.node in self.known.logs.diverged:
             return False
         return ok.lo <= offset < ok.hi
@@ -110,4 +106,4 @@ class RoleSlaveServes(Law):
             return
         self.judged += 1
         if not (event.status == BUSY and self.slaves[event.node].may_refuse):
-            self.violate(event, f"{event.node} does not serve while its master is down: {event.status}")
+            self.violate(event, f"{event.node} refuses pulls while its master is down: {event.status}")

@@ -1,1 +1,1 @@
-"""Laws about routes, and how clients choose brokers; one file per law."""
+"""Laws about routes, the choice of brokers, and clients' pace."""

@@ -1,20 +1,19 @@
-"""``client-paced``: a client shows that it lives, and asks what it must know, as often as it should and no more often.
+"""``client-paced``: a client sends heartbeats and requests as often as it should, and no more often.
 
-- A heartbeat goes to every broker of the client's routes, of a producer to their masters: at once when a route names a
-  broker that has had none, and then every 30 s. It goes sooner only when the group's list lacks the client.
-- The route of each topic is asked for at the latest 30 s after the last answer; by a consumer that has never had one
-  after 3 s. It is asked for sooner only where a call has just failed, and then not within 3 s, or where a route or its
-  master is missing. Where a name server did not answer, the next one is asked at once.
-- A consumer that shares queues asks who is in its group when its first heartbeats have been answered, then every 20 s,
-  3 s after a question that failed, and within a second of hearing that the group has changed; but never twice within a
-  second.
-- No such question is under way for longer than 3 s, or given up sooner.
-
-Judged when the client does what was due, or 15 s later if it lives on: one that leaves asks nothing more, and takes so
-long to say goodbye. Other than most laws this one hears of another broker name's master, too. Not applicable in labs
-with real time: their clients are the reference's beside any broker, and say nothing of it.
+Checks:
+- Heartbeats go to every broker of the client's routes (a producer's to the masters): immediately to a newly routed
+  broker, then every 30 s; sooner only when the group's list lacks the client.
+- Each topic's route is requested at the latest 30 s after the last answer; by a consumer without a route after 3 s. It
+  is requested sooner only after a failed call, and then not within 3 s, or while a route or its master is missing.
+  After a name server without an answer, the next one is asked at once.
+- A consumer that shares queues requests its group's members when its first heartbeats are answered, then every 20 s, 3
+  s after a failed request, and within a second of a change notification; never twice within a second.
+- No such request is in flight for longer than 3 s, or given up sooner.
+Abstains when:
+- The lab is a real-time one (not applicable): its clients do not record this.
+- The client ends: a request is overdue only ``LEAVING_NS`` after its deadline.
 Source: MQClientInstance.startScheduledTask, RebalanceService, ClientConfig (pollNameServerInterval,
-heartbeatBrokerInterval), MQClientAPIImpl (timeouts of 3 s); the pace after failures is that of the lab's own clients.
+heartbeatBrokerInterval), MQClientAPIImpl (timeouts of 3 s); the pace after failures is that of the lab's clients.
 """
 
 from __future__ import annotations
@@ -31,65 +30,61 @@ from ...law import Law
 
 BEAT_NS = 30_000 * MS
 ROUTE_NS = 30_000 * MS
-AGAIN_NS = 3_000 * MS
-"""After what failed, and for a call to end."""
+RETRY_NS = 3_000 * MS
+"""The pause after a failed call, and a call's timeout."""
 MEMBERS_NS = 20_000 * MS
 REST_NS = 1_000 * MS
 LEAVING_NS = 15_000 * MS
-"""A route (3 s), commits (5 s) and goodbyes (3 s)."""
+"""A leaving client's route request (3 s), commits (5 s) and goodbyes (3 s)."""
 ANSWERED = frozenset({"answered", "none"})
 BEAT, MEMBERS, ROUTE = "beat", "members", "route"
-OF = "route of "
-"""Before the topic: what is due of a route."""
+ROUTE_OF = "route of "
 
 
 class Due(NamedTuple):
-    """Something must be asked: since when that is known, and until when, ns."""
+    """A request's deadline: when it was set, and when it ends, ns."""
 
     since: int
     until: int
 
 
 class Client:
-    """One consumer or producer that lives."""
+    """A running consumer or producer."""
 
     def __init__(self, group: str | None, shares: bool) -> None:
         self.group = group
         self.shares = shares
-        """Whether it asks for its group's members."""
+        """Whether it shares queues with its group."""
         self.routes: dict[str, dict[str, dict[str, str]]] = {}
         """By topic, the newest last: broker name to id to node."""
         self.topics: set[str] = set()
-        """All that it has asked for."""
         self.due: dict[str, Due] = {}
         self.open: dict[int, Ask] = {}
         self.beat_at: int | None = None
         self.beaten: set[str] = set()
         self.expected: set[str] = set()
-        """Who was to have a heartbeat of the last round, and who had one."""
+        """Brokers that got a heartbeat in the last round, and that should."""
         self.joined = False
         self.changed_at: int | None = None
-        """When it last heard that its group has changed, ns: it wakes up a second later."""
+        """Time of the last change notification, ns: it wakes up a second later."""
         self.members_at: int | None = None
         self.polled: dict[str, int] = {}
-        """When each topic's route was last asked for without a reason of its own, ns."""
+        """By topic: its last regular route request, ns."""
         self.asked: dict[str, int] = {}
-        """When it was asked for at all."""
         self.unclear: set[str] = set()
-        """Topics of which nobody could tell the regular question from others, since a route or a master was missing."""
+        """Topics whose regular requests are indistinguishable from others, as a route or a master is missing."""
         self.unanswered: dict[str, Ask] = {}
-        """Of each topic the last question for its route, once a name server has not answered it."""
-        self.told = False
-        """Whether the group has changed while its members were being asked for."""
+        """By topic: the last route request, if it failed."""
+        self.ask_again = False
+        """Whether the group changed while its members were requested."""
         self.woken = self.failed = -1
-        """When a list of its group lacked it, and when a call of its failed, ns."""
+        """When a list of its group lacked it, and when a call failed, ns."""
 
     def brokers(self) -> dict[str, dict[str, str]]:
-        """By broker name: id to node, as the newest route that lists it says."""
+        """By broker name: id to node, from the newest route that lists it."""
         return {name: nodes for route in self.routes.values() for name, nodes in route.items()}
 
-    def hearers(self) -> set[str]:
-        """Who must have heartbeats."""
+    def receivers(self) -> set[str]:
         found = self.brokers().values()
         return {node for nodes in found for number, node in nodes.items() if self.group is not None or number == "0"}
 
@@ -97,7 +92,7 @@ class Client:
         return {nodes["0"] for nodes in self.brokers().values() if "0" in nodes}
 
     def expects(self, what: str, since: int, until: int) -> None:
-        """Something is due, unless it is due sooner."""
+        """Set a deadline, unless there is an earlier one."""
         due = self.due.get(what)
         if due is None or until < due.until:
             self.due[what] = Due(since, until)
@@ -120,13 +115,13 @@ class ClientPaced(Law):
         self.clients: dict[int, Client] = {}
         self.masters: set[str] = set()
         self.names: set[str] = set()
-        """All that any route has named."""
+        """Masters and broker names of all routes."""
 
     def on_lab(self, event: Lab) -> None:
         self.applicable = not event.in_real_time
 
     def on_consumer(self, event: Consumer) -> None:
-        self._look(event)
+        self._check_overdue(event)
         if event.status == "on":
             self.clients[event.process] = Client(event.group, event.f != "broadcasting")
         else:
@@ -140,14 +135,14 @@ class ClientPaced(Law):
     on_info = on_fail
 
     def on_mark(self, event: Mark) -> None:
-        self._look(event)
+        self._check_overdue(event)
 
     def on_ask(self, event: Ask) -> None:
-        self._look(event)
+        self._check_overdue(event)
         client = self.clients.get(event.process)
         if client is None:
             if event.group is not None:
-                # It has gone, and what it had asked ends.
+                # A request of an ended client.
                 return
             client = self.clients[event.process] = Client(None, shares=False)
         if event.f == "goodbye":
@@ -161,9 +156,7 @@ class ClientPaced(Law):
             self._ended(client, event)
 
     def end(self, last: Event) -> None:
-        self._look(last)
-
-    # What is asked.
+        self._check_overdue(last)
 
     def _beat(self, client: Client, event: Ask) -> None:
         last, due = client.beat_at, client.due.get(BEAT)
@@ -174,20 +167,20 @@ class ClientPaced(Law):
         early = due is not None and event.t < due.until - self._slack and event.t - client.woken > self._slack
         if last is not None and early:
             self._soon(event, f"sends a heartbeat {(event.t - last) // MS} ms after the last one", last)
-        client.beat_at, client.beaten, client.expected = event.t, {event.node}, client.hearers()
+        client.beat_at, client.beaten, client.expected = event.t, {event.node}, client.receivers()
         client.expects(BEAT, event.t, event.t + BEAT_NS)
 
     def _members(self, client: Client, event: Ask) -> None:
         last = client.members_at
-        self._met(client, MEMBERS, event, "asks who is in its group")
+        self._met(client, MEMBERS, event, "asks for its group's members")
         if last is not None and self.known.instant_ns < event.t - last < REST_NS - self._slack:
-            self._soon(event, f"asks who is in its group {(event.t - last) // MS} ms after it last did", last)
+            self._soon(event, f"asks for its group's members {(event.t - last) // MS} ms after it last did", last)
         client.members_at = event.t
         client.expects(MEMBERS, event.t, event.t + MEMBERS_NS)
 
     def _route(self, client: Client, event: Ask) -> None:
         topic = event.topic or ""
-        self._met(client, OF + topic, event, f"asks where {topic} is")
+        self._met(client, ROUTE_OF + topic, event, f"asks where {topic} is")
         before = client.unanswered.pop(topic, None)
         if before is not None and event.t == before.t and event.node != before.node:
             return
@@ -197,7 +190,7 @@ class ClientPaced(Law):
         if client.group is None:
             return
         if not client.topics <= client.routes.keys() or self._lacks_masters(client):
-            # The pace begins with the first question, whatever comes of it; of later ones nobody can tell.
+            # The first request is a regular one; later ones may not be.
             if last is None:
                 client.polled[topic] = event.t
             else:
@@ -206,7 +199,7 @@ class ClientPaced(Law):
             return
         since, rest = polled, ROUTE_NS
         if event.t - client.failed <= self._slack:
-            since, rest = last, AGAIN_NS
+            since, rest = last, RETRY_NS
             on_time = topic in client.unclear or (polled is not None and event.t - polled >= ROUTE_NS - self._slack)
             since = None if on_time else since
         else:
@@ -215,18 +208,16 @@ class ClientPaced(Law):
         if since is not None and event.t - since < rest - self._slack:
             self._soon(event, f"asks where {topic} is {(event.t - since) // MS} ms after it last did", since)
 
-    # What comes of it.
-
     def _changed(self, client: Client, event: Ask) -> None:
         client.changed_at = event.t
         if client.joined:
-            self._shares_anew(client, event, event.t + REST_NS)
+            self._expect_members(client, event, event.t + REST_NS)
 
     @staticmethod
-    def _shares_anew(client: Client, event: Ask, until: int) -> None:
-        """It is to ask who is in its group, or once more if it is asking already."""
+    def _expect_members(client: Client, event: Ask, until: int) -> None:
+        """It must request its group's members, or once more after a request in flight."""
         if any(each.f == MEMBERS for each in client.open.values()):
-            client.told = True
+            client.ask_again = True
         elif client.shares:
             client.expects(MEMBERS, event.t, until)
 
@@ -236,7 +227,7 @@ class ClientPaced(Law):
             return
         took = event.t - asked.t
         self.judged += 1
-        if took > AGAIN_NS + self._slack or (event.status == "timeout" and took < AGAIN_NS - self._slack):
+        if took > RETRY_NS + self._slack or (event.status == "timeout" and took < RETRY_NS - self._slack):
             what = f"{event.client} has {event.status} for a {event.f} at {event.node} after {took // MS} ms"
             self.violate(event, f"{what}; such a call ends within 3 s, and is not given up sooner", since=asked.t)
         if event.status not in ANSWERED:
@@ -254,18 +245,18 @@ class ClientPaced(Law):
         if not client.joined and not any(each.f == BEAT for each in client.open.values()):
             client.joined = True
             rests = (at + REST_NS for at in (client.members_at, client.changed_at) if at is not None)
-            self._shares_anew(client, event, max([event.t, *rests]))
+            self._expect_members(client, event, max([event.t, *rests]))
 
     def _answered_members(self, client: Client, event: Ask) -> None:
         if event.status not in ANSWERED:
-            client.told = False
-            client.expects(MEMBERS, event.t, event.t + AGAIN_NS)
+            client.ask_again = False
+            client.expects(MEMBERS, event.t, event.t + RETRY_NS)
             return
         if event.client not in json.loads(event.detail or "[]"):
             client.woken = event.t
-        # It asks for each of its topics, and again for that one whose question was under way.
-        if client.told and not any(each.f == MEMBERS for each in client.open.values()):
-            client.told = False
+        # It requests them for each topic, and again for the topic whose request was in flight.
+        if client.ask_again and not any(each.f == MEMBERS for each in client.open.values()):
+            client.ask_again = False
             client.expects(MEMBERS, event.t, event.t + REST_NS)
 
     def _answered_route(self, client: Client, event: Ask) -> None:
@@ -275,17 +266,15 @@ class ClientPaced(Law):
             client.routes[topic] = json.loads(event.detail or "{}")
             self.masters |= client.masters()
             self.names |= client.brokers().keys()
-            if not client.hearers() <= client.beaten:
+            if not client.receivers() <= client.beaten:
                 client.expects(BEAT, event.t, event.t)
-        again = ROUTE_NS
+        pause = ROUTE_NS
         if topic not in client.routes and client.group is not None:
-            again = AGAIN_NS * len(client.topics)
-        client.expects(OF + topic, event.t, event.t + again)
-
-    # Too late, too soon, too few.
+            pause = RETRY_NS * len(client.topics)
+        client.expects(ROUTE_OF + topic, event.t, event.t + pause)
 
     def _lacks_masters(self, client: Client) -> bool:
-        """Whether it may turn to a name server before it turns to a master."""
+        """Whether it may ask a name server before a master."""
         found = client.brokers()
         if not (self.masters <= client.masters() and self.names <= found.keys()):
             return True
@@ -305,26 +294,26 @@ class ClientPaced(Law):
             self.violate(event, f"{event.client} {does} {late} ms later than it should", since=due.since)
 
     def _soon(self, event: Ask, what: str, since: int) -> None:
-        self.violate(event, f"{event.client} {what}, and nothing had happened", since=since)
+        self.violate(event, f"{event.client} {what}, without a reason", since=since)
 
-    def _look(self, event: Event) -> None:
-        """What was left out, and what is overdue of clients that live on."""
+    def _check_overdue(self, event: Event) -> None:
+        """Report omitted heartbeats and overdue requests of running clients."""
         for process, client in self.clients.items():
             if client.beat_at is not None and event.t - client.beat_at > self.known.instant_ns and client.expected:
                 left, client.expected = client.expected - client.beaten, set()
                 if left:
                     text = f"client {process} sent no heartbeat to {', '.join(sorted(left))}, as to others"
                     self.violate(event, text, since=client.beat_at)
-            self._pass_over(client, event.t)
+            self._skip_rounds(client, event.t)
             for what, due in list(client.due.items()):
                 if event.t > due.until + self._slack + LEAVING_NS:
                     del client.due[what]
                     late = (event.t - due.until) // MS
-                    self.violate(event, f"client {process} owes a {what} since {late} ms", since=due.since)
+                    self.violate(event, f"client {process} is {late} ms late with a {what}", since=due.since)
 
-    def _pass_over(self, client: Client, now: int) -> None:
-        """Heartbeats whose time came while there was nobody to hear them."""
+    def _skip_rounds(self, client: Client, now: int) -> None:
+        """Skip heartbeats that had no receiver."""
         due = client.due.get(BEAT)
-        while due is not None and due.until < now and not client.hearers():
+        while due is not None and due.until < now and not client.receivers():
             client.beat_at, client.beaten = due.until, set()
             due = client.due[BEAT] = Due(due.until, due.until + BEAT_NS)

@@ -1,19 +1,20 @@
-"""``producer-tries``: a producer takes queues in turn, tries again what failed, and tells how it ended.
+"""``producer-tries``: a producer takes queues in turn, retries failed tries at another broker name, and reports the
+true result.
 
-Of a producer that chooses queues itself, with its own retries:
-
-- what failed is tried again as often as its user allows, while there is time, unless the message has its queue, nobody
-  asked for an answer, or a broker refused it in a way in which the next one would, too; the next try goes to another
-  broker name, if the producer knows of one that has queues of the topic;
-- what was stored is not tried again, whatever the answer says of slaves and disks, and there is one try at a time;
-- sends that may go anywhere go to another queue each time, if there are two, while nothing fails;
-- ok says what the last try's answer said, and its queue; *fail* is said only if no try may have stored the message;
-- nobody is told that it failed before it was tried, unless time is over or there was no route; and there is one if the
-  master is registered with the trial's topic, and for 80 s nothing was wrong with it, the name server and the links;
-- it is over within the user's limit, and what a name server may take to answer; its time is not over sooner;
-- the master's log holds a message at most as often as the master was tried.
-
-Left out: which queue comes next; tries of which nobody is told; copies that consumers send back.
+Checks:
+- A failed try is retried within the limits of count and time, at another broker name that has queues of the topic, if
+  the producer has one. Exceptions: the message has a fixed queue, is one-way, or the refusal is one that any broker
+  gives.
+- A stored message is not sent again, whatever its status, and there is one try at a time.
+- Sends without a fixed queue use another queue each time, if there are two and nothing fails.
+- ok reports status and queue of the last try; fail is reported only if no try may have stored the message.
+- No send fails before its first try, unless its time is over or there is no route. There must be a route if the master
+  is registered with the topic, and master, name server and links have been undisturbed for ``SETTLED_NS``.
+- A send ends within its limit and a name server's timeouts; it does not time out sooner.
+- The master's log holds a message at most once per try at the master.
+Abstains when:
+- The producer does not choose queues and retry itself, or the copy is one that a consumer sent back.
+- Tries are not recorded.
 Source: DefaultMQProducerImpl.sendDefaultImpl, TopicPublishInfo.selectOneMessageQueue, MQFaultStrategy (off by default).
 """
 
@@ -32,43 +33,42 @@ from ..acks.ack_refused_is_absent import UNKNOWN_ERROR
 RETRIED = frozenset(
     {"TOPIC_NOT_EXIST", "SERVICE_NOT_AVAILABLE", "SYSTEM_ERROR", "NO_PERMISSION", "timeout", "disconnected", "refused"}
 )
-"""Answers, and how calls end without one, after which a producer may try again."""
+"""Statuses after which a producer may retry."""
 TIMEOUT, NO_ROUTE = "timeout", "no route"
-OVER = frozenset({TIMEOUT, NO_ROUTE, "closed"})
-"""Why there was no further try."""
-ON_THE_WAY = (MASTER, NAMES, f"names-{MASTER}", "names-client")
+NO_RETRY = frozenset({TIMEOUT, NO_ROUTE, "closed"})
+"""Statuses of a send that explain why it was not retried."""
+TARGETS = (MASTER, NAMES, f"names-{MASTER}", "names-client")
 SETTLED_NS = 80_000 * MS
-"""A broker whose registration was lost registers every 60 s at the latest; a producer asks before it gives up."""
+"""A broker registers at least every 60 s; a producer asks for the route before it gives up."""
 PRODUCE, ONE_WAY = "produce", "one-way"
 ANYWHERE = frozenset({"turn", ONE_WAY})
-ASKING_MS = 6_000
-"""For a name server to answer, or not, twice."""
+ROUTE_TIMEOUTS_MS = 6_000
 
 
 class Produce:
-    """A send under way, and its tries."""
+    """A send in flight, and its tries."""
 
     def __init__(self, begun: Begun[Invoke]) -> None:
         self.invoke = begun.call
-        said = told(begun.call.detail)
-        self.how, self.producer = str(said.get("how", "")), said.get("producer")
-        self.most, self.within_ns = int(said.get("tries", 1)), int(said.get("within", 0)) * MS
+        options = told(begun.call.detail)
+        self.how, self.producer = str(options.get("how", "")), options.get("producer")
+        self.most, self.within_ns = int(options.get("tries", 1)), int(options.get("within", 0)) * MS
         began = [each for each in begun.tries if each.f == "began"]
         self.tries = len(began)
         self.began = began[-1] if began else None
         last = begun.tries[-1] if begun.tries else None
         self.ended = None if last is None or last.f == "began" else last
-        """How the last try ended; None while it is under way."""
+        """The end of the last try; None while it is in flight."""
         self.open = any(each.f == "info" or UNKNOWN_ERROR in (each.remark or "") for each in begun.tries if _ends(each))
-        """Whether some try may have stored it, and nobody knows."""
+        """Whether a try without a known result may have stored it."""
 
 
 class ProducerTries(Law):
     id = "producer-tries"
     kind = CONVENTION
     promise = (
-        "A producer takes queues in turn and tries again what failed, at another broker name, within its time; it does "
-        "not send again what was stored, nor call failed what may be stored; a try stores a message once."
+        "A producer takes queues in turn and retries a failed try at another broker name, within its limits. It does "
+        "not resend a stored message, nor report failure if it may be stored. A try stores a message once."
     )
     source = "DefaultMQProducerImpl.sendDefaultImpl, TopicPublishInfo.selectOneMessageQueue"
     needs = frozenset({"invoke", "ok", "try"})
@@ -78,44 +78,40 @@ class ProducerTries(Law):
 
     def begin(self) -> None:
         self.last: dict[object, tuple[Try, int]] = {}
-        """By producer: its last try that might go anywhere, and how much had failed by then."""
+        """By producer: its last try without a fixed queue, and ``failures`` at that time."""
         self.failures = 0
-        """After a failure a producer looks at queues that no try tells of."""
-        self.asked: dict[str, int] = {}
-        """By message: how often the master was tried."""
+        """A failure lets a producer skip queues, which no try records."""
+        self.tried: dict[str, int] = {}
 
     def _produce(self, event: Event) -> Produce | None:
-        """The send that this event is part of."""
         begun = self.known.calls.begun(event)
         return Produce(begun) if begun is not None and begun.call.f == PRODUCE else None
-
-    # Tries.
 
     def on_try(self, event: Try) -> None:
         call = self._produce(event)
         if call is None:
             return
         if event.f == "began":
-            self._begins(call, event)
+            self._begin_try(call, event)
         elif event.f != "ok" and event.status != ONE_WAY:
             self.failures += 1
 
-    def _begins(self, call: Produce, event: Try) -> None:
+    def _begin_try(self, call: Produce, event: Try) -> None:
         self.judged += 1
-        wrong = self._again(call, event) if call.began is not None else self._repeats(call, event)
+        wrong = self._wrong_retry(call, event) if call.began is not None else self._wrong_first_try(call, event)
         if wrong is not None:
             self.violate(event, f"{event.message} {wrong}", since=None)
         if call.how in ANYWHERE:
             self.last[call.producer] = event, self.failures
         if event.node == MASTER:
-            self.asked[event.message] = self.asked.get(event.message, 0) + 1
+            self.tried[event.message] = self.tried.get(event.message, 0) + 1
 
     @staticmethod
-    def _again(call: Produce, event: Try) -> str | None:
-        """What is wrong with a further try."""
+    def _wrong_retry(call: Produce, event: Try) -> str | None:
+        """Describe the violation of a retry, if any."""
         before, ended = call.began, call.ended
         if ended is None:
-            return "is tried twice at a time"
+            return "is tried twice at the same time"
         if ended.f == "ok":
             return f"was stored ({ended.status}), and is sent again"
         if call.tries >= call.most:
@@ -126,17 +122,15 @@ class ProducerTries(Law):
             return f"failed at {event.node} ({ended.status}), and is tried there again; other brokers have queues"
         return None
 
-    def _repeats(self, call: Produce, event: Try) -> str | None:
-        """Whether a first try takes the queue of the message before it."""
+    def _wrong_first_try(self, call: Produce, event: Try) -> str | None:
+        """Describe a first try that takes the queue of the last message."""
         before, failures = self.last.get(call.producer, (None, 0))
         if call.how not in ANYWHERE or before is None or failures != self.failures:
             return None
         known = _known(event)
         if known != _known(before) or known[1] < 2 or (before.node, before.queue) != (event.node, event.queue):
             return None
-        return f"goes to {event.queue}, as the message before it did; {known[1]} queues are there"
-
-    # How it ended.
+        return f"goes to {event.queue}, as the message before it did; there are {known[1]} queues"
 
     @only(PRODUCE)
     def on_ok(self, event: Ok) -> None:
@@ -145,11 +139,11 @@ class ProducerTries(Law):
             return
         ended = call.ended
         if ended is None or ended.f != "ok":
-            self.violate(event, f"{event.message} was told {event.status}; no try was answered so", since=None)
+            self.violate(event, f"{event.message} was reported {event.status}; no try was answered so", since=None)
         elif (ended.status, ended.node, ended.queue) != (event.status, event.node, event.queue):
-            said = f"{event.status}, {event.queue} of {event.node}"
-            heard = f"{ended.status}, {ended.queue} of {ended.node}"
-            self.violate(event, f"{event.message} was told {said}; its last try says {heard}", since=None)
+            reported = f"{event.status}, {event.queue} of {event.node}"
+            answered = f"{ended.status}, {ended.queue} of {ended.node}"
+            self.violate(event, f"{event.message} was reported {reported}; its last try was {answered}", since=None)
 
     @only(PRODUCE)
     def on_fail(self, event: Fail) -> None:
@@ -159,7 +153,7 @@ class ProducerTries(Law):
         self.failures += 1
         if call.open or (call.ended is not None and call.ended.f == "ok"):
             self.violate(
-                event, f"{event.message} is said to have failed ({event.status}); it may be stored", since=None
+                event, f"{event.message} was reported as failed ({event.status}); it may be stored", since=None
             )
         self._gave_up(call, event)
         why = "" if call.tries else self._untried(event)
@@ -167,17 +161,17 @@ class ProducerTries(Law):
             self.violate(event, f"{event.message} failed before it was tried: {why}", call.invoke.t)
 
     def _untried(self, event: Fail) -> str:
-        """What is wrong with a send that failed before its first try; empty if nothing is."""
-        if event.status not in OVER:
+        """Describe why a send must not fail before its first try; empty if it may."""
+        if event.status not in NO_RETRY:
             return event.status
         if event.status != NO_ROUTE or not self.known.naming.knows(MASTER):
             return ""
         if self.known.stores.may_lack_files(MASTER):
-            # With its topic's entry, perhaps.
+            # Perhaps the topic's entry.
             return ""
-        if not self.known.disturbances.is_undisturbed(max(0, event.t - SETTLED_NS), *ON_THE_WAY):
+        if not self.known.disturbances.is_undisturbed(max(0, event.t - SETTLED_NS), *TARGETS):
             return ""
-        return f"{NO_ROUTE}; the master is registered, and nothing was wrong with the way there"
+        return f"{NO_ROUTE}; the master is registered, and all targets were undisturbed"
 
     @only(PRODUCE)
     def on_info(self, event: Info) -> None:
@@ -187,7 +181,7 @@ class ProducerTries(Law):
         if call.how != ONE_WAY:
             self.failures += 1
         if not call.open and event.status != UNREADABLE:
-            self.violate(event, f"{event.message} is said to be open ({event.status}); no try is", since=None)
+            self.violate(event, f"{event.message} was reported as unknown ({event.status}); no try is", since=None)
         if event.status != UNREADABLE:
             self._gave_up(call, event)
 
@@ -196,7 +190,7 @@ class ProducerTries(Law):
         if call is not None:
             self.judged += 1
             began = call.invoke.t
-            if event.t - began > call.within_ns + ASKING_MS * MS + self.known.healthy_ns:
+            if event.t - began > call.within_ns + ROUTE_TIMEOUTS_MS * MS + self.known.healthy_ns:
                 took = f"{(event.t - began) / MS:.0f} ms"
                 self.violate(event, f"{event.message} took {took}; its limit is {call.within_ns // MS} ms", since=began)
             of_try = call.ended is not None and call.ended.status == TIMEOUT
@@ -210,26 +204,23 @@ class ProducerTries(Law):
         return call
 
     def _gave_up(self, call: Produce, event: Fail | Info) -> None:
-        """A failure that should have been followed by another try."""
         ended = call.ended
-        if ended is None or call.tries >= call.most or event.status in OVER or ended.status not in RETRIED:
+        if ended is None or call.tries >= call.most or event.status in NO_RETRY or ended.status not in RETRIED:
             return
         if event.t - call.invoke.t < call.within_ns:
             self.violate(event, f"{event.message} was given up after {call.tries} tries ({ended.status})", since=None)
 
-    # What the master's log has.
-
     @only(node=MASTER)
     def on_audit(self, event: Audit) -> None:
-        places: dict[str, set[int]] = {}
+        copies: dict[str, set[int]] = {}
         for each in self.known.audits.records(event):
-            if each.message in self.asked and "times" not in told(each.detail):
-                places.setdefault(each.message, set()).add(each.lo)
-        for message, found in places.items():
+            if each.message in self.tried and "times" not in told(each.detail):
+                copies.setdefault(each.message, set()).add(each.lo)
+        for message, found in copies.items():
             self.judged += 1
-            if len(found) > self.asked[message]:
-                what = f"{message} lies at {len(found)} places of the master's log"
-                self.violate(event._replace(message=message), f"{what}; it was tried {self.asked[message]} times", None)
+            if len(found) > self.tried[message]:
+                what = f"the master's log holds {message} {len(found)} times"
+                self.violate(event._replace(message=message), f"{what}; it was tried {self.tried[message]} times", None)
 
 
 def _ends(event: Try) -> bool:
@@ -237,6 +228,6 @@ def _ends(event: Try) -> bool:
 
 
 def _known(event: Try) -> tuple[int, int]:
-    """How many broker names and queues a producer chose from."""
-    said = told(event.remark)
-    return int(said.get("names", 0)), int(said.get("queues", 0))
+    """The numbers of broker names and queues that a producer chose from."""
+    counts = told(event.remark)
+    return int(counts.get("names", 0)), int(counts.get("queues", 0))

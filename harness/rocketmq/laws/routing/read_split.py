@@ -1,19 +1,19 @@
-"""``read-split``: a broker tells a reader where to pull next, by its own settings, log end and memory.
+"""``read-split``: a broker suggests where a reader pulls next, by its own settings, log end and memory.
 
-With slaveReadEnable off the answer is 0, the master, always. With it on it is the group's whichBrokerWhenConsumeSlowly
-if more lies between the last entry that the broker looked at and the end of *its* log than is in memory, which is
-accessMessageInMemoryMaxRatio percent of its machine's; else the group's brokerId. A pull that found nothing looked at
-no entry.
-
-What a broker looked at last is known but for one entry: the last that it gave, or, where a full answer left some, the
-one behind. And its log may grow while it answers. So a suggestion is wrong only if it is wrong for all of that.
-Likewise for a group: every setting counts that the broker may have had meanwhile, by what an administrator changed, and
-on a slave by when it last synced; what a broker had not saved may go with its process. A broker suggests the same to
-readers whose user fixed a broker, and who will not follow; whether the others follow is ``route-choice``.
-
-Left out: brokers whose memory nobody knows (``totalMemory``, ours; RocketMQ asks the machine), unless the ratio is 0;
-diverged slaves. On a slave that has to echo an offset beyond its queue (PULL_RETRY_IMMEDIATELY) the group's
-brokerId is right as well with slaveReadEnable off, as in RocketMQ; a slave of 5.x may always say 0 to who does not lag.
+Checks:
+- With slaveReadEnable off the broker suggests 0, the master.
+- With it on, it suggests the group's whichBrokerWhenConsumeSlowly if more lies between the last entry that it read and
+  its log end than accessMessageInMemoryMaxRatio percent of the machine's memory; else the group's brokerId. A pull that
+  found nothing read no entry.
+- A suggestion must be right for one possible state: the last entry read (the last one given, or after a full answer the
+  next one), the log's growth during the call, and the group's settings that the broker may have had, by an
+  administrator's changes, a slave's syncs, and unsaved changes lost with the process.
+- Readers with a fixed broker get the same suggestions. Whether others follow them: see ``route-choice``.
+Abstains when:
+- The broker's memory is unknown (``totalMemory``; RocketMQ asks the machine), unless the ratio is 0.
+- The slave diverged.
+- A slave returns an offset beyond its queue (PULL_RETRY_IMMEDIATELY): the group's brokerId is right as well with
+  slaveReadEnable off. A slave of 5.x may always suggest 0 to a reader that does not lag.
 Source: DefaultMessageStore.getMessage, PullMessageProcessor.
 """
 
@@ -33,21 +33,21 @@ from ..delivery.pulled import MOVED, NOT_FOUND, RETRY
 
 
 class Choice(NamedTuple):
-    """Broker ids that a group wants."""
+    """A group's broker ids."""
 
     usual: int = 0
     slow: int = 1
 
 
 class Pull(NamedTuple):
-    """An answer whose suggestion depends on how far behind the reader is."""
+    """An answer whose suggestion depends on the reader's lag."""
 
     ok: Ok
     slow: bool
-    """Whether it says that the reader is slow."""
+    """Whether it treats the reader as slow."""
     begin: int
     end: int
-    """Where the broker's log ended when the call began and when it ended."""
+    """The broker's log end at the call's begin and end."""
     memory: int
     content: Content
 
@@ -65,15 +65,12 @@ class ReadSplit(Law):
 
     def begin(self) -> None:
         self.splits: set[str | None] = set()
-        """Brokers where reads are split."""
         self.pulls: list[Pull] = []
 
     def on_config(self, event: Config) -> None:
-        # The model hears of it later.
+        # The model receives the event later.
         if is_on(parse(event.detail or "{}"), "slaveReadEnable"):
             self.splits.add(event.node)
-
-    # Pulls.
 
     @only("pull")
     def on_ok(self, event: Ok) -> None:
@@ -91,16 +88,16 @@ class ReadSplit(Law):
         if event.node in SLAVES and version(self.known.config.get(event.node, DEFAULTS)) >= (5,):
             usual.add(0)
         if event.status in (NOT_FOUND, MOVED):
-            self._check(event, usual, "it looked at no entry")
+            self._check(event, usual, "it read no entry")
             return
         slow = {each.slow for each in choices}
         self._check(event, usual | slow, f"its group wants {_shown(usual)}, or {_shown(slow)} when slow")
-        # Where both sets name it, or nobody knows what was looked at, the lag does not matter.
+        # The lag does not matter if both sets have the id, or the entry read is unknown.
         if event.status != RETRY and (event.broker in usual) != (event.broker in slow):
-            self._keep(event, event.broker in slow)
+            self._check_lag_later(event, event.broker in slow)
 
     def _choices(self, event: Ok) -> set[Choice]:
-        """All that the group's settings may have been at the broker while the call was under way."""
+        """The settings that the group may have had at the broker during the call."""
         begun = self.known.calls.begun(event)
         name = (GROUPS, event.group or "")
         return {Choice(*each) for each in self.known.tables.possible(event.node, name, begun.call.seq if begun else 0)}
@@ -109,7 +106,7 @@ class ReadSplit(Law):
         if event.broker not in allowed:
             self.violate(event, f"{event.node} suggested broker {event.broker} for {event.queue}; {why}")
 
-    def _keep(self, event: Ok, slow: bool) -> None:
+    def _check_lag_later(self, event: Ok, slow: bool) -> None:
         begin, end = self.known.calls.end_before(event), self.known.logs.log_end(event.node)
         held = memory(self.known.config.get(event.node, DEFAULTS))
         if begin is None or end is None or held is None or begin > end or event.node in self.known.logs.diverged:
@@ -131,14 +128,14 @@ class ReadSplit(Law):
             if most <= pull.memory:
                 lag = f"at most {most} bytes behind the log's end, and {pull.memory} are in memory"
                 self.violate(
-                    ok, f"{ok.node} suggested broker {ok.broker} for {ok.queue}, as to the slow; this was {lag}"
+                    ok, f"{ok.node} suggested broker {ok.broker} for {ok.queue}, as if slow; this reader was {lag}"
                 )
             return
         left = ok.hi is None or ok.hi > following
-        looked_at = pull.content.get((ok.queue, following)) if left else given
-        if looked_at is not None and (least := pull.begin - max(looked_at).lo) > pull.memory:
+        entry = pull.content.get((ok.queue, following)) if left else given
+        if entry is not None and (least := pull.begin - max(entry).lo) > pull.memory:
             lag = f"at least {least} bytes behind the log's end, and {pull.memory} are in memory"
-            self.violate(ok, f"{ok.node} suggested broker {ok.broker} for {ok.queue}; this was {lag}")
+            self.violate(ok, f"{ok.node} suggested broker {ok.broker} for {ok.queue}; this reader was {lag}")
 
 
 def _shown(ids: set[int]) -> str:

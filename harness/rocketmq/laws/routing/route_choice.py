@@ -1,16 +1,16 @@
-"""``route-choice``: a consumer asks the broker that its user fixed, else the one that it was last told to ask.
+"""``route-choice``: a consumer pulls from the broker that its user fixed, or else from the one that was last suggested.
 
-For each pull of a consumer: it wants the id that its user fixed (connectBrokerByUser, defaultBrokerId), whatever
-brokers suggest; without one, the id that the queue's last answer suggested, and 0 before there was any. Of the brokers
-that its last route names it requires that id; if that is missing and not 0, the next higher id; if that is missing too,
-any. So of several slaves it uses one only. The node that it asks is the one that its route has under that id. Who
-chooses a broker of the route to send to chooses 0.
-
-Judged from a consumer's arrival on, by the route that it has learned. A queue that was just taken may also be asked for
-as if nothing had been suggested. Before 4.8.0 a missing id is followed by any.
-
-Left out: consumers that want one broker only, which no pull does; a route in which nobody is left, since that of
-another topic may still name the brokers; locks; and brokers of other names, whose routes are not recorded.
+Checks:
+- By the route that the consumer has learned, the wanted id is the fixed one (connectBrokerByUser, defaultBrokerId),
+  else the one that the queue's last answer suggested, and 0 before any answer; for a newly taken queue, 0 is right as
+  well.
+- If the route lacks this id and it is not 0, the next higher id is right; if that is missing too, any (before 4.8.0,
+  any at once).
+- The pull goes to the node that the route has under the chosen id.
+- A send that chooses a broker of the route chooses 0.
+Abstains when:
+- The route is empty: another topic's may still name the brokers.
+- The call takes a lock, or its broker has another name, whose routes are not recorded.
 Source: PullAPIWrapper.recalculatePullFromWhichNode, MQClientInstance.findBrokerAddressInSubscribe.
 """
 
@@ -28,7 +28,6 @@ from ...topology import MASTER, NODES
 NEXT_ID_SINCE = (4, 8)
 
 Brokers = Mapping[int, str]
-"""Broker id to node."""
 
 
 class RouteChoice(Law):
@@ -44,12 +43,10 @@ class RouteChoice(Law):
     def begin(self) -> None:
         self.applicable = False
         self.suggested: dict[int | None, dict[str | None, int]] = {}
-        """By consumer that is here, by queue: what the last answer said."""
         self.fixed: dict[int | None, int] = {}
-        """By consumer that is here and whose user chose: the id."""
         self.routes: dict[int | None, Brokers] = {}
         self.fresh: set[tuple[int | None, str | None]] = set()
-        """Queues that a consumer took since its last answer for them."""
+        """Queues taken by a consumer since its last answer for them."""
 
     def on_config(self, event: Config) -> None:
         self.applicable = self.applicable or bool(parse(event.detail or "{}").get("namesrvAddr"))
@@ -75,9 +72,9 @@ class RouteChoice(Law):
     @only("pull", node=NODES)
     def on_ok(self, event: Ok) -> None:
         if event.broker is not None:
-            told = self.suggested.get(event.process)
-            if told is not None:
-                told[event.queue] = event.broker
+            suggested = self.suggested.get(event.process)
+            if suggested is not None:
+                suggested[event.queue] = event.broker
                 self.fresh.discard((event.process, event.queue))
 
     @only("pull", "send")
@@ -88,10 +85,10 @@ class RouteChoice(Law):
         if event.f == "send":
             self.judged += 1
             if chosen != 0:
-                self.violate(event, f"a send of {event.message} chose broker {chosen}; only 0 takes messages")
+                self.violate(event, f"a send of {event.message} chose broker {chosen}; only 0 accepts messages")
             return
-        told = self.suggested.get(event.process)
-        if told is None:
+        suggested = self.suggested.get(event.process)
+        if suggested is None:
             return
         self.judged += 1
         if route.get(chosen) != event.node:
@@ -101,22 +98,22 @@ class RouteChoice(Law):
             )
             return
         fixed = self.fixed.get(event.process)
-        wanted = told.get(event.queue, 0) if fixed is None else fixed
+        wanted = suggested.get(event.queue, 0) if fixed is None else fixed
         if chosen in self._right(route, wanted):
             return
-        starts_anew = fixed is None and (event.process, event.queue) in self.fresh
-        if not (starts_anew and chosen in self._right(route, 0)):
+        is_newly_taken = fixed is None and (event.process, event.queue) in self.fresh
+        if not (is_newly_taken and chosen in self._right(route, 0)):
             why = "was suggested" if fixed is None else "is fixed by its user"
             self.violate(
                 event, f"a pull of {event.queue} chose broker {chosen}; {wanted} {why}, the route has {_shown(route)}"
             )
 
     def _right(self, route: Brokers, wanted: int) -> tuple[int, ...]:
-        """The ids that may be asked where this one is wanted."""
+        """The ids that are right if this one is wanted."""
         if wanted in route:
             return (wanted,)
-        knows_next = version(self.known.config.get(MASTER, DEFAULTS)) >= NEXT_ID_SINCE
-        if wanted and wanted + 1 in route and knows_next:
+        uses_next = version(self.known.config.get(MASTER, DEFAULTS)) >= NEXT_ID_SINCE
+        if wanted and wanted + 1 in route and uses_next:
             return (wanted + 1,)
         return tuple(route)
 
@@ -127,4 +124,4 @@ def _route(detail: str) -> Brokers:
 
 
 def _shown(route: Brokers) -> str:
-    return ", ".join(f"{number}: {node}" for number, node in sorted(route.items())) or "nobody"
+    return ", ".join(f"{number}: {node}" for number, node in sorted(route.items())) or "no broker"

@@ -1,20 +1,19 @@
-"""``route-expiry``: a dead broker leaves the routes when its channel closes, or within the expiry; a returned one is
-back within its registration period.
+"""``route-expiry``: a dead broker leaves the routes when its channel closes, at the latest after the expiry; a returned
+one is back within its registration period.
 
-Asked of every read of the name server's table, and of every route that a client learned:
+The law checks every read of the name server's table, and every route that a client learned.
 
-- a broker whose process was killed, or that was stopped, is not named any more a moment later, since the connection by
-  which it registered ends with it; one whose machine lost power not after 120 s and a scan, which is every 10 s. So it
-  is as well where the link between the two was in trouble meanwhile, or where it had not registered since;
-- a broker that runs is named, under its own id, once it has had its registration period since it started. Since the
-  name server started, or since a fault touched either or the link between them, it has two: the first attempt may only
-  find out that the connection is dead.
-
-Times for which the name server stood still do not count for it. What a client learned is judged only if its own link to
-the name server was well for the last ten seconds, and of a slave if the master has registered since the slave may have
-been lost, and did not leave before that slave was there: a name server has topics from masters only, and forgets them
-with the last broker. Left out: several name servers; whether topics are still routed, by a slave that was promoted
-above all, which may not have had them yet.
+Checks:
+- A killed or stopped broker is not named, ``AT_ONCE_NS`` after its registering connection closed with it. The bound is
+  120 s and a scan (every 10 s) after a power loss, a disturbance of the link, or without a registration since.
+- A running broker is named under its own id within its registration period since its start, or within two since the
+  last disturbance of the broker, the name server or their link: the first attempt may only find the connection dead.
+Abstains when:
+- The name server was paused: this time does not count.
+- For a learned route: the client's link to the name server was disturbed in the last 10 s; for a slave also if its
+  topics may be missing, as the master has not registered since the slave may have been lost, or left before it. A name
+  server has topics from masters only, and forgets them with the last broker.
+- A slave was promoted: it may not have had the topics.
 Source: RouteInfoManager.scanNotActiveBroker and onChannelDestroy, BrokerController (registration).
 """
 
@@ -35,15 +34,13 @@ from ...topology import MASTER, NAMES, NODES
 EXPIRY_NS = 120_000 * MS
 SCAN_NS = 10_000 * MS
 AT_ONCE_NS = 1_000 * MS
-"""What a closed channel may need to be noticed."""
 SLACK_NS = 10_000 * MS
-"""What a registration may take, and its timer be late."""
+"""For a registration, and its timer's delay."""
 PERIODS_MS = (10_000, 60_000)
-"""Between these RocketMQ clamps registerNameServerPeriod."""
+"""RocketMQ clamps registerNameServerPeriod to these."""
 PERIOD_MS = 30_000
 
 Listed = Mapping[str, int]
-"""Node to the broker id under which it is named."""
 
 
 class RouteExpiry(Law):
@@ -59,7 +56,6 @@ class RouteExpiry(Law):
 
     def begin(self) -> None:
         self.brokers: dict[str, Settings] = {}
-        """Those that register."""
         self.applicable = False
 
     def on_config(self, event: Config) -> None:
@@ -67,8 +63,6 @@ class RouteExpiry(Law):
         if settings.get("namesrvAddr") and settings.get("brokerRole"):
             self.brokers[event.node] = settings
             self.applicable = True
-
-    # What is asked.
 
     @only("brokers", node=NAMES)
     def on_table(self, event: Table) -> None:
@@ -89,20 +83,20 @@ class RouteExpiry(Law):
                 self._judge(event, node, listed)
 
     def _is_routed(self, node: str) -> bool:
-        """Whether the topics, which only the master tells, are sure to be routed to this broker, too."""
+        """Whether the topics, which only the master registers, are certainly routed to this broker."""
         disturbances, naming = self.known.disturbances, self.known.naming
         if self.known.stores.promotion is not None:
-            # A slave that became the master may not have had the topic yet, and then nobody tells of it.
+            # The promoted slave may not have had the topic.
             return False
         if node == MASTER:
             return True
-        told, since = naming.registered.get(MASTER, -1), naming.lost_sight(node)
-        if told < max(since, disturbances.ended.get(_link(MASTER), 0)):
+        registered, since = naming.registered.get(MASTER, -1), naming.lost_sight(node)
+        if registered < max(since, disturbances.ended.get(_link(MASTER), 0)):
             return False
         if MASTER in self.known.nodes.down:
-            gone = self._died_at(MASTER)
+            gone = self._ended_at(MASTER)
         elif disturbances.is_struck(_link(MASTER)):
-            gone = told
+            gone = registered
         else:
             return True
         return since <= naming.joined.get(node, -1) <= gone
@@ -114,9 +108,9 @@ class RouteExpiry(Law):
             self._judge_running(event, node, listed)
 
     def _judge_dead(self, event: Event, node: str, listed: Listed) -> None:
-        since = self._died_at(node)
-        told = self.known.naming.closed[node] and self.known.disturbances.is_undisturbed(since, NAMES, _link(node))
-        bound = (AT_ONCE_NS if told else EXPIRY_NS + SCAN_NS) + self.known.healthy_ns
+        since = self._ended_at(node)
+        closed = self.known.naming.closed[node] and self.known.disturbances.is_undisturbed(since, NAMES, _link(node))
+        bound = (AT_ONCE_NS if closed else EXPIRY_NS + SCAN_NS) + self.known.healthy_ns
         took = spent_ns(self.known, NAMES, since, event.t)
         if took <= bound:
             return
@@ -126,35 +120,35 @@ class RouteExpiry(Law):
             self.violate(event, what, since=since)
 
     def _judge_running(self, event: Event, node: str, listed: Listed) -> None:
-        disturbances, places = self.known.disturbances, (node, NAMES, _link(node))
-        if disturbances.is_struck(*places):
+        disturbances, targets = self.known.disturbances, (node, NAMES, _link(node))
+        if disturbances.is_struck(*targets):
             return
-        born, touched = self.known.nodes.born(node), self._touched(node)
+        started, ended = self.known.nodes.born(node), self._last_disturbed(node)
         period = self._period_ns(node)
-        # What ended with the start of the broker is no trouble of its life.
-        due = max(born + period, touched + 2 * period if touched > born else 0) + SLACK_NS + self.known.healthy_ns
+        # A disturbance that ended before the start does not count.
+        due = max(started + period, ended + 2 * period if ended > started else 0) + SLACK_NS + self.known.healthy_ns
         if event.t <= due:
             return
         self.judged += 1
         found, own = listed.get(node), int(self.brokers[node].get("brokerId", 0))
         if found is None:
-            since = max(born, touched)
+            since = max(started, ended)
             late = (event.t - since) // MS
             self.violate(
                 event,
-                f"{node} runs, untouched for {late} ms, and is not named; it registers every {period // MS} ms",
+                f"{node} runs, undisturbed for {late} ms, and is not named; it registers every {period // MS} ms",
                 since=since,
             )
         elif found != own:
             self.violate(event, f"{node} is named as broker {found}; it is {own}", since=None)
 
-    def _died_at(self, node: str) -> int:
-        """When a broker went down, ns; it leaves seconds after it is told to, and its connections end with it."""
+    def _ended_at(self, node: str) -> int:
+        """When a broker ended, ns: a stop takes seconds, and its connections close at its end."""
         end = self.known.nodes.down[node]
         return end.t + (end.value or 0) * MS if end.kind == "stop" else end.t
 
-    def _touched(self, node: str) -> int:
-        """When the name server was started, or a fault or a pause at either or between them ended, last, ns."""
+    def _last_disturbed(self, node: str) -> int:
+        """Last disturbance of the node, the name server or their link, ns."""
         return max(self.known.nodes.born(NAMES), self.known.disturbances.undisturbed_since(node, NAMES, _link(node)))
 
     def _period_ns(self, node: str) -> int:

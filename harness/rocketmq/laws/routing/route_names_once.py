@@ -1,9 +1,10 @@
 """``route-names-once``: a route names no broker under two ids.
 
-Judged wherever a client learns a route, and wherever the name server's table is read. A broker that comes back under
-another id, as a slave does that is promoted, takes the old one with it.
-
-Left out: name servers beside a black box before 4.9; very old ones keep the old id until its connection is missed.
+Checks:
+- Each route that a client learns, and each read of the name server's table. A broker that returns under another id, as
+  a promoted slave does, loses the old one.
+Abstains when:
+- The black box is older than 4.9: very old name servers keep the old id until its connection is lost.
 Source: RouteInfoManager.registerBroker ("the same IP:PORT must only have one record").
 """
 
@@ -21,7 +22,6 @@ from ...law import Law
 from ...topology import MASTER
 
 SINCE = (4, 9)
-"""The first version whose name server we know to keep the promise."""
 
 
 class RouteNamesOnce(Law):

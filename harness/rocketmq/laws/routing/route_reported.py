@@ -1,12 +1,13 @@
-"""``route-reported``: a master that makes or changes a topic tells the name server at once, not at its next period.
+"""``route-reported``: a master that creates or changes a topic registers it with the name server immediately.
 
-Judged for topics that an administrator makes or changes at the master, by the name server's next answer to a
-registration of the master's (``register``): one must come between the administrator's question and a second after its
-answer. Only where nothing was wrong with the master, the name server and the link between them since 10 s before.
-
-Left out: masters that never registered, since there may be no name server; changes that change nothing as far as the
-history tells, which RocketMQ registers and others need not; topics of which an earlier change is not known to have
-happened or not; topics that brokers make by themselves; what the registration says.
+Checks:
+- For each topic that an administrator creates or changes at the master: a registration of the master is answered
+  (``register``) between the request and a second after its answer. Master, name server and link have been undisturbed
+  from ``SETTLED_NS`` before.
+Abstains when:
+- The master has never registered: there may be no name server.
+- The change changes nothing in the history, or an earlier one's result is unknown.
+- The broker created the topic itself. The content of the registration is not recorded.
 Source: AdminBrokerProcessor.updateAndCreateTopic, BrokerController.registerIncrementBrokerData.
 """
 
@@ -19,27 +20,25 @@ from ...known.deadlines import Deadline, Deadlines
 from ...law import Law
 from ...topology import MASTER, NAMES
 
-TOLD_NS = 1_000 * MS
+REGISTER_NS = 1_000 * MS
 SETTLED_NS = 10_000 * MS
-"""A registration that nobody answers holds the next one up for 6 s."""
+"""A registration without an answer delays the next one by 6 s."""
 LINK = f"names-{MASTER}"
 UNKNOWN = "unknown"
 
 
 class RouteReported(Law):
     id = "route-reported"
-    promise = "A master that makes or changes a topic registers it with the name server at once."
+    promise = "A master that creates or changes a topic registers it with the name server immediately."
     source = "AdminBrokerProcessor.updateAndCreateTopic: registerIncrementBrokerData"
     needs = frozenset({"invoke", "ok", "register"})
     timed = True
 
     def begin(self) -> None:
         self.topics: dict[str | None, str | None] = {}
-        """What topics were last changed to."""
-        self.told = -1
-        """When the master was last answered by the name server, ns."""
-        self.untold = Deadlines[Ok](self, self._late)
-        """By change that no registration was answered since."""
+        """By topic: the settings of its last change."""
+        self.registered_at = -1
+        self.unregistered = Deadlines[Ok](self, self._late)
 
     @only("topic", node=MASTER)
     def on_ok(self, event: Ok) -> None:
@@ -53,11 +52,11 @@ class RouteReported(Law):
         self.topics[event.message] = UNKNOWN if overlap else asked.detail
         if before in (asked.detail, UNKNOWN):
             return
-        if self.told >= asked.t:
+        if self.registered_at >= asked.t:
             self.judged += 1
-        elif self.told >= 0:
-            bound = TOLD_NS + self.known.healthy_ns
-            self.untold.begin(event, event.t, bound, MASTER, NAMES, LINK, settled=SETTLED_NS)
+        elif self.registered_at >= 0:
+            bound = REGISTER_NS + self.known.healthy_ns
+            self.unregistered.begin(event, event.t, bound, MASTER, NAMES, LINK, settled=SETTLED_NS)
 
     @only("topic", node=MASTER)
     def on_fail(self, event: Fail | Info) -> None:
@@ -68,25 +67,24 @@ class RouteReported(Law):
     @only(node=MASTER)
     def on_register(self, event: Register) -> None:
         if event.status == "ok":
-            self.told = event.t
-            self.untold.look(event)
-            self.judged += len(self.untold)
-            self.untold.clear()
+            self.registered_at = event.t
+            self.unregistered.look(event)
+            self.judged += len(self.unregistered)
+            self.unregistered.clear()
 
     @only(node=(MASTER, NAMES))
     def on_crash(self, event: Crash | Stop) -> None:
-        self.untold.look(event)
-        self.untold.clear()
+        self.unregistered.look(event)
+        self.unregistered.clear()
 
     on_stop = on_crash
 
     @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
-        """Another store has topics of its own."""
         self.topics = dict.fromkeys(self.topics, UNKNOWN)
 
     def end(self, last: Event) -> None:
-        self.untold.look(last)
+        self.unregistered.look(last)
 
     def _late(self, event: Event, ok: Ok, due: Deadline) -> None:
         self.judged += 1

@@ -1,1 +1,1 @@
-"""Laws about log, queues and index; one file per law."""
+"""Laws about commit logs, queues, indexes and checkpoints."""

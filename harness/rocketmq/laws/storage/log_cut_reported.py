@@ -1,11 +1,13 @@
-"""``log-cut-reported``: what a recovery says that it cut is what lay there.
+"""``log-cut-reported``: a recovery reports correctly how many whole records its truncation lost, and up to where.
 
-After a crash a broker says how many whole records lay behind its log's new end, and up to where there was anything.
-The store reader has read the files before, and counts them itself. Records with a NUL in topic or properties may count
-or not: nobody can tell them from records that lost a part (decision 29).
-
-Left out: what is said of a store that is refused. RocketMQ says nothing of what it cuts, and a process's own account is
-in its output: judged in the simulation only. Source: the design (decision 29: recovery says what it cut).
+Checks:
+- After a crash, the broker's report equals the whole records, and the end of used bytes, that the store reader found
+  behind the new log end before the start. Records with a NUL in topic or properties may count or not, as they are
+  indistinguishable from damaged ones (decision 29).
+Abstains when:
+- The broker refuses the store.
+- The lab is not the simulation: RocketMQ reports nothing, and a process reports in its output.
+Source: the design (decision 29: recovery reports its truncation).
 """
 
 from __future__ import annotations
@@ -20,13 +22,12 @@ from ...law import Law
 class LogCutReported(Law):
     id = "log-cut-reported"
     kind = CONVENTION
-    promise = "What a recovery says of a cut is true: how many whole records it lost, and up to where."
-    source = "the design: recovery says what it cut"
+    promise = "A recovery reports correctly how many whole records its truncation lost, and up to where."
+    source = "the design: recovery reports its truncation"
     needs = frozenset({"found", "left"})
 
     def begin(self) -> None:
         self.found: dict[str, Found] = {}
-        """Of nodes that are about to start."""
 
     def on_found(self, event: Found) -> None:
         self.found[event.node] = event
@@ -35,15 +36,15 @@ class LogCutReported(Law):
         self.found.pop(event.node, None)
 
     def on_left(self, event: Left) -> None:
-        node, found, said = event.node, self.found.pop(event.node, None), told(event.detail)
-        if found is None or found.f == "orderly" or "lost" not in said:
+        node, found, report = event.node, self.found.pop(event.node, None), told(event.detail)
+        if found is None or found.f == "orderly" or "lost" not in report:
             return
         self.judged += 1
-        sure, every = said["behind"]
-        lost, cut_from = said["lost"], said.get("cut_from")
+        sure, every = report["behind"]
+        lost, cut_from = report["lost"], report.get("cut_from")
         if not sure <= lost <= every:
-            text = f"{node} says that its cut at {event.hi} lost {lost} whole records, and {sure} lay there"
+            text = f"{node} reports that its truncation at {event.hi} lost {lost} whole records, but there were {sure}"
             self.violate(event, text)
         used = found.used if found.used > event.hi else None
         if cut_from != used:
-            self.violate(event, f"{node} says that its cut at {event.hi} ends at {cut_from}, where {used} is true")
+            self.violate(event, f"{node} reports that its truncation at {event.hi} ends at {cut_from}; {used} is right")

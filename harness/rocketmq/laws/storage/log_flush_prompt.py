@@ -1,13 +1,16 @@
-"""``log-flush-prompt``: what a node writes to its log becomes durable in time, whether anybody waits for it or not.
+"""``log-flush-prompt``: data written to a log becomes durable in time, even if no send waits for it.
 
-With ASYNC_FLUSH within flushCommitLogThoroughInterval and flushIntervalCommitLog, however little has gathered; with
-SYNC_FLUSH at once. A look flushes one file: another flushIntervalCommitLog for each file before it that was not durable
-either, the time that the lab's disk takes for each flush, and a poll come on top. It is the bound of what a power loss
-may take. Where time is real a disk may take its own, up to syncFlushTimeout, after which RocketMQ itself calls a flush
-too slow.
+This bounds the loss of a power failure.
 
-Left out: what was written before or while a fault had hold of the node, as of its disk, and what waits behind the flush
-of that; time for which it was paused.
+Checks:
+- With ASYNC_FLUSH data is durable within flushCommitLogThoroughInterval and flushIntervalCommitLog, with SYNC_FLUSH
+  immediately. The bound adds flushIntervalCommitLog for each earlier undurable file (a round flushes one file), the
+  lab's time per flush, and a poll; in real-time labs also syncFlushTimeout, after which RocketMQ itself considers a
+  flush too slow.
+Abstains when:
+- A fault affected the node, for example its disk, when or after the data was written, or the data waited behind such a
+  flush.
+- The node was paused: this time does not count.
 Source: CommitLog.FlushRealTimeService, CommitLog.GroupCommitService.
 """
 
@@ -27,8 +30,8 @@ class LogFlushPrompt(Law):
     id = "log-flush-prompt"
     kind = CONVENTION
     promise = (
-        "What is written to a log is durable within flushCommitLogThoroughInterval and flushIntervalCommitLog, with "
-        "SYNC_FLUSH at once (and a poll)."
+        "Data written to a log is durable within flushCommitLogThoroughInterval and flushIntervalCommitLog, with "
+        "SYNC_FLUSH immediately (and a poll)."
     )
     source = "CommitLog.FlushRealTimeService, GroupCommitService"
     needs = frozenset({"config", "append", "flush"})
@@ -36,7 +39,7 @@ class LogFlushPrompt(Law):
 
     def begin(self) -> None:
         self.waiting: dict[str, deque[tuple[int, int, int]]] = {}
-        """By node: where what is not durable yet ends, when it was written, ns, and what was durable then."""
+        """By node, for undurable data: its end, the time of its append (ns), and the durable end at that time."""
 
     def on_append(self, event: Append) -> None:
         waiting = self.waiting.setdefault(event.node, deque())
@@ -52,9 +55,9 @@ class LogFlushPrompt(Law):
         while waiting and waiting[0][0] <= event.upto:
             waiting.popleft()
         if excused:
-            # Until now the disk was busy with what a fault had held up.
-            for place, (hi, since, flushed) in enumerate(waiting):
-                waiting[place] = hi, max(since, event.t), flushed
+            # A fault had delayed the flushes until now.
+            for number, (hi, since, flushed) in enumerate(waiting):
+                waiting[number] = hi, max(since, event.t), flushed
 
     def on_start(self, event: Start | Cut) -> None:
         self.waiting.pop(event.node, None)
@@ -72,7 +75,6 @@ class LogFlushPrompt(Law):
             self._check(last, node)
 
     def _check(self, event: Event, node: str) -> None:
-        """Judge what has waited longest."""
         waiting, known = self.waiting.get(node), self.known
         if not waiting:
             return
@@ -84,7 +86,7 @@ class LogFlushPrompt(Law):
             within += known.setting(node, THOROUGH) + interval
         if known.instant_ns:
             within += known.setting(node, "syncFlushTimeout")
-        # One flush may be under way; then comes one for each file.
+        # One flush may be in progress; one for each file follows.
         bound = within * MS + (files + 2) * known.flush_ns + POLL_NS + known.healthy_ns
         if is_late(known, node, since, event.t, bound) and known.disturbances.is_quiet(node, since):
             what = f"{node} has not flushed its log up to {hi} for {(event.t - since) // MS} ms"

@@ -1,13 +1,14 @@
-"""``log-flushed-survives``: what was promised to be on disk is there after a power loss, and everything stored is there
-after a killed or stopped process.
+"""``log-flushed-survives``: data promised to be on disk survives a power loss, and any stored message survives a killed
+or stopped process.
 
-Promised: PUT_OK to a send that waited under SYNC_FLUSH. Stored: every send that was answered with a stored status, and
-every message that the master delivered; a machine crash takes those off the list, and a disk that lied about a flush or
-a replaced store takes all. Checked at the store reader's records of the master, after each of its restarts and at the
-end.
+Promised is PUT_OK to a send that waited with SYNC_FLUSH. Stored is every send with a stored status, and every message
+that the master delivered; a machine crash ends that, and a lying disk or a replaced store ends both.
 
-Left out: messages in files that have expired, what a killed process had in its transient store pool. Source:
-GroupCommitService.
+Checks:
+- The store reader finds these messages on the master after each of its restarts and at the end.
+Abstains when:
+- The message's file has expired, or the message was in a killed process's transient store pool.
+Source: GroupCommitService.
 """
 
 from typing import NamedTuple
@@ -26,13 +27,11 @@ class Stored(NamedTuple):
     """A message on the master."""
 
     durable: bool
-    """Whether it was promised to be on its disk."""
     lo: int | None
-    """Where it lies, if anybody said so."""
     happened: int
-    """How much had happened to stores before."""
+    """Number of events that had affected stores before."""
     ended: int
-    """How many incarnations of the master had ended before: any that has since put the message at stake."""
+    """Number of the master's incarnations that had ended before; a later end puts the message at stake."""
 
 
 class LogFlushedSurvives(Law):
@@ -61,7 +60,7 @@ class LogFlushedSurvives(Law):
         is_old = calls.begun(event) is not None and not calls.is_current(event)
         ended = self.known.nodes.ended(MASTER) - is_old
         found = Stored(durable, event.lo, calls.happened_before(event), ended)
-        # An answer may have been under way during the crash: what is not on disk may be gone already.
+        # The answer may have been in flight during the crash.
         if message is None or not self._is_promised(found):
             return
         before = self.stored.get(message)
@@ -71,15 +70,14 @@ class LogFlushedSurvives(Law):
         self.stored[message] = found
 
     def _is_promised(self, each: Stored) -> bool:
-        """Whether nothing has happened since that may take it; an expiry does, wherever a log begins that is empty
-        after the next crash."""
+        """Whether no event since may have removed it; an expiry may remove any message, as a later crash can empty the
+        log."""
         happened = self.known.stores.of_master(each.happened, each.lo)
         return happened <= (SURVIVED | {MACHINE} if each.durable else SURVIVED)
 
     @only(node=MASTER)
     def on_audit(self, event: Audit) -> None:
-        """The reader is done: whoever is missing is lost."""
-        # A recovery audit lists the records of the node that restarted, and of no other.
+        # A recovery audit lists only the restarted node's records.
         if event.f == "compare" or (event.f != "final" and self.known.last_started != MASTER):
             return
         self.stored = {message: each for message, each in self.stored.items() if self._is_promised(each)}

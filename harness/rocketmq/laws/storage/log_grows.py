@@ -1,20 +1,19 @@
-"""``log-grows``: a log only grows while its node lives, and recovery cuts no more than a crash took.
+"""``log-grows``: a node's log end never decreases during an incarnation; recovery truncates it at a record's boundary,
+and keeps every record that the crash left.
 
-Each append starts at the log's end (an empty slave may start anywhere). A start with a lower end than before must be
-followed by a ``cut`` that says so, at a border between records or at a file's start. And it must keep every whole
-record of what is safe: all that was appended after a killed or stopped process, what had been flushed after a power
-loss (judged where the lab records flushes). This is said of bytes and of either node; of messages see
-``log-flushed-survives``.
-
-Where the master lost its tail, borders of the lost records are none any more, save for a slave that still holds them
-(a diverged one, see ``logs``); such a slave must keep what both histories share.
-
-A store that was replaced or wiped is a new one: nothing is asked of its start. A log's start may move on as its oldest
-files expire.
-
-Left out: disks that lied about a flush. A log that is longer after a restart: a process may die between writing and
-telling. A filler behind the last record, which RocketMQ keeps or drops. A slave's log that begins inside a file:
-nothing can find its first record again.
+Checks:
+- Each append starts at the log end (on an empty slave, anywhere).
+- A start with a lower end than before is followed by a ``cut`` event, at a boundary between records or at a file's
+  start.
+- The start keeps all safe whole records: all appended ones after a killed or stopped process, the flushed ones after a
+  power loss (in labs that record flushes). ``log-flushed-survives`` checks the same for messages.
+- After the master has lost its tail, only a diverged slave (see ``logs``) may end at a boundary of the lost records. It
+  keeps the common part of both histories.
+Abstains when:
+- The store was replaced or wiped: it is a new log.
+- A disk lied about a flush.
+- The log is longer after a restart: a process may die between a write and its event.
+- A slave's log begins inside a file, so its first record cannot be found.
 Source: CommitLog.recoverNormally and recoverAbnormally.
 """
 
@@ -34,19 +33,18 @@ class LogGrows(Law):
     id = "log-grows"
     kind = DURABILITY
     promise = (
-        "A node's log end never decreases while it lives; only recovery cuts it, at a record's border, and keeps every "
-        "record that the crash left."
+        "A node's log end never decreases during an incarnation; only recovery truncates it, at a record's boundary, "
+        "and keeps every record that the crash left."
     )
     source = "CommitLog.recoverNormally, CommitLog.recoverAbnormally"
     needs = frozenset({"start", "append"})
 
     def begin(self) -> None:
         self.shorter: dict[str | None, tuple[Event, int]] = {}
-        """Starts at a lower end than before, and that end, until recovery explains them."""
+        """By node: a start at a lower end than before, and that end, until a cut explains it."""
         self.boundaries: dict[int, bool] = {}
-        """Of the master's log: borders, and whether a record (not a filler) is known to end there."""
+        """Boundaries in the master's log, and whether a record (not a filler) is known to end there."""
         self.lost: set[int] = set()
-        """Borders of what the master lost."""
         self.sees_flushes = "flush" in self.known.observes
 
     def on_append(self, event: Append) -> None:
@@ -87,7 +85,7 @@ class LogGrows(Law):
             self.boundaries = {boundary: ends for boundary, ends in self.boundaries.items() if boundary <= end}
 
     def _safe(self, node: str, before: int, how: str | None) -> int:
-        """Up to where a node's log had to survive; 0 where nobody knows."""
+        """The end of the part of a node's log that had to survive; 0 if unknown."""
         if how in (None, LIED) or (how == MACHINE and not self.sees_flushes):
             return 0
         safe = min(before, self.known.logs.flushed.get(node, 0)) if how == MACHINE else before
@@ -108,13 +106,13 @@ class LogGrows(Law):
         node, lo = event.node, event.new_end
         start, _ = self.shorter.pop(node, (None, 0))
         if start is None or start.hi != lo:
-            self.violate(event, f"{node}'s log was cut at {lo} while it lived, not by recovery")
+            self.violate(event, f"{node}'s log was truncated at {lo} by its running node, not by recovery")
         size = self.known.setting(node, "mappedFileSizeCommitLog")
         if self.boundaries and lo % size and not self._is_boundary(node, lo):
-            self.violate(event, f"{node}'s log was cut at {lo}, in the middle of a record")
+            self.violate(event, f"{node}'s log was truncated at {lo}, in the middle of a record")
 
     def _is_boundary(self, node: str, offset: int) -> bool:
-        # A slave that recovers while its master's store is being replaced still ends at a border of the old history.
+        # A slave that recovers during the replacement of its master's store ends at a boundary of the old history.
         may_be_old = node in self.known.logs.diverged or MASTER in self.known.stores.replaced
         return offset in self.boundaries or (may_be_old and offset in self.lost)
 
@@ -122,7 +120,7 @@ class LogGrows(Law):
         node = event.node
         self.shorter.pop(node, None)
         if node == MASTER:
-            # An older state may even hold another history: its borders are learnt anew.
+            # An older state may hold another history.
             self.lost.update(self.boundaries)
             self.boundaries = {}
 
@@ -134,4 +132,4 @@ class LogGrows(Law):
         found = self.shorter.pop(node, None)
         if found is not None:
             start, before = found
-            self.violate(start, f"{node} came back with its log at {start.hi} instead of {before}, and no cut says why")
+            self.violate(start, f"{node} came back with its log at {start.hi} instead of {before}, without a cut event")

@@ -1,13 +1,15 @@
-"""``log-no-resurrection``: a record that a recovery cut stays away until it is sent or replicated again.
+"""``log-no-resurrection``: a record that a recovery truncated is readable on that node again only after it was sent or
+replicated again.
 
-A node held a record if its log reached the record's end when it went down. If its next start ends the log before that,
-the record is cut. It is back in an honest way when appends have brought the log's end to the record's end again. Seen
-by a store reader, or delivered to a pull that was asked after the start, any sooner, it came from bytes that the
-recovery had left behind.
-
-Left out: records of which only a part was written again; whatever a replaced or wiped store brings back; a log that is
-longer than its trace after a start, since a process may die between writing and telling. Source: the design; RocketMQ's
-recovery moves positions only, so that such bytes stay on its disk (MappedFileQueue.truncateDirtyFiles).
+Checks:
+- A truncated record (its node's log reached its end before the crash, and ends before it after the start) is not seen
+  by a store reader, nor delivered to a pull sent after the start, until appends reach its end again.
+Abstains when:
+- A part of the record was written again.
+- The store was replaced or wiped.
+- The log is longer than its trace after a start: a process may die between a write and its event.
+Source: the design; RocketMQ's recovery moves positions only, and leaves the bytes on disk
+(MappedFileQueue.truncateDirtyFiles).
 """
 
 from ....event_types.client import Deliver
@@ -21,14 +23,14 @@ from ...law import Law
 class LogNoResurrection(Law):
     id = "log-no-resurrection"
     kind = DURABILITY
-    promise = "A record that a recovery cut is readable on that node again only after it was sent or replicated again."
-    source = "CommitLog.recoverAbnormally: what lies behind the cut is not log any more"
+    promise = "A record that a recovery truncated is readable there again only after it was sent or replicated again."
+    source = "CommitLog.recoverAbnormally: bytes behind the truncation are not part of the log"
     needs = frozenset({"start", "append", "record"})
     awaits = {"cut": EVERY}
 
     def begin(self) -> None:
         self.cut: dict[str, dict[tuple[int, str | None], int]] = {}
-        """Per node: records that a recovery cut, by place and message, and where they ended."""
+        """By node, then by log offset and message of a truncated record: its end."""
 
     def on_cut(self, event: Cut) -> None:
         gone = (each for each in self.known.logs.puts if each.message and event.new_end < each.hi <= event.old_end)
@@ -36,7 +38,7 @@ class LogNoResurrection(Law):
 
     def on_append(self, event: Append) -> None:
         cut = self.cut.get(event.node)
-        # An empty slave's copy may begin anywhere.
+        # An empty slave's copy may start anywhere.
         if cut and self.known.logs.ends.get(event.node, 0) in (0, event.lo):
             self.cut[event.node] = {which: end for which, end in cut.items() if end > event.hi}
 
@@ -45,25 +47,24 @@ class LogNoResurrection(Law):
 
     def on_deliver(self, event: Deliver) -> None:
         if self.cut.get(event.node) and not self.abstains(event, EARLIER_INCARNATION):
-            self._look(event, "was delivered")
+            self._check(event, "was delivered")
 
     def on_record(self, event: Record) -> None:
-        self._look(event, "is in its log")
+        self._check(event, "is in its log")
 
-    def _look(self, event: Deliver | Record, how: str) -> None:
+    def _check(self, event: Deliver | Record, how: str) -> None:
         cut = self.cut.get(event.node or "")
         if not cut:
             return
         self.judged += 1
         which = event.lo or 0, event.message
-        # Another record of the same message, one that was sent back, say, may have come to lie there.
+        # Another record of the same message, such as one sent back, may now be there.
         if cut.get(which) == event.hi:
             del cut[which]
             self.violate(
-                event, f"{event.message} {how} on {event.node}, whose recovery had cut it; nobody wrote it again"
+                event, f"{event.message} {how} on {event.node}, whose recovery had truncated it; no new write followed"
             )
 
     def on_audit(self, event: Audit) -> None:
-        """Nothing of it there: that counts, too."""
         if event.f != "compare" and self.cut.get(event.node):
             self.judged += 1

@@ -1,11 +1,11 @@
-"""``log-prefix``: over the range that both hold, a slave's bytes are the master's.
+"""``log-prefix``: a slave's log equals the master's, byte for byte, over the range that both hold.
 
-Judged wherever a store reader digests both logs for the same audit, on the same grid, while both nodes run: a node that
-is down may have a torn tail which nobody serves.
-
-Left out: what a diverged slave (see ``logs``) holds above the point up to which the two histories are one.
-Source: RocketMQ's HA design: a slave's commit log is
-a byte copy.
+Checks:
+- The digests of both logs in the same audit, on the same grid.
+Abstains when:
+- One of the nodes is down: its torn tail is not served.
+- The range of a diverged slave (see ``logs``) is above the common part of the two histories.
+Source: RocketMQ's HA design: a slave's commit log is a byte copy.
 """
 
 from ....history import Event
@@ -28,7 +28,6 @@ class LogPrefix(Law):
         self.seen: dict[str, dict[int | None, Event]] = {}
 
     def on_chunk(self, event: Chunk) -> None:
-        """A digest of one node's log; compared when the other's is there."""
         if event.audit != self.audit:
             self.audit = event.audit
             self.seen = {}
@@ -56,4 +55,4 @@ class LogPrefix(Law):
             return
         self.judged += 1
         if other.digest != event.digest:
-            self.violate(event, f"[{event.lo}, {event.hi}) of {slave} is not what the master holds there")
+            self.violate(event, f"[{event.lo}, {event.hi}) of {slave} differs from the master's log")

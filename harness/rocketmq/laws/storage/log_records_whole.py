@@ -1,11 +1,13 @@
 """``log-records-whole``: up to its end a recovered log is whole, valid records and fillers.
 
-Judged by what a store reader says of a node right after that node's restart, of the master at the end, and of a slave
-at the end if its log ends where the master's does (a running slave may rightly hold half a record).
-
-Left out: what a diverged slave holds above the point up to which the two histories are one: where they meet,
-record borders are lost, also once such a slave has become the master; the last store of a node that is down by
-itself. Source: CommitLog's record check in recovery: magic, size, CRC; and that each record knows its own offset.
+Checks:
+- The store reader's result right after a node's restart; at the end of the trial, for the master, and for a slave whose
+  log ends where the master's does (a running slave may hold a partial record).
+Abstains when:
+- A diverged slave holds the bytes above the common part of the two histories, as record boundaries are lost where they
+  meet; also after such a slave became the master.
+- The node is down by itself.
+Source: CommitLog's record check in recovery: magic, size, CRC, and the record's own offset.
 """
 
 from ....event_types.node import Wipe
@@ -25,7 +27,7 @@ class LogRecordsWhole(Law):
 
     def begin(self) -> None:
         self.joint: int | None = None
-        """Where two histories meet in the log of a slave that became the master, and so in all that copy it."""
+        """The offset where two histories meet in the log of a promoted slave, and in its copies."""
 
     @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
@@ -36,7 +38,6 @@ class LogRecordsWhole(Law):
             self._judge(event, event.node)
 
     def _is_fresh(self, node: str) -> bool:
-        """Whether a node holds what it has recovered, and nothing else yet."""
         changed = self.known.logs.changed.get(node)
         return changed is not None and changed.kind in ("start", "cut")
 
@@ -57,4 +58,4 @@ class LogRecordsWhole(Law):
             return
         self.judged += 1
         if broken:
-            self.violate(audit, f"{node}'s log stops being whole at {audit.whole_to}: {audit.detail}")
+            self.violate(audit, f"{node}'s log is whole only up to {audit.whole_to}: {audit.detail}")

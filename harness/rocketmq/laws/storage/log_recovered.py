@@ -1,21 +1,19 @@
-"""``log-recovered``: a start finds of a log all that is whole, keeps it as it is, and leaves nothing else.
+"""``log-recovered``: a start keeps the log's unbroken chain of whole records, unchanged, and leaves nothing else.
 
-The store reader reads a store right before its broker starts. After a crash the log ends where its unbroken chain of
-whole records and fillers ends, from the first file on; before that it is what it was, all of it is durable, and behind
-it nothing but zeros is left. After an orderly stop nothing changes, in log, queues or index: the log ends no earlier
-than the chain, and what else lies in its files stays. If the log is broken then, a disk has lied: the broker does not
-start where queues know messages behind the log's end, nor where whole records lie there, unless the queues end with the
-last record of the chain (a slave stops there, decision 29). A broker that refuses its store has changed none of its
-files.
+The store reader reads each store just before the start.
 
-A recovery may also end before a record with a NUL in its topic or properties, which nobody can tell from one that lost
-the end of a sector (decision 29). What is left after the start is recorded in the simulation alone: in real time a
-broker goes on before anybody can read. A black box does not say where its log ends: there only one thing is asked, that
-the next audit finds every whole record of the chain. RocketMQ reads from the file that its checkpoint names and so may
-keep more, leaves bytes behind a cut, and syncs nothing.
-
-Left out: queues and index after an orderly stop of a node whose disk has lied, or whose store an operator put there;
-how they are after a crash, which ``queue-is-its-log`` says.
+Checks:
+- After a crash the log ends where its chain of whole records and fillers from the first file on ended. It is unchanged
+  up to there, all of it is durable, and only zeros follow. It may also end before a record with a NUL in topic or
+  properties, which is indistinguishable from a torn one (decision 29).
+- After an orderly stop nothing changes in log, queues or index. If the log is broken (a lying disk), the broker does
+  not start if queues have messages behind the log end or whole records follow it, unless the queues end with the
+  chain's last record (a slave may stop there, decision 29).
+- A broker that refuses its store changes none of its files.
+- A black box does not report its log end: its next audit must find every whole record of the chain.
+Abstains when:
+- For the files after a start: the lab is not the simulation, as a real broker continues before they can be read.
+- For queues and index: the disk has lied or an operator replaced the store; after a crash, see ``queue-is-its-log``.
 Source: CommitLog.recoverNormally and recoverAbnormally, MappedFileQueue.truncateDirtyFiles; decisions 10 and 29.
 """
 
@@ -28,8 +26,7 @@ from ...contract import LIED, WIPE
 from ...event_types.log import Audit, Found, Left
 from ...law import Law
 
-NAMES = {"orderly": "normal", "crash": "abnormal"}
-"""What a start is called after each end of a life."""
+RECOVERIES = {"orderly": "normal", "crash": "abnormal"}
 
 
 class LogRecovered(Law):
@@ -45,7 +42,6 @@ class LogRecovered(Law):
 
     def begin(self) -> None:
         self.found: dict[str, Found] = {}
-        """Of nodes that are about to start, or just did."""
         self.refused: set[str] = set()
 
     def on_found(self, event: Found) -> None:
@@ -63,12 +59,11 @@ class LogRecovered(Law):
         ends = told(found.detail).get("ends") or [found.whole_to]
         if end not in ends if found.f == "crash" else end < ends[0]:
             self.violate(event, f"{node} came back with its log at {end}, but {_chain(found)}")
-        if event.f != NAMES[found.f]:
-            how = "in an orderly way" if found.f == "orderly" else "in a crash, since there was an abort file"
-            self.violate(event, f"{node} recovered as in a start called {event.f}, but its last life ended {how}")
+        if event.f != RECOVERIES[found.f]:
+            how = "in an orderly stop" if found.f == "orderly" else "in a crash: there was an abort file"
+            self.violate(event, f"{node} did the recovery called {event.f}, but its last incarnation ended {how}")
 
     def on_audit(self, event: Audit) -> None:
-        """A black box was read after its start."""
         found = self.found.get(event.node)
         if not self.known.is_a_black_box(event.node) or found is None or found.incarnation != event.incarnation:
             return
@@ -78,13 +73,13 @@ class LogRecovered(Law):
             self.violate(event, f"{event.node} has whole records up to {event.whole_to} only, but {_chain(found)}")
 
     def on_left(self, event: Left) -> None:
-        node, found, said = event.node, self.found.pop(event.node, None), told(event.detail)
-        differs = said.get("differs")
+        node, found, report = event.node, self.found.pop(event.node, None), told(event.detail)
+        differs = report.get("differs")
         if node in self.refused:
             self.refused.discard(node)
             self.judged += 1
             if event.f == "lacks":
-                self.violate(event, f"{node} refused its store, and changed {differs} all the same")
+                self.violate(event, f"{node} refused its store, but changed {differs}")
             return
         if found is None:
             return
@@ -96,19 +91,19 @@ class LogRecovered(Law):
             self._check_not_lost(event, found)
             return
         if event.used > event.hi:
-            self.violate(event, f"{node} ends its log at {event.hi}, and leaves bytes behind it up to {event.used}")
-        if said.get("dirty"):
-            self.violate(event, f"{node} starts with {said['dirty']} bytes of its log that are not durable")
+            self.violate(event, f"{node} ends its log at {event.hi}, but leaves bytes after it up to {event.used}")
+        if report.get("dirty"):
+            self.violate(event, f"{node} starts with {report['dirty']} bytes of its log that are not durable")
 
     def _check_not_lost(self, event: Left, found: Found) -> None:
-        """A broker that was stopped in an orderly way has started on a log behind whose end something lies."""
+        """Check a start after an orderly stop, on a log with data behind its end."""
         known, (sure, _) = told(found.detail), told(event.detail).get("behind", (0, 0))
         queued = known.get("queued")
         if queued is not None and event.hi < queued <= found.used:
-            text = f"queues have messages up to {queued}, and {event.node} starts on a log that ends at {event.hi}"
+            text = f"queues have messages up to {queued}, but {event.node} starts on a log that ends at {event.hi}"
             self.violate(event, text)
         elif sure and (queued is None or queued < known.get("records", 0)):
-            text = f"{event.node} starts on a log that ends at {event.hi}, behind which {sure} whole records lie"
+            text = f"{event.node} starts on a log that ends at {event.hi}, though {sure} whole records follow"
             self.violate(event, text)
 
 

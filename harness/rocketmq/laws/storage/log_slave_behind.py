@@ -1,9 +1,10 @@
-"""``log-slave-behind``: a slave's log never reaches beyond the master's.
+"""``log-slave-behind``: a slave's log end never exceeds the master's.
 
-Judged at each append that a slave traces, else at each report of a slave that reaches the master, and wherever both
-logs are audited together while both nodes run.
-
-Left out: diverged slaves, and bytes still under way from an earlier life of the master.
+Checks:
+- Each append that a slave traces, or else each slave's report that reaches the master; and each audit of both logs
+  while both nodes run.
+Abstains when:
+- The slave diverged, or the bytes were in flight from an earlier incarnation of the master.
 Source: HAService.HAClient.
 """
 
@@ -46,7 +47,7 @@ class LogSlaveBehind(Law):
             self.audit, self.audited = event.number, {}
         node, up = event.node, self.known.up
         if node not in up or event.hi is None or (node != MASTER and event.lo == event.hi):
-            # An empty log may begin anywhere: where an earlier master told it to, say.
+            # An empty log may start anywhere, for example where an earlier master started it.
             return
         self.audited[node] = event.hi
         end = self.audited.get(MASTER)

@@ -1,11 +1,12 @@
-"""``loss-is-suffix``: what a slave lacks of its master's messages is what lies behind its log's end, and nothing else.
+"""``loss-is-suffix``: from its log start on, a slave lacks exactly the master's messages that end after its log end.
 
-Wherever a store reader lists a running slave's records, each message that the master had written between the log's
-start and its end must be among them, at its own place. So a master that is lost for good takes a suffix with it, never
-a hole. The master's messages are known from its appends, from its own records, and, where no appends are seen, from the
-answers to sends.
+So the loss of a master loses a suffix, never a hole.
 
-Left out: what a diverged slave (see ``logs``) holds above the point up to which the two histories are one.
+Checks:
+- Each audit of a running slave lists every message that the master had written between the slave's log start and end,
+  at the same offset. The master's appends and records, or without a trace its answers to sends, give these messages.
+Abstains when:
+- A diverged slave (see ``logs``) holds the range above the common part of the two histories.
 Source: the design of asynchronous replication: one log, copied in order.
 """
 
@@ -18,20 +19,19 @@ from ...known.circumstances import EARLIER_INCARNATION
 from ...law import Law
 from ...topology import MASTER
 
-Place = tuple[int, int]
+Range = tuple[int, int]
 
 
 class LossIsSuffix(Law):
     id = "loss-is-suffix"
     kind = DURABILITY
-    promise = "From its log start on, a slave lacks exactly those of the master's messages that end after its log end."
-    source = "HAService: a slave's log is one piece of its master's"
+    promise = "From its log start on, a slave lacks exactly the master's messages that end after its log end."
+    source = "HAService: a slave's log is one contiguous range of its master's"
     applies_with = "a slave that holds records"
     needs = frozenset({"record", "audit"})
 
     def begin(self) -> None:
-        self.written: dict[str | None, Place] = {}
-        """The master's messages, where they lie."""
+        self.written: dict[str | None, Range] = {}
         self.blind = "append" not in self.known.observes
 
     @only(node=MASTER)
@@ -41,7 +41,6 @@ class LossIsSuffix(Law):
 
     @only("send")
     def on_ok(self, event: Ok) -> None:
-        """A send was answered; if the master crashed meanwhile, something else may lie there by now."""
         if not self.blind or event.status not in STORED or event.lo is None or event.hi is None:
             return
         if not self.abstains(event, EARLIER_INCARNATION):
@@ -49,16 +48,15 @@ class LossIsSuffix(Law):
 
     @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
-        """Another store of the master's: what it holds will be read."""
         self.written = {}
 
     @only(node=MASTER)
     def on_start(self, event: Start) -> None:
-        """Recovery took what lies above the log's new end; where nobody says where that is, all that power kept."""
+        """Recovery removed records above the new log end; if that is unknown, a power loss may have removed all."""
         if event.hi is None and not self.known.nodes.lost_power(MASTER):
             return
         end = event.hi or 0
-        self.written = {message: place for message, place in self.written.items() if place[1] <= end}
+        self.written = {message: found for message, found in self.written.items() if found[1] <= end}
 
     @only(node=MASTER)
     def on_record(self, event: Record) -> None:

@@ -1,14 +1,18 @@
-"""``queue-checkpoint``: a store's checkpoint says that its queues are durable soon after they are, and never too much.
+"""``queue-checkpoint``: a checkpoint records in time that queues are durable, and never more than the log has.
 
-A start after a crash dispatches again what was stored after the checkpoint's time: one that is old makes it long, one
-that is too new leaves out messages. With flushConsumeQueueLeastPages=0 each look of flushIntervalConsumeQueue notes
-how far it came, otherwise one each flushConsumeQueueThoroughInterval. A look flushes one file of each queue, so there
-may have to be one more for each file, and two thorough ones; a stop notes all, and what was noted stays. 5.5.0 notes in
-thorough looks only, and in no stop. The time must not be later than that of the newest record.
+A start after a crash dispatches messages stored after the checkpoint's time again: an old time makes the start long,
+one that is too new loses messages.
 
-Left out: what waited, or was noted by a stop, while a fault touched the node; nodes that a machine's crash, a cut or
-another store may have left a checkpoint of another log, and diverged slaves (see ``logs``); half messages,
-which no queue has. Seen by audits, of nodes that tell what they have dispatched.
+Checks:
+- The time is not later than the newest record's.
+- It advances within the flush rounds: with flushConsumeQueueLeastPages=0 each round of flushIntervalConsumeQueue
+  records its progress, else one each flushConsumeQueueThoroughInterval. A round flushes one file of each queue, so
+  there may be one more per file, and two thorough ones.
+- A stop records everything, and it never goes back. 5.5.0 records in thorough rounds only, and not in a stop.
+Abstains when:
+- A fault affected the node, while queues waited or during the stop.
+- The checkpoint may belong to another log (a machine crash, a truncation or another store), or the slave diverged.
+- The record is a half message, which no queue has, or the node does not trace its dispatch.
 Source: FlushConsumeQueueService, StoreCheckpoint; DefaultMessageStore.shutdown; ConsumeQueue of 5.5.0.
 """
 
@@ -28,18 +32,17 @@ from ...law import Law
 from ..delivery.pull_is_filled import ENTRY
 
 NO_QUEUE = ("prepared", "rollback")
-SELDOM_SINCE = (5, 5)
-"""The first version that notes in thorough looks only: until then each put does, and each flush of the file tells."""
+THOROUGH_ONLY_SINCE = (5, 5)
 STOPS = ("restart", "upgrade")
-"""Faults that stop a node in an orderly way."""
+"""Faults that are orderly stops."""
 
 
 class QueueCheckpoint(Law):
     id = "queue-checkpoint"
     kind = CONVENTION
     promise = (
-        "The checkpoint says within flushIntervalConsumeQueue and flushConsumeQueueThoroughInterval, and after a clean "
-        "stop, that queues are durable, and never more than the log has."
+        "The checkpoint records durable queues within flushIntervalConsumeQueue and flushConsumeQueueThoroughInterval, "
+        "and after a clean stop, and never more than the log has."
     )
     source = "FlushConsumeQueueService; StoreCheckpoint; DefaultMessageStore.shutdown"
     needs = frozenset({"config", "dispatch", "record", "checkpoint"})
@@ -47,20 +50,19 @@ class QueueCheckpoint(Law):
 
     def begin(self) -> None:
         self.stopped: dict[str, Step] = {}
-        """What its last clean stop must have noted."""
+        """By node: the progress that its last clean stop must have recorded."""
         self.foreign: set[str] = set()
-        """Nodes whose checkpoint may be of another log than they have."""
+        """Nodes whose checkpoint may belong to another log."""
 
     def on_stop(self, event: Stop) -> None:
         found = self.known.dispatched.present(event.node)
-        if found and self._stops_alone(event.node) and not self._notes_seldom(event.node):
+        if found and self._is_only_stopped(event.node) and not self._is_thorough_only(event.node):
             self.stopped[event.node] = Step(found[-1].upto, event.t)
 
-    def _notes_seldom(self, node: str) -> bool:
-        return self.known.is_a_black_box(node) and not self.known.is_older(node, SELDOM_SINCE)
+    def _is_thorough_only(self, node: str) -> bool:
+        return self.known.is_a_black_box(node) and not self.known.is_older(node, THOROUGH_ONLY_SINCE)
 
-    def _stops_alone(self, node: str) -> bool:
-        """Whether nothing has hold of the node but what stops it."""
+    def _is_only_stopped(self, node: str) -> bool:
         disturbances = self.known.disturbances
         return all(each.f in STOPS for each in disturbances.active.values() if node in disturbances.touched(each))
 
@@ -79,20 +81,20 @@ class QueueCheckpoint(Law):
         self.judged += 1
         newest = max(each.store_ms for each in records)
         if event.queues_ms > newest:
-            what = f"queues are durable up to {event.queues_ms} ms, and its newest message is of {newest} ms"
-            self.violate(event, f"the checkpoint of {node} says that {what}", since=None)
+            what = f"queues are durable up to {event.queues_ms} ms, but its newest message is of {newest} ms"
+            self.violate(event, f"the checkpoint of {node} records that {what}", since=None)
         due = self._due(event, len(records))
-        queued = [place for place, each in enumerate(records) if due is not None and _is_queued(each, due.upto)]
+        queued = [number for number, each in enumerate(records) if due is not None and _is_queued(each, due.upto)]
         if due is None or not queued:
             return
-        # Clocks that were put back make later messages older.
+        # Clocks that were set back make later messages older.
         least = min(each.store_ms for each in records[queued[-1] :])
         if event.queues_ms < least:
-            what = f"queues are durable up to {event.queues_ms} ms, where one of {least} ms should be, too"
-            self.violate(event, f"the checkpoint of {node} says that {what}", since=due.since)
+            what = f"queues are durable up to {event.queues_ms} ms, although a message of {least} ms is, too"
+            self.violate(event, f"the checkpoint of {node} records that {what}", since=due.since)
 
     def _due(self, event: Checkpoint, records: int) -> Step | None:
-        """The last that the checkpoint must know of, in a log of so many records."""
+        """The progress that the checkpoint must have recorded, in a log of so many records."""
         node, known = event.node, self.known
         found = known.dispatched.present(node)
         bound = self._bound_ns(node, records)
@@ -110,7 +112,7 @@ class QueueCheckpoint(Law):
             )
         )  # fmt: skip
         files = 1 + records * ENTRY // max(1, size)
-        ms = (2 + files) * interval + (2 * thorough if pages or self._notes_seldom(node) else 0)
+        ms = (2 + files) * interval + (2 * thorough if pages or self._is_thorough_only(node) else 0)
         return ms * MS + POLL_NS + self.known.healthy_ns
 
 

@@ -1,20 +1,18 @@
-"""``queue-dense``: queue offsets are dense, and an offset gets a second message only if the first was lost.
+"""``queue-dense``: a queue's offsets are dense, and an offset gets a second message only if the first was lost.
 
-Three things are asked of the records that an audit lists, and of the answers that told where a message is:
-
-- in each queue of a log, in the log's order, each record has the offset behind the one before it; where the log holds
-  all that it ever held, the first one has offset 0;
-- a master's record has the offset that the send's answer named;
-- a master's queue offset that had a message goes to another one only after a start that lost the first, or on another
-  store. A message that expired counts as lost only if the machine crashed since: all else leaves the queue files, which
-  know how far the queue has come.
-
-Whether a message might be lost says ``contract``. Left out: what an earlier life of the master told, or told of a send
-that carries a remark (a delayed message goes to another queue first). What a lying disk lost of the master's queues
-before a start that could not know it (``lost_undetected``). diverged Slaves (see ``logs``), whose
-log is no copy of any one log; and logs that begin before that of a slave which was promoted, since it gives the offsets
-before that a second time. Half messages, where they are stored with offset 0 (the rolled-back ones, and all of them
-before 4.3): a record's event does not tell them, and simulated clients send none.
+Checks:
+- In each queue of an audited log, each record has the offset after the last one; the first has 0 if the log is
+  complete.
+- A master's record has the offset that the send's answer reported.
+- A used queue offset of the master gets another message only after a start that lost the first one, or on another store
+  (``contract`` defines when a message may be lost). An expired message counts as lost only after a machine crash:
+  otherwise its queue file keeps the offset.
+Abstains when:
+- The answer is of an earlier incarnation of the master, or the send carries a remark (a delayed message is first stored
+  in another queue).
+- A lying disk lost a part of the master's queues undetectably (``lost_undetected``).
+- The slave diverged (see ``logs``), or the log begins before a promoted slave's, which assigns earlier offsets again.
+- The record is a half message with offset 0 (rolled back, or any before 4.3), which events do not show.
 Source: CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
 """
 
@@ -27,8 +25,7 @@ from ...known.circumstances import DIVERGED, EARLIER_INCARNATION, LONGER
 from ...law import Law
 from ...topology import MASTER
 
-Place = tuple[str | None, int | None]
-"""Queue and queue offset."""
+Position = tuple[str | None, int | None]
 
 
 class QueueDense(Law):
@@ -39,10 +36,10 @@ class QueueDense(Law):
     needs = frozenset({"invoke", "ok", "record", "audit"})
 
     def begin(self) -> None:
-        self.told: dict[int | None, Ok] = {}
-        """Answers that named an offset, by where in the master's log the record is."""
-        self.taken: dict[Place, Ok | Record] = {}
-        """What was last found, or told to be, at each of the master's queue offsets."""
+        self.answers: dict[int | None, Ok] = {}
+        """Answers that reported an offset, by the record's log offset on the master."""
+        self.taken: dict[Position, Ok | Record] = {}
+        """The last record, or answer, for each queue offset of the master."""
         self.expired = False
 
     def on_ok(self, event: Ok) -> None:
@@ -52,7 +49,7 @@ class QueueDense(Law):
         if event.lo is None or event.hi is None or event.queue_offset is None:
             return
         if not self.abstains(event, EARLIER_INCARNATION):
-            self.told[event.lo] = event
+            self.answers[event.lo] = event
             self._take(event)
 
     def on_audit(self, event: Audit) -> None:
@@ -75,24 +72,22 @@ class QueueDense(Law):
     def _compare(self, records: list[Record]) -> None:
         for each in records:
             self._take(each)
-            told = self.told.get(each.lo)
-            if told is not None and told.message == each.message and told.queue_offset != each.queue_offset:
-                where = f"{each.message} has offset {each.queue_offset} in {each.queue}"
-                self.violate(each, f"{where}; its sender was told {told.queue_offset}")
+            answer = self.answers.get(each.lo)
+            if answer is not None and answer.message == each.message and answer.queue_offset != each.queue_offset:
+                what = f"{each.message} has offset {each.queue_offset} in {each.queue}"
+                self.violate(each, f"{what}; the answer reported {answer.queue_offset}")
 
     def _take(self, event: Ok | Record) -> None:
-        place = event.queue, event.queue_offset
-        before, self.taken[place] = self.taken.get(place), event
-        # What one audit finds twice in a queue is told as such.
+        position = event.queue, event.queue_offset
+        before, self.taken[position] = self.taken.get(position), event
+        # on_audit reports two records of one audit.
         if before is None or before.lo == event.lo or (before.kind, before.op) == (event.kind, event.op):
             return
-        where = f"offset {event.queue_offset} of {event.queue}"
-        self.violate(event, f"{where} went to {event.message}; {before.message} has it, and was not lost")
-
-    # What takes messages.
+        offset = f"offset {event.queue_offset} of {event.queue}"
+        self.violate(event, f"{offset} went to {event.message}; {before.message} has it, and was not lost")
 
     def on_expire(self, event: Expire) -> None:
-        """The oldest files are gone, of this log and of any that is copied from it later."""
+        """Later copies of this log lack its oldest files as well."""
         self.expired = True
 
     @only(node=MASTER)
@@ -105,8 +100,8 @@ class QueueDense(Law):
         if self.known.lost_undetected.spoils(event):
             self.taken.clear()
         if event.hi is None and not lost_power:
-            # Nobody says what was recovered; without a power loss it is all that there was.
+            # The recovered end is unknown; without a power loss all is there.
             return
         lo, hi = event.lo or 0 if lost_power else 0, event.hi or 0
-        kept = {place: each for place, each in self.taken.items() if lo <= (each.lo or 0) and (each.hi or 0) <= hi}
+        kept = {key: each for key, each in self.taken.items() if lo <= (each.lo or 0) and (each.hi or 0) <= hi}
         self.taken = kept

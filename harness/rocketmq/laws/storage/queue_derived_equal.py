@@ -1,17 +1,16 @@
-"""``queue-derived-equal``: what nodes derive from the same log is the same: queues, and answers of the key index.
+"""``queue-derived-equal``: nodes derive the same queues, and the same answers of the key index, from the same log.
 
-A store reader that reads two nodes at one moment digests each queue's entries over the logical offsets that both hold,
-and for each key the log offsets that both logs hold; the digests must be equal, and the two must mean the same range.
-Judged while both nodes run.
+``queue-whole-records`` checks that queues are complete, ``queue-is-its-log`` that they are right.
 
-The index's answers are judged only where both nodes must have dispatched all that they hold (see
-:mod:`pairproof.harness.rocketmq.known.dispatched`), and only if both keep one (messageIndexEnable).
-
-Left out: nodes that a lying disk has left without a part of their queues, and that could not know it
-(:mod:`pairproof.harness.rocketmq.known.lost_undetected`); diverged slaves, and logs that begin before that of a slave
-which was promoted (see ``known``); queues of which one node holds only what has expired on the other, which may begin
-them again at 0 if it lost them; that queues are complete, see ``queue-whole-records``; and that they are right, see
-``queue-is-its-log``.
+Checks:
+- For each queue, in an audit of two running nodes, the digests of the entries at the logical offsets that both hold;
+  the two must have the same range.
+- For each key, the digests of the log offsets that both logs hold, if both nodes keep an index (messageIndexEnable) and
+  must have dispatched all their records (see :mod:`pairproof.harness.rocketmq.known.dispatched`).
+Abstains when:
+- A lying disk lost a part of the queues undetectably (:mod:`pairproof.harness.rocketmq.known.lost_undetected`).
+- The slave diverged, or the log begins before a promoted slave's (see ``known``).
+- All of a queue's messages on one node have expired on the other, which may begin the queue again at 0.
 Source: ConsumeQueue, IndexService.
 """
 
@@ -33,12 +32,11 @@ class QueueDerivedEqual(Law):
 
     def begin(self) -> None:
         self.expired: dict[str, int] = {}
-        """By node, where its log began when files last expired."""
         self.audit: int | None = None
         self.seen: dict[tuple[str, str | None], Event] = {}
-        """What the present audit read first of each queue and key."""
+        """By event type and queue or key: the first event of the present audit."""
         self.settled: dict[str, bool] = {}
-        """Of the present audit: whether nodes have dispatched what they hold."""
+        """By node, in the present audit: whether it has dispatched all its records."""
 
     def on_wipe(self, event: Wipe) -> None:
         self.expired.pop(event.node, None)
@@ -47,16 +45,15 @@ class QueueDerivedEqual(Law):
         self.expired[event.node] = event.new_start
 
     def on_entries(self, event: Entries) -> None:
-        """A queue was read; compared when the other node's was."""
         other = self._other(event.queue, event)
-        if other is None or self._lies_before(event, other.node) or self._lies_before(other, event.node):
+        if other is None or self._has_expired(event, other.node) or self._has_expired(other, event.node):
             return
         self.judged += 1
         if other.queue_offset != event.compared_from or other.digest != event.digest:
             levels = self.known.derived_under.levels(other.node or "", event.node)
             why = f"{levels}: " if levels and event.queue.startswith(DELAYED) else ""
             self.violate(
-                event, f"{why}the entries of {event.queue} from {event.compared_from} on are not the same on "
+                event, f"{why}the entries of {event.queue} from {event.compared_from} on differ between "
                 f"{other.node} and {event.node}"
             )  # fmt: skip
 
@@ -68,12 +65,12 @@ class QueueDerivedEqual(Law):
         if other.digest != event.digest:
             self.violate(event, f"the key {event.message} leads to other messages on {other.node} than on {event.node}")
 
-    def _lies_before(self, entries: Event, node: str | None) -> bool:
-        """Whether all messages of a queue that was read lie where they have expired on another node."""
+    def _has_expired(self, entries: Event, node: str | None) -> bool:
+        """Whether all messages of a queue have expired on another node."""
         return entries.value is not None and entries.value <= self.expired.get(node or "", 0)
 
     def _other(self, name: str | None, event: Entries | Keys) -> Event | None:
-        """What the same audit read of another node, if the two may be compared."""
+        """The same audit's event of another node, if the two are comparable."""
         if event.audit != self.audit:
             self.audit, self.seen, self.settled = event.audit, {}, {}
         other = self.seen.setdefault((event.kind, name), event)
@@ -83,7 +80,6 @@ class QueueDerivedEqual(Law):
         return None if any(abstains) else other
 
     def _is_settled(self, event: Event) -> bool:
-        """Whether a node that was just read has dispatched and indexed all the whole records that it holds."""
         node = event.node or ""
         found = self.settled.get(node)
         if found is None:

@@ -1,16 +1,16 @@
-"""``queue-is-its-log``: a broker's queues and key index, the master's too, are what its own log gives.
+"""``queue-is-its-log``: a broker's queues and key index are those that its own log gives.
 
-At every audit a store reader derives queues and index from the log that it read, and compares. No entry may be another
-than its record gives (offset, size, tags code or time of delivery), and no hash of a key may lead to a record that does
-not have it, nor may an index file have another form than RocketMQ gives it. No record may lack its entry or its keys,
-once the node must have dispatched it (see ``dispatched``). No queue may go on
-behind the last record that the log has of it. Judged while the node runs.
+Each audit of a running node, also the master, derives queues and index from the log.
 
-Left out, since RocketMQ leaves that so: of a black box that crashed, what its index lacks or still has (index files
-that are newer than its checkpoint are dropped, and dispatch begins at the checkpoint's log file), and what its queues
-hold behind their ends (a cut moves a position, and erases nothing). Left out of every broker: stores that a lying disk
-has spoiled; logs that begin before that of a slave which was promoted, and diverged slaves (see ``logs``); delivery
-times in a store that was dispatched under several values of messageDelayLevel.
+Checks:
+- No entry differs from its record (offset, size, tags code or delivery time). No key hash leads to a record without the
+  key. Index files have RocketMQ's format.
+- No record lacks its entry or keys once the node must have dispatched it (see ``dispatched``).
+- No queue continues after the log's last record of it.
+Abstains when:
+- A black box crashed: its index may lack or keep entries, and its queues may hold entries behind their ends.
+- A lying disk has damaged the store, the slave diverged (see ``logs``), or the log begins before a promoted slave's.
+- For delivery times: the store was dispatched with several values of messageDelayLevel.
 Source: ReputMessageService, ConsumeQueue, IndexService.load, CommitLog.recoverAbnormally.
 """
 
@@ -25,7 +25,7 @@ from ...law import Law
 class QueueIsItsLog(Law):
     id = "queue-is-its-log"
     kind = DURABILITY
-    promise = "The queues and the key index of a broker are what its own log gives."
+    promise = "The queues and the key index of a broker are those that its own log gives."
     source = "DefaultMessageStore.ReputMessageService: consume queues and index are built from the log"
     needs = frozenset({"derived"})
     timed = True

@@ -1,13 +1,14 @@
-"""``queue-shows-dispatched``: a broker's readers see only what it has dispatched.
+"""``queue-shows-dispatched``: a pull shows and delivers only messages that its broker has dispatched.
 
-A message that is stored and not in its queue yet is not there for readers. So no message that a pull delivers ends
-behind the point up to which its broker has dispatched, by its own trace; nor does the last message before the queue's
-end, as the pull's answer tells that, where a sender was told which message has this offset.
-
-Judged for pulls that begin and end in one life of their broker; what its log held at the start it has dispatched. A
-broker may answer a pull that waits for a message a moment before it says that it has dispatched the message. Left out:
-diverged slaves (see ``logs``), whose log is no copy; delayed messages, whose senders are told an offset of
-another queue. How soon a message is dispatched, see ``queue-whole-records``.
+Checks:
+- No delivered message ends behind the broker's dispatched offset, by its trace. The same holds for the last message
+  before the queue's end in the pull's answer, if a send's answer reported this message's offset.
+- At its start a broker has dispatched its whole log. It may answer a waiting pull a moment before the trace shows the
+  dispatch.
+Abstains when:
+- The pull does not begin and end in one incarnation of its broker.
+- The slave diverged (see ``logs``).
+- For the queue's end: the message is a delayed one, whose answer names another queue's offset.
 Source: DefaultMessageStore.ReputMessageService, getMessage and getMaxOffsetInQueue.
 """
 
@@ -23,19 +24,19 @@ from ...known.deadlines import is_instant
 from ...law import Law
 from ...topology import MASTER
 
-Place = tuple[str | None, int]
-"""Queue and queue offset."""
+Position = tuple[str | None, int]
 
 
 class Early(NamedTuple):
-    """A message that was seen before its broker said that it had dispatched it, and what was seen."""
+    """A message that a pull showed before the trace of its dispatch."""
 
     seen: Event
     hi: int
     what: str
     incarnation: int
+    """The number of the broker's ended incarnations."""
     steps: int
-    """How often the broker had said how far it was, and in which incarnation: how many had ended."""
+    """The number of dispatch events in this incarnation."""
 
 
 class QueueShowsDispatched(Law):
@@ -46,18 +47,18 @@ class QueueShowsDispatched(Law):
     timed = True
 
     def begin(self) -> None:
-        self.ends: dict[Place, int | None] = {}
-        """Where the message with a queue offset ends in the log, as its sender was told; None where two were told."""
+        self.ends: dict[Position, int | None] = {}
+        """By queue offset: the message's end in the log, as answered; None after two different answers."""
         self.early: list[Early] = []
 
     @only(node=MASTER)
     def on_start(self, event: Start) -> None:
         if event.hi is not None:
-            self.ends = {place: hi for place, hi in self.ends.items() if hi is None or hi <= event.hi}
+            self.ends = {position: hi for position, hi in self.ends.items() if hi is None or hi <= event.hi}
 
     @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
-        """Another store may have other messages at the same offsets."""
+        """The new store may have other messages at these offsets."""
         self.ends = dict.fromkeys(self.ends)
 
     def on_deliver(self, event: Deliver) -> None:
@@ -71,7 +72,7 @@ class QueueShowsDispatched(Law):
         elif event.hi and self._is_current(event):
             hi = self.ends.get((event.queue, event.hi - 1))
             if hi is not None:
-                self._check(event, hi, f"{event.node} says that {event.queue} goes up to {event.hi - 1}")
+                self._check(event, hi, f"{event.node} shows {event.queue} up to offset {event.hi - 1}")
 
     def _is_current(self, event: Deliver | Ok) -> bool:
         call = self.known.calls.begun(event)
@@ -83,9 +84,9 @@ class QueueShowsDispatched(Law):
             return
         if waits_first(call.call) or self.abstains(event, EARLIER_INCARNATION):
             return
-        place = event.queue, event.queue_offset
-        if self.ends.setdefault(place, event.hi) != event.hi:
-            self.ends[place] = None
+        position = event.queue, event.queue_offset
+        if self.ends.setdefault(position, event.hi) != event.hi:
+            self.ends[position] = None
 
     def _check(self, event: Deliver | Ok, hi: int, what: str) -> None:
         node, dispatched = event.node, self.known.dispatched
@@ -99,12 +100,12 @@ class QueueShowsDispatched(Law):
             self.early.append(Early(event, hi, what, incarnation, steps))
 
     def end(self, last: Event) -> None:
-        """A broker said next how far it had come, or was gone: what it showed a moment ago may stand."""
+        """Accept a message if the next dispatch event, or the broker's end, follows in a moment."""
         for each in self.early:
             seen, node = each.seen, each.seen.node or ""
             following = self.known.dispatched.steps.get((node, each.incarnation), [])[each.steps : each.steps + 1]
             ended = self.known.nodes.end_of(node, each.incarnation)
             until = following[0].since if following else ended
-            stands = until is not None and is_instant(self.known, node, seen.t, until)
-            if not stands or (following and following[0].upto < each.hi):
+            is_accepted = until is not None and is_instant(self.known, node, seen.t, until)
+            if not is_accepted or (following and following[0].upto < each.hi):
                 self.violate(seen, each.what, since=seen.t, until=seen.t if until is None else until)

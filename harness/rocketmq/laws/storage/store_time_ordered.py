@@ -1,11 +1,10 @@
-"""``store-time-ordered``: along a log store timestamps do not go back, unless somebody set the master's clock back.
+"""``store-time-ordered``: store timestamps do not decrease along a log, except where the master's clock was set.
 
-Judged between neighbours among the records that the master stored between two settings of its clock (``clock``);
-where its appends are not seen, only as long as nobody has set it. A promotion counts as a setting: the new master has
-another clock's times in its log.
-
-Left out: of diverged slaves (see ``logs``) what lies behind the point up to which they have their master's
-log, since it may be a mixture of two; whether the time is right.
+Checks:
+- Neighbouring records that the master stored between two settings of its clock (``clock``); without a trace of appends,
+  only before the first setting. A promotion counts as a setting: the log then has another clock's times.
+Abstains when:
+- The records of a diverged slave (see ``logs``) are behind the common part, where they may be mixed.
 Source: the design: lookups by time and the checkpoint search a log as ordered.
 """
 
@@ -24,26 +23,25 @@ class StoreTimeOrdered(Law):
     needs = frozenset({"record"})
 
     def begin(self) -> None:
-        self.set = 0
-        """How often the master's clock was set."""
+        self.times_set = 0
         self.stored: dict[tuple[int | None, str | None], int | None] = {}
-        """Under which setting a record was stored; only once there was more than one. None: under either of two."""
+        """By record: the setting under which it was stored, after the first one. None: one of two."""
         self.just_set = False
         self.last: dict[str | None, tuple[Event, int | None]] = {}
 
     @only(node=MASTER)
     def on_clock(self, event: Clock) -> None:
-        self.set += 1
+        self.times_set += 1
         self.just_set = True
 
     @property
     def settings(self) -> int:
-        return self.set + self.known.stores.promotions
+        return self.times_set + self.known.stores.promotions
 
     @only("put", node=MASTER)
     def on_append(self, event: Append) -> None:
         if self.settings:
-            # The first may have taken its time before the clock was set.
+            # The first record may have read the clock before the setting.
             self.stored[event.lo, event.message] = None if self.just_set else self.settings
             self.just_set = False
 
@@ -62,5 +60,5 @@ class StoreTimeOrdered(Law):
         if event.store_ms < value:
             self.violate(
                 event,
-                f"{event.message} at {event.lo} was stored at {event.store_ms} ms, the record before it at {value} ms",
+                f"{event.message} at {event.lo} was stored at {event.store_ms} ms, the last record at {value} ms",
             )

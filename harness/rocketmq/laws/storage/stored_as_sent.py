@@ -1,18 +1,18 @@
-"""``stored-as-sent``: a record is what its producer sent, and the record of an acknowledged send is where it was told.
+"""``stored-as-sent``: a record has the content of its send, and is at the offset that the answer reported.
 
-Two questions, asked of every audit that lists records:
-
-- a record that has the key of a send has the body, the tags and the flag of that send, and lies in its queue, or in one
-  that its broker chose and named in the answer; a delayed one waits in SCHEDULE_TOPIC_XXXX, a half message in
-  RMQ_SYS_TRANS_HALF_TOPIC, and names that queue in its properties; a compressed body is marked as such;
-- where the answer to a send said that its record is, the master has it, with the queue offset of the answer; that is
-  how a record without its key, or with another one's, is found.
-
-A message that is sent again, as producers do that got no answer, may be any of its sends. Left out: copies that
-consumers send back (%RETRY%, %DLQ%): they have another queue and the same content; places whose bytes a master's power
-loss may have taken, or its retention, or that are of another store, or of an earlier life of the master than the
-answer's; properties besides keys and tags; sends whose client did not say what it sent. Whether a record must be there
-at all after a crash, see ``contract``. Source: SendMessageProcessor.asyncSendMessage, CommitLog.asyncPutMessage.
+Checks:
+- A record with the key of a send has its body, tags and flag, and is in its queue, or in one that the broker chose and
+  reported. A delayed one waits in SCHEDULE_TOPIC_XXXX, a half message in RMQ_SYS_TRANS_HALF_TOPIC; both name that queue
+  in their properties.
+- At the log offset that the answer to a send reported, the master has the record, with the reported queue offset. This
+  finds records with a wrong key.
+- A message that is sent again, as after a missing answer, may equal any of its sends.
+Abstains when:
+- A consumer sent the copy back (%RETRY%, %DLQ%): it has another queue.
+- A power loss or retention may have removed the record, or it belongs to another store or an earlier incarnation of the
+  master. Whether a record must survive: see ``contract``.
+- The client did not record the content.
+Source: SendMessageProcessor.asyncSendMessage, CommitLog.asyncPutMessage.
 """
 
 from typing import Any
@@ -37,15 +37,14 @@ PARTS = ("body", "tags", "flag", "compressed")
 class StoredAsSent(Law):
     id = "stored-as-sent"
     kind = DURABILITY
-    promise = "A record has the queue, body, key, tags and flag of its send, and lies where the answer said."
+    promise = "A record has the queue, body, key, tags and flag of its send, and the offset that the answer reported."
     source = "SendMessageProcessor.asyncSendMessage; CommitLog.asyncPutMessage"
     needs = frozenset({"invoke", "ok", "record", "audit"})
 
     def begin(self) -> None:
         self.sent: dict[str | None, list[Invoke]] = {}
-        """Sends by message; more than one if it was sent again."""
         self.answered: dict[int, tuple[Ok, Invoke]] = {}
-        """Answers that said where in the master's log a record is, by that place, and the sends."""
+        """By log offset that an answer reported: the answer and its send."""
 
     @only(*SENDS)
     def on_invoke(self, event: Invoke) -> None:
@@ -61,7 +60,7 @@ class StoredAsSent(Law):
         sends = self.sent.get(event.message)
         common = self.known.logs.diverged.get(event.node)
         if not sends or (common is not None and event.hi > common):
-            # A slave that keeps what its master lost may end half a record with the rest of another: it diverged.
+            # A diverged slave may join halves of two records.
             return
         self.judged += 1
         if any(event.queue == send.queue and event.detail == send.detail for send in sends):
@@ -74,27 +73,25 @@ class StoredAsSent(Law):
     def on_audit(self, event: Audit) -> None:
         found = {each.lo: each for each in self.known.audits.records(event)}
         if not found:
-            # Not listed, or nothing to list: `contract` knows what must be there.
+            # Records that must survive: see `contract`.
             return
         whole = event.hi if event.whole_to is None else event.whole_to
         for lo, (answer, send) in self.answered.items():
             if event.lo <= lo < (whole or 0):
-                self._judge_place(answer, send, found.get(lo))
+                self._judge_offset(answer, send, found.get(lo))
 
-    def _judge_place(self, answer: Ok, send: Invoke, record: Record | None) -> None:
+    def _judge_offset(self, answer: Ok, send: Invoke, record: Record | None) -> None:
         self.judged += 1
-        message, where = answer.message, f"at {answer.lo}, where {answer.message} was said to be"
+        message, where = answer.message, f"at {answer.lo}, the reported offset of {answer.message}"
         if record is None:
             self.violate(answer, f"no record begins {where} ({answer.status})")
         elif record.message != message:
-            self.violate(record, f"{record.message or 'a record without a key'} lies {where} ({answer.status})")
+            self.violate(record, f"{record.message or 'a record without a key'} is {where} ({answer.status})")
         elif _is_unaimed(send.queue) and not _is_unaimed(answer.queue) and record.queue != answer.queue:
-            self.violate(record, f"{message} lies in {record.queue}; its sender was told {answer.queue}")
+            self.violate(record, f"{message} is in {record.queue}; the answer reported {answer.queue}")
         elif record.queue_offset != answer.queue_offset and None not in (record.queue_offset, answer.queue_offset):
-            offsets = f"has queue offset {record.queue_offset}; its sender was told {answer.queue_offset}"
+            offsets = f"has queue offset {record.queue_offset}; the answer reported {answer.queue_offset}"
             self.violate(record, f"{message} {offsets}")
-
-    # What takes records, or moves what is at a place.
 
     @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
@@ -103,26 +100,26 @@ class StoredAsSent(Law):
     @only(node=MASTER)
     def on_start(self, event: Start) -> None:
         if event.hi is not None or self.known.nodes.lost_power(MASTER):
-            # Where nobody says what was recovered after a power loss, nothing is known to be left.
+            # Without a known end after a power loss, no record need be left.
             end = event.hi or 0
             self.answered = {lo: each for lo, each in self.answered.items() if lo < end}
 
 
 def _difference(send: Invoke, record: Record) -> str | None:
-    """What a record is otherwise than its send was; None if nothing."""
-    said, held = told(send.detail), told(record.detail)
-    if said and held:
+    """Describe the difference between a record and its send; None without one."""
+    sent, held = told(send.detail), told(record.detail)
+    if sent and held:
         for part in PARTS:
-            if said.get(part) != held.get(part):
-                return _of_part(part, said, held)
+            if sent.get(part) != held.get(part):
+                return _part_differs(part, sent, held)
     queue = record.queue or ""
     if _is_in(send, queue) or send.queue is None:
         return None
     topic, real = queue.rpartition("/")[0], str(held.get("real"))
-    waits_in = DELAYED if said.get("level") else HALF if said.get("half") else None
+    waits_in = DELAYED if sent.get("level") else HALF if sent.get("half") else None
     if waits_in is not None and topic == waits_in:
         if not _is_in(send, real) and not real.startswith(SENT_BACK):
-            return f"which waits to go to {held.get('real', 'nowhere')}; it was sent to {send.queue}"
+            return f"which waits for {held.get('real', 'no queue')}; it was sent to {send.queue}"
         return None
     if (send.queue or "").startswith(SENT_BACK) and "times" not in held:
         return f"in {record.queue}; it was sent to {send.queue}"
@@ -132,18 +129,18 @@ def _difference(send: Invoke, record: Record) -> str | None:
 
 
 def _is_in(send: Invoke, queue: str) -> bool:
-    """Whether ``queue`` is the one that was sent to; a negative number leaves the choice to the broker."""
+    """Whether ``queue`` is the send's; a negative number leaves the choice to the broker."""
     if queue == send.queue:
         return True
     return _is_unaimed(send.queue) and queue.rpartition("/")[0] == (send.queue or "").rpartition("/")[0]
 
 
 def _is_unaimed(queue: str | None) -> bool:
-    """Whether nobody says which queue of the topic."""
+    """Whether the send leaves the choice of the queue to the broker."""
     return queue is None or queue.rpartition("/")[2].startswith("-")
 
 
-def _of_part(part: str, said: dict[str, Any], held: dict[str, Any]) -> str:
+def _part_differs(part: str, sent: dict[str, Any], held: dict[str, Any]) -> str:
     if part == "body":
         return "with another body than was sent"
-    return f"with {part} {held.get(part, 'none')}; it was sent with {said.get(part, 'none')}"
+    return f"with {part} {held.get(part, 'none')}; it was sent with {sent.get(part, 'none')}"

@@ -1,14 +1,19 @@
-"""``stored-sent-back``: a message that the master took back is in its log again, as often as it was taken, where it is
-to wait, with one retry more, and says where it is from.
+"""``stored-sent-back``: a message that a consumer sent back is stored once more, with one retry more, in its delay
+level or as a dead letter, and keeps its origin.
 
-Judged at the master's final audit. What a consumer sent back has a copy for each time that the master said it has it,
-and none that nobody asked for; the copy counts one retry more than the record that the consumer named, and names the
-first message of all (ORIGIN_MESSAGE_ID) and its topic (RETRY_TOPIC). It waits in the delay level that the consumer
-asked for, or in level 3 + its retries; after maxReconsumeTimes retries it is in %DLQ% of the group. From its level it
-comes into %RETRY% of the group once, not before its delay has passed, and within 5 s of it.
+``stored-as-sent`` checks the content, ``deliver-sent-back`` the delivery.
 
-Left out: body, tags and flag, see ``stored-as-sent``; who gets it, see ``deliver-sent-back``; when it came, where the
-master's clock was set, and how often, if the master went down; everything after the master lost a part of its log.
+Checks:
+- In the master's final audit there is a copy for each send-back that the master acknowledged, and none without a
+  request.
+- The copy counts one retry more than the record that the consumer named, and names the first message
+  (ORIGIN_MESSAGE_ID) and its topic (RETRY_TOPIC).
+- It waits in the requested delay level, or in level 3 + its retries; after maxReconsumeTimes retries it is in the
+  group's %DLQ%.
+- It enters the group's %RETRY% once, not before its delay has passed, and within 5 s after it.
+Abstains when:
+- The master lost a part of its log.
+- For times: the master's clock was set. For the number of returns: the master went down.
 Source: AbstractSendMessageProcessor.consumerSendMsgBack.
 """
 
@@ -30,7 +35,7 @@ from ..delivery.sent_back import DEAD, RETRY, SentBack
 
 
 class Key(NamedTuple):
-    """Copies of one message for one group, after so many retries."""
+    """Identifies the copies of a message for a group, after so many retries."""
 
     group: str
     message: str | None
@@ -38,20 +43,20 @@ class Key(NamedTuple):
 
 
 class Due(NamedTuple):
-    """What a send-back asks for."""
+    """The copy that a send-back requests."""
 
     level: int
     origin: int | None
     topic: str
-    taken: int | None
-    """When the master said that it has it, ns."""
+    acked_at: int | None
+    """When the master acknowledged it, ns."""
 
 
 class StoredSentBack(SentBack):
     id = "stored-sent-back"
     promise = (
-        "A message that a consumer sent back is stored once more: to come again after its level, with one retry more, "
-        "or as a dead letter after the last; it keeps its origin."
+        "A message that a consumer sent back is stored once more, with one retry more: in its delay level, or as a "
+        "dead letter after the last retry. It keeps its origin."
     )
     source = "AbstractSendMessageProcessor.consumerSendMsgBack"
     needs = frozenset({"config", "back", "start", "record", "audit"})
@@ -73,17 +78,16 @@ class StoredSentBack(SentBack):
                 key, due = self._due(back, source)
                 dues[key].append(due)
         stored: dict[Key, list[Record]] = defaultdict(list)
-        came: dict[Key, list[Record]] = defaultdict(list)
+        returned: dict[Key, list[Record]] = defaultdict(list)
         for record in found.values():
             group, is_back = _group(record)
             if group and (times := told(record.detail).get("times")):
-                (came if is_back else stored)[Key(group, record.message, times)].append(record)
+                (returned if is_back else stored)[Key(group, record.message, times)].append(record)
         for key in (*dues, *(each for each in stored if each not in dues)):
             self._judge_copies(key, dues.get(key, []), stored.get(key, []), event)
-            self._judge_return(key, dues.get(key, []), stored.get(key, []), came.get(key, []), event)
+            self._judge_return(key, dues.get(key, []), stored.get(key, []), returned.get(key, []), event)
 
     def _due(self, back: Request[Back], source: Record) -> tuple[Key, Due]:
-        """What is owed to a send-back, by the record that it names."""
         held = told(source.detail)
         times = int(held.get("times", 0))
         origin = _offset(held) if times else source.lo
@@ -93,46 +97,44 @@ class StoredSentBack(SentBack):
 
     def _judge_copies(self, key: Key, dues: list[Due], stored: list[Record], end: Audit) -> None:
         self.judged += 1
-        taken = sum(due.taken is not None for due in dues)
+        acked = sum(due.acked_at is not None for due in dues)
         what = f"{key.message} of {key.group}, sent back for time {key.times},"
-        if len(stored) < taken:
-            self._say(end, key, f"{what} was taken {taken} times and is stored {len(stored)} times")
+        if len(stored) < acked:
+            self._report(end, key, f"{what} was acknowledged {acked} times and is stored {len(stored)} times")
         elif len(stored) > len(dues):
-            self._say(stored[-1], key, f"{what} is stored {len(stored)} times; it was asked for {len(dues)} times")
-        places = {f"{WAITING}{due.level - 1}" if due.level else DEAD + key.group for due in dues}
+            self._report(stored[-1], key, f"{what} is stored {len(stored)} times; it was requested {len(dues)} times")
+        targets = {f"{WAITING}{due.level - 1}" if due.level else DEAD + key.group for due in dues}
         for record in stored if dues else ():
-            held, place = told(record.detail), _place(record)
-            if place not in places:
-                self._say(record, key, f"{what} is in {place}; it belongs into {' or '.join(sorted(places))}")
+            held, target = told(record.detail), _target(record)
+            if target not in targets:
+                self._report(record, key, f"{what} is in {target}; it belongs in {' or '.join(sorted(targets))}")
             elif (_offset(held), held.get("from")) not in {(due.origin, due.topic) for due in dues}:
-                self._say(record, key, f"{what} says that it is {held.get('origin')} from {held.get('from')}")
+                self._report(record, key, f"{what} names {held.get('origin')} from {held.get('from')} as its origin")
 
     def _judge_return(
-        self, key: Key, dues: list[Due], stored: list[Record], came: list[Record], end: Audit
+        self, key: Key, dues: list[Due], stored: list[Record], returned: list[Record], end: Audit
     ) -> None:  # fmt: skip
-        waited = [each for each in stored if _place(each).startswith(WAITING)]
+        waited = [each for each in stored if _target(each).startswith(WAITING)]
         what = f"{key.message}, which waited for {key.group} for time {key.times},"
-        if len(came) > len(waited) and not self.went_down:
-            self._say(came[-1], key, f"{what} came back {len(came)} times; it waited {len(waited)} times")
+        if len(returned) > len(waited) and not self.went_down:
+            self._report(returned[-1], key, f"{what} came back {len(returned)} times; it waited {len(waited)} times")
         if MASTER in self.known.clocks or not waited:
             return
-        # Of several that waited, and went other ways, nobody knows which one is back.
+        # Several waiting copies cannot be told apart after the master went down.
         delay = min(self.delay_ns(int((each.queue or "").rpartition("/")[2]) + 1) // MS for each in waited)
-        for before, after in zip(waited, came, strict=False) if len(waited) == 1 or not self.went_down else ():
+        for before, after in zip(waited, returned, strict=False) if len(waited) == 1 or not self.went_down else ():
             took = (after.value or 0) - (before.value or 0)
             if took < delay:
-                self._say(after, key, f"{what} came back after {took} ms; its delay is {delay} ms")
-        if len(came) < len(waited) <= len(dues) and MASTER in self.known.up:
-            last = max((due.taken or end.t) + (self.delay_ns(due.level) if due.level else 0) for due in dues)
+                self._report(after, key, f"{what} came back after {took} ms; its delay is {delay} ms")
+        if len(returned) < len(waited) <= len(dues) and MASTER in self.known.up:
+            last = max((due.acked_at or end.t) + (self.delay_ns(due.level) if due.level else 0) for due in dues)
             since = max(last, self.healed, self.known.nodes.born(MASTER))
             if end.t - since > LATE_NS:
-                text = f"{what} is not back, though it is due since {(end.t - since) // MS} ms"
+                text = f"{what} is not back; it is {(end.t - since) // MS} ms late"
                 self.violate(end._replace(message=key.message), text, since=since)
 
-    def _say(self, event: Record | Audit, key: Key, text: str) -> None:
+    def _report(self, event: Record | Audit, key: Key, text: str) -> None:
         self.violate(event._replace(message=key.message), text, since=None)
-
-    # What changes what is due.
 
     @only("heal")
     def on_mark(self, event: Mark) -> None:
@@ -144,23 +146,22 @@ class StoredSentBack(SentBack):
 
 
 def _group(record: Record) -> tuple[str, bool]:
-    """Whose copy it is, if of any group, and whether it is back in the group's retry topic."""
+    """The group whose copy it is, if any, and whether it is in the group's retry topic."""
     queue = record.queue or ""
-    where = str(told(record.detail).get("real", "")) if queue.startswith(WAITING) else queue
+    target = str(told(record.detail).get("real", "")) if queue.startswith(WAITING) else queue
     for prefix in (RETRY, DEAD):
-        if where.startswith(prefix):
-            return where[len(prefix) :].rpartition("/")[0], queue.startswith(RETRY)
+        if target.startswith(prefix):
+            return target[len(prefix) :].rpartition("/")[0], queue.startswith(RETRY)
     return "", False
 
 
-def _place(record: Record) -> str:
-    """The queue where it waits; else its topic."""
+def _target(record: Record) -> str:
+    """The queue in which it waits, else its topic."""
     queue = record.queue or ""
     return queue if queue.startswith(WAITING) else queue.rpartition("/")[0]
 
 
 def _offset(held: dict[str, Any]) -> int | None:
-    """Where its first message lies, by its ORIGIN_MESSAGE_ID."""
     try:
         return int(str(held.get("origin"))[-16:], 16)
     except ValueError:

@@ -13,6 +13,6 @@ def test_a_broadcasting_member_keeps_its_progress_to_itself() -> None:
         return history
 
     assert_holds(ProgressBroadcast, member())
-    assert_broken(ProgressBroadcast, member().commit(1), "tells master itself that it is at 1 of T/0")
-    assert_broken(ProgressBroadcast, member().commit(1, carried=True), "tells master by a pull that it is at 1")
+    assert_broken(ProgressBroadcast, member().commit(1), "commits 1 of T/0 to master itself")
+    assert_broken(ProgressBroadcast, member().commit(1, carried=True), "commits 1 of T/0 to master on a pull")
     assert_vacuous(ProgressBroadcast, member("orderly").commit(1))

@@ -6,10 +6,10 @@ from histories.consumers import carried, grouped
 from pairproof.harness.rocketmq.laws.progress.progress_on_pull import ProgressOnPull
 
 
-def test_a_master_stores_what_a_pull_carries() -> None:
+def test_a_master_stores_a_commit_on_a_pull() -> None:
     assert_holds(ProgressOnPull, carried(2).query(2).progress(2))
-    assert_broken(ProgressOnPull, carried(2).query(0), "to the master: 2, and its table says 0")
-    assert_broken(ProgressOnPull, carried(2).progress(None), "to the master: 2, and its table says nothing")
+    assert_broken(ProgressOnPull, carried(2).query(0), "to the master: 2, and its table has 0")
+    assert_broken(ProgressOnPull, carried(2).progress(None), "to the master: 2, and its table has nothing")
     assert_broken(
         ProgressOnPull, grouped("m0", "m1").pull(0, "m0", "m1").commit(1).commit(2, carried=True).query(1), "2"
     )

@@ -29,7 +29,7 @@ def test_a_later_one_may_be_lost_or_not_and_then_the_one_before_is_there() -> No
     assert_vacuous(ProgressPersisted, killed(4_000, 2).query(None))
 
 
-def test_what_the_node_says_it_wrote_is_written() -> None:
+def test_a_traced_write_of_the_table_counts() -> None:
     def wrote(offset: int | None) -> Story:
         history = grouped("m0").pull(0, "m0").commit(1).after(10).add("persist", node="master", f="offsets").after(10)
         return history.crash("master").start("master").query(offset)
@@ -48,7 +48,7 @@ def test_the_first_write_comes_ten_seconds_after_the_start() -> None:
 
 
 @pytest.mark.parametrize("what", ["disk", "disk over", "pause", "machine", "wipe"])
-def test_a_node_in_trouble_is_excused(what: str) -> None:
+def test_a_disturbed_node_is_excused(what: str) -> None:
     history = grouped("m0").pull(0, "m0").commit(1).after(3_000)
     if what.startswith("disk"):
         history.fault("disk_full", "master").after(10)

@@ -14,13 +14,13 @@ def learned(nodes: dict[str, str]) -> Story:
 
 
 @pytest.mark.parametrize("nodes", [BOTH, {"0": "master"}])
-def test_who_knows_the_master_commits_to_it(nodes: dict[str, str]) -> None:
+def test_a_consumer_with_a_master_commits_to_it(nodes: dict[str, str]) -> None:
     assert_holds(ProgressToMaster, learned(nodes).commit(1))
     assert_holds(ProgressToMaster, learned(nodes).crash("master").commit(1, phase="info"))
     assert_broken(ProgressToMaster, learned(nodes).commit(1, "slave"), "G commits 1 of T/0 to slave; by its route")
 
 
-def test_who_knows_a_slave_only_commits_to_it() -> None:
+def test_without_a_master_a_consumer_commits_to_a_slave() -> None:
     assert_holds(ProgressToMaster, learned(SLAVE_ONLY).commit(1, "slave"))
     assert_holds(ProgressToMaster, learned(BOTH).learn(SLAVE_ONLY).learn({}, status="none").commit(1, "slave"))
     # Another topic's route may name them still.
@@ -30,7 +30,7 @@ def test_who_knows_a_slave_only_commits_to_it() -> None:
 
 
 @pytest.mark.parametrize("how", ["deliver", "commit", "off", "gone", "route", "end"])
-def test_who_knows_slaves_only_does_not_sit_on_its_progress(how: str) -> None:
+def test_without_a_master_a_consumer_commits_in_time(how: str) -> None:
     def silent(ms: float) -> Story:
         history = learned(SLAVE_ONLY).after(ms)
         return {
@@ -46,7 +46,7 @@ def test_who_knows_slaves_only_does_not_sit_on_its_progress(how: str) -> None:
     assert_holds(ProgressToMaster, silent(24_900))
 
 
-def test_who_commits_or_has_nothing_to_commit_or_knows_the_master_is_not_silent() -> None:
+def test_a_consumer_that_commits_or_need_not_is_not_silent() -> None:
     assert_holds(ProgressToMaster, learned(SLAVE_ONLY).commit(1, "slave").after(24_900).commit(1, "slave").mark("end"))
     unchanged = learned(SLAVE_ONLY).commit(1, "slave").after(25_010).mark("end")
     assert_broken(ProgressToMaster, unchanged, "committed nothing; its route names slave")
@@ -59,11 +59,9 @@ def test_who_commits_or_has_nothing_to_commit_or_knows_the_master_is_not_silent(
     assert_vacuous(ProgressToMaster, broadcasting.after(60_000).mark("end"))
 
 
-def test_who_was_told_no_route_commits_to_a_master_to_which_nothing_has_happened() -> None:
+def test_a_consumer_without_a_route_commits_to_an_undisturbed_master() -> None:
     assert_holds(ProgressToMaster, grouped("m0").pull(0, "m0").commit(1))
-    assert_broken(
-        ProgressToMaster, grouped("m0").pull(0, "m0").commit(1, "slave"), "nothing has happened to the master"
-    )
+    assert_broken(ProgressToMaster, grouped("m0").pull(0, "m0").commit(1, "slave"), "the master was undisturbed")
     for disturbances in (("stall", "client-master"), ("kill", "master")):
         assert_vacuous(ProgressToMaster, grouped("m0").fault(*disturbances).commit(0, "slave"))
         over = grouped("m0").fault(*disturbances).after(5).fault(*disturbances, status="off")
@@ -89,18 +87,18 @@ def parted(history: Story, offset: int) -> Story:
     return history.assign(offset, status="off")
 
 
-def test_who_gives_a_queue_up_has_told_how_far_it_has_come() -> None:
-    untold = "G gives T/0 up at 1, and has told no broker more than 0"
+def test_a_consumer_that_gives_a_queue_up_has_committed_its_offset() -> None:
+    untold = "G gives T/0 up at 1, and has committed no more than 0"
     assert_broken(ProgressToMaster, parted(learned(BOTH), 1), untold)
     assert_holds(ProgressToMaster, parted(learned(BOTH), 0))
     for phase in ("ok", "info", "fail"):
         assert_holds(ProgressToMaster, parted(learned(BOTH).commit(1, phase=phase), 1))
     rides = learned(BOTH).commit(1, carried=True)
     assert_holds(ProgressToMaster, parted(rides, 1))
-    assert_broken(ProgressToMaster, parted(learned(BOTH).commit(1), 2), "told no broker more than 1")
+    assert_broken(ProgressToMaster, parted(learned(BOTH).commit(1), 2), "committed no more than 1")
 
 
-def test_who_cannot_tell_or_need_not_gives_a_queue_up_in_silence() -> None:
+def test_a_consumer_that_cannot_or_need_not_commit_may_give_a_queue_up() -> None:
     assert_vacuous(ProgressToMaster, parted(learned(SLAVE_ONLY), 1).add("mark", f="end"))
     assert_vacuous(ProgressToMaster, parted(grouped("m0").pull(0, "m0"), 1))
     under_way = learned(BOTH).commit(0, phase="")

@@ -12,7 +12,7 @@ def asked(f: str, status: str = "PUT_OK", detail: str | None = None, **settings:
     return history.add("conversation", node="master", f=f, status=status, detail=detail)
 
 
-def test_a_visitor_is_told_what_it_said() -> None:
+def test_a_conversation_reports_the_last_request() -> None:
     right = SERVED["who consumes"].says
     assert_holds(ConversationAnswered, asked("who consumes", detail=right))
     assert_broken(
@@ -32,7 +32,7 @@ def test_a_broker_without_an_index_finds_no_keys() -> None:
     assert set(SERVED) >= BY_KEY
 
 
-def test_who_is_silent_has_said_nothing() -> None:
+def test_a_conversation_without_an_answer_is_not_judged() -> None:
     assert_vacuous(ConversationAnswered, asked("who consumes", "timeout"))
     assert_broken(ConversationAnswered, asked("who consumes", "SYSTEM_BUSY"), "answered SYSTEM_BUSY")
     assert_vacuous(ConversationAnswered, asked("something that another version asks"))

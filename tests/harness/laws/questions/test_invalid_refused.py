@@ -21,7 +21,7 @@ def test_another_answer_breaks_it(status: str) -> None:
     assert_broken(InvalidRefused, invalid(bare(), "an unknown code", status), broken)
 
 
-def test_an_answer_that_says_nothing_about_the_request_is_not_judged() -> None:
+def test_an_inconclusive_answer_is_not_judged() -> None:
     assert_vacuous(InvalidRefused, invalid(bare(), "an unknown code", "SYSTEM_BUSY", "[REJECTREQUEST]system busy"))
     assert_vacuous(InvalidRefused, invalid(bare(), "an unknown code", "timeout"))
     assert_vacuous(InvalidRefused, invalid(bare(), "something newer than this law", "PUT_OK"))

@@ -20,11 +20,11 @@ def test_an_id_leads_to_its_message_and_any_other_offset_to_none() -> None:
 @pytest.mark.parametrize(
     ("history", "saying"),
     [
-        (by_id(read(bare()), SIZE, "SYSTEM_ERROR"), "SYSTEM_ERROR; m1 lies there"),
-        (by_id(read(bare()), SIZE, lo=0, digest=50), "with a record of 0; m1 lies there"),
-        (by_id(read(bare()), SIZE, lo=SIZE, digest=99), "with a record of 100; m1 lies there"),
-        (by_id(read(bare()), SIZE + 1, lo=SIZE, digest=51), "no record begins there"),
-        (by_id(read(bare()), SIZE + 1, "unreadable answer"), "no record begins there"),
+        (by_id(read(bare()), SIZE, "SYSTEM_ERROR"), "SYSTEM_ERROR; m1 is there"),
+        (by_id(read(bare()), SIZE, lo=0, digest=50), "with a record of 0; m1 is there"),
+        (by_id(read(bare()), SIZE, lo=SIZE, digest=99), "with a record of 100; m1 is there"),
+        (by_id(read(bare()), SIZE + 1, lo=SIZE, digest=51), "but none begins there"),
+        (by_id(read(bare()), SIZE + 1, "unreadable answer"), "but none begins there"),
     ],
 )
 def test_an_id_that_leads_elsewhere_is_noticed(history: H, saying: str) -> None:

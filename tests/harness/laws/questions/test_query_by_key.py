@@ -19,7 +19,7 @@ def test_a_query_by_key_finds_the_message_that_has_it() -> None:
 
 
 @pytest.mark.parametrize(("f", "owes"), [("normal", False), ("abnormal", True)])
-def test_an_index_of_which_a_lying_disk_lost_a_part_owes_nothing_until_it_is_made_anew(f: str, owes: bool) -> None:
+def test_an_index_damaged_by_a_lying_disk_is_not_judged_until_it_is_rebuilt(f: str, owes: bool) -> None:
     history = bare().add("stop", node="master").add("crash", node="master", f="machine", status="lied")
     history = by_key(read(history.add("start", node="master", f=f, lo=0, hi=END)), status="QUERY_NOT_FOUND")
     if owes:
@@ -42,7 +42,7 @@ def test_a_broker_without_an_index_finds_nothing_by_key() -> None:
         (by_key(read(bare()), status="QUERY_NOT_FOUND"), "without the message at 100"),
         (by_key(read(bare()), (SIZE, 99)), "without the message at 100, or with other bytes"),
         (by_key(read(bare()), (SIZE, 51), (0, 50)), "with a record at 0, which has another key"),
-        (by_key(read(bare()), (0, 50), key=None), "asked for a key that nobody sent of t, answers with a record at 0"),
+        (by_key(read(bare()), (0, 50), key=None), "asked for an unused key of t, answers with a record at 0"),
         (by_key(read(bare()), status="SYSTEM_ERROR"), "answers SYSTEM_ERROR"),
     ],
 )
@@ -61,5 +61,5 @@ def test_an_answer_is_not_compared_with_a_log_that_has_changed_since(happens: st
     assert_vacuous(QueryByKey, by_key(history, status="QUERY_NOT_FOUND"))
 
 
-def test_a_question_that_nobody_answers_says_nothing() -> None:
+def test_a_query_without_an_answer_is_not_judged() -> None:
     assert_vacuous(QueryByKey, by_key(read(bare()), status="timeout"))

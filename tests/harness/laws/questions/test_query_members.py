@@ -8,7 +8,7 @@ from pairproof.harness.rocketmq.laws.questions.query_members import QueryMembers
 
 
 def consuming(*processes: int, ms: float = 60_000) -> H:
-    """Consumers of g0 come, learn that there are a master and a slave, and time passes."""
+    """Consumers of g0 start and learn a route with master and slave; then time passes."""
     history = bare()
     for process in processes:
         history.add("consumer", process=process, group="g0", status="on", f="clustering")

@@ -16,7 +16,7 @@ def test_figures_follow_from_the_log() -> None:
     assert assert_holds(QueryStatistics, answer(read(bare()), "runtime", detail=FIGURES)).judged == 4
     for name in FIGURES:
         broken = answer(read(bare()), "runtime", detail={**FIGURES, name: 7})
-        assert_broken(QueryStatistics, broken, f"master says {name}: 7; by its log and tables it is")
+        assert_broken(QueryStatistics, broken, f"master reports {name}: 7; by its log and tables it is")
     behind = {**FIGURES, "dispatchBehindBytes": SIZE}
     assert_holds(QueryStatistics, answer(read(bare(), derived=3), "runtime", detail=behind))
     assert_vacuous(QueryStatistics, answer(read(bare(), whole=False), "runtime", detail={**FIGURES, "x": 1}))
@@ -48,12 +48,12 @@ def test_a_group_s_statistics_follow_from_log_and_table() -> None:
 
 
 def test_a_slave_that_has_no_topic_tells_no_group_of_it() -> None:
-    def told(topics: str) -> H:
+    def without(topics: str) -> H:
         history = read(bare()).add("table", node="master", op=7, f="topics", detail=topics)
         return answer(history, "group", queue="t", group="g0", detail={})
 
-    assert_vacuous(QueryStatistics, told("{}"))
-    assert_broken(QueryStatistics, told('{"t": {}}'), "answers without t/1, which has messages")
+    assert_vacuous(QueryStatistics, without("{}"))
+    assert_broken(QueryStatistics, without('{"t": {}}'), "answers without t/1, which has messages")
 
 
 def test_progress_is_not_compared_while_consumers_commit_or_slaves_sync() -> None:

@@ -1,4 +1,4 @@
-"""``valid-taken``: what a healthy master may refuse a correct client, and what it may not."""
+"""Tests of ``valid-taken``."""
 
 import json
 
@@ -22,7 +22,7 @@ def asked(
     history: H, status: str = "SYSTEM_ERROR", f: str = "send", node: str = "master", remark: str | None = "no",
     detail: str | None = SAID, **columns: object,
 ) -> H:  # fmt: skip
-    """A call that fails; ``detail`` is what the client said of it."""
+    """A call that fails; ``detail`` describes the message."""
     op, history.ops = history.ops, history.ops + 1
     call = {"node": node, "process": 1, "op": op, "f": f, "queue": "T/0", **columns}
     history.add("invoke", **call, detail=detail).after(1)
@@ -40,7 +40,7 @@ def test_what_a_client_may_ask_is_not_refused(f: str) -> None:
     assert_holds(ValidTaken, done)
 
 
-def test_a_client_that_reaches_nobody_is_not_refused() -> None:
+def test_a_client_without_a_connection_is_not_refused() -> None:
     for status in ("refused", "no route", "timeout"):
         assert_vacuous(ValidTaken, asked(world(), status))
 
@@ -49,7 +49,7 @@ def test_a_slave_may_refuse() -> None:
     assert_vacuous(ValidTaken, asked(world(), node="slave"))
 
 
-def test_a_master_that_has_just_begun_or_whom_something_befell_may_refuse() -> None:
+def test_a_recently_started_or_disturbed_master_may_refuse() -> None:
     assert_vacuous(ValidTaken, asked(world(2_999)))
     assert_vacuous(ValidTaken, asked(world().fault("disk_full", "master"), "SERVICE_NOT_AVAILABLE"))
     for since, judge in ((2_999, assert_vacuous), (3_001, lambda law, story: assert_broken(law, story, "refuses"))):
@@ -90,7 +90,7 @@ def test_a_message_without_a_body_is_illegal_at_most() -> None:
     assert_broken(ValidTaken, asked(world(), "SYSTEM_ERROR", detail=empty), "refuses send of T/0 without a body (")
 
 
-def test_a_large_message_says_so() -> None:
+def test_a_large_message_records_its_size() -> None:
     assert "size" not in content(bytes(1_000), "", 0)
     assert json.loads(content(bytes(1_001), "a", 0))["size"] == 1_001
 
@@ -157,8 +157,8 @@ def test_each_try_of_a_producer_is_judged() -> None:
     def tried(after: int, status: str = "SYSTEM_ERROR") -> H:
         history = world(1).add("invoke", node="master", process=1, op=0, f="produce", message="m0", detail=SAID)
         history.after(after)
-        for f, told in (("began", None), ("fail", status)):
-            history.add("try", node="master", process=1, op=0, f=f, status=told, message="m0", queue="T/0", detail="no")
+        for f, code in (("began", None), ("fail", status)):
+            history.add("try", node="master", process=1, op=0, f=f, status=code, message="m0", queue="T/0", detail="no")
         return history.add("ok", node="master", process=1, op=0, f="produce", status="PUT_OK", message="m0")
 
     assert_broken(ValidTaken, tried(3_001), "master refuses a try of m0 (SYSTEM_ERROR: no)")

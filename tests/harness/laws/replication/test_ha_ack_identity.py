@@ -9,7 +9,7 @@ from pairproof.harness.rocketmq.laws.replication.ha_divergence_refused import Ha
 
 
 def over_claimed() -> H:
-    """A stranger has claimed far more than the master has."""
+    """A rogue peer has reported far more than the master has."""
     return bare().connect("rogue_slave").report(5_000, peer="rogue_slave")
 
 
@@ -35,12 +35,12 @@ def test_sends_that_do_not_wait_for_slaves_rest_on_no_report(changed: dict[str, 
     assert_vacuous(HaAckIdentity, claimed.put("m0", wait=bool(changed)).ok("m0"))
 
 
-def test_the_claims_of_an_earlier_life_of_the_master_are_forgotten() -> None:
+def test_the_claims_of_an_earlier_incarnation_of_the_master_are_forgotten() -> None:
     assert_vacuous(HaAckIdentity, over_claimed().crash("master").start("master").put("m0").ok("m0"))
 
 
 @pytest.mark.parametrize("law", [HaAckIdentity, HaDivergenceRefused])
-def test_a_master_that_waits_for_nobody_rests_no_answer_on_a_slave(law: type[Law]) -> None:
+def test_a_master_without_waiting_rests_no_answer_on_a_slave(law: type[Law]) -> None:
     def claimed(**settings: object) -> H:
         two = pair(**settings).connect("rogue_slave").report(900, peer="rogue_slave")
         two.add("diverged", node="master", link=two.link, hi=900, value=0)

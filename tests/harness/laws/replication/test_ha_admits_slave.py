@@ -10,25 +10,25 @@ TOLD = {"haMasterAddress": "m:10912"}
 
 
 def crowded(strangers: int = 3, **slave: object) -> H:
-    """A pair that is up, and strangers on the HA port."""
+    """A pair that is up, and rogue peers on the HA port."""
     story = H().config("master").config("slave", **{**TOLD, **slave}).start("master").start("slave")
     for _ in range(strangers):
         story.connect("rogue_slave").report(0, peer="rogue_slave")
     return story
 
 
-def test_a_slave_that_is_heard_beside_strangers_in_time_is_admitted() -> None:
+def test_a_slave_whose_report_arrives_in_time_is_admitted() -> None:
     assert_holds(HaAdmitsSlave, crowded().after(5_000).connect().after(5_000).report(0))
-    # Thrown out once, and let in the next time.
+    # Dropped once, then admitted.
     once = crowded().connect().close("ms").after(5_000).connect().after(5_000).report(0)
     assert_holds(HaAdmitsSlave, once)
 
 
-def test_a_slave_that_strangers_keep_out_is_named() -> None:
+def test_a_slave_kept_out_by_rogue_peers_is_caught() -> None:
     out = crowded()
     for _ in range(3):
         out.connect().close("ms").after(5_000)
-    why = "the master has not heard slave for 15.0 s, beside 3 strangers"
+    why = "the master has no report of slave for 15.0 s, beside 3 rogue peers"
     assert_broken(HaAdmitsSlave, out.mark("end"), why)
 
 
@@ -40,17 +40,17 @@ def test_two_crowds_at_once_take_every_place() -> None:
         return out.after(ended - ms).mark("end")
 
     assert_vacuous(HaAdmitsSlave, second(9_000, 10_900))
-    assert_broken(HaAdmitsSlave, second(9_000, 11_001), "the master has not heard slave for 11.0 s")
+    assert_broken(HaAdmitsSlave, second(9_000, 11_001), "the master has no report of slave for 11.0 s")
     other = crowded().after(5_000).add("fault", op=1, f="rogue_slave", status="on", detail='{"character": "silent"}')
-    assert_broken(HaAdmitsSlave, other.after(7_000).mark("end"), "has not heard slave")
+    assert_broken(HaAdmitsSlave, other.after(7_000).mark("end"), "has no report of slave")
 
 
-def test_a_slave_that_was_heard_and_thrown_out_must_be_heard_again() -> None:
+def test_a_dropped_slave_must_be_admitted_again() -> None:
     heard = crowded().connect().report(0)
     assert_broken(HaAdmitsSlave, heard.close("ms").after(11_500).mark("end"), "for 11.5 s")
 
 
-def test_what_else_keeps_a_slave_away_is_nothing_to_judge() -> None:
+def test_other_obstacles_are_not_judged() -> None:
     long = 30_000
     assert_vacuous(HaAdmitsSlave, crowded(0).after(long).mark("end"))
     assert_vacuous(HaAdmitsSlave, crowded().fault("down", "ha").after(long).mark("end"))
@@ -60,6 +60,6 @@ def test_what_else_keeps_a_slave_away_is_nothing_to_judge() -> None:
     assert_vacuous(HaAdmitsSlave, crowded(mappedFileSizeCommitLog=500).after(long).mark("end"))
     promoted = crowded().add("wipe", node="master", f="image", detail="slave").after(long).mark("end")
     assert_vacuous(HaAdmitsSlave, promoted)
-    # An impostor in the master's place: its end is nobody's that the master knows.
+    # A rogue master: the real one does not have this connection.
     elsewhere = crowded().add("connect", node="slave", f="slave", link="ha:9", side="s")
     assert_vacuous(HaAdmitsSlave, elsewhere.after(long).mark("end"))

@@ -26,8 +26,8 @@ def test_other_bytes_than_the_frames_are_caught() -> None:
 
 
 @pytest.mark.parametrize(("lo", "hi"), [(100, 150), (100, 250), (150, 200)])
-def test_what_is_no_complete_frame_is_caught(lo: int, hi: int) -> None:
-    assert_broken(HaAppendsFrames, append(traced(), lo, hi, 2), f"[{lo}, {hi}), which no complete frame had brought")
+def test_an_append_without_a_complete_frame_is_caught(lo: int, hi: int) -> None:
+    assert_broken(HaAppendsFrames, append(traced(), lo, hi, 2), f"[{lo}, {hi}), which no complete frame contained")
 
 
 def test_a_piece_of_a_frame_leaves_nothing() -> None:
@@ -47,8 +47,8 @@ def test_a_frame_that_a_slave_refuses_by_closing_for_good_is_not_left_out() -> N
     assert_broken(HaAppendsFrames, ignored.after(60_000).mark("end"), "never appended [200, 300)")
 
 
-def test_what_an_older_connection_still_brings_to_a_dead_slave_is_not_left_out() -> None:
-    # In containers: its machine was off the network when it died, so the master's end stands.
+def test_frames_of_an_older_connection_to_a_dead_slave_are_not_judged() -> None:
+    # In containers: its machine was off the network when it died, so the master's end stays open.
     story = append(traced(), 100, 200, 2).crash("slave").start("slave", 200).connect().report(200)
     old, new = story.link.replace("2", "1"), story.link
     brought = story.frame(200, 250, link=old).after(60_000).close("s", link=old)
@@ -80,7 +80,7 @@ def test_a_slave_that_traces_nothing_is_not_judged() -> None:
     assert_vacuous(HaAppendsFrames, pair().frame(0, 100).report(100).after(9_000).mark("end"))
 
 
-def test_a_slave_that_was_told_to_stop_may_append_on_its_way_out_what_it_has_received() -> None:
+def test_a_stopping_slave_may_append_received_frames() -> None:
     def stopped() -> H:
         return traced().add("stop", node="slave")
 

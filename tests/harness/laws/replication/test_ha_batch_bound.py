@@ -13,8 +13,8 @@ def test_a_body_above_the_batch_is_caught() -> None:
     assert_broken(HaBatchBound, pair().frame(0, 301), "301 bytes, the batch is 300")
 
 
-def test_a_body_across_a_file_border_is_caught() -> None:
-    assert_broken(HaBatchBound, pair().frame(FILE - 10, FILE + 1), "crosses a border")
+def test_a_body_across_a_file_boundary_is_caught() -> None:
+    assert_broken(HaBatchBound, pair().frame(FILE - 10, FILE + 1), "crosses a boundary")
 
 
 def test_heartbeats_alone_have_no_body_to_judge() -> None:

@@ -16,7 +16,7 @@ def test_a_slave_that_connects_again_and_again_is_caught() -> None:
     assert_broken(HaFileSize, again, why)
 
 
-def test_a_new_life_and_an_interrupted_connection_may_try_again() -> None:
+def test_a_new_incarnation_and_an_interrupted_connection_may_try_again() -> None:
     assert_holds(HaFileSize, stops(unequal()).stop("slave").start("slave").connect().audit())
     assert_holds(HaFileSize, unequal().close("sm").after(5_000).connect().audit())
     cut = unequal().fault("down", "ha").close("s", f="local").fault("down", "ha", "off").after(5_000).connect()
@@ -27,7 +27,7 @@ def test_a_new_life_and_an_interrupted_connection_may_try_again() -> None:
 
 def test_a_log_that_the_slave_cannot_read_back_is_caught() -> None:
     audited = unequal().audit(hi={"slave": 2_000}, broken="slave", whole_to=300)
-    assert_broken(HaFileSize, audited, "slave's log stops being whole at 300")
+    assert_broken(HaFileSize, audited, "slave's log is whole only up to 300")
     assert_holds(HaFileSize, unequal().audit(hi={"slave": 350}, broken="slave", whole_to=300))
 
 

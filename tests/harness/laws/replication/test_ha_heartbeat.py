@@ -7,7 +7,7 @@ from pairproof.harness.rocketmq.laws.replication.ha_heartbeat import HaHeartbeat
 
 
 def idle(*gaps_ms: float, **settings: object) -> H:
-    """A link on which both ends speak after each gap."""
+    """A link on which both ends send after each gap."""
     story = pair(**settings).frame(0, 100).append("slave", 0, 100).report(100)
     for gap in gaps_ms:
         story.after(gap).report(100).frame(100, 100)
@@ -21,15 +21,15 @@ def test_an_idle_link_with_heartbeats_keeps_the_law() -> None:
 def test_a_heartbeat_that_comes_much_too_early_is_caught() -> None:
     assert_holds(HaHeartbeat, idle(2_500))
     beat = idle().after(2_499).frame(100, 100)
-    assert_broken(HaHeartbeat, beat, "a heartbeat 2499 ms behind the last frame; one is due after 5000 ms")
+    assert_broken(HaHeartbeat, beat, "a heartbeat 2499 ms after the last frame; one is due after 5000 ms")
     late = bare().connect().after(2_400)
-    assert_broken(HaHeartbeat, late.report(0).frame(0, 0), "a heartbeat 2400 ms behind the last frame")
+    assert_broken(HaHeartbeat, late.report(0).frame(0, 0), "a heartbeat 2400 ms after the last frame")
     assert_holds(HaHeartbeat, bare().connect().after(5_000).report(0).frame(0, 0))
 
 
-def test_a_report_that_says_nothing_new_much_too_early_is_caught() -> None:
+def test_an_unchanged_report_much_too_early_is_caught() -> None:
     again = idle().after(2_499).report(100)
-    assert_broken(HaHeartbeat, again, "a report with nothing new 2499 ms behind the last one; one is due after 5000 ms")
+    assert_broken(HaHeartbeat, again, "a report with nothing new 2499 ms after the last one; one is due after 5000 ms")
     assert_holds(HaHeartbeat, idle().frame(100, 200).after(1).report(200))
     assert_holds(HaHeartbeat, idle().close().connect().after(1).report(100))
 
@@ -61,13 +61,13 @@ def test_data_is_as_good_as_a_heartbeat() -> None:
     assert_holds(HaHeartbeat, busy)
 
 
-def test_a_heartbeat_names_where_the_stream_goes_on() -> None:
-    assert_broken(HaHeartbeat, idle().after(5_000).frame(0, 0), "names 0, the stream goes on with 100")
+def test_a_heartbeat_names_the_next_offset() -> None:
+    assert_broken(HaHeartbeat, idle().after(5_000).frame(0, 0), "names 0, the stream continues at 100")
     joining = bare().append("master", 0, 100, "put").connect().after(5_000).report(100)
-    assert_broken(HaHeartbeat, joining.frame(0, 0), "names 0, the stream goes on with 100")
+    assert_broken(HaHeartbeat, joining.frame(0, 0), "names 0, the stream continues at 100")
 
 
-def test_a_peer_that_has_not_asked_or_was_refused_is_owed_nothing() -> None:
+def test_a_peer_without_a_report_or_refused_gets_no_heartbeat() -> None:
     assert_vacuous(HaHeartbeat, bare().connect("rogue_slave").after(60_000).close(peer="rogue_slave"))
     ahead = bare().connect("rogue_slave").report(500, peer="rogue_slave").after(15_000).close(peer="rogue_slave")
     assert_vacuous(HaHeartbeat, ahead)
@@ -85,7 +85,7 @@ def test_a_paused_master_beats_late() -> None:
     assert_holds(HaHeartbeat, idle().report(100).pause("master", 5_500).after(100).report(100).frame(100, 100))
 
 
-def test_a_dead_master_owes_no_heartbeat() -> None:
+def test_a_dead_master_need_not_send_heartbeats() -> None:
     assert_holds(HaHeartbeat, idle(5_000).crash("master").close().after(60_000).start("master").mark("end"))
 
 

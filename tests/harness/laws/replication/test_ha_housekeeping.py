@@ -7,7 +7,7 @@ from pairproof.harness.rocketmq.laws.replication.ha_housekeeping import MANY, Ha
 
 
 def quiet(ms: float, side: str = "m") -> H:
-    """One end of a young connection hears nothing for so long; the other is kept busy."""
+    """One end of a new connection receives nothing for so long; the other receives bytes."""
     story = pair()
     for _ in range(int(ms) // 4_000):
         story.after(4_000)
@@ -40,11 +40,11 @@ def test_a_peer_that_is_dropped_too_early_is_caught(side: str, node: str) -> Non
     assert_broken(HaHousekeeping, quiet(19_900, side).close(side, f="local"), f"{node} dropped its peer after 19900 ms")
 
 
-def test_a_piece_is_heard_too() -> None:
+def test_a_partial_frame_counts_as_received_bytes() -> None:
     assert_holds(HaHousekeeping, quiet(15_000, "s").piece("s", "in", 3).after(15_000).frame(0, 100, "s").close("s"))
 
 
-def test_a_stranger_that_says_nothing_must_go_as_well() -> None:
+def test_a_silent_rogue_peer_must_be_dropped_as_well() -> None:
     silent = bare().connect("rogue_slave").after(21_500)
     assert_broken(HaHousekeeping, silent.close("m"), "kept a peer that was silent for 21500 ms")
 
@@ -72,10 +72,10 @@ def test_a_broker_that_ends_much_later_closed_for_no_reason() -> None:
     assert_broken(HaHousekeeping, closed.after(30_000).stop("slave"), "slave dropped its peer after 5000 ms")
 
 
-def test_a_paused_node_may_drop_late_and_for_what_it_did_not_hear() -> None:
+def test_a_paused_node_may_drop_late_and_without_silence() -> None:
     assert_holds(HaHousekeeping, pair().close("m").pause("slave", 60_000).frame(0, 0, "s").close("s"))
     assert_holds(HaHousekeeping, pair().pause("slave", 15_000).close("s", f="local"))
-    # The master heard nobody, and did not stand still.
+    # The master received nothing, and was not paused.
     assert_broken(HaHousekeeping, pair().pause("slave", 60_000).report(0), "master kept a peer")
 
 

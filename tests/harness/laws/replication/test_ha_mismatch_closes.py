@@ -7,7 +7,7 @@ from pairproof.harness.rocketmq.laws.replication.ha_mismatch_closes import HaMis
 
 
 def mismatch() -> H:
-    """A slave at 100 that was just handed a frame at 150."""
+    """A slave at 100 that just received a frame at 150."""
     return pair().frame(0, 100).report(100).frame(150, 250)
 
 
@@ -23,7 +23,7 @@ def test_a_slave_that_appends_a_frame_that_does_not_fit_is_caught() -> None:
     assert_broken(HaMismatchCloses, mismatch().append("slave", 150, 250).close(), "appended a frame at 150")
 
 
-def test_a_slave_that_goes_on_reporting_on_that_connection_is_caught() -> None:
+def test_a_slave_that_still_reports_on_that_connection_is_caught() -> None:
     assert_broken(HaMismatchCloses, mismatch().after(5_000).report(100), "after a frame at 150")
 
 
@@ -59,7 +59,7 @@ def test_a_slave_that_recovery_cut_asks_from_there() -> None:
     assert_holds(HaMismatchCloses, untraced)
 
 
-def test_a_slave_that_died_or_connected_again_owes_no_close() -> None:
+def test_a_slave_that_died_or_reconnected_need_not_close() -> None:
     assert_holds(HaMismatchCloses, mismatch().crash("slave").after(5_000).mark("end"))
     assert_holds(HaMismatchCloses, mismatch().after(5_000).connect().report(100))
 
@@ -68,7 +68,7 @@ def test_a_stream_that_always_fits_gives_nothing_to_judge() -> None:
     assert_vacuous(HaMismatchCloses, pair().frame(0, 100).report(100).frame(100, 200).report(200))
 
 
-def test_a_slave_that_stands_still_closes_when_it_goes_on() -> None:
+def test_a_paused_slave_closes_when_it_resumes() -> None:
     def mismatch(paused: bool) -> H:
         two = pair().put("m0").frame(50, 60).frame(0, 100).frame(300, 310, "s")
         if paused:

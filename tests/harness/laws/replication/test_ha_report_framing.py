@@ -7,7 +7,7 @@ from pairproof.harness.rocketmq.laws.replication.ha_report_framing import HaRepo
 
 
 def cut_cell() -> H:
-    """The slave has reported 100 and received 300; five bytes of its next report have left."""
+    """The slave has reported 100 and received 300; five bytes of its next report were sent."""
     return pair().frame(0, 100).append("slave", 0, 100).report(100).frame(100, 300).piece("s", "out", 5)
 
 
@@ -39,7 +39,7 @@ def test_a_first_cell_in_pieces_names_the_log_s_end() -> None:
     assert_broken(HaReportFraming, untraced.report(-5, "s"), "read -5")
 
 
-def test_cells_that_left_whole_and_strangers_are_not_judged() -> None:
+def test_whole_cells_and_rogue_peers_are_not_judged() -> None:
     assert_vacuous(HaReportFraming, pair().frame(0, 100).report(100).report(7, "s"))
     assert_vacuous(HaReportFraming, pair().piece("s", "in", 5).piece("s", "out", 0).piece("m", "out", 5).report(-1))
     strange = bare().connect("rogue_slave").add("partial", node="rogue_slave", link="ha:1", side="s", f="out", value=3)

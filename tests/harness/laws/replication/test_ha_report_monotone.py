@@ -5,7 +5,7 @@ from histories import FILE, assert_broken, assert_holds, assert_vacuous, bare, p
 from pairproof.harness.rocketmq.laws.replication.ha_report_monotone import HaReportMonotone
 
 
-def test_a_slave_that_reports_what_it_appended_keeps_its_word() -> None:
+def test_a_slave_may_report_what_it_appended() -> None:
     assert_holds(HaReportMonotone, pair().frame(0, 100).append("slave", 0, 100).report(100).report(100))
 
 
@@ -20,7 +20,7 @@ def test_a_report_before_the_append_is_caught_by_the_slave_s_own_trace() -> None
     assert_broken(HaReportMonotone, early, "its log ends at 100")
 
 
-def test_a_report_above_what_came_is_caught_by_the_tap_alone() -> None:
+def test_a_report_above_the_received_bytes_is_caught_by_the_tap_alone() -> None:
     assert_holds(HaReportMonotone, pair().frame(0, 100).report(100))
     assert_broken(HaReportMonotone, pair().frame(0, 100).report(108), "received up to 100")
 
@@ -38,7 +38,7 @@ def test_each_connection_has_its_own_reports() -> None:
     assert_holds(HaReportMonotone, cut)
 
 
-def test_strangers_may_claim_what_they_like() -> None:
+def test_rogue_peers_are_not_judged() -> None:
     assert_vacuous(
         HaReportMonotone, bare().connect("rogue_slave").report(500, peer="rogue_slave").report(3, peer="rogue_slave")
     )

@@ -29,7 +29,7 @@ def test_a_frame_that_is_reported_with_the_next_heartbeat_only_is_caught() -> No
     assert_broken(HaReportPrompt, pair().frame(0, 100).after(1_001).report(100), "a frame up to 100 was not reported")
 
 
-def test_a_report_that_covers_an_earlier_frame_only_leaves_the_later_one_owed() -> None:
+def test_a_report_that_covers_an_earlier_frame_only_leaves_the_later_one_pending() -> None:
     two = pair().frame(0, 100).frame(100, 200).report(100)
     assert_holds(HaReportPrompt, two.after(900).report(200))
     two = pair().frame(0, 100).frame(100, 200).report(100)
@@ -40,7 +40,7 @@ def test_one_report_may_cover_many_frames() -> None:
     assert_holds(HaReportPrompt, pair().frame(0, 100).frame(100, 200).after(500).report(200).after(2_000).mark("end"))
 
 
-def test_a_frame_that_does_not_fit_is_not_owed_a_report() -> None:
+def test_a_mismatching_frame_needs_no_report() -> None:
     assert_holds(HaReportPrompt, pair().frame(0, 100).report(100).frame(500, 600).after(2_000).close())
 
 
@@ -49,13 +49,13 @@ def test_a_heartbeat_that_moves_an_empty_slave_is_reported_too() -> None:
     assert_broken(HaReportPrompt, pair().frame(FILE, FILE).after(3_000).report(FILE), f"up to {FILE}")
 
 
-def test_a_paused_slave_owes_nothing_meanwhile() -> None:
+def test_a_paused_slave_need_not_report() -> None:
     assert_holds(HaReportPrompt, pair().frame(0, 100).pause("slave", 60_000).after(900).report(100))
     assert_broken(HaReportPrompt, pair().frame(0, 100).pause("slave", 60_000).after(1_100).report(100), "up to 100")
     assert_broken(HaReportPrompt, pair().frame(0, 100).pause("master", 60_000).report(100), "no report for 60000 ms")
 
 
-def test_a_slave_whose_socket_takes_no_more_owes_nothing_until_it_does() -> None:
+def test_a_slave_with_a_full_socket_need_not_report() -> None:
     full = pair().frame(0, 100).piece("s", "out", 0).after(60_000).report(100)
     assert_holds(HaReportPrompt, full.frame(100, 200).after(900).report(200))
     full = pair().piece("s", "out", 3).after(60_000).report(0)
@@ -66,7 +66,7 @@ def test_silence_before_the_socket_was_full_is_caught() -> None:
     assert_broken(HaReportPrompt, pair().after(7_000).piece("s", "out", 0).after(60_000).report(0), "7000 ms")
 
 
-def test_a_slave_without_a_network_owes_nothing_meanwhile() -> None:
+def test_a_slave_without_a_network_need_not_report() -> None:
     def told(link: str, ms: float) -> H:
         story = pair().frame(0, 100)
         for status in ("on", "off"):
@@ -80,7 +80,7 @@ def test_a_slave_without_a_network_owes_nothing_meanwhile() -> None:
     assert_broken(HaReportPrompt, told("ha", 900), "no report for 60900 ms")
 
 
-def test_what_reaches_the_master_late_was_still_prompt() -> None:
+def test_a_prompt_report_may_reach_the_master_late() -> None:
     slow = pair().after(5_000).report(0, "s").after(5_000).report(0, "s").after(100).report(0, "m").report(0, "m")
     assert_holds(HaReportPrompt, slow)
 
@@ -90,5 +90,5 @@ def test_the_interval_is_the_slaves_own() -> None:
     assert_broken(HaReportPrompt, quick.connect().after(1_600).report(0), "1600 ms; one is due within 1500 ms")
 
 
-def test_a_stranger_need_not_report() -> None:
+def test_a_rogue_peer_need_not_report() -> None:
     assert_vacuous(HaReportPrompt, bare().connect("rogue_slave").after(60_000).report(0, peer="rogue_slave"))

@@ -46,7 +46,7 @@ def test_a_link_that_is_busy_or_takes_no_more_is_not_idle() -> None:
     assert_vacuous(HaRoleIndependent, paused)
 
 
-def test_who_is_refused_or_has_fallen_behind_the_log_s_start_is_owed_nothing() -> None:
+def test_a_refused_or_expired_slave_gets_nothing() -> None:
     assert_vacuous(HaRoleIndependent, bare().append("master", 0, 200, "put").connect().report(900).after(9_000).close())
     expired = pair().append("master", 0, 200, "put").after(9_000).add("diverged", node="master", link="ha:1", hi=0)
     assert_vacuous(HaRoleIndependent, expired.close())
@@ -63,5 +63,5 @@ def test_where_only_flushed_bytes_are_pushed_an_idle_link_ends_there() -> None:
 
 def test_where_only_flushed_bytes_are_pushed_no_other_byte_leaves() -> None:
     story = pair(haPushes="flushed").append("master", 0, 200, "put").flush("master", 100)
-    assert_broken(HaRoleIndependent, story.frame(0, 101), "[0, 101) left, only what lies below 100 is flushed")
+    assert_broken(HaRoleIndependent, story.frame(0, 101), "[0, 101) left, but the log is flushed up to 100")
     assert_vacuous(HaRoleIndependent, pair().append("master", 0, 200, "put").frame(0, 200))

@@ -17,7 +17,7 @@ def grown(end: int) -> H:
 @pytest.mark.parametrize(
     ("end", "report", "start"), [(2_500, 0, 2_000), (2_000, 0, 2_000), (500, 0, 0), (500, 300, 300)]
 )
-def test_a_copy_starts_where_the_first_report_says(end: int, report: int, start: int) -> None:
+def test_a_copy_starts_at_the_first_report(end: int, report: int, start: int) -> None:
     assert_holds(HaStartOffset, grown(end).connect().report(report).frame(start, start + 100))
 
 

@@ -19,13 +19,13 @@ def test_new_data_that_leaves_within_the_wait_keeps_the_law() -> None:
 def test_new_data_that_has_to_wait_is_caught(end: str) -> None:
     story = caught_up().append("master", 100, 200, "put").after(150)
     if end == "heartbeat":
-        # It says that there is nothing, and is no answer.
+        # An empty frame carries no new data.
         story = story.frame(100, 100).mark("end")
     elif end == "piece":
         story = story.piece("m", "out", 20, 100)
     else:
         story = {"frame": lambda: story.frame(100, 200), "close": story.close, "end": lambda: story.mark("end")}[end]()
-    assert_broken(HaWakeup, story, "new at 100 did not leave for 150 ms")
+    assert_broken(HaWakeup, story, "new data at 100 was not pushed for 150 ms")
 
 
 def waited_for(ms: float, wait: bool = True, **settings: object) -> H:
@@ -33,19 +33,19 @@ def waited_for(ms: float, wait: bool = True, **settings: object) -> H:
     return caught_up(**settings).put("m1", wait=wait).after(ms).frame(100, 200)
 
 
-def test_what_a_send_waits_for_leaves_within_a_round() -> None:
+def test_a_waiting_send_s_bytes_leave_within_a_round() -> None:
     assert assert_holds(HaWakeup, waited_for(9)).judged == 1
-    assert_broken(HaWakeup, waited_for(20), "new at 100 did not leave for 20 ms")
-    # Of these nobody waits for a slave, or the master says that there is none.
+    assert_broken(HaWakeup, waited_for(20), "new data at 100 was not pushed for 20 ms")
+    # These do not wait for a slave, or there is none.
     assert_holds(HaWakeup, waited_for(99, wait=False))
     assert_holds(HaWakeup, waited_for(99, brokerRole="ASYNC_MASTER"))
     assert_holds(HaWakeup, waited_for(99, haSlaveFallbehindMax=50))
-    assert_broken(HaWakeup, waited_for(101, wait=False), "did not leave for 101 ms")
+    assert_broken(HaWakeup, waited_for(101, wait=False), "not pushed for 101 ms")
 
 
 def test_a_slave_that_asked_from_the_end_of_the_log_is_caught_up() -> None:
     joined = bare().append("master", 0, 100, "put").connect().report(100)
-    assert_broken(HaWakeup, joined.append("master", 100, 200, "put").after(200).frame(100, 200), "new at 100")
+    assert_broken(HaWakeup, joined.append("master", 100, 200, "put").after(200).frame(100, 200), "new data at 100")
 
 
 def test_a_slave_that_lags_behind_waits_its_turn() -> None:
@@ -58,12 +58,12 @@ def test_a_link_that_takes_no_more_waits() -> None:
     assert_vacuous(HaWakeup, full)
 
 
-def test_a_paused_master_pushes_when_it_goes_on() -> None:
+def test_a_paused_master_pushes_when_it_resumes() -> None:
     story = caught_up().append("master", 100, 200, "put").pause("master", 5_000).after(50).frame(100, 200)
     assert_holds(HaWakeup, story)
 
 
-def test_what_the_lab_adds_is_added() -> None:
+def test_the_lab_s_latency_is_added() -> None:
     slow = H().add("lab", f="capture", value=60_000_000)
     slow.recorder.events += caught_up().append("master", 100, 200, "put").after(150).frame(100, 200).events
     assert_holds(HaWakeup, slow)
@@ -74,4 +74,4 @@ def test_where_only_flushed_bytes_are_pushed_the_flush_wakes() -> None:
     unflushed = story.append("master", 100, 200, "put").after(5_000)
     assert_holds(HaWakeup, unflushed.flush("master").after(50).frame(100, 200))
     again = unflushed.append("master", 200, 300, "put").flush("master").after(150).frame(200, 300)
-    assert_broken(HaWakeup, again, "new at 200 did not leave for 150 ms")
+    assert_broken(HaWakeup, again, "new data at 200 was not pushed for 150 ms")

@@ -1,4 +1,4 @@
-"""What goes on when a master is lost: other broker names do not notice."""
+"""Tests of ``mode-isolation``."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ def test_sends_to_the_other_name_go_on(lost: str, node: str, how: str) -> None:
     assert_vacuous(ModeIsolation, sent(5, phase="fail", status="MESSAGE_ILLEGAL"))
 
 
-def test_while_nobody_is_lost_other_laws_judge() -> None:
+def test_without_a_lost_name_nothing_is_judged() -> None:
     assert_vacuous(ModeIsolation, two().begin("m").after(60_000).finish("m"))
     assert_vacuous(ModeIsolation, lose(two(), "slave", "crash").begin("m").after(60_000).finish("m"))
 
 
 @pytest.mark.parametrize("place", ["other", "client-other", "names", "names-other", "names-client"])
-def test_a_name_that_was_touched_itself_owes_nothing(place: str) -> None:
+def test_a_disturbed_name_is_not_judged(place: str) -> None:
     def touched(history: Names) -> Names:
         key = "node" if place in ("other", "names") else "link"
         return history.add("fault", op=9, f="latency", status="on", **{key: place})
@@ -95,13 +95,13 @@ def test_a_name_that_was_touched_itself_owes_nothing(place: str) -> None:
     assert_vacuous(ModeIsolation, lose(over, "master", "crash").begin("m").after(9_000).finish("m"))
 
 
-def test_where_sends_wait_for_each_other_nobody_knows() -> None:
+def test_sends_that_wait_for_each_other_are_not_judged() -> None:
     old = lose(two(rocketmqVersion="4.9.2"), "other", "crash")
     assert_vacuous(ModeIsolation, old.begin("m", "master").after(9_000).finish("m", "master", offset=1))
 
 
 def asked(ms: float, how: str = "crash", following: int = 2, detail: str | None = None) -> Names:
-    """A message is stored at the other name while the pair is lost, and g goes on to ``following`` after ``ms``."""
+    """A message is stored at the other name while the pair is lost, and g continues at ``following`` after ``ms``."""
     history = lose(two(), "master", how).stores("m", offset=1, detail=detail)
     return history.after(ms).serve("other", following=following)
 
@@ -122,7 +122,7 @@ def test_a_consumer_may_hear_of_a_message_before_its_sender_does() -> None:
 
 
 def verdict_without_sends(history: H) -> Verdict:
-    """The send itself was judged, and held."""
+    """The send itself was judged, and is correct."""
     found = judged(ModeIsolation, history.events)
     return Verdict.VACUOUS if found.judged == 1 and not found.broken else found.verdict
 
@@ -133,7 +133,7 @@ def test_an_answer_that_does_not_reach_the_message_is_none() -> None:
 
 
 @pytest.mark.parametrize("what", ["share", "leave", "fault", "return"])
-def test_who_was_disturbed_meanwhile_is_not_judged(what: str) -> None:
+def test_a_group_that_changed_is_not_judged(what: str) -> None:
     history = lose(two(), "master", "crash").stores("m", offset=1).after(1_000)
     if what == "share":
         history.assign(0)
@@ -146,13 +146,13 @@ def test_who_was_disturbed_meanwhile_is_not_judged(what: str) -> None:
     assert verdict_without_sends(history.after(60_000).mark("end")) is Verdict.VACUOUS
 
 
-def test_a_queue_that_nobody_holds_owes_nothing() -> None:
+def test_a_queue_without_a_holder_is_not_judged() -> None:
     def held(*after: str) -> Names:
         history = two()
         for status in ("on", *after):
             if status == "lost":
                 history.add("consumer", process=1, status="lost", group="G")
-                # Another one of the group came before.
+                # Another consumer of the group started before.
                 history.add("consumer", process=2, status="on", group="G", f="clustering")
             else:
                 history.add("assign", process=1, status=status, group="G", queue="T/0", node="other", value=0)
@@ -165,7 +165,7 @@ def test_a_queue_that_nobody_holds_owes_nothing() -> None:
         assert verdict_without_sends(held(after)) is Verdict.VACUOUS
 
 
-def test_who_never_read_there_and_what_goes_elsewhere_first_is_not_judged() -> None:
+def test_new_readers_and_messages_stored_elsewhere_first_are_not_judged() -> None:
     assert verdict_without_sends(asked(20_000, detail='{"level": 3}')) is Verdict.VACUOUS
     plain = Names()
     plain.end["other"] = 0
@@ -176,7 +176,7 @@ def test_who_never_read_there_and_what_goes_elsewhere_first_is_not_judged() -> N
     assert verdict_without_sends(history.after(60_000).mark("end")) is Verdict.VACUOUS
 
 
-def test_who_reads_from_a_slave_waits_for_the_slave() -> None:
+def test_a_reader_of_a_slave_waits_for_the_slave() -> None:
     for reads in ({"node": "slave"}, {"node": "master", "broker": 1}):
         history = two().serve(**reads)
         history = lose(history, "other", "crash").stores("m", "master", offset=1).after(60_000)
@@ -199,7 +199,7 @@ def test_a_backlog_is_asked_for_after_the_return() -> None:
     assert_vacuous(ModeIsolation, returned().after(90_000).mark("end"))
 
 
-def test_who_was_sent_to_a_slave_has_its_time_from_when_it_is_back() -> None:
+def test_the_deadline_starts_when_the_reader_returns_from_a_slave() -> None:
     away = returned().after(60_000).serve("other", broker=1).after(60_000)
     assert_vacuous(ModeIsolation, away.mark("end"))
     back = returned().after(60_000).serve("other", broker=1).after(60_000).serve("other")
@@ -208,8 +208,8 @@ def test_who_was_sent_to_a_slave_has_its_time_from_when_it_is_back() -> None:
     assert_broken(ModeIsolation, back.after(90_001).mark("end"), "for 90001 ms")
 
 
-def test_who_is_to_read_from_a_slave_owes_the_master_nothing() -> None:
-    """A slave of 5.x refuses reads, and the group asks it nevertheless."""
+def test_a_group_with_a_fixed_slave_is_not_judged() -> None:
+    """A slave of 5.x refuses reads, but the group asks it."""
     assert_vacuous(ModeIsolation, returned(fixed=1).after(90_001).mark("end"))
     assert_broken(ModeIsolation, returned(fixed=0).after(90_001).mark("end"), "did not ask for T/0 of other")
 
@@ -225,12 +225,12 @@ def test_another_master_s_loss_does_not_excuse_the_backlog() -> None:
     assert_broken(ModeIsolation, returned().after(10_000).crash("master").after(80_001).mark("end"), "for 90001 ms")
 
 
-def test_what_was_lost_is_no_backlog() -> None:
+def test_lost_messages_are_no_backlog() -> None:
     assert_broken(ModeIsolation, returned("machine", hi=200).after(90_001).mark("end"), "up to 2 for 90001 ms")
     assert_vacuous(ModeIsolation, returned("machine", hi=100).after(99_000).mark("end"))
     wiped = two().stores("m1", offset=1).wipe("other").start("other", 300)
     assert_vacuous(ModeIsolation, wiped.register("other").after(99_000).mark("end"))
-    # Its answer was on its way while the master lost it; what was sent to the present one is still there.
+    # The master lost it with the answer in flight; messages of the present incarnation are still there.
     late = two().begin("m1").crash("other", "machine").start("other", 100).finish("m1", offset=1)
     assert_vacuous(ModeIsolation, late.register("other").after(99_000).mark("end"))
     sent = two().crash("other", "machine").start("other", 100).stores("m1", offset=1)
@@ -248,7 +248,7 @@ def test_the_return_counts_from_when_all_is_well() -> None:
     assert_vacuous(ModeIsolation, struck.after(99_000).mark("end"))
 
 
-def test_who_is_gone_or_goes_again_owes_no_backlog() -> None:
+def test_a_group_or_master_that_left_needs_no_backlog() -> None:
     gone = returned().add("consumer", process=1, status="lost", group="G")
     assert_vacuous(ModeIsolation, gone.after(99_000).mark("end"))
     assert_vacuous(ModeIsolation, returned().after(10_000).crash("other").after(99_000).mark("end"))

@@ -8,7 +8,7 @@ from histories.calls import begin, call, end
 from pairproof.harness.rocketmq.laws.roles.role_no_takeover import RoleNoTakeover
 
 
-def test_nobody_takes_messages_while_the_master_is_down() -> None:
+def test_no_node_accepts_messages_while_the_master_is_down() -> None:
     def down() -> H:
         return pair().sent("m0").crash("master")
 
@@ -17,11 +17,11 @@ def test_nobody_takes_messages_while_the_master_is_down() -> None:
     assert_holds(RoleNoTakeover, call(down(), "send", "master", "info", "timeout", message="m1"))
     for node in ("master", "slave"):
         taken = call(down(), "send", node, "ok", "PUT_OK", message="m1")
-        assert_broken(RoleNoTakeover, taken, f"{node} took m1 (PUT_OK) while the master was down")
+        assert_broken(RoleNoTakeover, taken, f"{node} accepted m1 (PUT_OK) while the master was down")
     assert_vacuous(RoleNoTakeover, call(down(), "send", "other", "ok", "PUT_OK", message="m1"))
     assert_vacuous(RoleNoTakeover, call(down(), "pull", "slave", "ok", "PUT_OK"))
     stopped = pair().sent("m0").stop("master")
-    assert_broken(RoleNoTakeover, call(stopped, "send", "slave", "ok", "PUT_OK", message="m1"), "slave took m1")
+    assert_broken(RoleNoTakeover, call(stopped, "send", "slave", "ok", "PUT_OK", message="m1"), "slave accepted m1")
 
 
 def test_sends_that_overlap_the_master_s_going_or_coming_say_nothing() -> None:
@@ -39,8 +39,8 @@ def test_id_0_is_never_a_slave_s() -> None:
 
     assert_holds(RoleNoTakeover, routed(None, pair().crash("master")))
     assert_holds(RoleNoTakeover, routed("master", pair().crash("master")))
-    assert_broken(RoleNoTakeover, routed("slave", pair().crash("master")), "a client's route says that slave, a slave")
-    assert_broken(RoleNoTakeover, routed("slave", pair()), "is the master")
+    assert_broken(RoleNoTakeover, routed("slave", pair().crash("master")), "a client's route names slave, a slave")
+    assert_broken(RoleNoTakeover, routed("slave", pair()), "as the master")
     assert_vacuous(RoleNoTakeover, pair().crash("master").add("route", process=1, status="none"))
 
     def listed(zero: str) -> H:
@@ -48,7 +48,7 @@ def test_id_0_is_never_a_slave_s() -> None:
         return pair().crash("master").add("table", node="names", f="brokers", detail=found)
 
     assert_holds(RoleNoTakeover, listed("master"))
-    assert_broken(RoleNoTakeover, listed("slave"), "names's entry for broker-a says that slave, a slave, is the master")
+    assert_broken(RoleNoTakeover, listed("slave"), "names's entry for broker-a names slave, a slave, as the master")
 
 
 def back() -> H:

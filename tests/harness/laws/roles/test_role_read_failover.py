@@ -1,4 +1,4 @@
-"""What goes on when a master is lost: its consumers read on from a slave, and come back."""
+"""Tests of ``role-read-failover``."""
 
 import pytest
 from histories import (
@@ -31,7 +31,7 @@ def test_a_slave_serves_in_time_when_the_master_has_died(how: str, ms: int) -> N
     assert_vacuous(RoleReadFailover, dead(how).after(ms).mark("end"))
 
 
-def test_who_heard_nothing_of_the_first_death_hears_nothing_of_the_second() -> None:
+def test_a_client_that_missed_the_first_death_misses_the_second() -> None:
     def again(lived: float) -> H:
         history = dead("machine").after(100).start("master").after(lived)
         return history.serve("master").crash("master").after(35_001).mark("end")
@@ -40,11 +40,11 @@ def test_who_heard_nothing_of_the_first_death_hears_nothing_of_the_second() -> N
     assert_broken(RoleReadFailover, again(160_000), "from a slave for 35001 ms after the master's death")
 
 
-def test_who_was_served_once_is_served() -> None:
+def test_a_group_that_was_served_once_must_be_served() -> None:
     assert_holds(RoleReadFailover, dead().after(30_000).serve("slave").after(100_000).mark("end"))
 
 
-def test_a_slave_whose_syncs_were_answered_is_owed_to_serve_as_one_that_says_what_it_took_over() -> None:
+def test_a_slave_whose_syncs_were_answered_must_serve_like_one_that_reports_its_tables() -> None:
     def with_syncs(status: str) -> Story:
         history = served()
         for table in ("topics", "groups"):
@@ -62,7 +62,7 @@ def test_an_answer_of_the_master_or_to_somebody_else_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("what", ["leave", "go", "fault", "start"])
-def test_what_is_overdue_is_told_before_something_else_happens(what: str) -> None:
+def test_overdue_answers_are_reported_before_the_next_disturbance(what: str) -> None:
     def then(ms: float) -> Story:
         history = dead().after(ms)
         if what == "leave":
@@ -79,7 +79,7 @@ def test_what_is_overdue_is_told_before_something_else_happens(what: str) -> Non
     assert_broken(RoleReadFailover, then(35_001), "for 35001 ms after the master's death")
 
 
-def test_who_goes_takes_only_its_own_claims_along() -> None:
+def test_a_leaving_consumer_drops_only_its_own_claims() -> None:
     def gone(process: int) -> Story:
         return dead().add("consumer", process=process, status="lost", group="G").after(99_000)
 
@@ -87,7 +87,7 @@ def test_who_goes_takes_only_its_own_claims_along() -> None:
     assert_broken(RoleReadFailover, gone(2).mark("end"), "from a slave for 99000 ms")
 
 
-def test_who_holds_no_queue_or_was_never_served_is_owed_nothing() -> None:
+def test_a_group_without_a_queue_or_never_served_is_not_judged() -> None:
     assert_vacuous(RoleReadFailover, dead(history=consumed().assign(0, status="off")).after(99_000).mark("end"))
     history = Story().config("master", namesrvAddr="n").config("slave", namesrvAddr="n")
     history.add("start", node="names").start("master").start("slave")
@@ -109,7 +109,7 @@ def test_the_time_counts_from_when_all_is_well(place: str) -> None:
     assert_vacuous(RoleReadFailover, dead().fault("stall", place).after(99_000).mark("end"))
 
 
-def test_a_slave_that_cannot_be_found_or_does_not_know_the_topic_owes_nothing() -> None:
+def test_a_slave_without_a_route_or_the_topic_is_not_judged() -> None:
     def restarted(how: str) -> Story:
         return consumed().crash("slave", how).start("slave").after(100)
 
@@ -125,7 +125,7 @@ def test_a_slave_that_cannot_be_found_or_does_not_know_the_topic_owes_nothing() 
 
 
 @pytest.mark.parametrize("creates", [True, False])
-def test_a_group_that_is_unknown_may_be_refused_by_who_is_not_to_create_it(creates: bool) -> None:
+def test_an_unknown_group_may_be_refused_by_a_broker_that_does_not_create_it(creates: bool) -> None:
     refused = dead(history=consumed(autoCreateSubscriptionGroup=creates)).after(5_000).add(
         "fail", node="slave", process=1, group="G", queue="T/0", f="pull", op=99, status="SUBSCRIPTION_GROUP_NOT_EXIST"
     )  # fmt: skip
@@ -137,7 +137,7 @@ def test_a_group_that_is_unknown_may_be_refused_by_who_is_not_to_create_it(creat
 
 def test_a_name_server_that_was_started_anew_has_topics_from_masters_only() -> None:
     def anew(started: float, route: str = "none") -> Story:
-        """The name server is started again so long before the master dies; then the slave finds it."""
+        """The name server restarts so long before the master dies; then the slave registers."""
         history = consumed().after(1_000).crash("names").add("start", node="names")
         if started:
             history = history.register("slave").register("master").after(started)
@@ -167,14 +167,14 @@ def test_a_slave_may_have_been_out_of_sight_when_its_master_died(registers_first
         assert_vacuous(RoleReadFailover, history)
 
 
-def test_a_slave_that_synced_before_the_group_came_owes_nothing() -> None:
+def test_a_slave_that_synced_before_the_group_started_is_not_judged() -> None:
     history = Story().config("master", namesrvAddr="n").config("slave", namesrvAddr="n")
     history.add("start", node="names").start("master").start("slave")
     history.register("master").register("slave").step("topics", "applied").step("groups", "applied").come().assign(0)
     assert_vacuous(RoleReadFailover, dead(history=history.after(1).serve("master")).after(99_000).mark("end"))
 
 
-def test_a_slave_of_5_that_may_refuse_owes_nothing() -> None:
+def test_a_slave_of_5_that_may_refuse_is_not_judged() -> None:
     assert_vacuous(RoleReadFailover, dead(history=consumed(rocketmqVersion="5.5.0")).after(99_000).mark("end"))
     on = consumed(rocketmqVersion="5.5.0", slaveReadEnable=True)
     assert_broken(RoleReadFailover, dead(history=on).after(35_001).mark("end"), "from a slave")
@@ -194,7 +194,7 @@ def test_the_master_serves_again_in_time() -> None:
     assert_broken(RoleReadFailover, back().after(65_001).crash("master"), late)
 
 
-def test_who_is_told_to_stay_at_the_slave_stays_there() -> None:
+def test_a_consumer_stays_at_a_suggested_slave() -> None:
     assert_holds(RoleReadFailover, back(1).after(99_000).mark("end"))
     freed = back(1).after(50_000).serve("slave", 0)
     assert_holds(RoleReadFailover, freed.after(65_000).mark("end"))
@@ -203,14 +203,14 @@ def test_who_is_told_to_stay_at_the_slave_stays_there() -> None:
 
 
 @pytest.mark.parametrize(("fixed", "owed"), [(None, True), (0, True), (1, False)])
-def test_the_way_back_is_owed_to_consumers_whose_user_did_not_fix_a_slave(fixed: int | None, owed: bool) -> None:
+def test_the_return_is_judged_without_a_fixed_slave(fixed: int | None, owed: bool) -> None:
     history = Story().config("master", namesrvAddr="n").config("slave", namesrvAddr="n")
     history.add("start", node="names").start("master").start("slave")
     history.register("master").register("slave").come(fixed=fixed)
     history = (
         history.assign(0).after(1_000).serve("master").after(1_000).step("topics", "applied").step("groups", "applied")
     )
-    # The slave suggests the master all the time: who has a choice does not listen.
+    # The slave always suggests the master; a consumer with a fixed broker ignores it.
     history = dead(history=history).after(30_000).serve("slave", 0).after(30_000).start("master")
     stays = history.after(1_000).register("master").after(65_001).mark("end")
     if owed:
@@ -219,13 +219,13 @@ def test_the_way_back_is_owed_to_consumers_whose_user_did_not_fix_a_slave(fixed:
         assert_holds(RoleReadFailover, stays)
 
 
-def test_a_consumer_that_takes_a_queue_again_remembers_what_it_was_told() -> None:
+def test_a_consumer_that_retakes_a_queue_remembers_the_suggestion() -> None:
     again = back(1).assign(0, status="off").assign(0)
     assert_holds(RoleReadFailover, again.after(99_000).mark("end"))
 
 
-def test_who_takes_a_queue_over_has_its_time_from_then() -> None:
-    """Who had it was told to stay at the slave."""
+def test_the_deadline_starts_at_the_takeover_of_a_queue() -> None:
+    """The slave suggested itself to the former holder."""
 
     def handed_over(ms: float) -> H:
         history = back(1).after(60_000).add("assign", process=2, status="on", group="G", queue="T/0", value=0)
@@ -254,7 +254,7 @@ def test_the_way_back_counts_from_when_all_is_well(place: str) -> None:
     assert_broken(RoleReadFailover, mended(65_001), "from the master for 65001 ms")
 
 
-def test_a_master_that_is_lost_again_owes_nothing_but_its_slaves_do() -> None:
+def test_after_a_second_loss_the_slaves_must_serve() -> None:
     again = back().after(10_000).crash("master")
     assert_broken(RoleReadFailover, again.after(35_001).mark("end"), "from a slave for 35001 ms")
 

@@ -41,26 +41,26 @@ NONE: dict[str, int] = {}
 
 
 @pytest.mark.parametrize("settings", [{}, {"slaveReadEnable": 1}, {"slaveReadEnable": "true"}])
-def test_what_a_slave_has_can_be_pulled(settings: dict[str, object]) -> None:
+def test_a_slave_s_messages_can_be_pulled(settings: dict[str, object]) -> None:
     for bounds in (BOUNDS, NONE):
         assert_holds(RoleSlaveServes, pull(serving(**settings), 1, 2, **bounds))
         assert_broken(RoleSlaveServes, pull(serving(**settings), **bounds), "has offset 1 of T/0, and a pull there was")
         assert_broken(RoleSlaveServes, pull(serving(**settings), 2, **bounds), "was answered with offset 2")
-    # It says that it has less.
+    # It reports a smaller queue.
     assert_broken(RoleSlaveServes, pull(serving(**settings), lo=0, hi=0), "answered with nothing")
     for status in ("SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY"):
         failed = pull(serving(**settings), phase="fail", status=status)
-        assert_broken(RoleSlaveServes, failed, f"slave does not serve while its master is down: {status}")
+        assert_broken(RoleSlaveServes, failed, f"slave refuses pulls while its master is down: {status}")
 
 
-def test_a_pull_by_tag_is_served_if_it_goes_on() -> None:
+def test_a_pull_by_tag_may_continue_after_the_message() -> None:
     by_tag = {"tags": '{"tags": "a"}', **BOUNDS}
     assert_holds(RoleSlaveServes, pull(serving(), 2, queue_offset=3, **by_tag))
     assert_holds(RoleSlaveServes, pull(serving(), status="PULL_RETRY_IMMEDIATELY", queue_offset=2, **by_tag))
     assert_broken(RoleSlaveServes, pull(serving(), queue_offset=1, **by_tag), "was answered with nothing")
 
 
-def test_what_it_does_not_have_need_not_be_there() -> None:
+def test_missing_messages_are_not_judged() -> None:
     assert_vacuous(RoleSlaveServes, pull(serving(), asked=3, lo=0, hi=3))
     assert_vacuous(RoleSlaveServes, pull(serving(), asked=7))
     for status in ("TOPIC_NOT_EXIST", "SUBSCRIPTION_GROUP_NOT_EXIST", "NO_PERMISSION", "refused"):
@@ -68,7 +68,7 @@ def test_what_it_does_not_have_need_not_be_there() -> None:
     assert_vacuous(RoleSlaveServes, pull(serving(), phase="info", status="timeout"))
 
 
-def test_what_it_has_not_derived_or_received_need_not_be_there() -> None:
+def test_messages_not_received_or_dispatched_are_not_judged() -> None:
     behind = serving()
     behind.recorder.events[:] = [each for each in behind.events if each.kind != "dispatch"]
     assert_vacuous(RoleSlaveServes, pull(behind))
@@ -87,7 +87,7 @@ def test_only_pulls_that_the_whole_absence_covers_are_judged() -> None:
     assert_vacuous(RoleSlaveServes, pull(serving().start("master", 300), phase="fail", status="SYSTEM_BUSY"))
 
 
-def test_what_the_master_lost_or_a_new_store_has_is_not_owed() -> None:
+def test_lost_messages_and_new_stores_are_not_judged() -> None:
     lost = serving().restart("master", 100).crash("master")
     assert_vacuous(RoleSlaveServes, pull(lost, **BOUNDS))
     wiped = serving().wipe("slave").start("slave", 300)
@@ -101,8 +101,8 @@ def test_what_the_master_lost_or_a_new_store_has_is_not_owed() -> None:
 
 
 @pytest.mark.parametrize(("late", "owed"), [(False, True), (True, False)])
-def test_an_answer_may_be_on_its_way_while_its_master_loses_what_it_brings(late: bool, owed: bool) -> None:
-    """Later another message lies there, which the slave has, in another queue perhaps."""
+def test_the_master_may_lose_a_message_with_its_answer_in_flight(late: bool, owed: bool) -> None:
+    """Later the slave has another message there, perhaps in another queue."""
     history = pair().sent("m0").put("m1")
     begin(history, "pull", "master", queue="T/0", value=1)
     if not late:
@@ -128,8 +128,6 @@ def test_with_slave_read_off_it_suggests_the_master_and_5_may_refuse() -> None:
     five = {"rocketmqVersion": "5.5.0"}
     assert_holds(RoleSlaveServes, pull(serving(**five), phase="fail", status="SYSTEM_BUSY"))
     assert_holds(RoleSlaveServes, pull(serving(**five), 1, broker=0, **BOUNDS))
-    assert_broken(
-        RoleSlaveServes, pull(serving(**five), phase="fail", status="SERVICE_NOT_AVAILABLE"), "does not serve"
-    )
+    assert_broken(RoleSlaveServes, pull(serving(**five), phase="fail", status="SERVICE_NOT_AVAILABLE"), "refuses pulls")
     on = pull(serving(**five, slaveReadEnable=True), phase="fail", status="SYSTEM_BUSY")
-    assert_broken(RoleSlaveServes, on, "does not serve")
+    assert_broken(RoleSlaveServes, on, "refuses pulls")

@@ -23,7 +23,7 @@ def test_a_client_that_asks_in_time() -> None:
 def test_heartbeats_that_are_late_or_left_out() -> None:
     rested = joined().members(ms=999)
     assert_broken(ClientPaced, rested.beat(ms=10_000), "c1 sends heartbeats 1 ms later than it should")
-    assert_broken(ClientPaced, joined().members(ms=999).after(26_000).mark("end"), "owes a route of T since", 2)
+    assert_broken(ClientPaced, joined().members(ms=999).after(26_000).mark("end"), "late with a route of T", 2)
     assert_broken(
         ClientPaced, joined().members(ms=999).beat("master", ms=9_999).after(1).mark("end"), "no heartbeat to slave"
     )
@@ -37,7 +37,7 @@ def test_heartbeats_that_are_too_early() -> None:
     assert_holds(ClientPaced, joined().members(ms=999).after(9_998).route(other).beat("master", "slave", "other"))
 
 
-def test_a_broker_that_the_route_names_anew_hears_at_once() -> None:
+def test_a_newly_routed_broker_gets_a_heartbeat_immediately() -> None:
     first = Story()
     first.config("master").config("slave").start("master").start("slave").come()
     first.route(ROUTE_TO_SLAVE).beat("slave").members().after(3_000)
@@ -47,13 +47,17 @@ def test_a_broker_that_the_route_names_anew_hears_at_once() -> None:
 
 def test_members_are_asked_for_when_the_group_has_changed() -> None:
     assert_holds(ClientPaced, joined().told().members(ms=999))
-    assert_broken(ClientPaced, joined().after(-9_000).told().members(ms=1_001), "asks who is in its group 1 ms later")
-    assert_broken(ClientPaced, joined().members().members(ms=998), "asks who is in its group 999 ms after it last did")
-    assert_broken(ClientPaced, joined().members(ms=1_000), "asks who is in its group 1 ms later")
+    assert_broken(
+        ClientPaced, joined().after(-9_000).told().members(ms=1_001), "asks for its group's members 1 ms later"
+    )
+    assert_broken(
+        ClientPaced, joined().members().members(ms=998), "asks for its group's members 999 ms after it last did"
+    )
+    assert_broken(ClientPaced, joined().members(ms=1_000), "asks for its group's members 1 ms later")
     assert_holds(ClientPaced, joined("broadcasting").told().after(9_000))
 
 
-def test_who_heard_of_a_change_before_its_first_heartbeats_were_answered_wakes_up_a_second_later() -> None:
+def test_a_change_before_the_first_answered_heartbeats_takes_effect_a_second_later() -> None:
     def coming(changes: bool, ms: float) -> Story:
         history = Story()
         history.config("master").config("slave").start("master").start("slave").come()
@@ -66,8 +70,10 @@ def test_who_heard_of_a_change_before_its_first_heartbeats_were_answered_wakes_u
         return history.members(ms=ms)
 
     assert_holds(ClientPaced, coming(changes=True, ms=400))
-    assert_broken(ClientPaced, coming(changes=True, ms=401), "asks who is in its group 1 ms later than it should")
-    assert_broken(ClientPaced, coming(changes=False, ms=400), "asks who is in its group 400 ms later than it should")
+    assert_broken(ClientPaced, coming(changes=True, ms=401), "asks for its group's members 1 ms later than it should")
+    assert_broken(
+        ClientPaced, coming(changes=False, ms=400), "asks for its group's members 400 ms later than it should"
+    )
 
 
 def test_members_are_asked_for_again_when_that_failed() -> None:
@@ -75,7 +81,7 @@ def test_members_are_asked_for_again_when_that_failed() -> None:
     late = joined().members(status="timeout", ms=0)
     assert_broken(ClientPaced, late, "c1 has timeout for a members at master after 1 ms")
     late = joined().members(status="SYSTEM_ERROR").members(ms=3_001)
-    assert_broken(ClientPaced, late, "asks who is in its group 1 ms later")
+    assert_broken(ClientPaced, late, "asks for its group's members 1 ms later")
 
 
 def test_calls_that_never_end() -> None:
@@ -86,7 +92,7 @@ def test_calls_that_never_end() -> None:
 def test_routes_are_asked_for_every_30_s() -> None:
     assert_broken(ClientPaced, joined().members(ms=999).beat(ms=9_999).after(1).route(), "asks where T is 1 ms later")
     early = joined().members(ms=999).beat(ms=9_999).route().after(2_000).route()
-    assert_broken(ClientPaced, early, "asks where T is 2001 ms after it last did, and nothing had happened")
+    assert_broken(ClientPaced, early, "asks where T is 2001 ms after it last did, without a reason")
     assert_holds(ClientPaced, joined().call(1, "pull", "master", "fail").route())
     twice = joined().call(1, "pull", "master", "fail").route().call(1, "pull", "master", "fail").route()
     assert_broken(ClientPaced, twice, "asks where T is 3 ms after it last did")
@@ -110,7 +116,7 @@ def test_which_question_was_the_regular_one_is_unclear_while_masters_are_missing
 
     assert_holds(ClientPaced, again(ROUTE_TO_SLAVE, 700, 700))
     assert_broken(ClientPaced, again(ROUTE, 700), "after it last did", times=2)
-    # A question without a reason was the regular one.
+    # A request without a reason was the regular one.
     regular = again(ROUTE_TO_SLAVE, 700).after(3_000).route(ROUTE)
     assert_holds(ClientPaced, regular)
     assert_broken(ClientPaced, regular.after(700).call(1, "pull", "master", "fail").route(ROUTE), "after it last did")
@@ -125,7 +131,7 @@ def test_the_next_name_server_is_asked_at_once() -> None:
     assert_broken(ClientPaced, lost().after(9).route(), "asks where T is 10 ms after it last did")
 
 
-def test_who_has_no_route_asks_after_3_s() -> None:
+def test_a_consumer_without_a_route_asks_after_3_s() -> None:
     def lost(ms: float) -> Story:
         history = Story()
         history.config("master").start("master").come()

@@ -1,4 +1,4 @@
-"""``producer-tries``: which tries a producer makes, what it says of them, and how often a message may be stored."""
+"""Tests of ``producer-tries``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pairproof.harness.texts.content import content
 
 
 class Producing(H):
-    """Of one producer, whose sends are numbered as they begin; ``m0`` is the first one."""
+    """The history of one producer; its sends are numbered from ``m0`` on."""
 
     def produce(self, op: int = 0, how: str = "turn", tries: int = 3, within: int = 3_000) -> Producing:
         said = content(b"x", "", 0, how=how, producer=0, tries=tries, within=within)
@@ -65,7 +65,7 @@ def test_a_send_that_is_stored_at_once_is_one_try() -> None:
     assert_holds(ProducerTries, late)
 
 
-def test_what_failed_is_tried_elsewhere_and_may_be_stored_once_a_try() -> None:
+def test_a_failed_send_is_retried_elsewhere_and_may_be_stored_once_a_try() -> None:
     begun = (
         story().produce().tried("info", "disconnected", names=2).tried("fail", "SYSTEM_ERROR", node="other", names=2)
     )
@@ -74,9 +74,9 @@ def test_what_failed_is_tried_elsewhere_and_may_be_stored_once_a_try() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "says"),
+    ("wrong", "text"),
     [
-        (story().produce().begins().begins(queue=1), "m0 is tried twice at a time"),
+        (story().produce().begins().begins(queue=1), "m0 is tried twice at the same time"),
         (story().produce().tried("ok", "SLAVE_NOT_AVAILABLE").begins(queue=1), "m0 was stored (SLAVE"),
         (story().produce(tries=1).tried("fail", "refused").begins(queue=1), "m0 is tried more often than 1 times"),
         (story().produce().tried("fail", "MESSAGE_ILLEGAL").begins(queue=1), "m0 was refused (MESS"),
@@ -84,41 +84,41 @@ def test_what_failed_is_tried_elsewhere_and_may_be_stored_once_a_try() -> None:
             story().produce().tried("fail", "refused", names=2).begins(queue=1, names=2),
             "m0 failed at master (refused), and is tried there again; other brokers",
         ),
-        (stored().produce(1).begins(1), "m1 goes to t/0, as the message before it did; 2 queues are there"),
+        (stored().produce(1).begins(1), "m1 goes to t/0, as the message before it did; there are 2 queues"),
     ],
 )  # fmt: skip
-def test_a_try_that_should_not_be_is_noticed(wrong: Producing, says: str) -> None:
-    assert_broken(ProducerTries, wrong, says)
+def test_a_try_that_should_not_be_is_noticed(wrong: Producing, text: str) -> None:
+    assert_broken(ProducerTries, wrong, text)
 
 
 @pytest.mark.parametrize(
-    ("wrong", "says"),
+    ("wrong", "text"),
     [
         (story().produce().tried("fail", "refused").over_with("fail", "refused"), "m0 was given up after 1 tries"),
         (
             story().produce().tried("info", "disconnected").tried("fail", "refused").tried("fail", "refused")
             .over_with("fail", "refused"),
-            "m0 is said to have failed (refused); it may be stored",
+            "m0 was reported as failed (refused); it may be stored",
         ),
         (
             story().produce(tries=1).begins().ends("fail", "SYSTEM_ERROR", remark="UNKNOWN_ERROR x")
             .over_with("fail", "SYSTEM_ERROR"),
-            "m0 is said to have failed (SYSTEM_ERROR); it may be stored",
+            "m0 was reported as failed (SYSTEM_ERROR); it may be stored",
         ),
         (
             story().produce(tries=1).tried("fail", "refused").over_with("info", "refused"),
-            "m0 is said to be open (refused); no try is",
+            "m0 was reported as unknown (refused); no try is",
         ),
-        (story().produce().begins().over_with("ok", "PUT_OK"), "m0 was told PUT_OK; no try was answered so"),
+        (story().produce().begins().over_with("ok", "PUT_OK"), "m0 was reported PUT_OK; no try was answered so"),
         (
             story().produce().tried("ok", "FLUSH_SLAVE_TIMEOUT").over_with("ok", "PUT_OK"),
-            "m0 was told PUT_OK, t/0 of master; its last try says FLUSH_SLAVE_TIMEOUT",
+            "m0 was reported PUT_OK, t/0 of master; its last try was FLUSH_SLAVE_TIMEOUT",
         ),
-        (story().produce().tried("ok", "PUT_OK").over_with("ok", "PUT_OK", queue=1), "m0 was told PUT_OK, t/1"),
+        (story().produce().tried("ok", "PUT_OK").over_with("ok", "PUT_OK", queue=1), "m0 was reported PUT_OK, t/1"),
     ],
 )  # fmt: skip
-def test_a_producer_that_tells_its_application_something_else_is_noticed(wrong: Producing, says: str) -> None:
-    assert_broken(ProducerTries, wrong, says)
+def test_a_false_report_to_the_application_is_noticed(wrong: Producing, text: str) -> None:
+    assert_broken(ProducerTries, wrong, text)
 
 
 def test_a_send_that_takes_longer_than_its_user_allows_is_noticed() -> None:
@@ -130,7 +130,7 @@ def test_a_send_that_takes_longer_than_its_user_allows_is_noticed() -> None:
 
 
 def test_a_message_that_is_stored_more_often_than_it_was_tried_is_noticed() -> None:
-    assert_broken(ProducerTries, stored().holds(0, SIZE), "m0 lies at 2 places")
+    assert_broken(ProducerTries, stored().holds(0, SIZE), "the master's log holds m0 2 times")
     assert_holds(ProducerTries, stored().holds(0).holds(SIZE, queue="%RETRY%g/0"))
 
 
@@ -187,14 +187,16 @@ LINK = "names-client"
         registered().pause("names", 9_000),
     ],
 )
-def test_there_may_be_no_route_to_a_master_that_was_lost_or_that_nobody_could_ask_for(history: H) -> None:
+def test_there_may_be_no_route_to_a_lost_or_disturbed_master(history: H) -> None:
     assert_holds(ProducerTries, untried(history))
 
 
 def test_a_send_that_fails_for_no_reason_before_it_was_tried_is_noticed() -> None:
     broken = "m0 failed before it was tried: "
     assert_broken(ProducerTries, untried(registered(), "too many sends or topics"), broken + "too many sends")
-    assert_broken(ProducerTries, untried(registered()), broken + "no route; the master is registered, and nothing was")
+    assert_broken(
+        ProducerTries, untried(registered()), broken + "no route; the master is registered, and all targets were"
+    )
     healed = registered().fault("down", LINK).fault("down", LINK, "off").after(80_001)
     assert_broken(ProducerTries, untried(healed), broken)
     back = (

@@ -1,4 +1,4 @@
-"""Where readers are told to read."""
+"""Tests of ``read-split``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Reads(H):
         return self.end_pull(broker, following, hi, **how)
 
     def message(self, offset: int, lo: int, node: str | None = None) -> Reads:
-        """A store reader, or a reader, finds a message there: at the node that the last event was about."""
+        """A store reader, or a consumer, finds a message there, at the last event's node."""
         self.add(
             "record", node=node or self.events[-1].node, op=1, queue="t/0", queue_offset=offset, lo=lo, hi=lo + 100
         )
@@ -99,9 +99,9 @@ def test_with_a_split_the_slow_are_sent_to_the_slave(node: str, on: object) -> N
     assert_holds(ReadSplit, at(6 * MB - 1, 1))
     assert_holds(ReadSplit, at(6 * MB, 0))
     assert_broken(
-        ReadSplit, at(6 * MB - 1, 0), "this was at least 4000001 bytes behind the log's end, and 4000000 are in"
+        ReadSplit, at(6 * MB - 1, 0), "this reader was at least 4000001 bytes behind the log's end, and 4000000 are in"
     )
-    assert_broken(ReadSplit, at(6 * MB, 1), "as to the slow; this was at most 4000000 bytes behind")
+    assert_broken(ReadSplit, at(6 * MB, 1), "as if slow; this reader was at most 4000000 bytes behind")
 
 
 def test_each_broker_counts_to_the_end_of_its_own_log() -> None:
@@ -112,7 +112,7 @@ def test_each_broker_counts_to_the_end_of_its_own_log() -> None:
     assert_broken(ReadSplit, behind(1), "at most 3000000 bytes")
 
 
-def test_the_ratio_says_how_much_is_in_memory() -> None:
+def test_the_ratio_determines_the_bytes_in_memory() -> None:
     none = reads(**ON, accessMessageInMemoryMaxRatio=0)
     assert_holds(ReadSplit, none.pulled(1).message(0, 10 * MB - 100))
     assert_broken(
@@ -127,7 +127,7 @@ def test_a_full_answer_looked_at_the_next_entry_too() -> None:
     def full(broker: int, hi: int = 2) -> Reads:
         return reads(**ON).pulled(broker, 1, hi).message(0, 5 * MB).message(1, 7 * MB)
 
-    # Between the entry given and the one behind it the answer may have gone either way.
+    # Between the last given entry and the next one both ids are right.
     assert_holds(ReadSplit, full(0))
     assert_holds(ReadSplit, full(1))
     assert_broken(ReadSplit, full(0, hi=1), "at least 5000000 bytes")
@@ -136,7 +136,7 @@ def test_a_full_answer_looked_at_the_next_entry_too() -> None:
     assert_holds(ReadSplit, reads(**ON).pulled(0, 1, 2).message(0, 4 * MB))
 
 
-def test_what_arrives_meanwhile_may_count_or_not() -> None:
+def test_messages_during_the_call_may_count_or_not() -> None:
     def growing(broker: int) -> Reads:
         history = reads(**ON).begin_pull()
         history.append("master", 10 * MB, 12 * MB, "put")
@@ -151,10 +151,10 @@ def test_an_offset_that_was_given_twice_may_be_either_message() -> None:
     assert_holds(ReadSplit, reads(**ON).message(0, 2 * MB).pulled(1).message(0, 7 * MB))
 
 
-def test_who_found_nothing_is_not_slow() -> None:
+def test_a_pull_that_found_nothing_is_not_slow() -> None:
     for status in ("PULL_NOT_FOUND", "PULL_OFFSET_MOVED"):
         assert_holds(ReadSplit, reads(**ON).pulled(0, status=status).message(0, 0))
-        assert_broken(ReadSplit, reads(**ON).pulled(1, status=status), "broker 1 for t/0; it looked at no entry")
+        assert_broken(ReadSplit, reads(**ON).pulled(1, status=status), "broker 1 for t/0; it read no entry")
     for broker in (0, 1):
         assert_holds(ReadSplit, reads(**ON).pulled(broker, status="PULL_RETRY_IMMEDIATELY").message(0, 0))
 
@@ -171,7 +171,7 @@ def test_a_group_s_own_choice_counts() -> None:
     assert_holds(ReadSplit, chosen(3, 0))
     assert_broken(ReadSplit, chosen(0, 9 * MB), "its group wants 2, or 3 when slow")
     assert_broken(ReadSplit, chosen(2, 0), "at least 10000000 bytes")
-    assert_broken(ReadSplit, chosen(3, 9 * MB), "as to the slow")
+    assert_broken(ReadSplit, chosen(3, 9 * MB), "as if slow")
 
 
 @pytest.mark.parametrize("phase", ["invoke", "info"])
@@ -183,7 +183,7 @@ def test_a_choice_that_may_have_arrived_may_count(phase: str) -> None:
     assert_broken(ReadSplit, refused, "its group wants 0, or 1")
 
 
-def test_a_slave_holds_what_it_has_synced() -> None:
+def test_a_slave_uses_the_settings_of_its_last_sync() -> None:
     def asked(history: Reads, broker: int) -> Reads:
         return history.pulled(broker, node="slave").message(0, 9 * MB)
 
@@ -222,7 +222,7 @@ def test_a_master_that_lost_its_disk_s_tail_may_know_less(how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["crash", "stop"])
-def test_what_a_broker_could_not_save_goes_with_its_process(how: str) -> None:
+def test_unsaved_settings_are_lost_with_the_process(how: str) -> None:
     def ended(node: str, saved: bool) -> Reads:
         history = reads(**ON)
         for state in ("on", "off"):
@@ -248,7 +248,7 @@ def test_a_slave_of_5_may_send_the_quick_to_the_master() -> None:
     assert_broken(ReadSplit, quick("4.9.7"), "its group wants 1, or 2")
 
 
-def test_where_nobody_knows_how_far_behind_a_reader_is_both_are_right() -> None:
+def test_both_ids_are_right_if_the_lag_is_unknown() -> None:
     for broker in (0, 1):
         rolled = reads(**ON).crash("master", "machine").start("master", 5 * MB)
         assert isinstance(rolled, Reads)
@@ -283,9 +283,9 @@ def test_another_broker_may_hold_another_message_at_the_same_offset() -> None:
     assert_broken(ReadSplit, reads(**ON).pulled(1).message(0, 9 * MB), "at most 1000000 bytes behind")
 
 
-def test_what_a_log_was_before_it_was_replaced_counts_for_who_read_it_then() -> None:
+def test_the_log_before_its_replacement_counts_for_earlier_reads() -> None:
     def replaced(between: str) -> Reads:
-        # 6 MB behind, of which only a later store's reader tells the place.
+        # 6 MB behind, at an offset that only a later store's reader reports.
         history = reads(**ON).pulled(1).message(0, 9 * MB)
         if between:
             history = reads(**ON).pulled(1)
@@ -296,16 +296,16 @@ def test_what_a_log_was_before_it_was_replaced_counts_for_who_read_it_then() -> 
             history.message(0, 9 * MB)
         return history
 
-    assert_broken(ReadSplit, replaced(""), "as to the slow; this was at most 1000000 bytes behind")
+    assert_broken(ReadSplit, replaced(""), "as if slow; this reader was at most 1000000 bytes behind")
     assert_holds(ReadSplit, replaced("wipe"))
-    assert_broken(ReadSplit, replaced(str(10 * MB)), "as to the slow; this was at most 1000000 bytes behind")
+    assert_broken(ReadSplit, replaced(str(10 * MB)), "as if slow; this reader was at most 1000000 bytes behind")
     assert_holds(ReadSplit, replaced(str(9 * MB)))
-    # The same for a place that was known and is cut.
+    # The same for a known offset that is truncated.
     gone = reads(**ON).message(0, 9 * MB).crash("master", "machine").start("master", 9 * MB).pulled(1)
     assert_holds(ReadSplit, gone.message(0, 4 * MB))
     known = reads(**ON).message(0, 9 * MB).pulled(1)
     known.add("wipe", node="master", f="empty", hi=0)
-    assert_broken(ReadSplit, known, "as to the slow; this was at most 1000000 bytes behind")
+    assert_broken(ReadSplit, known, "as if slow; this reader was at most 1000000 bytes behind")
 
 
 def test_an_answer_that_was_under_way_when_its_broker_fell_was_about_its_log_then() -> None:
@@ -316,5 +316,5 @@ def test_an_answer_that_was_under_way_when_its_broker_fell_was_about_its_log_the
         history.end_pull(1)
         return history.message(0, 3 * MB)
 
-    assert_broken(ReadSplit, answered(fell=False), "as to the slow")
+    assert_broken(ReadSplit, answered(fell=False), "as if slow")
     assert_holds(ReadSplit, answered(fell=True))

@@ -31,13 +31,13 @@ def consumer(route: dict[int, str] | None = None, **settings: object) -> Chooses
     return history.come().learn(PAIR if route is None else route)
 
 
-def test_of_a_topic_whose_route_has_nobody_left_another_s_counts_which_may_be_older() -> None:
+def test_an_empty_route_leaves_the_choice_to_another_topic_s() -> None:
     gone = consumer({1: "slave"}).learn({}).asks(0)
     assert_vacuous(RouteChoice, gone)
     assert_broken(RouteChoice, gone.learn(PAIR).told(1).asks(0), "chose broker 0; 1 was suggested")
 
 
-def test_the_first_pull_goes_to_the_master_and_the_next_where_it_was_told() -> None:
+def test_the_first_pull_goes_to_the_master_and_the_next_to_the_suggested_broker() -> None:
     assert_holds(RouteChoice, consumer().asks(0).told(1).asks(1).told(2).asks(2).told(0).asks(0))
     assert_broken(
         RouteChoice, consumer().asks(1), "a pull of T/0 chose broker 1; 0 was suggested, the route has 0: master"
@@ -60,7 +60,7 @@ def test_for_a_missing_broker_the_next_one_stands_in_and_then_any() -> None:
     assert_holds(RouteChoice, consumer({0: "master", 2: "slave2"}, rocketmqVersion="4.7.1").told(1).asks(0))
 
 
-def test_what_a_client_learned_last_counts() -> None:
+def test_the_route_learned_last_counts() -> None:
     assert_holds(RouteChoice, consumer().learn({1: "slave"}).asks(1).learn(PAIR).asks(0))
     assert_holds(RouteChoice, consumer({1: "slave"}).learn({}, status="none").asks(1))
 
@@ -82,14 +82,14 @@ def fixing(broker: int, route: dict[int, str] | None = None) -> Chooses:
     return consumer(route).come(fixed=broker)
 
 
-def test_who_has_a_fixed_broker_asks_it_whatever_is_suggested() -> None:
+def test_a_fixed_broker_overrides_suggestions() -> None:
     assert_holds(RouteChoice, fixing(1).asks(1).told(0).asks(1).told(2).asks(1))
     assert_holds(RouteChoice, fixing(0).asks(0).told(1).asks(0))
     ignored = "a pull of T/0 chose broker 0; 1 is fixed by its user, the route has 0: master"
     assert_broken(RouteChoice, fixing(1).asks(0), ignored)
     assert_broken(RouteChoice, fixing(1).asks(1).told(0).asks(0), ignored)
     assert_broken(RouteChoice, fixing(0).told(1).asks(1), "chose broker 1; 0 is fixed by its user")
-    # To be led is right for others only.
+    # To follow the suggestion is right for others only.
     assert_holds(RouteChoice, consumer().asks(0).told(1).asks(1))
     assert_broken(RouteChoice, consumer().asks(0).told(1).asks(0), "1 was suggested")
 
@@ -101,7 +101,7 @@ def test_a_fixed_broker_that_is_missing_is_replaced_as_a_suggested_one_is() -> N
     assert_broken(RouteChoice, fixing(1, {0: "master"}).asks(0).learn(PAIR).asks(0), "1 is fixed by its user")
 
 
-def test_a_queue_just_taken_excuses_nobody_from_the_user_s_choice() -> None:
+def test_a_fixed_broker_counts_for_a_newly_taken_queue() -> None:
     assert_broken(
         RouteChoice, fixing(1).asks(1).told(0).assign(0, status="off").assign(0).asks(0), "1 is fixed by its user"
     )
@@ -112,7 +112,7 @@ def test_a_user_s_choice_ends_with_its_consumer() -> None:
     assert_holds(RouteChoice, fixing(1).asks(1).go().come().asks(0))
 
 
-def test_only_what_pulls_were_told_counts() -> None:
+def test_only_suggestions_to_pulls_count() -> None:
     commit = consumer().told(1).add("ok", process=1, f="commit", node="master", queue=Q, group=G, broker=0)
     assert_holds(RouteChoice, commit.asks(1))
     silent = consumer().told(1).add("ok", process=1, f="pull", node="slave", queue=Q, group=G)
@@ -122,10 +122,10 @@ def test_only_what_pulls_were_told_counts() -> None:
 
 def test_sends_go_to_the_master() -> None:
     assert_holds(RouteChoice, consumer().asks(0, f="send"))
-    assert_broken(RouteChoice, consumer().asks(1, f="send"), "a send of m chose broker 1; only 0 takes messages")
+    assert_broken(RouteChoice, consumer().asks(1, f="send"), "a send of m chose broker 1; only 0 accepts messages")
 
 
-def test_who_did_not_choose_is_not_judged() -> None:
+def test_calls_without_a_choice_are_not_judged() -> None:
     assert_vacuous(RouteChoice, consumer().asks(None))
     assert_vacuous(RouteChoice, consumer().asks(1, f="commit"))
     assert_vacuous(RouteChoice, consumer().asks(0, "other"))

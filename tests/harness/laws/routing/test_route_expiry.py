@@ -12,7 +12,7 @@ from pairproof.harness.rocketmq.laws.routing.route_expiry import RouteExpiry
 
 class Names(Story):
     def read(self, *nodes: str, ids: dict[str, int] | None = None) -> Names:
-        """The name server's table, which names these."""
+        """The name server's table, which lists these."""
         known = {str((ids or {}).get(node, {"slave": 1}.get(node, 0))): node for node in nodes if node != "other"}
         table = {"broker-a": known} | ({"broker-b": {"0": "other"}} if "other" in nodes else {})
         self.add("table", node="names", f="brokers", detail=json.dumps(table))
@@ -31,25 +31,25 @@ def names(**settings: object) -> Names:
     return history.register("master").register()
 
 
-def test_who_runs_is_named_under_its_own_id() -> None:
+def test_a_running_broker_is_named_under_its_own_id() -> None:
     assert_holds(RouteExpiry, names().after(60_000).read("master", "slave").learned("master", "slave"))
     for bad in (names().after(60_000).read("master"), names().after(60_000).learned("master")):
         assert_broken(
-            RouteExpiry, bad, "slave runs, untouched for 60000 ms, and is not named; it registers every 30000 ms"
+            RouteExpiry, bad, "slave runs, undisturbed for 60000 ms, and is not named; it registers every 30000 ms"
         )
     swapped = names().after(60_000).read("master", "slave", ids={"master": 1, "slave": 0})
     assert_broken(RouteExpiry, swapped, "master is named as broker 1; it is 0", times=2)
 
 
 @pytest.mark.parametrize(("period", "ms"), [(30_000, 40_000), (5_000, 20_000), (90_000, 70_000), ("20000", 30_000)])
-def test_who_returned_is_back_within_its_period(period: object, ms: int) -> None:
+def test_a_returned_broker_is_back_within_its_period(period: object, ms: int) -> None:
     def returned(after: float) -> Names:
         history = names(registerNameServerPeriod=period).after(1_000).crash("slave").after(5_000).start("slave")
         return history.after(after).read("master")
 
     assert_vacuous(RouteExpiry, names(registerNameServerPeriod=period).after(5_000).read("master"))
     assert_unbroken(RouteExpiry, returned(ms))
-    assert_broken(RouteExpiry, returned(ms + 1), "slave runs, untouched for")
+    assert_broken(RouteExpiry, returned(ms + 1), "slave runs, undisturbed for")
 
 
 def lacking(history: H, ms: float, node: str = "slave") -> Names:
@@ -57,18 +57,18 @@ def lacking(history: H, ms: float, node: str = "slave") -> Names:
 
 
 @pytest.mark.parametrize("place", ["names-slave", "names", "slave"])
-def test_after_trouble_who_was_touched_has_two_periods(place: str) -> None:
+def test_a_disturbed_broker_has_two_periods(place: str) -> None:
     def mended() -> H:
         return names().after(100_000).fault("stall", place).after(10_000).fault("stall", place, "off")
 
     assert_unbroken(RouteExpiry, lacking(mended(), 70_000))
-    assert_broken(RouteExpiry, lacking(mended(), 70_001), "slave runs, untouched for 70001 ms")
+    assert_broken(RouteExpiry, lacking(mended(), 70_001), "slave runs, undisturbed for 70001 ms")
     going_on = names().after(100_000).fault("stall", place).after(100_000)
     assert_unbroken(RouteExpiry, lacking(going_on, 0))
 
 
 @pytest.mark.parametrize("node", ["names", "slave"])
-def test_who_stood_still_has_two_periods_too(node: str) -> None:
+def test_a_paused_node_gives_two_periods(node: str) -> None:
     def woke() -> H:
         return names().after(100_000).pause(node, 5_000)
 
@@ -87,7 +87,7 @@ def test_a_name_server_that_was_restarted_learns_anew() -> None:
 
 
 @pytest.mark.parametrize("how", ["process", "stop"])
-def test_who_was_killed_or_stopped_is_not_named_a_moment_later(how: str) -> None:
+def test_a_killed_or_stopped_broker_leaves_the_routes_immediately(how: str) -> None:
     def dead(ms: float) -> Names:
         history = names().after(60_000)
         return (history.stop("slave") if how == "stop" else history.crash("slave", how)).after(ms)
@@ -100,7 +100,7 @@ def test_who_was_killed_or_stopped_is_not_named_a_moment_later(how: str) -> None
     assert_broken(RouteExpiry, dead(1_001).learned("master", "slave"), "slave is down for 1001 ms and still named")
 
 
-def test_who_is_told_to_stop_is_named_as_long_as_that_takes() -> None:
+def test_a_stopping_broker_may_be_named_until_it_has_ended() -> None:
     def stopped(took_ms: int) -> Names:
         return names().after(60_000).add("stop", node="slave", value=took_ms).after(3_000).read("master", "slave")
 
@@ -117,9 +117,9 @@ def test_a_machine_that_loses_power_as_its_broker_stops_closes_nothing() -> None
     assert_broken(RouteExpiry, dead(1), "slave is down for 2001 ms and still named")
 
 
-def test_routes_name_a_slave_only_once_its_master_has_told_the_topics() -> None:
+def test_routes_name_a_slave_only_once_its_master_has_registered_the_topics() -> None:
     def lone(*registers: str) -> Names:
-        """The name server is started anew while the master is down."""
+        """The name server restarts while the master is down."""
         history = names().after(60_000).crash("master").crash("names").add("start", node="names")
         for node in registers:
             history = history.after(1_000).add("register", node=node, status="ok")
@@ -128,13 +128,13 @@ def test_routes_name_a_slave_only_once_its_master_has_told_the_topics() -> None:
     assert_holds(RouteExpiry, lone("slave").learned("other"))
     assert_broken(RouteExpiry, lone("slave").read("other"), "slave runs")
     back = lone("slave").start("master").add("register", node="master", status="ok")
-    assert_broken(RouteExpiry, back.after(1_000).learned("master"), "slave runs, untouched for")
+    assert_broken(RouteExpiry, back.after(1_000).learned("master"), "slave runs, undisturbed for")
 
 
 @pytest.mark.parametrize("lost", ["process", "link"])
 def test_topics_are_forgotten_with_a_master_that_left_before_its_slave_was_there(lost: str) -> None:
     def alone(*registers: str) -> Names:
-        """The name server is started anew, hears of these in turn, and loses the master."""
+        """The name server restarts, receives these registrations in turn, and loses the master."""
         history = names().after(60_000).crash("names").add("start", node="names")
         for node in registers:
             if node == "slave" and registers[0] == "master":
@@ -151,10 +151,10 @@ def test_topics_are_forgotten_with_a_master_that_left_before_its_slave_was_there
             history.add("fault", link="names-master", f="down", status="on")
 
     assert_unbroken(RouteExpiry, alone("master", "slave").learned("other"))
-    assert_broken(RouteExpiry, alone("slave", "master").learned("other"), "slave runs, untouched for")
+    assert_broken(RouteExpiry, alone("slave", "master").learned("other"), "slave runs, undisturbed for")
 
 
-def test_who_did_not_register_since_may_be_named_by_an_older_connection() -> None:
+def test_a_broker_without_a_new_registration_may_be_named_by_an_older_connection() -> None:
     def dead(status: str, ms: float) -> Names:
         history = names().after(60_000).crash("slave", "machine").after(1_000).start("slave")
         history.add("register", node="slave", status=status).after(1_000).crash("slave")
@@ -169,7 +169,7 @@ def test_who_did_not_register_since_may_be_named_by_an_older_connection() -> Non
 
 
 @pytest.mark.parametrize("why", ["machine", "names-slave", "names", "pause"])
-def test_whose_end_nobody_heard_expires(why: str) -> None:
+def test_a_broker_whose_end_went_unnoticed_expires(why: str) -> None:
     def dead(ms: float) -> Names:
         history = names().after(60_000)
         if why.startswith("names"):
@@ -186,12 +186,12 @@ def test_whose_end_nobody_heard_expires(why: str) -> None:
     )
 
 
-def test_other_tables_name_nobody() -> None:
+def test_other_tables_are_not_judged() -> None:
     for node, f in (("names", "topics"), ("master", "brokers")):
         assert_vacuous(RouteExpiry, names().after(60_000).add("table", node=node, f=f, detail="{}"))
 
 
-def test_a_route_learned_over_a_troubled_link_may_be_an_old_one() -> None:
+def test_a_route_learned_over_a_disturbed_link_may_be_an_old_one() -> None:
     def learned(history: H, ms: float) -> Names:
         return history.after(ms).learned("master", "slave")
 

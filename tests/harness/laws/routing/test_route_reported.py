@@ -21,7 +21,7 @@ def registered(history: H, after: float = 0, status: str = "ok", node: str = "ma
 
 
 def listed() -> H:
-    """A master that the name server knows."""
+    """A master that has registered."""
     return registered(consuming()).after(1)
 
 
@@ -41,7 +41,7 @@ def test_a_registration_may_come_before_the_answer_to_the_change_and_not_before_
     assert_broken(RouteReported, changed(registered(listed()).after(1)).after(1_001).mark("end"), "t1 was changed")
 
 
-def test_a_change_that_changes_nothing_or_that_may_not_be_owes_nothing() -> None:
+def test_an_empty_or_uncertain_change_is_not_judged() -> None:
     once = registered(changed(listed())).after(10)
     assert_holds(RouteReported, changed(once).after(9_000).mark("end"))
     again = registered(changed(listed())).after(10)

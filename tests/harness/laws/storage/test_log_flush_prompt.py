@@ -6,11 +6,11 @@ from pairproof.harness.rocketmq.laws.storage.log_flush_prompt import LogFlushPro
 
 
 def written(**settings: object) -> H:
-    """A master that has written 100 bytes, and had time to start; files are of 1,000 bytes."""
+    """A master that has started and written 100 bytes; files have 1,000 bytes."""
     return H().config("master", mappedFileSizeCommitLog=1_000, **settings).start("master").put("m0")
 
 
-def test_what_is_written_is_durable_after_the_thorough_interval_at_the_latest() -> None:
+def test_data_is_durable_after_the_thorough_interval() -> None:
     assert_holds(LogFlushPrompt, written().after(11_500).flush("master"))
     assert_broken(
         LogFlushPrompt, written().after(11_501).flush("master"), "up to 100 for 11501 ms; that is due within 11"
@@ -43,7 +43,7 @@ def test_each_file_before_it_takes_another_look() -> None:
     assert_broken(LogFlushPrompt, far().after(2_001).flush("master"), "within 2000 ms")
 
 
-def test_a_node_that_was_paused_or_whose_disk_had_trouble_is_not_late() -> None:
+def test_a_paused_node_or_a_disturbed_disk_is_not_late() -> None:
     paused = written().pause("master", 5_000).after(11_000).flush("master")
     assert_holds(LogFlushPrompt, paused)
     assert_holds(LogFlushPrompt, written().fault("stall_disk", "master").after(20_000).flush("master"))
@@ -51,7 +51,7 @@ def test_a_node_that_was_paused_or_whose_disk_had_trouble_is_not_late() -> None:
     assert_vacuous(LogFlushPrompt, again.mark("end"))
 
 
-def test_what_waits_behind_a_flush_that_a_fault_held_up_waits_from_then_on() -> None:
+def test_data_behind_a_delayed_flush_has_its_deadline_from_that_flush() -> None:
     def behind(ms: int) -> H:
         slow = written(flushDiskType="SYNC_FLUSH").fault("slow_disk", "master").fault("slow_disk", "master", "off")
         slow.after(1).put("m1").after(1_500).flush("master", 100)

@@ -15,14 +15,14 @@ def power_loss(status: str = "PUT_OK", wait: bool = True, flush: str = "SYNC_FLU
 
 
 @pytest.mark.parametrize("f", ["recovery", "final"])
-def test_what_is_flushed_survives_a_power_loss(f: str) -> None:
+def test_flushed_messages_survive_a_power_loss(f: str) -> None:
     assert_holds(LogFlushedSurvives, power_loss().audit(f, records=BOTH))
     assert_broken(
         LogFlushedSurvives, power_loss().audit(f, records={"slave": ["m0"]}), "m0 was on the master and is gone"
     )
 
 
-def test_what_expired_before_a_power_loss_is_not_lost_by_it() -> None:
+def test_messages_that_expired_before_a_power_loss_are_not_lost() -> None:
     def expired(new_start: int) -> H:
         answered = pair(flushDiskType="SYNC_FLUSH").put("m0").replicate().ok("m0", "PUT_OK")
         gone = answered.add("expire", node="master", lo=new_start).crash("master", "machine").restart("master", 0)
@@ -32,7 +32,7 @@ def test_what_expired_before_a_power_loss_is_not_lost_by_it() -> None:
     assert_unbroken(LogFlushedSurvives, expired(100))
 
 
-def test_what_expired_while_its_answer_was_on_its_way_is_not_lost_by_a_power_loss() -> None:
+def test_messages_that_expired_with_their_answer_in_flight_are_not_lost() -> None:
     def expired(new_start: int) -> H:
         put = pair(flushDiskType="SYNC_FLUSH").put("m0").replicate().add("expire", node="master", lo=new_start)
         return put.ok("m0", "PUT_OK").crash("master", "machine").restart("master", 0).audit("recovery")
@@ -41,7 +41,7 @@ def test_what_expired_while_its_answer_was_on_its_way_is_not_lost_by_a_power_los
     assert_unbroken(LogFlushedSurvives, expired(100))
 
 
-def test_a_loss_is_told_once() -> None:
+def test_a_loss_is_reported_once() -> None:
     assert_broken(LogFlushedSurvives, power_loss().audit("recovery").audit("final"), "gone", times=1)
 
 
@@ -67,7 +67,7 @@ def test_everything_stored_survives_a_killed_process(status: str) -> None:
     assert_broken(LogFlushedSurvives, killed.audit(), "gone after a process crash")
 
 
-def test_a_killed_process_takes_what_was_in_its_transient_store_pool() -> None:
+def test_a_killed_process_loses_its_transient_store_pool() -> None:
     def killed(**settings: str) -> H:
         return pair(**settings).put("m0").ok("m0", "SLAVE_NOT_AVAILABLE").crash("master").start("master").audit()
 
@@ -77,7 +77,7 @@ def test_a_killed_process_takes_what_was_in_its_transient_store_pool() -> None:
     assert_broken(LogFlushedSurvives, killed(**pooled, flushDiskType="SYNC_FLUSH"), "gone after a process crash")
 
 
-def test_what_the_master_delivered_survives_a_killed_process() -> None:
+def test_delivered_messages_survive_a_killed_process() -> None:
     read = (
         pair().put("m0").add("invoke", op=9, f="pull", node="master").add("deliver", op=9, node="master", message="m0")
     )
@@ -98,7 +98,7 @@ def test_an_audit_at_the_slave_s_restart_lists_no_records_of_the_master() -> Non
     assert_holds(LogFlushedSurvives, later)
 
 
-def test_an_answer_that_was_under_way_during_a_power_loss_promises_only_what_was_flushed() -> None:
+def test_an_answer_in_flight_during_a_power_loss_promises_only_flushed_data() -> None:
     for flush, check in (("ASYNC_FLUSH", assert_vacuous), ("SYNC_FLUSH", None)):
         late = pair(flushDiskType=flush).put("m0").crash("master", "machine").restart("master", 0).ok("m0")
         late.crash("master").start("master").audit()
@@ -132,7 +132,7 @@ def test_a_master_s_lost_store_takes_every_promise_with_it() -> None:
     assert_broken(LogFlushedSurvives, lost(None).audit(), "m0", times=2)
 
 
-def test_a_disk_that_lied_takes_what_it_promised() -> None:
+def test_a_lying_disk_may_lose_promised_messages() -> None:
     def lost(status: str | None) -> H:
         history = pair(flushDiskType="SYNC_FLUSH").sent("m0").flush("master")
         history.add("crash", node="master", f="machine", status=status, value=100)
@@ -144,7 +144,7 @@ def test_a_disk_that_lied_takes_what_it_promised() -> None:
     assert_broken(LogGrows, lost(None), "outlive a machine crash")
 
 
-def test_what_expired_is_not_lost() -> None:
+def test_expired_messages_are_not_lost() -> None:
     def killed() -> H:
         return pair().sent("m0").sent("m1").add("expire", node="master", lo=100).crash("master").start("master", lo=100)
 

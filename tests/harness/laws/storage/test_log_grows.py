@@ -38,12 +38,12 @@ def test_a_cut_in_the_middle_of_a_record_is_caught() -> None:
 
 def test_a_log_that_is_shorter_without_a_cut_is_caught() -> None:
     lost = pair().sent("m0").sent("m1").crash("master", "machine").start("master", 100)
-    assert_broken(LogGrows, lost, "instead of 200, and no cut")
-    assert_broken(LogGrows, lost.put("m2"), "instead of 200, and no cut")
+    assert_broken(LogGrows, lost, "instead of 200, without a cut event")
+    assert_broken(LogGrows, lost.put("m2"), "instead of 200, without a cut event")
 
 
-def test_a_living_log_is_never_cut() -> None:
-    assert_broken(LogGrows, pair().sent("m0").add("cut", node="master", lo=0, hi=100), "while it lived")
+def test_a_running_node_never_truncates_its_log() -> None:
+    assert_broken(LogGrows, pair().sent("m0").add("cut", node="master", lo=0, hi=100), "by its running node")
 
 
 def test_a_log_may_come_back_longer_than_its_last_trace() -> None:
@@ -75,7 +75,7 @@ def test_half_a_record_does_not_outlive_a_process_and_whole_ones_before_it_do() 
 
 
 @NODES
-def test_a_power_loss_takes_what_was_not_flushed_and_nothing_else(node: str) -> None:
+def test_a_power_loss_removes_only_unflushed_bytes(node: str) -> None:
     def down() -> H:
         return pair().sent("m0").flush(node).sent("m1").crash(node, "machine")
 
@@ -91,7 +91,7 @@ def test_a_flush_that_ended_inside_a_record_saved_the_records_before_it() -> Non
     assert_holds(LogGrows, part.restart("slave", 100))
 
 
-def test_where_nobody_records_flushes_a_power_loss_may_take_everything() -> None:
+def test_without_recorded_flushes_a_power_loss_may_remove_everything() -> None:
     lost = pair().sent("m0").flush("slave").crash("slave", "machine").restart("slave", 0)
     assert blind(LogGrows, lost, "flush") is Verdict.HOLDS
     assert_broken(LogGrows, lost, "outlive a machine crash")
@@ -112,7 +112,7 @@ def test_a_stop_that_was_cut_short_saves_nothing() -> None:
     assert_holds(LogGrows, hit)
 
 
-def test_what_a_recovery_kept_is_durable() -> None:
+def test_recovered_records_are_durable() -> None:
     twice = pair().sent("m0").crash("slave").restart("slave", 100).crash("slave", "machine")
     assert_broken(LogGrows, twice.restart("slave", 0), "records up to 100 outlive a machine crash")
 
@@ -125,7 +125,7 @@ def test_a_filler_that_nothing_follows_may_be_dropped() -> None:
     assert_broken(LogGrows, filled.restart("master", 100), "records up to 1100")
 
 
-def test_a_slave_owes_no_records_from_before_its_log_begins() -> None:
+def test_a_slave_need_not_have_records_from_before_its_log_start() -> None:
     def late() -> H:
         joined = bare().put("m0").append("master", 100, FILE, "filler").put("m1").flush("master").connect().report(0)
         joined.frame(FILE, FILE + 100).append("slave", FILE, FILE + 100)
@@ -140,13 +140,13 @@ def test_of_a_slave_s_log_that_begins_inside_a_file_nothing_can_be_kept() -> Non
     assert_holds(LogGrows, inside.crash("slave").restart("slave", 0))
 
 
-def test_borders_of_what_the_master_lost_are_none_of_its_new_log() -> None:
+def test_boundaries_of_lost_records_do_not_count_in_the_new_log() -> None:
     again = pair().sent("m0").sent("m1").crash("master", "machine").restart("master", 100)
     again.append("master", 100, 350, "put", "m9").crash("master", "machine")
-    assert_broken(LogGrows, again.restart("master", 200), "cut at 200, in the middle of a record")
+    assert_broken(LogGrows, again.restart("master", 200), "truncated at 200, in the middle of a record")
 
 
-def test_a_slave_that_still_holds_what_the_master_lost_keeps_those_borders() -> None:
+def test_a_diverged_slave_keeps_the_boundaries_of_lost_records() -> None:
     def holding() -> H:
         rolled = pair().sent("m0").sent("m1").put("m2").replicate(250).crash("master", "machine")
         return (
@@ -155,15 +155,15 @@ def test_a_slave_that_still_holds_what_the_master_lost_keeps_those_borders() -> 
 
     assert_holds(LogGrows, holding().restart("slave", 200))
     assert_holds(LogGrows, holding().restart("slave", 100))
-    assert_broken(LogGrows, holding().restart("slave", 150), "cut at 150, in the middle of a record")
+    assert_broken(LogGrows, holding().restart("slave", 150), "truncated at 150, in the middle of a record")
 
 
-def test_a_slave_that_holds_what_the_master_lost_still_keeps_what_they_share() -> None:
+def test_a_diverged_slave_keeps_the_common_part() -> None:
     assert_holds(LogGrows, rolled_back().crash("slave").restart("slave", 100))
     assert_broken(LogGrows, rolled_back().crash("slave").restart("slave", 0), "records up to 100 outlive")
 
 
-def test_a_new_store_owes_nothing_of_the_old_one() -> None:
+def test_a_new_store_need_not_have_the_old_one_s_records() -> None:
     swapped = pair().sent("m0").flush("slave").crash("slave").add("wipe", node="slave").start("slave", 0)
     assert_holds(LogGrows, swapped)
 

@@ -7,7 +7,7 @@ from pairproof.harness.rocketmq.laws.storage.log_no_resurrection import LogNoRes
 
 
 def cut(node: str = "master") -> H:
-    """m1 was on both nodes, and a recovery took it from one of them."""
+    """m1 was on both nodes, and a recovery truncated it on one of them."""
     return pair().sent("m0").sent("m1").crash(node, "machine").restart(node, 100)
 
 
@@ -36,7 +36,7 @@ def test_a_record_is_back_when_it_was_replicated_again_and_not_when_half_of_it_w
         return cut("slave").append("slave", 100, upto).crash("slave").start("slave", 200)
 
     assert_unbroken(LogNoResurrection, read(again(200), "slave", "m0", "m1"))
-    assert_broken(LogNoResurrection, read(again(199), "slave", "m0", "m1"), "nobody wrote it again")
+    assert_broken(LogNoResurrection, read(again(199), "slave", "m0", "m1"), "no new write followed")
 
 
 def test_another_record_in_its_place_is_another_record() -> None:
@@ -50,7 +50,7 @@ def test_another_record_in_its_place_is_another_record() -> None:
         assert judged(LogNoResurrection, shorter.events).broken == broken
 
 
-def test_an_empty_slave_may_begin_behind_what_it_lost() -> None:
+def test_an_empty_slave_may_start_behind_the_lost_records() -> None:
     emptied = pair().sent("m0").crash("slave", "machine").restart("slave", 0).append("slave", 1_000, 1_100)
     assert_unbroken(LogNoResurrection, read(emptied, "slave"))
 

@@ -21,7 +21,7 @@ def test_chunks_of_different_audits_are_not_compared() -> None:
     assert_vacuous(LogPrefix, apart)
 
 
-def test_a_master_that_rolled_back_excuses_the_slave_that_holds_more_above_the_common_part_only() -> None:
+def test_a_diverged_slave_is_excused_only_above_the_common_part() -> None:
     for chunk in ((100, 200), (50, 150)):
         assert_vacuous(LogPrefix, rolled_back().audit(digests=DIFFERENT, chunk=chunk))
     assert_holds(LogPrefix, rolled_back().audit())
@@ -30,14 +30,14 @@ def test_a_master_that_rolled_back_excuses_the_slave_that_holds_more_above_the_c
 
 def test_a_rollback_above_the_slave_s_end_excuses_nothing() -> None:
     lagging = pair().sent("m0").put("m1").crash("master", "machine").restart("master", 100)
-    assert_broken(LogPrefix, lagging.audit(digests=DIFFERENT), "not what the master holds")
+    assert_broken(LogPrefix, lagging.audit(digests=DIFFERENT), "differs from the master")
 
 
 def test_a_slave_that_lost_its_extra_bytes_or_was_wiped_is_held_to_the_promise_again() -> None:
     recovered = rolled_back().crash("slave", "machine").restart("slave", 100)
-    assert_broken(LogPrefix, recovered.audit(digests=DIFFERENT), "not what the master holds")
+    assert_broken(LogPrefix, recovered.audit(digests=DIFFERENT), "differs from the master")
     wiped = rolled_back().crash("slave").add("wipe", node="slave").start("slave", 0)
-    assert_broken(LogPrefix, wiped.audit(digests=DIFFERENT), "not what the master holds")
+    assert_broken(LogPrefix, wiped.audit(digests=DIFFERENT), "differs from the master")
 
 
 def test_bytes_under_way_from_a_dead_master_that_lost_them_are_a_rollback_too() -> None:
@@ -57,13 +57,13 @@ def test_a_rollback_of_one_slave_excuses_no_other() -> None:
     three = trio().put("m0").append("slave2", 0, 100).put("m1").append("slave", 0, 200)
     three.crash("master", "machine").restart("master", 100)
     differ = {"master": 1, "slave": 2, "slave2": 2}
-    assert_broken(LogPrefix, three.audit(nodes="master slave2", digests=differ), "of slave2 is not what the master")
+    assert_broken(LogPrefix, three.audit(nodes="master slave2", digests=differ), "of slave2 differs from the master")
     three.connect("slave2").report(100, peer="slave2").append("slave2", 100, 200)
     assert_broken(LogSlaveBehind, three, "slave2's log reaches 200, the master's 100")
 
 
 @STORES
-def test_slaves_that_hold_more_than_a_replaced_master_are_rolled_back(f: str) -> None:
+def test_slaves_that_hold_more_than_a_replaced_master_have_diverged(f: str) -> None:
     def replaced() -> H:
         return pair().sent("m0").sent("m1").wipe("master", f).start("master", 100)
 
@@ -72,8 +72,8 @@ def test_slaves_that_hold_more_than_a_replaced_master_are_rolled_back(f: str) ->
     assert_broken(LogSlaveBehind, pair().sent("m0").wipe("slave", f).start("slave", 0).append("slave", 0, 101), "101")
 
 
-def test_an_older_state_may_hold_what_an_earlier_crash_took() -> None:
-    """m1 was lost and m2 written in its place; then a state with m1 comes back, on either node."""
+def test_an_older_state_may_hold_records_lost_earlier() -> None:
+    """m1 was lost and m2 written at its offset; then a state with m1 returns, on either node."""
 
     def lost() -> H:
         two = pair().sent("m0").sent("m1").crash("master", "machine").close("s").restart("master", 100)

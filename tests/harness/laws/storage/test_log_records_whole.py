@@ -9,7 +9,7 @@ from pairproof.harness.rocketmq.laws.storage.log_records_whole import LogRecords
 def test_a_recovered_log_must_be_whole() -> None:
     again = pair().sent("m0").crash("slave").restart("slave", 100)
     assert_holds(LogRecordsWhole, again.audit("recovery"))
-    assert_broken(LogRecordsWhole, again.audit("recovery", broken="slave"), "slave's log stops being whole at 100")
+    assert_broken(LogRecordsWhole, again.audit("recovery", broken="slave"), "slave's log is whole only up to 100")
 
 
 def test_a_running_slave_may_hold_half_a_record() -> None:
@@ -25,19 +25,19 @@ def test_at_the_end_the_master_is_whole_and_so_is_a_slave_that_ends_with_it() ->
     assert_broken(LogRecordsWhole, pair().sent("m0").audit(broken="slave"), "slave's log")
 
 
-def test_a_rolled_back_slave_s_borders_are_lost() -> None:
+def test_a_diverged_slave_s_boundaries_are_lost() -> None:
     assert_holds(LogRecordsWhole, rolled_back().replicate().audit(broken="slave"))
 
 
-def test_a_node_that_is_down_owes_no_whole_log() -> None:
+def test_a_node_that_is_down_is_not_judged() -> None:
     down = pair().sent("m0").crash("master", "machine")
     assert_vacuous(LogRecordsWhole, down.audit("recovery", nodes="master", broken="master"))
 
 
-def test_a_rolled_back_slave_s_log_is_whole_below_the_common_point() -> None:
+def test_a_diverged_slave_s_log_is_whole_below_the_common_end() -> None:
     def rolled(whole_to: int) -> H:
         two = pair().sent("m0").sent("m1").crash("master", "machine").restart("master", 100).put("m2")
         return two.audit(broken="slave", hi={"slave": 200}, whole_to=whole_to)
 
     assert_unbroken(LogRecordsWhole, rolled(100))
-    assert_broken(LogRecordsWhole, rolled(50), "slave's log stops being whole at 50")
+    assert_broken(LogRecordsWhole, rolled(50), "slave's log is whole only up to 50")

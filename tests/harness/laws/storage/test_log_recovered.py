@@ -30,9 +30,13 @@ def test_after_an_orderly_stop_nothing_of_the_chain_is_cut() -> None:
     assert_broken(LogRecovered, back(found("orderly"), 200, f="normal"), "log at 200, but")
 
 
-def test_a_start_is_called_what_it_was() -> None:
-    assert_broken(LogRecovered, back(found("orderly")), "start called abnormal, but its last life ended in an orderly")
-    assert_broken(LogRecovered, back(found(), f="normal"), "start called normal, but its last life ended in a crash")
+def test_a_start_does_the_recovery_of_its_last_end() -> None:
+    assert_broken(
+        LogRecovered, back(found("orderly")), "recovery called abnormal, but its last incarnation ended in an orderly"
+    )
+    assert_broken(
+        LogRecovered, back(found(), f="normal"), "recovery called normal, but its last incarnation ended in a crash"
+    )
 
 
 def test_a_black_box_is_judged_by_the_audit_that_follows() -> None:
@@ -42,21 +46,21 @@ def test_a_black_box_is_judged_by_the_audit_that_follows() -> None:
             "audit", node="master", incarnation=incarnation, f="recovery", op=1, lo=0, hi=900, value=whole_to
         )
 
-    # A filler may go with which its last file ended, and what lies behind the cut may be read again.
+    # A final filler may be dropped, and records behind the truncation may be read again.
     for whole_to in (280, 300, 900):
         assert_holds(LogRecovered, audited(whole_to))
     assert_broken(LogRecovered, audited(200), "whole records up to 200 only, but whole records reached to 300")
     assert_vacuous(LogRecovered, audited(200, incarnation=3))
     assert_vacuous(LogRecovered, back(found(), 200, f=UNKNOWN))
-    # Who says where the log ends is judged by that.
+    # A node that reports its log end is judged by that.
     assert_holds(LogRecovered, audited(200, "abnormal"))
 
 
-def test_what_is_kept_is_as_it_was_and_durable_and_nothing_lies_behind() -> None:
+def test_the_kept_log_is_unchanged_and_durable_and_only_zeros_follow() -> None:
     assert_holds(LogRecovered, left(back(found(used=900))))
     assert_holds(LogRecovered, left(back(found()), "lacks", differs="index/1 is gone"))
     assert_broken(LogRecovered, left(back(found()), status="other", differs=120), "changed its log at 120")
-    assert_broken(LogRecovered, left(back(found(used=900)), used=900), "leaves bytes behind it up to 900")
+    assert_broken(LogRecovered, left(back(found(used=900)), used=900), "leaves bytes after it up to 900")
     assert_broken(LogRecovered, left(back(found()), dirty=7), "7 bytes of its log that are not durable")
 
 
@@ -74,21 +78,21 @@ def test_after_an_orderly_stop_nothing_changes() -> None:
     assert_holds(LogRecovered, lacking(found("orderly", lied=True)))
 
 
-def test_a_broken_log_is_not_started_on_if_that_loses_what_is_whole() -> None:
+def test_a_broken_log_is_refused_if_the_start_would_lose_records() -> None:
     def started(queued: int | None, sure: int) -> H:
         return left(back(found("orderly", used=900, queued=queued), f="normal"), used=900, behind=(sure, sure))
 
-    # A piece of a record, and another master's log, whose records this node's queues do not have.
+    # A partial record, and another master's log, whose records this node's queues do not have.
     assert_holds(LogRecovered, started(300, 0))
     assert_holds(LogRecovered, started(300, 2))
-    assert_broken(LogRecovered, started(700, 0), "queues have messages up to 700, and master starts on a log that ends")
-    assert_broken(LogRecovered, started(200, 2), "log that ends at 300, behind which 2 whole records lie")
-    assert_broken(LogRecovered, started(None, 2), "behind which 2 whole records lie")
-    # What is more than the log ever had is an entry of which a part was lost.
+    assert_broken(LogRecovered, started(700, 0), "queues have messages up to 700, but master starts on a log that ends")
+    assert_broken(LogRecovered, started(200, 2), "log that ends at 300, though 2 whole records follow")
+    assert_broken(LogRecovered, started(None, 2), "though 2 whole records follow")
+    # An offset that the log never had is a damaged entry.
     assert_holds(LogRecovered, started(1_000, 2))
 
 
 def test_a_store_that_is_refused_stays_as_it_is() -> None:
     assert_holds(LogRecovered, left(refused(found("orderly", used=900)), used=900))
     changed = left(refused(found("orderly", used=900)), "lacks", differs="commitlog/0")
-    assert_broken(LogRecovered, changed, "refused its store, and changed commitlog/0")
+    assert_broken(LogRecovered, changed, "refused its store, but changed commitlog/0")

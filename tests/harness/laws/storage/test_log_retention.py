@@ -11,7 +11,7 @@ def old(**settings: int) -> H:
 
 
 def two_files(later_ms: int = 0) -> H:
-    """Files that are kept for an hour: the second message of the first one comes later than the first."""
+    """Files that are reserved for an hour; the first one's second message is newer than its first."""
     history = old(fileReservedTime=1).append("master", 0, 500, "put", "m0").after(later_ms)
     history.append("master", 500, 1_000, "put", "m1")
     return history.append("master", 1_000, 1_100, "put", "m2")
@@ -21,18 +21,18 @@ def gone(history: H, node: str = "master") -> H:
     return history.add("expire", node=node, lo=1_000)
 
 
-def test_what_goes_is_older_than_what_is_reserved() -> None:
+def test_deleted_files_are_older_than_the_reserved_time() -> None:
     assert_holds(LogRetention, gone(two_files().after(HOUR_MS)))
-    assert_broken(LogRetention, gone(two_files().after(HOUR_MS - 1)), "of which a part is 3599999 ms old")
+    assert_broken(LogRetention, gone(two_files().after(HOUR_MS - 1)), "its youngest record is 3599999 ms old")
     assert_vacuous(LogRetention, two_files().after(HOUR_MS))
 
 
 def test_a_file_is_as_old_as_the_youngest_message_in_it() -> None:
-    assert_broken(LogRetention, gone(two_files(10).after(HOUR_MS - 5)), "of which a part is 3599995 ms old")
+    assert_broken(LogRetention, gone(two_files(10).after(HOUR_MS - 5)), "its youngest record is 3599995 ms old")
     assert_holds(LogRetention, gone(two_files(10).after(HOUR_MS)))
 
 
-def test_a_clock_that_is_put_ahead_makes_older_what_was_there() -> None:
+def test_a_clock_set_ahead_makes_files_older() -> None:
     def ahead(history: H) -> H:
         return history.add("clock", node="master", value=HOUR_MS)
 
@@ -44,7 +44,7 @@ def test_a_clock_that_is_put_ahead_makes_older_what_was_there() -> None:
     assert_broken(LogRetention, gone(two_files().add("clock", node="slave", value=HOUR_MS)), "is 0 ms old")
 
 
-def test_who_goes_by_the_message_behind_is_led_astray_by_a_clock_that_was_put_back() -> None:
+def test_a_clock_set_back_misleads_a_broker_that_uses_the_next_message() -> None:
     def back(ms: int) -> H:
         history = old(fileReservedTime=1).append("master", 0, 1_000, "put", "m0").add("clock", node="master", value=ms)
         return history.append("master", 1_000, 1_100, "put", "m1").add("clock", node="master", value=0)
@@ -63,13 +63,13 @@ def test_a_slave_may_go_by_its_master_s_time() -> None:
     assert_broken(LogRetention, gone(alone, "slave"), "is 0 ms old")
 
 
-def test_the_default_is_three_days_and_what_is_demanded_goes_at_once() -> None:
+def test_the_default_is_three_days_and_deletion_on_demand_is_immediate() -> None:
     assert_broken(LogRetention, gone(old().append("master", 0, 900, "put", "m").after(HOUR_MS)), "is 259200000 ms")
     assert_vacuous(LogRetention, gone(two_files().fault("retention", "master")))
     assert_broken(LogRetention, gone(two_files().fault("retention", "slave")), "is 0 ms old")
 
 
-def test_what_was_cut_or_replaced_is_not_there_to_go() -> None:
+def test_truncated_or_replaced_files_are_not_judged() -> None:
     assert_vacuous(LogRetention, gone(two_files().add("cut", node="master", lo=0, hi=1_100)))
     assert_vacuous(LogRetention, gone(two_files().wipe("master").start("master")))
 
@@ -79,7 +79,7 @@ def test_a_broker_looks_for_old_files_after_a_minute() -> None:
         return gone(two_files().after(HOUR_MS).crash("master").start("master").after(ms))
 
     assert_holds(LogRetention, after(60_000))
-    assert_broken(LogRetention, after(59_999), "master looks for old files 1 ms too early")
+    assert_broken(LogRetention, after(59_999), "master deletes old files 1 ms too early")
     real = H().real(1)
     real.recorder.events += after(59_999).events
     assert_holds(LogRetention, real)
@@ -91,4 +91,4 @@ def test_a_broker_looks_for_old_files_every_ten_seconds() -> None:
         return history.add("expire", node="master", lo=1_500)
 
     assert_holds(LogRetention, again(10_000))
-    assert_broken(LogRetention, again(9_999), "master looks for old files 1 ms too early")
+    assert_broken(LogRetention, again(9_999), "master deletes old files 1 ms too early")

@@ -31,7 +31,7 @@ def test_an_empty_log_that_begins_beyond_the_master_s_end_holds_nothing() -> Non
     assert_broken(LogSlaveBehind, ahead, "reaches 4196, the master's 4096")
 
 
-def test_a_slave_may_be_ahead_of_a_master_that_rolled_back_only() -> None:
+def test_only_a_diverged_slave_may_be_ahead() -> None:
     assert_holds(LogSlaveBehind, rolled_back().audit(hi={"slave": 500}))
     killed = pair().sent("m0").crash("master").start("master")
     assert_broken(LogSlaveBehind, killed.audit(hi={"slave": 500}), "reaches 500")
@@ -42,5 +42,5 @@ def test_bytes_under_way_from_a_dead_master_that_lost_them_may_reach_beyond() ->
     assert_holds(LogSlaveBehind, late.frame(100, 200, "s").append("slave", 100, 200).audit())
 
 
-def test_strangers_claims_are_no_log() -> None:
+def test_reports_of_rogue_peers_are_not_judged() -> None:
     assert_vacuous(LogSlaveBehind, bare().connect("rogue_slave").report(500, peer="rogue_slave"))

@@ -5,7 +5,7 @@ from histories import H, Verdict, assert_broken, assert_holds, assert_vacuous, b
 from pairproof.harness.rocketmq.laws.storage.loss_is_suffix import LossIsSuffix
 
 
-def test_a_slave_may_lack_what_lies_behind_its_end_and_nothing_before() -> None:
+def test_a_slave_may_lack_only_messages_behind_its_end() -> None:
     def part(*held: str) -> H:
         return pair().sent("m0").sent("m1").put("m2").audit(records={"master": ["m0"], "slave": list(held)})
 
@@ -26,11 +26,11 @@ def test_a_record_elsewhere_does_not_fill_the_hole() -> None:
     assert_broken(LossIsSuffix, moved.audit(records={"slave": ["m0", "m1"]}), "lacks m0 at [0, 100)")
 
 
-def test_what_lies_before_the_slave_s_log_start_was_never_promised() -> None:
+def test_messages_before_the_slave_s_log_start_were_never_promised() -> None:
     assert_holds(LossIsSuffix, pair().sent("m0").sent("m1").audit(records={"slave": ["m1"]}, start=100))
 
 
-def test_a_master_that_lost_its_tail_excuses_what_lies_above_the_cut_only() -> None:
+def test_a_master_that_lost_its_tail_excuses_only_messages_above_the_truncation() -> None:
     def rolled(*held: str) -> H:
         lost = pair().sent("m0").sent("m1").crash("master", "machine").restart("master", 100).put("m2")
         return lost.audit(records={"slave": list(held)})
@@ -50,7 +50,7 @@ def test_a_slave_that_is_down_or_read_for_comparison_only_lists_nothing() -> Non
     assert_vacuous(LossIsSuffix, pair().sent("m0").audit("recovery", compare="slave"))
 
 
-def test_without_a_trace_answers_say_what_the_master_had() -> None:
+def test_without_a_trace_answers_show_the_master_s_messages() -> None:
     def seen(history: H) -> Verdict:
         return blind(LossIsSuffix, history, "append")
 

@@ -1,4 +1,4 @@
-"""What a store's checkpoint says of its queues: ``queue-checkpoint``."""
+"""Tests of ``queue-checkpoint``."""
 
 import pytest
 from histories import H, assert_broken, assert_holds, assert_unknown, assert_vacuous, pair
@@ -24,9 +24,9 @@ def waiting(ms: int, **settings: object) -> H:
     return history.add("dispatch", node="master", hi=100).after(ms)
 
 
-def test_what_was_dispatched_long_ago_is_known_to_be_durable() -> None:
+def test_messages_dispatched_long_ago_are_recorded_as_durable() -> None:
     assert_holds(QueueCheckpoint, read(waiting(2_500), 0, 7))
-    assert_broken(QueueCheckpoint, read(waiting(2_501), 6, 7), "durable up to 6 ms, where one of 7 ms should be, too")
+    assert_broken(QueueCheckpoint, read(waiting(2_501), 6, 7), "durable up to 6 ms, although a message of 7 ms is, too")
     assert_holds(QueueCheckpoint, read(waiting(2_501), 7, 7))
 
 
@@ -34,22 +34,22 @@ def test_what_was_dispatched_long_ago_is_known_to_be_durable() -> None:
     ("settings", "ms"),
     [
         ({"flushConsumeQueueLeastPages": 2, "flushConsumeQueueThoroughInterval": 3_000}, 8_500),
-        # Each file of a queue may want a look of its own.
+        # Each file of a queue may need its own round.
         ({"mappedFileSizeConsumeQueue": 20}, 3_000),
     ],
 )
 def test_a_thorough_look_and_more_files_take_longer(settings: dict[str, object], ms: int) -> None:
     assert_holds(QueueCheckpoint, read(waiting(ms, **settings), 0, 7))
-    assert_broken(QueueCheckpoint, read(waiting(ms + 1, **settings), 0, 7), "where one of 7 ms should be")
+    assert_broken(QueueCheckpoint, read(waiting(ms + 1, **settings), 0, 7), "although a message of 7 ms is")
 
 
-def test_what_came_later_need_not_be_known_and_a_clock_may_have_been_put_back() -> None:
+def test_later_messages_need_not_be_recorded_and_a_clock_may_have_been_set_back() -> None:
     def later() -> H:
         return waiting(2_501).append("master", 100, 200, "put", "m1").add("dispatch", node="master", hi=200)
 
     assert_holds(QueueCheckpoint, read(later(), 7, 7, 9))
     assert_holds(QueueCheckpoint, read(later(), 5, 7, 5))
-    assert_broken(QueueCheckpoint, read(later(), 4, 7, 5), "durable up to 4 ms, where one of 5 ms should be, too")
+    assert_broken(QueueCheckpoint, read(later(), 4, 7, 5), "durable up to 4 ms, although a message of 5 ms is, too")
 
 
 def test_a_clean_stop_notes_all() -> None:
@@ -57,11 +57,11 @@ def test_a_clean_stop_notes_all() -> None:
         return waiting(1).add("stop", node="master").start("master")
 
     assert_holds(QueueCheckpoint, read(stopped(), 7, 7))
-    assert_broken(QueueCheckpoint, read(stopped(), 0, 7), "where one of 7 ms should be, too")
+    assert_broken(QueueCheckpoint, read(stopped(), 0, 7), "although a message of 7 ms is, too")
     again = stopped().add("stop", node="master").start("master")
-    assert_broken(QueueCheckpoint, read(again, 0, 7), "where one of 7 ms should be, too")
+    assert_broken(QueueCheckpoint, read(again, 0, 7), "although a message of 7 ms is, too")
     restarted = waiting(1).fault("restart", "master").add("stop", node="master").start("master")
-    assert_broken(QueueCheckpoint, read(restarted, 0, 7), "where one of 7 ms should be, too")
+    assert_broken(QueueCheckpoint, read(restarted, 0, 7), "although a message of 7 ms is, too")
     full = waiting(1).fault("disk_full", "master").add("stop", node="master").start("master")
     assert_holds(QueueCheckpoint, read(full, 0, 7))
     assert_holds(QueueCheckpoint, read(waiting(1).crash("master").start("master").after(5_000), 0, 7))
@@ -76,16 +76,16 @@ def test_5_5_0_notes_in_thorough_looks_only_and_in_no_stop() -> None:
     def stopped(version: str) -> H:
         return java(1, version).add("stop", node="master").add("start", node="master", lo=0, hi=100, f="unknown")
 
-    assert_broken(QueueCheckpoint, read(java(2_501, "4.9.7"), 0, 7), "where one of 7 ms should be")
+    assert_broken(QueueCheckpoint, read(java(2_501, "4.9.7"), 0, 7), "although a message of 7 ms is")
     assert_holds(QueueCheckpoint, read(java(8_500, "5.5.0"), 0, 7))
-    assert_broken(QueueCheckpoint, read(java(8_501, "5.5.0"), 0, 7), "where one of 7 ms should be")
-    assert_broken(QueueCheckpoint, read(stopped("4.9.7"), 0, 7), "where one of 7 ms should be")
+    assert_broken(QueueCheckpoint, read(java(8_501, "5.5.0"), 0, 7), "although a message of 7 ms is")
+    assert_broken(QueueCheckpoint, read(stopped("4.9.7"), 0, 7), "although a message of 7 ms is")
     assert_holds(QueueCheckpoint, read(stopped("5.5.0"), 0, 7))
 
 
 def test_it_does_not_know_more_than_there_is() -> None:
     assert_holds(QueueCheckpoint, read(waiting(1), 9, 7, 9))
-    assert_broken(QueueCheckpoint, read(waiting(1), 10, 7, 9), "up to 10 ms, and its newest message is of 9 ms")
+    assert_broken(QueueCheckpoint, read(waiting(1), 10, 7, 9), "up to 10 ms, but its newest message is of 9 ms")
 
 
 def test_half_messages_are_in_no_queue() -> None:
@@ -97,10 +97,10 @@ def test_where_a_fault_had_hold_of_the_node_or_its_log_was_another_nothing_is_du
     assert_vacuous(QueueCheckpoint, read(waiting(9_000).crash("master", "machine").start("master"), 0, 7))
     assert_vacuous(QueueCheckpoint, read(waiting(9_000).add("cut", node="master", lo=0, hi=100), 0, 7))
     assert_vacuous(QueueCheckpoint, read(waiting(9_000).wipe("master").start("master"), 0, 7))
-    # An audit that reads no records of this node says nothing.
+    # An audit without this node's records is not judged.
     assert_vacuous(QueueCheckpoint, read(waiting(9_000), 0))
 
 
-def test_where_the_machine_stalled_nobody_knows_who_was_late() -> None:
+def test_a_stall_of_the_machine_excuses_lateness() -> None:
     late = waiting(1).stall(2_000).after(2_600)
     assert_unknown(QueueCheckpoint, read(late, 0, 7))

@@ -1,4 +1,4 @@
-"""Queue offsets: dense, each given once, and the ones that senders are told."""
+"""Tests of ``queue-dense``."""
 
 import pytest
 from histories import H, assert_broken, assert_holds, assert_vacuous, bare
@@ -31,29 +31,29 @@ def test_a_log_that_begins_later_may_begin_with_any_offset() -> None:
     assert_holds(QueueDense, listed(expired, "slave", ("m7", "t/0", 7)))
 
 
-def test_the_log_of_a_rolled_slave_goes_on_behind_its_master_s_back() -> None:
+def test_a_diverged_slave_s_log_is_not_judged() -> None:
     rolled = (
         bare().append("master", 0, 300, "put").append("slave", 0, 300).crash("master", "machine").start("master", 100)
     )
     assert_vacuous(QueueDense, listed(rolled, "slave", ("m0", "t/0", 0), ("m9", "t/0", 5)))
 
 
-def test_an_audit_without_records_says_nothing() -> None:
+def test_an_audit_without_records_is_not_judged() -> None:
     assert_vacuous(QueueDense, listed(bare(), "master"))
 
 
-def test_a_sender_is_told_the_offset_that_its_message_has() -> None:
+def test_an_answer_reports_the_offset_of_its_message() -> None:
     assert_holds(QueueDense, listed(answered(bare(), "m0", 0, 0), "master", *THREE))
-    told = "m0 has offset 0 in t/0; its sender was told 7"
+    told = "m0 has offset 0 in t/0; the answer reported 7"
     assert_broken(QueueDense, listed(answered(bare(), "m0", 0, 7), "master", *THREE), told)
-    # What was told of a message that was lost is not told of the one in its place.
+    # The answer of a lost message does not count for its successor.
     assert_holds(QueueDense, listed(answered(bare(), "lost", 0, 7), "master", *THREE))
     assert_holds(QueueDense, listed(answered(bare(), "m0", 0, 7, detail='{"level": 3}'), "master", *THREE))
     refused = finish(begin(bare(), "m0"), "m0", 0, 7, phase="fail")
     assert_holds(QueueDense, listed(refused, "master", *THREE))
 
 
-def test_no_two_senders_are_told_the_same_offset() -> None:
+def test_no_two_answers_report_the_same_offset() -> None:
     twice = answered(answered(bare(), "m0", 0, 0), "m1", 100, 0)
     assert_broken(QueueDense, twice, "offset 0 of t/0 went to m1; m0 has it, and was not lost")
     late = finish(begin(bare(), "m0").crash("master", "machine").start("master"), "m0", 0, 0)
@@ -89,7 +89,7 @@ def test_another_store_has_its_own_offsets() -> None:
     assert_holds(QueueDense, listed(wiped, "master", ("m0", "t/0", 0), ("m3", "t/0", 1)))
 
 
-def test_what_expired_keeps_its_offset_unless_the_machine_crashed() -> None:
+def test_an_expired_message_keeps_its_offset_unless_the_machine_crashed() -> None:
     def anew(how: str) -> H:
         history = listed(bare(), "master", *THREE).add("expire", node="master", lo=1_000)
         history.crash("master", how).start("master", 2_000, lo=1_000)

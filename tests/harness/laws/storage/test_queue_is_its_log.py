@@ -19,7 +19,7 @@ def dispatched(**settings: object) -> H:
 
 @pytest.mark.parametrize("node", ["master", "slave"])
 @pytest.mark.parametrize("f", ["queues", "index"])
-def test_what_a_node_derived_is_what_its_log_gives(f: str, node: str) -> None:
+def test_a_node_derives_what_its_log_gives(f: str, node: str) -> None:
     assert_holds(QueueIsItsLog, found(dispatched(), f=f, node=node))
     for status in ("other", "lacks", "behind"):
         assert_broken(QueueIsItsLog, found(dispatched(), status, f, node), f"{node}: it is {status}")
@@ -29,7 +29,7 @@ def test_a_log_without_records_gives_nothing_to_judge() -> None:
     assert_vacuous(QueueIsItsLog, pair().add("derived", node="master", op=1, f="queues", status="same", value=0))
 
 
-def test_what_is_not_dispatched_yet_may_lack_and_must_not_be_wrong() -> None:
+def test_undispatched_records_may_be_missing_but_not_wrong() -> None:
     waiting = dispatched().append("master", 100, 200, "put", "m1")
     assert_holds(QueueIsItsLog, found(waiting, "lacks", hi=200))
     assert_broken(QueueIsItsLog, found(waiting, "lacks", hi=100), "it is lacks")
@@ -45,7 +45,7 @@ def test_a_node_that_rests_has_dispatched_all() -> None:
     assert_holds(QueueIsItsLog, found(silent(1_001).fault("disk_full", "master"), "lacks"))
 
 
-def test_where_the_machine_stalled_nobody_knows_who_was_late() -> None:
+def test_a_stall_of_the_machine_excuses_lateness() -> None:
     def late() -> H:
         return pair().append("master", 0, 100, "put", "m0").stall(900).after(1_001)
 
@@ -53,7 +53,7 @@ def test_where_the_machine_stalled_nobody_knows_who_was_late() -> None:
     assert_broken(QueueIsItsLog, found(late(), "other"), "it is other")
 
 
-def test_nodes_that_are_down_or_rolled_are_not_judged() -> None:
+def test_nodes_that_are_down_or_diverged_are_not_judged() -> None:
     assert_vacuous(QueueIsItsLog, found(dispatched().crash("slave"), "other", node="slave"))
 
     def rolled() -> H:
@@ -79,7 +79,7 @@ def test_without_an_index_only_queues_are_judged(off: object) -> None:
     assert_broken(QueueIsItsLog, found(dispatched(messageIndexEnable=off), "other"), "it is other")
 
 
-def test_what_java_leaves_behind_when_it_recovers_is_excused_and_nothing_else() -> None:
+def test_only_remains_of_a_java_recovery_are_excused() -> None:
     def java(crashed: bool = True) -> H:
         history = dispatched()
         history = history.crash("master") if crashed else history.stop("master")

@@ -30,13 +30,15 @@ def over(history: Story, status: str = "PULL_NOT_FOUND", following: int = 0, ms:
 
 def test_one_pull_follows_the_other() -> None:
     assert_holds(QueuePaced, begun(over(pulling(), following=1), 1))
-    assert_broken(QueuePaced, over(pulling(), following=1).after(1).mark("end"), "client 1 owes a pull of T/0")
+    assert_broken(
+        QueuePaced, over(pulling(), following=1).after(1).mark("end"), "client 1 is 1 ms late with a pull of T/0"
+    )
     assert_broken(QueuePaced, begun(over(pulling(), following=1).after(1), 1), "pulls T/0 1 ms later than it should")
-    assert_broken(QueuePaced, begun(pulling()), "while another pull of it is under way")
+    assert_broken(QueuePaced, begun(pulling()), "while another pull of it is in flight")
     assert_broken(QueuePaced, begun(joined()), "pulls T/0, which it does not hold")
 
 
-def test_what_brought_nothing_rests() -> None:
+def test_a_pull_without_progress_is_followed_by_a_pause() -> None:
     assert_holds(QueuePaced, begun(over(pulling()).after(19)))
     assert_broken(QueuePaced, begun(over(pulling()).after(18)), "pulls T/0 1 ms too soon")
     assert_holds(QueuePaced, begun(over(pulling(), phase="fail", status="refused").after(3_000)))
@@ -44,32 +46,32 @@ def test_what_brought_nothing_rests() -> None:
     assert_broken(QueuePaced, soon, "pulls T/0 1 ms too soon")
 
 
-def test_who_is_moved_lets_the_queue_go() -> None:
+def test_a_consumer_whose_offset_moved_gives_the_queue_up() -> None:
     def moved(ms: float) -> Story:
         history = over(pulling(), "PULL_OFFSET_MOVED", 7).after(ms)
         return history.add("assign", process=1, group=G, queue=Q, status="off", value=7).mark("end")
 
     assert_holds(QueuePaced, moved(10_000))
-    assert_broken(QueuePaced, moved(10_001), "owes a pull")
-    assert_broken(QueuePaced, begun(over(pulling(), "PULL_OFFSET_MOVED", 7).after(20)), "although it was moved away")
-    # It had no lock, perhaps.
+    assert_broken(QueuePaced, moved(10_001), "late with a pull")
+    assert_broken(QueuePaced, begun(over(pulling(), "PULL_OFFSET_MOVED", 7).after(20)), "although the broker answered")
+    # It may have had no lock.
     assert_holds(QueuePaced, begun(over(pulling("orderly"), "PULL_OFFSET_MOVED", 7).after(20)))
 
 
-def test_progress_is_told_every_5_s() -> None:
+def test_progress_is_committed_every_5_s() -> None:
     def told(ms: float, again: float) -> Story:
         history = pulling().after(ms - 1).call(1, "commit", "master", queue_offset=0, value=0)
         return history.after(again - 2).call(1, "commit", "master", queue_offset=0, value=0)
 
     assert_holds(QueuePaced, told(5_000, 5_000))
-    assert_broken(QueuePaced, told(5_001, 5_000), "tells its progress in T/0 1 ms later than it should")
-    assert_broken(QueuePaced, told(5_000, 5_001), "tells its progress in T/0 1 ms later than it should")
-    assert_broken(QueuePaced, pulling().after(5_001).mark("end"), "owes a commit of T/0 since 1 ms")
+    assert_broken(QueuePaced, told(5_001, 5_000), "commits T/0 1 ms later than it should")
+    assert_broken(QueuePaced, told(5_000, 5_001), "commits T/0 1 ms later than it should")
+    assert_broken(QueuePaced, pulling().after(5_001).mark("end"), "1 ms late with a commit of T/0")
     assert_holds(QueuePaced, pulling("broadcasting").after(6_000).mark("end"))
 
 
-def test_who_asks_for_the_route_first_tells_its_progress_later() -> None:
-    """What was due meanwhile is left out, and the next one comes 5 s after that; of two name servers both are asked."""
+def test_a_route_request_delays_the_commit() -> None:
+    """Both name servers are asked; commits due during that are skipped, and the next one follows 5 s later."""
 
     def told(servers: int, commit: float, again: float) -> Story:
         history = pulling().route(ROUTE_TO_SLAVE).after(4_998)
@@ -94,7 +96,7 @@ def test_a_round_begins_with_the_question_for_the_route() -> None:
         return history.ended("refused", ms=2_000).after(-1).call(1, "commit", "slave", queue_offset=0, value=0)
 
     assert_holds(QueuePaced, told(5_000))
-    assert_broken(QueuePaced, told(5_001), "owes a commit of T/0 since 1 ms")
+    assert_broken(QueuePaced, told(5_001), "1 ms late with a commit of T/0")
 
 
 def test_nothing_is_due_of_a_master_that_the_route_lacks() -> None:
@@ -109,13 +111,13 @@ def test_locks_are_renewed_every_20_s(ms: float, broken: str) -> None:
         known = {"process": 1, "group": G, "node": "master", "message": "c1", "detail": json.dumps([Q])}
         history.after(after).add("lock", op=op, f="lock", status="asked", **known)
     if broken:
-        what = "owes a lock" if "later" in broken else broken
+        what = "late with a lock" if "later" in broken else broken
         assert_broken(QueuePaced, history, what)
     else:
         assert_holds(QueuePaced, history)
 
 
-def test_who_is_given_a_lock_takes_the_queue() -> None:
+def test_a_consumer_that_got_a_lock_takes_the_queue() -> None:
     def given(ms: float, f: str = "lock", place: str = "ha") -> Story:
         history = joined("orderly").fault("slow", place)
         known = {"process": 1, "group": G, "node": "master", "message": "c1", "detail": json.dumps([Q])}
@@ -127,7 +129,7 @@ def test_who_is_given_a_lock_takes_the_queue() -> None:
             history.add("lock", op=1, f=f, status="asked", **known)
         return history.after(10).mark("end")
 
-    late = "client 1 was given the lock of T/0 and has not taken it for a second"
+    late = "client 1 got the lock of T/0 and has not taken the queue for a second"
     assert_broken(QueuePaced, given(1_001), late)
     assert_broken(QueuePaced, given(1_001, "unlock"), late)
     for ms, place in ((1_000, "ha"), (1_001, "master"), (1_001, "client-master")):

@@ -8,7 +8,7 @@ from pairproof.harness.rocketmq.laws.storage.queue_shows_dispatched import Queue
 
 
 def pulled(history: H, *messages: tuple[str, int], high: int = 0, node: str = "master", phase: str = "ok") -> H:
-    """A reader pulls t/0 from ``node``: messages with the log offsets behind them, and the queue's end as answered."""
+    """A reader pulls t/0 from ``node``: messages with their ends in the log, and the queue's end as answered."""
     op = 900 + len(history.events)
     history.add("invoke", node=node, op=op, f="pull", queue="t/0", value=0)
     for message, hi in messages:
@@ -17,7 +17,7 @@ def pulled(history: H, *messages: tuple[str, int], high: int = 0, node: str = "m
 
 
 @pytest.mark.parametrize("node", ["master", "slave"])
-def test_a_reader_sees_what_is_dispatched_and_nothing_that_waits(node: str) -> None:
+def test_a_reader_sees_only_dispatched_messages(node: str) -> None:
     def lagging() -> H:
         history = put(answered(put(answered(bare(), "m0", 0, 0), 100), "m1", 100, 1), 200)
         if node == "slave":
@@ -28,12 +28,12 @@ def test_a_reader_sees_what_is_dispatched_and_nothing_that_waits(node: str) -> N
     said = f"{node} delivered m1, which ends at 200 of its log; it had dispatched up to 100"
     assert_broken(QueueShowsDispatched, pulled(lagging(), ("m0", 100), ("m1", 200), high=1, node=node), said)
     shown = pulled(lagging(), ("m0", 100), high=2, node=node)
-    assert_broken(QueueShowsDispatched, shown, f"{node} says that t/0 goes up to 1, which ends at 200")
-    assert_broken(QueueShowsDispatched, dispatch(shown.after(1), 200, node), f"{node} says that t/0 goes up to 1")
+    assert_broken(QueueShowsDispatched, shown, f"{node} shows t/0 up to offset 1, which ends at 200")
+    assert_broken(QueueShowsDispatched, dispatch(shown.after(1), 200, node), f"{node} shows t/0 up to offset 1")
     assert_holds(QueueShowsDispatched, pulled(dispatch(lagging(), 200, node), ("m1", 200), high=2, node=node))
 
 
-def test_a_pull_may_be_answered_a_moment_before_the_broker_says_that_it_dispatched() -> None:
+def test_a_pull_may_be_answered_a_moment_before_the_dispatch_event() -> None:
     def early(instant_ms: int) -> H:
         history = H().real(instant_ms) if instant_ms else H()
         history.config("master").config("slave").start("master").start("slave")
@@ -47,14 +47,14 @@ def test_a_pull_may_be_answered_a_moment_before_the_broker_says_that_it_dispatch
     assert_broken(QueueShowsDispatched, early(5).after(6).crash("master"), "master delivered m0")
 
 
-def test_what_a_start_found_is_dispatched_and_an_answer_from_before_says_nothing() -> None:
+def test_a_start_dispatches_its_log_and_earlier_answers_are_not_judged() -> None:
     assert_holds(QueueShowsDispatched, pulled(put(bare(), 100).crash("master").start("master"), ("m0", 100)))
     began = bare().start("master", 300).add("invoke", node="master", op=5, f="pull", queue="t/0", value=0)
     late = began.crash("master", "machine").start("master", 100)
     assert_vacuous(QueueShowsDispatched, late.add("deliver", node="master", op=5, message="m2", lo=200, hi=300))
 
 
-def test_offsets_that_nobody_can_place_are_not_judged() -> None:
+def test_unknown_offsets_are_not_judged() -> None:
     lagging = dispatch(put(put(bare(), 100), 200), 100)
     assert_vacuous(QueueShowsDispatched, pulled(lagging, high=2))
     delayed = answered(dispatch(put(put(bare(), 100), 200), 100), "m1", 100, 1, detail='{"level": 3}')

@@ -31,7 +31,7 @@ def test_half_a_record_waits_for_its_rest() -> None:
     assert_holds(QueueWholeRecords, dispatch(put(half, 200, "slave"), 200, "slave"))
 
 
-def test_bytes_that_make_no_record_whole_owe_nothing() -> None:
+def test_bytes_that_complete_no_record_are_not_judged() -> None:
     history = dispatch(put(put(bare(), 100), 200), 200)
     half = put(dispatch(put(history, 100, "slave"), 100, "slave"), 150, "slave").after(5_000)
     assert_holds(QueueWholeRecords, dispatch(put(half, 200, "slave"), 200, "slave"))
@@ -47,7 +47,7 @@ def test_a_slave_s_restart_changes_nothing_of_where_records_end() -> None:
     assert_broken(QueueWholeRecords, put(history, 200, "slave").after(1_001).mark("end"), "slave had the record")
 
 
-def test_a_master_that_was_killed_as_it_wrote_its_last_record_told_nobody_of_it() -> None:
+def test_a_master_killed_during_its_last_write_did_not_trace_it() -> None:
     killed = put(bare(), 300).crash("master").start("master", 400).after(1)
     assert_holds(QueueWholeRecords, dispatch(put(killed, 400, "slave"), 400, "slave"))
     assert_broken(QueueWholeRecords, dispatch(put(killed, 450, "slave"), 450, "slave"), "in the middle of a record")
@@ -70,7 +70,7 @@ def test_a_whole_record_waits_no_longer_than_a_second(node: str) -> None:
     assert_broken(QueueWholeRecords, late(1_001).fault("disk_full", node), "for 1001 ms")
 
 
-def test_what_a_slave_takes_in_while_it_is_being_stopped_may_have_been_dispatched_unheard() -> None:
+def test_a_stopping_slave_may_dispatch_without_a_trace() -> None:
     stopped = put(dispatch(put(dispatch(put(bare(), 100), 100), 200), 200), 100, "slave").stop("slave")
     back = put(stopped, 200, "slave").start("slave", 200).after(15_000)
     dispatch(put(back, 300), 300)
@@ -100,7 +100,7 @@ def test_queues_may_lag_while_a_fault_holds_them_up_and_catch_up_within_two_seco
         return history.after(60_000).fault("dispatch_stall", node, "off")
 
     assert_holds(QueueWholeRecords, dispatch(freed().after(2_000), 100, node))
-    late = f"{node} had the record that ends at 100 for 2001 ms after the last fault there, and it was in no queue"
+    late = f"{node} had the record that ends at 100 for 2001 ms after the last fault there, but it was in no queue"
     assert_broken(QueueWholeRecords, dispatch(freed().after(2_001), 100, node), late)
     assert_broken(QueueWholeRecords, freed().after(2_001).mark("end"), late)
     assert_broken(QueueWholeRecords, freed().after(2_001).fault("kill", node), late)
@@ -110,13 +110,13 @@ def test_queues_may_lag_while_a_fault_holds_them_up_and_catch_up_within_two_seco
     assert_holds(QueueWholeRecords, dispatch(freed().pause(node, 5_000).after(2_000), 100, node))
 
 
-def test_what_a_second_fault_meets_undispatched_is_owed_when_that_has_ended() -> None:
+def test_records_undispatched_at_a_second_fault_are_due_after_it() -> None:
     held = put(bare().fault("dispatch_stall", "master"), 100).after(500).fault("lying_flush", "master")
     ended = held.fault("dispatch_stall", "master", "off").after(500).fault("lying_flush", "master", "off")
     assert_broken(QueueWholeRecords, ended.after(2_001).mark("end"), "for 2001 ms after the last fault there")
 
 
-def test_what_expired_before_it_was_dispatched_is_owed_no_more() -> None:
+def test_records_that_expired_undispatched_are_not_due() -> None:
     held = put(put(bare().fault("dispatch_stall", "master"), 100), 300).add("expire", node="master", lo=100)
     freed = held.fault("dispatch_stall", "master", "off").after(2_001)
     assert_broken(QueueWholeRecords, dispatch(freed, 300), "had the record that ends at 300")
@@ -135,7 +135,7 @@ def test_queues_that_never_catch_up_are_found_from_outside_too() -> None:
     assert_holds(QueueWholeRecords, stopped(2_000))
 
 
-def test_a_store_that_was_replaced_has_borders_of_its_own() -> None:
+def test_a_replaced_store_has_its_own_boundaries() -> None:
     history = put(put(bare(), 100), 200).crash("master").add("wipe", node="master", f="image").start("master", 150)
     put(history, 150, "slave").after(5_000).mark("end")
     assert_vacuous(QueueWholeRecords, history)
@@ -155,7 +155,7 @@ def audited(node: str, *held: tuple[str, int, int], dispatched: int = 300, rest:
 
 
 @pytest.mark.parametrize("node", ["master", "slave"])
-def test_queues_reach_as_far_as_their_node_said(node: str) -> None:
+def test_queues_reach_the_dispatched_offset(node: str) -> None:
     assert_holds(QueueWholeRecords, audited(node, ("t/0", 0, 2), ("t/1", 0, 1)))
     assert_broken(
         QueueWholeRecords, audited(node, ("t/0", 0, 1), ("t/1", 0, 1)),
@@ -175,11 +175,11 @@ def test_queues_reach_the_log_s_end_when_nothing_came_for_a_second() -> None:
 
     assert_broken(QueueWholeRecords, silent(1_001), "master has no queue t/0")
     assert_vacuous(QueueWholeRecords, silent(1_000))
-    # Where nobody read queues, none is missing.
+    # Without queues in the audit none is missing.
     assert_vacuous(QueueWholeRecords, listed(bare().after(2_000), "master", *THREE))
 
 
-def test_queues_of_a_node_that_is_down_or_rolled_are_not_asked_for() -> None:
+def test_queues_of_a_node_that_is_down_or_diverged_are_not_judged() -> None:
     down = dispatch(put(bare(), 300), 300).after(2_000).crash("master")
     assert judged(QueueWholeRecords, entries(listed(down, "master", *THREE), "master", 0, 1).events).judged == 1
     rolled = put(put(bare(), 300), 300, "slave").crash("master", "machine").start("master", 100).after(2_000)

@@ -30,7 +30,7 @@ def test_each_reading_begins_anew() -> None:
 
 
 def clocked(node: str, back: int) -> H:
-    """m0, then somebody sets a clock, then m1 (which may have taken its time before that), m2 and m3."""
+    """m0, then a clock is set, then m1 (which may have read the clock before that), m2 and m3."""
     history = pair().put("m0").add("clock", node=node, value=-5_000)
     return times(history.put("m1").put("m2").put("m3"), 9_000, 8_000, 4_000, back)
 

@@ -15,7 +15,7 @@ def sent(
     history: H, message: str = "m0", lo: int = 0, detail: str | None = SAID, queue: str = "t/1", told: int = 0,
     phase: str = "ok", node: str = "master",
 ) -> H:  # fmt: skip
-    """A send, and where its answer says that it is."""
+    """A send, and the offset that its answer reports."""
     op, history.ops = history.ops, history.ops + 1
     call = {"node": node, "op": op, "f": "send", "message": message, "queue": queue}
     history.add("invoke", **call, detail=detail)
@@ -34,7 +34,7 @@ def found(
     return history.add("audit", node=node, op=9, f="final", lo=start, hi=upto, value=upto) if last else history
 
 
-def test_a_record_that_is_what_was_sent_is_as_it_should_be() -> None:
+def test_a_record_equal_to_its_send_is_correct() -> None:
     assert assert_holds(StoredAsSent, found(sent(bare()))).judged == 2
     assert_vacuous(StoredAsSent, found(bare()))
 
@@ -49,10 +49,10 @@ def test_a_record_that_is_what_was_sent_is_as_it_should_be() -> None:
         ({"detail": content(BODY, "b", 3)}, "with tags b; it was sent with a"),
         ({"detail": content(BODY, "a", 0)}, "with flag 0; it was sent with 3"),
         ({"detail": content(b"others", "a", 3)}, "with another body than was sent"),
-        ({"offset": 1}, "m0 has queue offset 1; its sender was told 0"),
-        ({"message": None}, "a record without a key lies at 0, where m0 was said to be"),
-        ({"message": "m1"}, "m1 lies at 0, where m0 was said to be"),
-        ({"lo": 50, "message": "m1"}, "no record begins at 0, where m0 was said to be"),
+        ({"offset": 1}, "m0 has queue offset 1; the answer reported 0"),
+        ({"message": None}, "a record without a key is at 0, the reported offset of m0"),
+        ({"message": "m1"}, "m1 is at 0, the reported offset of m0"),
+        ({"lo": 50, "message": "m1"}, "no record begins at 0, the reported offset of m0"),
     ],
 )
 def test_a_record_that_is_otherwise_is_named(otherwise: dict[str, object], saying: str) -> None:
@@ -66,7 +66,7 @@ def test_a_copy_is_as_it_was_sent(node: str) -> None:
     assert_broken(StoredAsSent, wrong, f"{node} holds m0 at 0, with tags none")
 
 
-def test_a_send_that_nobody_answered_is_stored_as_it_was_sent_or_not_at_all() -> None:
+def test_an_unanswered_send_is_stored_as_sent_or_not_at_all() -> None:
     unknown = sent(bare(), phase="info")
     assert_holds(StoredAsSent, found(unknown))
     assert_broken(StoredAsSent, found(sent(bare(), phase="info"), queue="t/0"), "in t/0; it was sent to t/1")
@@ -81,8 +81,8 @@ def test_a_delayed_message_names_its_queue_while_it_waits() -> None:
 
     assert_holds(StoredAsSent, waits("SCHEDULE_TOPIC_XXXX/1", "t/1"))
     assert_holds(StoredAsSent, waits("t/1", "t/1"))
-    assert_broken(StoredAsSent, waits("SCHEDULE_TOPIC_XXXX/1", "t/0"), "which waits to go to t/0; it was sent to t/1")
-    assert_broken(StoredAsSent, waits("SCHEDULE_TOPIC_XXXX/1", None), "which waits to go to nowhere")
+    assert_broken(StoredAsSent, waits("SCHEDULE_TOPIC_XXXX/1", "t/0"), "which waits for t/0; it was sent to t/1")
+    assert_broken(StoredAsSent, waits("SCHEDULE_TOPIC_XXXX/1", None), "which waits for no queue")
     assert_broken(StoredAsSent, waits("RMQ_SYS_TRANS_HALF_TOPIC/0", "t/1"), "in RMQ_SYS_TRANS_HALF_TOPIC/0")
 
 
@@ -95,7 +95,7 @@ def test_a_half_message_waits_in_the_half_topic() -> None:
 
 
 @pytest.mark.parametrize("queue", ["%RETRY%g/0", "%DLQ%g/0", "SCHEDULE_TOPIC_XXXX/2"])
-def test_what_consumers_send_back_is_the_same_message_in_another_queue(queue: str) -> None:
+def test_a_message_sent_back_is_the_same_in_another_queue(queue: str) -> None:
     def sent_back(content_of_copy: str) -> H:
         history = found(sent(bare()), last=False)
         return found(history, lo=SIZE, queue=queue, detail=content_of_copy)
@@ -124,7 +124,7 @@ def test_a_negative_queue_leaves_the_choice_to_the_broker() -> None:
     assert_broken(StoredAsSent, found(sent(bare(), queue="t/-1"), queue="u/3"), "in u/3; it was sent to t/-1")
 
 
-def test_what_a_master_may_have_lost_need_not_be_there() -> None:
+def test_records_that_the_master_may_have_lost_are_not_judged() -> None:
     def lost(how: str) -> H:
         history = sent(sent(bare()), "m1", SIZE, told=1)
         if how == "expire":
@@ -138,27 +138,27 @@ def test_what_a_master_may_have_lost_need_not_be_there() -> None:
     for how in ("power", "wipe", "expire"):
         assert_holds(StoredAsSent, lost(how))
     kept = sent(sent(bare()), "m1", SIZE, told=1).crash("master").start("master", 2 * SIZE)
-    assert_broken(StoredAsSent, found(found(kept, last=False), "m5", SIZE), "m5 lies at 100, where m1 was said to be")
+    assert_broken(StoredAsSent, found(found(kept, last=False), "m5", SIZE), "m5 is at 100, the reported offset of m1")
 
 
-def test_an_answer_of_an_earlier_life_is_no_promise_about_this_one() -> None:
+def test_an_answer_of_an_earlier_incarnation_is_not_judged() -> None:
     history = bare().add("invoke", node="master", op=0, f="send", message="m0", queue="t/1", detail=SAID)
     history.crash("master", "machine").start("master", 0)
     history.add("ok", node="master", op=0, f="send", message="m0", queue="t/1", status="PUT_OK", lo=0, queue_offset=0)
     assert_holds(StoredAsSent, found(sent(history, "m1"), "m1"))
 
 
-def test_where_a_log_stops_being_whole_nothing_is_missing() -> None:
+def test_behind_the_whole_part_of_a_log_no_record_is_missing() -> None:
     history = sent(sent(bare()), "m1", SIZE, told=1)
     assert_holds(StoredAsSent, found(history, upto=SIZE))
 
 
-def test_who_did_not_say_what_it_sent_is_judged_by_queue_and_place() -> None:
+def test_a_send_without_recorded_content_is_judged_by_queue_and_offset() -> None:
     assert_holds(StoredAsSent, found(sent(bare(), detail=None)))
     assert_broken(StoredAsSent, found(sent(bare(), detail=None), queue="t/0"), "in t/0")
 
 
-def test_what_a_slave_keeps_beyond_a_master_that_rolled_back_may_be_two_halves() -> None:
+def test_a_diverged_slave_may_join_halves_of_two_records() -> None:
     lost = pair().sent("m0").sent("m1").crash("master", "machine").close("s").restart("master", SIZE)
     halves = {"node": "slave", "lo": SIZE, "detail": content(b"half of another", "a", 3)}
     rolled = sent(lost.put("m2").put("m3"), "m2", SIZE, phase="info")
@@ -167,7 +167,7 @@ def test_what_a_slave_keeps_beyond_a_master_that_rolled_back_may_be_two_halves()
 
 
 def chosen(told: str, lies_in: str) -> H:
-    """A producer leaves the choice of the queue to the broker, which says what it chose."""
+    """A producer leaves the choice of the queue to the broker, which reports it."""
     said = content(b"x", "", 0)
     call = {"node": "master", "process": 0, "op": 0, "f": "send", "message": "m0"}
     history = bare().add("invoke", **call, queue="t/-1", detail=said)
@@ -180,7 +180,7 @@ def chosen(told: str, lies_in: str) -> H:
 
 def test_a_queue_that_a_broker_chose_is_the_one_that_it_names() -> None:
     assert_holds(StoredAsSent, chosen("t/2", "t/2"))
-    assert_broken(StoredAsSent, chosen("t/0", "t/2"), "m0 lies in t/2; its sender was told t/0")
+    assert_broken(StoredAsSent, chosen("t/0", "t/2"), "m0 is in t/2; the answer reported t/0")
     delivered = chosen("t/2", "t/2").add("deliver", node="master", process=1, op=3, f="pull", message="m0", queue="t/2")
     assert_holds(DeliverNoPhantom, delivered)
 
