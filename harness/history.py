@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple, cast, get_args, get_type_hints
 
 from . import registry
 from .errors import UsageError
+from .renamed import current
 
 FORMAT = 5
 """Version of the event row. Raised whenever a column or a kind changes its meaning."""
@@ -96,6 +97,8 @@ class Kinds(dict[str, type[Event]]):
     """Classes of events by kind. Another kind is an error that says what to do."""
 
     def __missing__(self, kind: str) -> type[Event]:
+        if (now := current("event_types", kind)) != kind:
+            raise UsageError(f"the event type {kind} is called {now} now")
         raise UsageError(
             f"unknown kind of event {short(kind)}; register its class under the entry points pairproof.event_types"
         )

@@ -17,7 +17,7 @@ import click
 from .. import registry
 from ..exploration import profiles
 from ..runs.schema import READS
-from ..trials.schedule import FORMAT as OF_SCHEDULES
+from ..trials.schedule import READS as OF_SCHEDULES
 from . import file
 
 DOCS = Path("docs")
@@ -86,7 +86,7 @@ def schedule() -> Schema:
     """What is executed, as data."""
     return keys(
         {
-            "format": {"const": OF_SCHEDULES},
+            "format": {"enum": list(OF_SCHEDULES)},
             "settings": {"type": "object", "additionalProperties": SCALAR},
             "seed": TEXT,
             "ops": {

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from .. import registry
 from ..errors import UsageError, meant
 from ..history import kinds
+from ..renamed import current
 from .law import Law
 
 NEEDED = ("id", "promise", "source", "needs")
@@ -63,4 +64,6 @@ def _check(law: type[Law]) -> None:
 
 def _check_kind(kind: str, what: str, known: Iterable[str]) -> None:
     if kind not in known:
-        raise UsageError(f"{what}, which is not a kind of event{meant(kind, known)}")
+        now = current("event_types", kind)
+        hint = meant(kind, known) if now == kind else f": it is called {now} now"
+        raise UsageError(f"{what}, which is not a kind of event{hint}")

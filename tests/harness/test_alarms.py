@@ -9,6 +9,7 @@ import pytest
 from pairproof.harness.event_types.node import Start, Wipe
 from pairproof.harness.judging import judge
 from pairproof.harness.judging.verdict import Verdict
+from pairproof.harness.renamed import current
 from pairproof.harness.rocketmq.known.derived_under import DerivedUnder
 from pairproof.harness.rocketmq.laws.storage.queue_is_its_log import QueueIsItsLog
 from pairproof.harness.rocketmq.settings import keeps_connections
@@ -27,7 +28,7 @@ TRUE = "queue-derived-equal-levels"
 def _played(path: Path) -> tuple[str, Trial]:
     found = json.loads(path.read_text())
     lab, target = resolve.lab("sim"), resolve.target("reference")
-    law = found["law"]
+    law = current("laws", found["law"])
     return law, run_trial(lab, target, from_json(found["schedule"]), laws=judge.laws([law]))
 
 

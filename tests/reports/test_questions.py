@@ -58,7 +58,7 @@ def test_they_see_what_is_there(asked: tuple[Ask, Ask]) -> None:
     duck, _ = asked
     causes = duck(QUESTIONS["What broke first, and how often?"])
     assert {row[0] for row in causes} == {"reference+answers_before_flush"} and causes[0][2] > 1
-    known = {row[0] for row in duck(QUESTIONS["Is it new? Versions and commits beside one another"])}
+    known = {row[0] for row in duck(QUESTIONS["Is it new? Versions and commits compared"])}
     assert known == {None, "reference", "reference+answers_before_flush"}
     flush = {row[0]: row[2] for row in duck(QUESTIONS["Does a setting go with the violations?"])}
     assert flush["SYNC_FLUSH"] > 0 == flush["ASYNC_FLUSH"]

@@ -76,7 +76,7 @@ def test_a_corrupt_run_is_named_left_out_and_changes_the_exit_code(two_runs: lis
 @pytest.mark.usefixtures("no_java")
 def test_json_on_standard_output_is_nothing_but_json(two_runs: list[Path]) -> None:
     done = run(*two_runs, "--out", two_runs[0].parent / "out", "--json")
-    assert json.loads(done.stdout)["format"] == 3
+    assert json.loads(done.stdout)["format"] == 4
     assert str(two_runs[0].parent / "out") in done.stderr
 
 
