@@ -13,6 +13,7 @@ from __future__ import annotations
 from random import Random
 
 from ..ports import Fault
+from ..renamed import drawn_as
 from ..search import swarm
 from ..trials import resolve
 from ..trials.abilities import Place, simulates
@@ -65,8 +66,8 @@ def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
     elif dice.random() < 0.7:
         ops += [join(0, 0), advance(1_000)]
     faults = resolve.drawn(lab)
-    usual = [each for each in USUAL if each in faults] or sorted(faults)
-    chosen = [faults[dice.choice(usual if dice.random() < 0.6 else sorted(faults))] for _ in range(2)]
+    usual = [each for each in USUAL if each in faults] or sorted(faults, key=drawn_as)
+    chosen = [faults[dice.choice(usual if dice.random() < 0.6 else sorted(faults, key=drawn_as))] for _ in range(2)]
     operations = resolve.doable(lab)
     always = swarm.lots(operations)
     kinds = [*always, "gap", "gap", "fault"]

@@ -11,6 +11,7 @@ from random import Random
 
 from ..ports import Fault
 from ..ports.timing import POINTS
+from ..renamed import drawn_as
 from ..system import System
 from ..trials import resolve
 from ..trials.abilities import Place
@@ -52,7 +53,10 @@ def schedule(
     thrown = dice(seed, number)
     settings = system.fit(draw_settings(system.settings[0], thrown))
     faults = resolve.drawn(lab)
-    chosen = [faults[name] for name in thrown.sample(sorted(faults), min(thrown.randint(1, FAULT_BUDGET), len(faults)))]
+    chosen = [
+        faults[name]
+        for name in thrown.sample(sorted(faults, key=drawn_as), min(thrown.randint(1, FAULT_BUDGET), len(faults)))
+    ]
     operations = {name: each for name, each in resolve.doable(lab).items() if each.drawn and not each.drawn.whole}
     kinds = [*lots(operations), "gap", "step", "fault", "fault"]
     kinds += [kind for kind in ("heal", "arm", *operations, "gap") if thrown.random() < 0.5]
