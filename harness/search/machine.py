@@ -29,6 +29,7 @@ from ..judging.verdict import Verdict
 from ..ports import Lab, Session, Target
 from ..ports.links import CanCutLink, CanShapeLink
 from ..ports.timing import POINTS
+from ..renamed import drawn_as
 from ..system import System
 from ..trials import resolve
 from ..trials.abilities import Hosted
@@ -190,7 +191,7 @@ class PairMachine(RuleBasedStateMachine):
 
 def _operation_rules(place: Hosted) -> dict[str, Any]:
     """A rule for each operation that the lab can do."""
-    return {name: _doing(each) for name, each in resolve.doable(place).items()}
+    return {drawn_as(name): _doing(each) for name, each in resolve.doable(place).items()}
 
 
 def _doing(operation: Operation) -> Any:
@@ -205,7 +206,7 @@ def _doing(operation: Operation) -> Any:
             self.act(operation.name, args)
 
     # Hypothesis switches rules on and off by their functions' names.
-    do.__name__ = operation.name
+    do.__name__ = drawn_as(operation.name)
     burst = st.lists(arguments(operation), min_size=1, max_size=drawn.burst)
     return precondition(makes_sense)(rule(each=burst)(do))
 

@@ -41,6 +41,7 @@ timeline:
   - {at: 2s, misdirect: {node: slave}}
 lasts: 3s
 laws: [visitor-served]
+expect: {judged: [log-prefix]}
 """
 
 
