@@ -150,7 +150,7 @@ def _started(settings: Settings, broker: Broker) -> str:
     return (
         f"{config.brokerName} ({config.brokerRole} {config.brokerId}) listens on {settings.bind}, ports {numbers}"
         f"{copies}; store {settings.root}: {broker.recovery} recovery, log [{broker.log.start}, {broker.log.end})"
-        + (f"; {cut}" if (cut := broker.store.recovered.told()) else "")
+        + (f"; {cut}" if (cut := broker.store.recovered.describe()) else "")
     )
 
 

@@ -78,7 +78,7 @@ def test_a_taken_port_is_named(broker: Make, distance: int) -> None:
         ({"brokerName": r"\ud800"}, "brokerName must be text without NUL characters and surrogates"),
         ({"mappedFileSizeCommitLog": "9" * 20}, "mappedFileSizeCommitLog must be at most 2147483647, not 99999"),
         ({"mappedFileSizeConsumeQueue": "9" * 15}, "mappedFileSizeConsumeQueue must be at most 2147483647"),
-        ({"slaveTimeout": "9" * 4_000}, "slaveTimeout must be at most 2147483647, not a number that is much larger"),
+        ({"slaveTimeout": "9" * 4_000}, "slaveTimeout must be at most 2147483647, not a much larger number"),
         ({"slaveTimeout": "9" * 5_000}, "slaveTimeout must be a whole number, not '9999"),
     ],
 )
