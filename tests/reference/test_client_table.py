@@ -264,7 +264,7 @@ def test_captured_consumers_are_served_as_rocketmq_did(golden: Path, broker: str
 
 
 class TellsNobody(ClientTable):
-    def told(self, group: str) -> list[Any]:
+    def consumers_of(self, group: str) -> list[Any]:
         return []
 
 

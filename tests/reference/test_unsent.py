@@ -43,7 +43,7 @@ def through_peers(io: FakePort) -> tuple[Callable[[bytes], None], Callable[[], N
 
 def through_calls(io: FakePort) -> tuple[Callable[[bytes], None], Callable[[], None]]:
     made = Calls(io)
-    made.tell("x:1", 10, {})
+    made.send_oneway("x:1", 10, {})
     made.on_connected("x:1", "a")
     io.sent.clear()
     made.on_writable("a")

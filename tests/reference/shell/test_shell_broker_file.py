@@ -75,7 +75,7 @@ def test_what_is_no_broker_s_file_is_named(path: Path, data: bytes, says: str) -
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("flushDiskTyp=SYNC_FLUSH", "b.conf:6: RocketMQ has no key flushDiskTyp, and would pass over 'SYNC_FLUSH'; "),
+        ("flushDiskTyp=SYNC_FLUSH", "b.conf:6: RocketMQ has no key flushDiskTyp, and would ignore 'SYNC_FLUSH'; "),
         ("flushdisktype=SYNC_FLUSH", "did you mean flushDiskType?"),
         ("transientStorePoolEnabled=true", "did you mean transientStorePoolEnable?"),
         ("enableDLedgerCommitLog=true", "did you mean enableDLegerCommitLog?"),
@@ -156,7 +156,7 @@ def test_releases_have_keys_of_their_own() -> None:
             "clusterTopicEnabel",
             "RocketMQ 4.9.7 has no key clusterTopicEnabel and ignores it; did you mean clusterTopicEnable?",
         ),
-        ("storePathComsumeQueue", "did you mean storePathConsumeQueue? (RocketMQ passes over that key, too)"),
+        ("storePathComsumeQueue", "did you mean storePathConsumeQueue? (RocketMQ ignores that key, too)"),
         ("storePathConsumeQueue", "though many files name it: the path follows from storePathRootDir"),
         ("own\x1b" + "x" * 200, r"has no key own\x1bxxx"),
     ],

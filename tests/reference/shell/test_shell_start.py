@@ -237,7 +237,7 @@ def test_a_thousand_idle_connections_are_held_and_the_oldest_makes_room_for_one_
         for each in idle:
             heard.register(each, select.POLLIN)
         assert not heard.poll(0), "another connection was closed"
-    master.hear("the main port is full, which is said once: took in 127.0.0.1 in place of another connection")
+    master.hear("the main port is full (logged once): accepted 127.0.0.1 in place of a connection")
 
 
 def test_a_client_that_does_not_read_is_not_read_from_and_gets_every_answer_when_it_reads(broker: Make) -> None:
