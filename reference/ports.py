@@ -128,13 +128,13 @@ class Watcher(Protocol):
         """Queues and index hold every whole message of the log up to ``upto``."""
 
     def synced(self, table: str, status: str) -> None:
-        """A slave's sync of its master's ``table`` (topics, offsets, delays, groups): asked, same, applied or failed."""
+        """A slave's sync of its master's ``table`` (topics, offsets, delays, groups): asked, same, applied, failed."""
 
     def persisted(self, table: str) -> None:
         """A table was written to its file."""
 
     def registered(self, answer: Mapping[str, str] | None) -> None:
-        """A name server's answer to a registration: ``masterAddr`` and ``haServerAddr`` if set; None without an answer."""
+        """A name server's answer to a registration: ``masterAddr`` and ``haServerAddr`` if set; None: no answer."""
 
     def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
         """``data`` is now the log's [lo, hi); ``f``: put, filler or replicate."""

@@ -69,7 +69,7 @@ def settings(values: dict[str, str], environment: Mapping[str, str] = os.environ
         given.pop("brokerId", None)
     config = BrokerConfig.from_properties(given)
     if not 3 <= config.listenPort <= 65_534:
-        raise ConfigError(f"listenPort must be from 3 to 65534, since the ports two below and one above are used, too: not "
+        raise ConfigError(f"listenPort must be from 3 to 65534, since two below and one above are used, too: not "
                           f"{config.listenPort}")  # fmt: skip
     hours_of(config.deleteWhen)
     names_key = "namesrvAddr" if "namesrvAddr" in values else NAMESRV_ADDR

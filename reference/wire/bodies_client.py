@@ -1,9 +1,8 @@
-"""Bodies between clients and brokers: heartbeats, group members, queue locks, statistics, batches of messages.
+"""Bodies between clients and brokers: heartbeats, group members, queue locks, statistics, message batches.
 
-JSON bodies go through :mod:`pairproof.reference.wire.beans`; a batch (320) has its own bytes. Enumerations stay the
-texts that Java names them by. Source: HeartbeatData, ConsumerData, SubscriptionData, LockBatchRequestBody,
-LockBatchResponseBody, GetConsumerListByGroupResponseBody, TopicStatsTable, ConsumeStats, ConsumerConnection,
-MessageDecoder.encodeMessages.
+JSON bodies go through :mod:`pairproof.reference.wire.beans`; a batch (320) has its own format. Enumerations are Java's
+names. Source: HeartbeatData, ConsumerData, SubscriptionData, LockBatchRequestBody, LockBatchResponseBody,
+GetConsumerListByGroupResponseBody, TopicStatsTable, ConsumeStats, ConsumerConnection, MessageDecoder.encodeMessages.
 """
 
 from collections.abc import Iterable
@@ -15,13 +14,13 @@ from ..errors import CodecError
 
 
 class ProducerData(NamedTuple):
-    """A producer group of the client that sends the heartbeat."""
+    """A producer group of the heartbeat's client."""
 
     group_name: str
 
 
 class SubscriptionData(NamedTuple):
-    """What a group takes of a topic."""
+    """A group's subscription to a topic."""
 
     topic: str
     sub_string: str = "*"
@@ -29,13 +28,13 @@ class SubscriptionData(NamedTuple):
     code_set: tuple[int, ...] = ()
     """Java's hashes of the tags."""
     sub_version: int = 0
-    """Milliseconds since the epoch; the newer subscription of a group wins."""
+    """Milliseconds since the epoch; a group's newest subscription wins."""
     expression_type: str = "TAG"
     class_filter_mode: bool = False
 
 
 class ConsumerData(NamedTuple):
-    """A consumer group of the client that sends the heartbeat."""
+    """A consumer group of the heartbeat's client."""
 
     group_name: str
     consume_type: str = "CONSUME_PASSIVELY"
@@ -98,7 +97,7 @@ class TopicStatsTable(NamedTuple):
 
 
 class OffsetWrapper(NamedTuple):
-    """How far a group is in a queue."""
+    """A group's progress in a queue."""
 
     broker_offset: int
     consumer_offset: int
@@ -114,7 +113,7 @@ class ConsumeStats(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """A client as its broker sees it."""
+    """A client's connection to a broker."""
 
     client_id: str
     client_addr: str
@@ -143,7 +142,7 @@ class BatchItem(NamedTuple):
 
     body: bytes
     properties: bytes = b""
-    """As :func:`properties.properties_to` writes them."""
+    """In the format of :func:`properties.properties_to`."""
     flag: int = 0
 
 
@@ -165,7 +164,7 @@ def encode_batch(items: Iterable[BatchItem]) -> bytes:
 
 
 def decode_batch(data: bytes) -> list[BatchItem]:
-    """The items; magic and CRC are ignored. CodecError for lengths that do not add up."""
+    """The items; magic and CRC are ignored. CodecError for inconsistent lengths."""
     items, at = [], 0
     while at < len(data):
         left = len(data) - at
