@@ -117,7 +117,7 @@ def test_a_search_that_only_one_of_them_played_is_not_compared() -> None:
     ]
     assert comparing.compare(rows, "a", "b") == []
     assert comparing.word([]) == "Same"
-    assert comparing.told([], []) == "no cause is new or gone, and no law is violated more or less often."
+    assert comparing.described([], []) == "no cause is new or gone, and no law is violated more or less often."
 
 
 def test_the_report_tells_what_changed(two_runs: list[Path]) -> None:
