@@ -196,7 +196,7 @@ def holm(chances: Sequence[float]) -> list[float]:
     return found
 
 
-def whole(rows: Iterable[Row], earlier: Report, later: Report) -> Row:
+def comparison(rows: Iterable[Row], earlier: Report, later: Report) -> Row:
     """The comparison of two reports of a run each. ``word``: worse, better or same, see :func:`word`; ``told``: the
     same in a sentence that names causes; ``causes``: cause, text, laws, change of each; ``laws``: of :func:`compare`;
     ``sides``: the facts of both runs.

@@ -143,7 +143,7 @@ def test_both_engines_compare_alike(two_runs: list[Path]) -> None:
 def test_two_runs_are_wanted(two_runs: list[Path]) -> None:
     done = CliRunner().invoke(command, [str(two_runs[0]), "--compare"])
     assert isinstance(done.exception, UsageError)
-    assert "wants two runs, the earlier one first; there are 1" in str(done.exception)
+    assert "needs two runs, the earlier one first, not 1" in str(done.exception)
     (two_runs[1] / "run.json").write_text("{")
     done = CliRunner().invoke(command, [*map(str, two_runs), "--compare", "--engine", "local"])
     assert isinstance(done.exception, UsageError) and "that can be read" in str(done.exception)

@@ -228,7 +228,7 @@ def test_a_whole_trial_s_page_shows_consumers_syncs_and_the_name_server(made: Ma
     shown = browse(page, tmp_path, "--dump-dom")
     drawing = shown[shown.index("<svg viewBox") : shown.index("Legend of the timeline")]
     for text in (
-        "g0 consumer", "queue 0", "knows master, slave", "knows slave", "master: disconnected", "commits to the slave",
+        "g0 consumer", "queue 0", "route to master, slave", "route to slave", "master: disconnected", "commits to the slave",
         "Slave syncs", "Registrations", "Name server runs",
     ):  # fmt: skip
         assert text in drawing, text
