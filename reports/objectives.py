@@ -68,7 +68,7 @@ def page(report: "Report") -> Row:
         "played": corpora(report.runs),
         "sentence": sentence(report.losses),
         "worst": (worst := [row for row in rows if any(row[name] for name in BAD)]),
-        "calm": [row for row in rows if row not in worst],
+        "harmless": [row for row in rows if row not in worst],
         "objectives": at_stake(report.objectives, highest),
         "max_open": MAX_OPEN,
         "timed": any(row["lab"] != SIMULATION for row in report.objectives),

@@ -76,8 +76,8 @@ def shown(report: Report) -> dict[str, Any]:
 
 
 def matrix(cells: Mapping[tuple[str, str], Row], runs: Mapping[str, bool]) -> list[Row]:
-    """Laws by group: ``title``, ``said`` (``24 of 26 hold, 2 violated``), ``look`` (laws that need attention) and
-    ``calm``; groups with such a law come first. ``runs``: whether each is complete; others may have had no time to
+    """Laws by group: ``title``, ``summary`` (``24 of 26 hold, 2 violated``), ``look`` (laws that need attention) and
+    ``rest``; groups with such a law come first. ``runs``: whether each is complete; others may have had no time to
     exercise a law.
     """
     worst: dict[str, Verdict] = {}
@@ -89,13 +89,13 @@ def matrix(cells: Mapping[tuple[str, str], Row], runs: Mapping[str, bool]) -> li
     for title, laws in grouped(sorted(worst)):
         look = [law for law in laws if worst[law] not in UNDISTURBED]
         look.sort(key=lambda law: list(Verdict).index(worst[law]))
-        calm = [law for law in laws if worst[law] in UNDISTURBED]
-        row = {"title": title, "said": said([worst[law] for law in laws]), "look": look, "calm": calm}
-        found.append(row | {"calm_said": said([worst[law] for law in calm])})
+        rest = [law for law in laws if worst[law] in UNDISTURBED]
+        row = {"title": title, "summary": summary([worst[law] for law in laws]), "look": look, "rest": rest}
+        found.append(row | {"rest_summary": summary([worst[law] for law in rest])})
     return sorted(found, key=lambda row: not row["look"])
 
 
-def said(verdicts: Sequence[Verdict]) -> str:
+def summary(verdicts: Sequence[Verdict]) -> str:
     """``24 of 26 hold, 2 violated``."""
     number = Counter(verdicts)
     more = [

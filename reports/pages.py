@@ -89,7 +89,7 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
         key = (finding["run"], finding["shrunk_trial"])
         alike = laws_too.get(finding["number"], [])
         shown = {"others": alike} | _finding(finding, histories.get(key, ()), seen.get((*key, finding["law"])))
-        shown["said"] = logs.of_trial(folders[finding["run"]], finding["shrunk_trial"])
+        shown["logs"] = logs.of_trial(folders[finding["run"]], finding["shrunk_trial"])
         html = pages.get_template("finding.html").render(root="../", here="findings", **shown)
         atomic.put_text(out, f"findings/{page_name(finding)}", html)
     for row in report.trials:
@@ -176,7 +176,7 @@ def _runs(report: Report) -> dict[str, Any]:
         "max_runs": MAX_RUNS,
         "detailed": {row["run"] for row in urgent[:MAX_DETAILED]},
         "of_run": of_run,
-        "again": {row["run"]: told for row in report.histories if (told := rejudging.of_run(row))},
+        "again": {row["run"]: given for row in report.histories if (given := rejudging.of_run(row))},
         "over_time": trend.draw(report.trend) if len(report.trend) > 1 else "",
     }
 
@@ -214,14 +214,14 @@ def _finding(finding: Row, events: Sequence[Event], at: int | None) -> dict[str,
     broken = next((event for event in events if event.seq == at), None)
     label = f"trial {finding['shrunk_trial']}, which violates {finding['law']}"
     message = message_of(events, at, finding["text"])
-    told = autopsy(events, message) if message is not None else None
+    traced = autopsy(events, message) if message is not None else None
     return _drawn(finding["schedule"], finding["program"], events, at, label) | {
         "finding": finding,
         "breaking": {"time": ms(broken.t), "words": words(broken)} if broken else None,
         "around": _around(events, at),
         "under": under(events, at) if events else "",
-        "told": told,
-        "story": [{"seq": line.seq, "time": ms(line.t), "words": line.text} for line in told.lines] if told else [],
+        "traced": traced,
+        "steps": [{"seq": line.seq, "time": ms(line.t), "words": line.text} for line in traced.lines] if traced else [],
     }
 
 
@@ -250,11 +250,11 @@ def _settings(schedule: object) -> dict[str, dict[str, str]]:
     """``settings``: the trial's settings other than defaults; ``usual``: the defaults. A slave's are left out if they
     equal the master's.
     """
-    told = schedule.get("settings", {}) if isinstance(schedule, dict) else {}
+    given = schedule.get("settings", {}) if isinstance(schedule, dict) else {}
     found: dict[str, dict[str, str]] = {"settings": {}, "usual": {}}
-    for key, value in sorted(told.items()):
+    for key, value in sorted(given.items()):
         node, _, name = key.rpartition(".")
-        doubled = node.startswith("slave") and told.get(name) == value
+        doubled = node.startswith("slave") and given.get(name) == value
         which = "usual" if doubled or DEFAULTS.get(name) == value else "settings"
         found[which][key] = value if isinstance(value, str) else json.dumps(value)
     return found
@@ -265,8 +265,8 @@ def _roles(events: Sequence[Event]) -> list[tuple[str, str]]:
     found = []
     for event in events:
         if event.kind == "config":
-            told = json.loads(event.detail or "{}")
-            found.append((str(event.node), ", ".join(str(told[key]) for key in SHOWN_KEYS if key in told)))
+            given = json.loads(event.detail or "{}")
+            found.append((str(event.node), ", ".join(str(given[key]) for key in SHOWN_KEYS if key in given)))
     return found
 
 

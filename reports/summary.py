@@ -157,7 +157,7 @@ def _scenarios(report: Report) -> Iterator[str]:
         yield f"- {where}: {'; '.join(why) or 'no reason given'}"
     for (_, lab), names in sorted(left_out.items()):
         text_of = ", ".join(f"{escape(name)} ({escape(lacks)})" for name, lacks in sorted(names.items()))
-        yield f"- Not for lab {escape(lab)}, which lacks an ability that they need: {text_of}"
+        yield f"- Not possible in lab {escape(lab)}, with the missing abilities: {text_of}"
     yield from [""] if grey or left_out else []
 
 
