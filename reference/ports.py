@@ -75,8 +75,6 @@ class Store(Disk, WholeFiles, Protocol):
 
 
 class Effects(Protocol):
-    """The effects of a node."""
-
     @property
     def disk(self) -> Store:
         """The node's store."""

@@ -87,8 +87,6 @@ def spread(rows: pa.Table, each: Spread) -> pa.Table:
 
 
 class _Gathered:
-    """One group: its trials, sums, and the frequency of each value."""
-
     def __init__(self, each: Spread) -> None:
         self.trials = 0
         self.sums = [0] * len(each.sums)

@@ -28,8 +28,6 @@ POLL_S = 0.2
 
 
 class Answers(AccumulatorParam[list[Any]]):
-    """Collects the tasks' answers, each with its number."""
-
     def zero(self, value: list[Any]) -> list[Any]:
         return []
 

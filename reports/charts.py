@@ -16,7 +16,6 @@ from .scene import Scene, Sent, Step
 from .svg import Svg
 
 ENDS, LAG, LATENCY = 170, 84, 96
-"""Heights, pixels."""
 HEADROOM = 12
 GAP = 22
 DOT = 4
@@ -26,7 +25,6 @@ LIFT = 2
 """Offset of each further slave's line, pixels: equal slaves would hide each other."""
 
 LOOKS = ("master", "slave", "slave2", "slave3")
-"""Classes of the nodes' lines, in the order of the nodes."""
 
 Scale = Callable[[int], float]
 
@@ -41,7 +39,6 @@ class Charts:
         self.looks = {node: LOOKS[number % len(LOOKS)] for number, node in enumerate(shown.nodes)}
 
     def draw(self, top: float) -> float:
-        """All charts with data, from ``top`` down."""
         bottom = self.log_ends(top)
         if any(step.bytes for steps in self.scene.lag.values() for step in steps):
             bottom = self.lag(bottom + GAP)
@@ -60,7 +57,6 @@ class Charts:
         return top + ENDS
 
     def lag(self, top: float) -> float:
-        """Bytes by which each slave lags the master."""
         height_of = self._scale("Lag, bytes", top, LAG, most(self.scene.lag))
         for row, (node, steps) in enumerate(self.scene.lag.items()):
             self._line(

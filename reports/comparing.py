@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 MAX_NAMED = 3
-"""Causes of each change in the sentence."""
 CHANCE = 0.01
 """The probability that a comparison of two equal runs reports a difference in any law."""
 EXACT = 500
@@ -42,7 +41,6 @@ WORDS = {
     SAME: "violated in about as many of the trials",
     NONE: "violated in neither",
 }
-"""By change, in the order of the page."""
 OF_CAUSES = {
     NEW: "new, and would have shown before",
     MORE: "seen in more of the trials",

@@ -51,7 +51,6 @@ PIECE_EVENTS = 2_000_000
 """As :data:`PIECE_ROWS`, for events of histories, of which one is in memory at a time."""
 
 MERGED_AT_ONCE = 32
-"""Pieces whose counts are in memory."""
 
 UNREADABLE = "unreadable"
 """The table of parts, by run and name, with unreadable histories."""
@@ -276,7 +275,6 @@ def _firsts(verdicts: pa.Table, trials: pa.Table) -> pa.Table:
 
 
 def _leading(rows: pa.Table) -> pa.Table:
-    """The first rows of each run, law and verdict."""
     rows = rows.sort_by([(key, "ascending") for key in FIRSTS[:4]])
     alike = pc.binary_join_element_wise(*(rows[key] for key in FIRSTS[:3]), "\0").to_numpy(zero_copy_only=False)
     places = np.arange(len(rows))

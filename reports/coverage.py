@@ -19,7 +19,6 @@ FAMILIES = (
     ("Consumers, in trials with a name server", READERS),
     ("Slaves' topics and groups, in trials with a name server", TABLES),
 )
-"""Titles of groups of states, and their states in order."""
 PLACES = tuple(dict.fromkeys(AT.values()))
 
 
@@ -34,7 +33,6 @@ class Grid(NamedTuple):
 
     @property
     def sections(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """The pairs by group of states."""
         known = [(title, [pair for pair in self.pairs if pair[0] in states]) for title, states in FAMILIES]
         rest = [pair for pair in self.pairs if not any(pair in pairs for _, pairs in known)]
         return [(title, pairs) for title, pairs in (*known, ("Others", rest)) if pairs]

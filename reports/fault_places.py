@@ -18,7 +18,6 @@ KINDS = (
     ("Slaves' metadata sync", (*topology.META_LINKS, *topology.FAST_LINKS)),
     ("Another broker name", (topology.OTHER, *topology.OTHERS_LINKS)),
 )
-"""Titles of groups, and their nodes and links in order."""
 
 OF_MORE_SLAVES = frozenset((
     *topology.SLAVES[1:], *topology.HA_LINKS[1:], *topology.CLIENT_LINKS[2:], *topology.NAMES_LINKS[2:],

@@ -59,7 +59,6 @@ class _Held:
     def __init__(self, event: Event) -> None:
         self.took = event
         self.states: list[tuple[int, str, str]] = [(event.t, ASKING, "")]
-        """Since when (ns), the state of its pulls, and the node."""
 
     def begins(self, event: Event) -> None:
         node = event.node or ""
@@ -88,7 +87,6 @@ class _Held:
 
 
 def _serving(how: str, node: str) -> tuple[str, str]:
-    """Class and label of a bar."""
     if how == ASKING:
         return "held asking", f"begins {node}" if node else "not asked"
     if how == FROM:

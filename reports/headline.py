@@ -16,7 +16,6 @@ from . import known_cases, rejudging, scenarios
 
 MAX_NAMED = 5
 MAX_TEXT = 160
-"""Characters of a cause's text."""
 
 ENDED = {"interrupted": "Interrupted", "failed": "The lab failed", "running": "Killed, or still running,"}
 """By state, the start of the sentence of a single incomplete run."""

@@ -43,8 +43,6 @@ class RunInput(NamedTuple):
 
 
 class Corrupt(NamedTuple):
-    """A folder that was left out, and why."""
-
     folder: str
     reason: str
 

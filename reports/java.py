@@ -24,7 +24,6 @@ from ..harness.errors import LabError
 from .errors import NoJava
 
 OLDEST = 17
-"""The oldest major version that Spark 4 runs on."""
 
 VERSION_TIMEOUT_S = 20
 
@@ -70,7 +69,6 @@ def find(environ: Mapping[str, str] = os.environ) -> Java:
 
 
 def _candidates(environ: Mapping[str, str]) -> list[tuple[str, Path | None, Path]]:
-    """Origin, home if known, and the program to run."""
     found: list[tuple[str, Path | None, Path]] = []
     if environ.get("JAVA_HOME"):
         home = Path(environ["JAVA_HOME"])

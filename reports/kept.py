@@ -12,7 +12,6 @@ from . import scenarios
 from .model import MAX_PAGES
 
 MAX_EVENTS = 200_000
-"""For all these trials together."""
 
 Row = dict[str, Any]
 

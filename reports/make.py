@@ -24,7 +24,6 @@ MAX_EVENTS = 20_000
 """Events of one trial that a timeline draws at most."""
 
 MAX_WARNINGS = 5
-"""Lines of a kind on the terminal; the report has more."""
 
 PAGES = (
     "compared",
@@ -45,8 +44,6 @@ Said = Callable[[str], None]
 
 
 class Asked(NamedTuple):
-    """The options of a report, see :func:`make_report`."""
-
     rejudge: bool
     compare: bool
     said: Said
@@ -83,7 +80,6 @@ class Made(NamedTuple):
 
     @property
     def corrupt(self) -> list[dict[str, Any]]:
-        """Folders that were left out, with their reasons."""
         return self.report.corrupt
 
 

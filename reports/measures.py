@@ -76,7 +76,6 @@ OBJECTIVES = ("rpo_messages", "rpo_bytes", "rpo_ns", "rto_ns", "catch_up_ns")
 CATCH_UP = OBJECTIVES[-1]
 
 OUTCOMES = ("put_ok", "stored", "refused", "unanswered")
-"""Outcomes of sends."""
 
 OF_LOSSES = ("unaudited", *SUMS)
 
@@ -87,7 +86,6 @@ PERCENTILES = {"p50": 50, "p99": 99, "max": 100}
 """Of the distribution: the smallest value that at least so many percent of the values do not exceed."""
 
 MEASURED = "measured"
-"""The view of objectives: a row for each amount."""
 
 
 class Spread(NamedTuple):

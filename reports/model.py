@@ -34,11 +34,9 @@ MAX_PAGES = 100
 """Findings with their own page; the others are listed only."""
 
 AS_COUNTED = ("places", "contract", "search", "skipped", "coverage", "problems")
-"""Tables whose rows are the report's."""
 
 Row = dict[str, Any]
 Standings = Mapping[tuple[str, str], Standing]
-"""By run and law."""
 Tables = Mapping[str, pa.Table]
 
 
@@ -94,7 +92,6 @@ class Report(NamedTuple):
         return rejudging.exit_code(self.verdict, (row["state"] for row in self.runs), bool(self.corrupt))
 
     def to_json(self) -> Row:
-        """A JSON object; ``format`` is its version."""
         return {"format": FORMAT, **self._asdict()}
 
 

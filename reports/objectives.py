@@ -29,7 +29,6 @@ Row = dict[str, Any]
 
 WIDTH, HEIGHT = 220, 16
 LEAST_NS = MS
-"""The start of the logarithmic scale of bars."""
 
 CAUSES = {
     "process": "killed",
@@ -47,9 +46,7 @@ UNSEEN = {"trials": 0, "state": "", "program": []}
 BAD = ("lost", "other_lost", "slave_only", "unknown")
 """Columns of a row that is never folded."""
 MAX_OPEN = 25
-"""Rows of a table that is not folded."""
 AMOUNTS = {"rpo_messages": "{:,}".format, "rpo_bytes": "{:,}".format}
-"""Formats of objectives that are not times."""
 LEAST = {"p50": 20, "p99": 100}
 """Values below which a percentile is left out: it would be one of few values, and read like a forecast."""
 
@@ -127,7 +124,6 @@ def _order(row: Row) -> tuple[Any, ...]:
 
 
 def _worded(row: Row) -> Row:
-    """A row with its cells in words."""
     longest = {"unavailable_ns": row.get("unavailable_ns", row.get("max")) or 0}
     return row | {
         "single": single(row),

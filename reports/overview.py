@@ -20,20 +20,17 @@ from .rejudging import COMPLETE
 from .traced import SIMULATED
 
 UNDISTURBED = (Verdict.HOLDS, Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE, Verdict.VACUOUS)
-"""Verdicts of laws that need no attention."""
 SAID = {
     Verdict.HOLDS: "hold", Verdict.DEVIATES: "known to deviate", Verdict.NOT_OBSERVABLE: "not observable",
     Verdict.NOT_APPLICABLE: "not applicable", Verdict.VACUOUS: "not tested",
 }  # fmt: skip
 
 CONTRACT = "contract"
-"""The law that judges whether a loss is allowed."""
 SURE = 0.05
 """The remaining probability."""
 MAX_COLUMNS = 12
 """Runs in the matrix; the page of runs has all."""
 MAX_GREEN = 12
-"""Scenarios that hold; more of them are folded."""
 MAX_BARS = 40
 MAX_HEADLINE = 160
 """Characters of a headline in large print; a longer one is cut to its first sentence."""
@@ -178,7 +175,6 @@ def bars(report: Report) -> Row:
 
 
 def _completeness(report: Report) -> dict[str, str]:
-    """By search, the executed programs of all."""
     lines = (each.partition(": ") for run in report.runs for each in completeness(run).split("; "))
     return {name: amount.partition(",  ")[0] for name, _, amount in lines}
 

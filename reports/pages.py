@@ -46,9 +46,7 @@ from .scene import scene, spans
 from .timeline import draw
 
 BEFORE, AFTER = 16, 4
-"""Lines shown before and after the event that broke the law."""
 NEAR = 400
-"""Events that are searched for these lines."""
 
 SHOWN_KEYS = ("brokerRole", "flushDiskType")
 """Configuration keys that a finding shows for each node: the durability contract depends on them."""
@@ -62,7 +60,6 @@ MEANINGS = {
     "not-observable": ("–", "this lab cannot record the events that the law needs"),
     "not-applicable": ("–", "the law is about a feature that this pair lacks"),
 }
-"""Sign and meaning of every verdict on a law."""
 
 MAX_LINES = 40
 """Lines of a program on a finding's page: a scenario's may have a thousand."""
@@ -234,7 +231,6 @@ def _trial(row: Row, events: Sequence[Event]) -> dict[str, Any]:
 def _drawn(
     schedule: object, program: Sequence[str], events: Sequence[Event], at: int | None, label: str
 ) -> dict[str, Any]:
-    """The common data of findings' and sampled trials' pages."""
     shown = scene(events)
     return _settings(schedule) | {
         "program": folded(program),
@@ -261,7 +257,6 @@ def _settings(schedule: object) -> dict[str, dict[str, str]]:
 
 
 def _roles(events: Sequence[Event]) -> list[tuple[str, str]]:
-    """Each node and its configuration, in short."""
     found = []
     for event in events:
         if event.kind == "config":
@@ -271,7 +266,6 @@ def _roles(events: Sequence[Event]) -> list[tuple[str, str]]:
 
 
 def _around(events: Sequence[Event], at: int | None) -> list[Row]:
-    """Lines about what happened before and after the event that broke the law."""
     if at is None:
         return []
     lines = fold((event for event in events if at - NEAR <= event.seq <= at + NEAR), keep=at)

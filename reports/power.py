@@ -19,7 +19,6 @@ from ..harness.exploration.ratio import wilson
 Row = dict[str, Any]
 
 NUMBERS = (10, 100, 1_000, 10_000, 100_000)
-"""Numbers of green trials to report."""
 NOTICED, EQUIVALENT = ("killed", "crash"), "equivalent"
 IN_LAB = "sim"
 """The measured lab; other labs differ in recorded events and speed."""
@@ -86,7 +85,6 @@ def shown(measured: Row) -> Row:
 
 
 def _alone(mutants: Iterable[Row]) -> dict[str, list[Row]]:
-    """By law, the mutants that only it detected."""
     found: dict[str, list[Row]] = {}
     for each in mutants:
         if each["law"] and not each["also"]:

@@ -19,9 +19,7 @@ EXIT_CODES = {
     scenarios.FAILED: EXIT_LAB, scenarios.UNKNOWN: EXIT_UNKNOWN, scenarios.SKIPPED: EXIT_UNKNOWN,
     scenarios.HOLDS: EXIT_HOLDS,
 }  # fmt: skip
-"""By the verdict of a report."""
 COMPLETE = "complete"
-"""The state of a complete run."""
 
 
 def verdict(row: Row) -> str:

@@ -16,7 +16,6 @@ Row = dict[str, Any]
 VIOLATED, UNMET, FAILED, UNKNOWN, SKIPPED, HOLDS = VERDICTS = (
     "violated", "unmet", "failed", "unknown", "skipped", "holds",
 )  # fmt: skip
-"""Worst first."""
 DEVIATES = "known-deviation"
 OF_RUNS = (VIOLATED, UNMET, DEVIATES, *VERDICTS[2:])
 """A run deviates if known deviations of the version fail it."""
@@ -36,7 +35,6 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 }  # fmt: skip
 
 Place = tuple[str, str]
-"""A target and a lab."""
 
 
 class Line(NamedTuple):
@@ -44,7 +42,6 @@ class Line(NamedTuple):
 
     name: str
     verdict: str
-    """The worst of all."""
     cells: dict[Place, Row]
 
 

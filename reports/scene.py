@@ -17,7 +17,6 @@ from .lanes import Bar, Row
 MASTER = topology.MASTER
 ROGUES = ("rogue_slave", "rogue_master")
 OTHERS = (topology.OTHER, topology.NAMES)
-"""Nodes outside the pair."""
 
 
 class Step(NamedTuple):
@@ -37,8 +36,6 @@ class Sent(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A moment with a label."""
-
     t: int
     kind: str
     label: str
@@ -46,17 +43,13 @@ class Mark(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """A trial, ready to be drawn."""
-
     times: list[int]
     nodes: list[str]
     """Brokers of the pair, master first."""
     others: list[str]
     """The other broker name's master and the name server, if any."""
     clients: dict[int, list[Bar]]
-    """By process: producers, plain readers, administrators."""
     groups: dict[str, list[Row]]
-    """Rows of consumers, by group."""
     syncs: list[Row]
     """Rows of slaves' metadata syncs, and of registrations."""
     faults: list[Bar]
@@ -270,7 +263,6 @@ _MARKED = {
     "expire": "{0.node} expires",
     "clock": "{0.node} clock",
 }
-"""Event types with a mark, and its label."""
 
 
 def _marks(events: Iterable[Event], violated_at: int | None) -> list[Mark]:

@@ -41,7 +41,6 @@ OURS = (
     "spark.sql.execution.arrow.pyspark.enabled", "spark.pyspark.python", "spark.pyspark.driver.python",
     "spark.sql.warehouse.dir",
 )  # fmt: skip
-"""Settings that are ours also under spark-submit."""
 
 FAST_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 

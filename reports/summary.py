@@ -22,9 +22,7 @@ from .model import Report, Row, completeness
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 MAX_FINDINGS = 20
 MAX_LINES = 40
-"""Lines of one program."""
 MAX_REASONS = 5
-"""Reasons of one scenario."""
 
 SIGNS: dict[str, str] = {
     Verdict.VIOLATED: "❌",
@@ -38,7 +36,6 @@ SIGNS: dict[str, str] = {
     scenarios.FAILED: "❗",
     scenarios.SKIPPED: "➖",
 }
-"""By verdict, of a law or of a scenario."""
 AMBER = SIGNS[Verdict.DEVIATES]
 
 

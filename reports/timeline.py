@@ -31,7 +31,6 @@ MAX_CLIENT_ROWS = 40
 MAX_OTHER_ROWS = 12
 MAX_GROUP_ROWS = 40
 MAX_BREAKS = 16
-"""The longest idle gaps, marked on the axis; all are shaded."""
 SIGN = 3.5
 """Half the size of a tick's sign, pixels."""
 TICK_TEXT = 62
@@ -236,7 +235,6 @@ class Label(NamedTuple):
 
     @property
     def anchor(self) -> str:
-        """The text's end at the line."""
         return "end" if self.leftward else "begin"
 
 

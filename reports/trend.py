@@ -45,7 +45,6 @@ def rows(reports: Iterable[Any], replaced_by: Mapping[str, str], losses: Iterabl
 
 
 def _causes(report: Any) -> dict[str, list[Row]]:
-    """By run, the first broken laws of its trials: cause and text."""
     findings = {row["number"]: row for row in report.findings}
     found: dict[str, list[Row]] = {}
     for cause in report.causes:

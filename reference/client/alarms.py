@@ -25,7 +25,6 @@ class Alarms:
         self._armed.pop(key, None)
 
     def cancel(self, *key: Hashable) -> None:
-        """Cancel an alarm; nothing if it is not set."""
         if self._armed.pop(key, self) is None:
             self.io.cancel((self.kind, *key))
 

@@ -18,9 +18,7 @@ from .node import CallingNode
 __all__ = ["Client", "Outcome"]
 
 GROUP = "pairproof"
-"""The group of all producers and readers."""
 LATER = "later"
-"""The kind of timers that belong to no call."""
 
 
 class Client(CallingNode):
@@ -38,7 +36,6 @@ class Client(CallingNode):
         self._next_later = 0
 
     def later(self, delay_ns: int, act: Callable[[], None]) -> None:
-        """Call ``act`` after ``delay_ns``."""
         self._later[self._next_later] = act
         self.alarms.after(delay_ns, self._next_later)
         self._next_later += 1

@@ -130,7 +130,6 @@ class Consumer(ClientInstance):
             self.listener.went(lost)
 
     def topics(self) -> Iterable[str]:
-        """The configured topics."""
         return self.settings.topics
 
     def heartbeat(self) -> HeartbeatData:

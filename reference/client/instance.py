@@ -32,7 +32,6 @@ class ClientInstance(CallingNode):
 
     kind: ClassVar[str]
     only_masters: ClassVar[bool]
-    """Whether heartbeats go to masters only."""
     routes_class: ClassVar[type[Routes]] = Routes
 
     def __init__(self, io: Effects, name_servers: tuple[str, ...]) -> None:
@@ -50,7 +49,6 @@ class ClientInstance(CallingNode):
     # Hooks for subclasses.
 
     def topics(self) -> Iterable[str]:
-        """The topics whose routes are needed."""
         raise NotImplementedError
 
     def heartbeat(self) -> HeartbeatData:
@@ -100,7 +98,6 @@ class ClientInstance(CallingNode):
             self.heartbeats_ended()
 
     def close(self) -> None:
-        """End every call, connection and timer."""
         self.over = self.routes.closed = True
         self.alarms.cancel_all()
         for address in list(self.calls.lines):

@@ -9,8 +9,6 @@ from ..ports import Conn
 
 
 class CallingNode:
-    """``calls`` are all its connections."""
-
     calls: Calls
 
     def on_accepted(self, conn: Conn, port: str) -> None:

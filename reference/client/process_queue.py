@@ -13,14 +13,11 @@ from .settings import ConsumerSettings
 
 
 class ProcessQueue:
-    """One queue, from its assignment until it is given up."""
-
     __slots__ = ("committing", "consumed", "failed", "frozen", "locked_until", "next_offset", "queue")
 
     def __init__(self, queue: MessageQueue, offset: int, locked_until: int) -> None:
         self.queue = queue
         self.next_offset = offset
-        """Offset of the next pull."""
         self.consumed = offset
         """Offset after the last message given to the application."""
         self.failed: dict[int, tuple[Record, int]] = {}
@@ -39,8 +36,6 @@ class ProcessQueue:
 
 @dataclass(slots=True)
 class Shared:
-    """One of each per consumer."""
-
     io: Effects
     settings: ConsumerSettings
     listener: Listener

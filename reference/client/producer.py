@@ -47,7 +47,6 @@ RETRIED_CODES = frozenset(
 UNKNOWN_ERROR = "UNKNOWN_ERROR"
 """The remark of a broker that stored a message but gave up waiting for it."""
 ONE_WAY = "one-way"
-"""The status of a one-way send."""
 
 
 class Outgoing(NamedTuple):
@@ -68,9 +67,7 @@ class Sent(NamedTuple):
     """If ok: PUT_OK, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE; else why the last try failed."""
     tries: int
     queue: MessageQueue | None
-    """The last try's; None without a route."""
     queue_offset: int | None
-    """The first message's of a batch."""
     message_id: str
     """``msgId`` of the answer: several of a batch, joined by commas; empty if not ok."""
     answer: Command | None
@@ -124,7 +121,6 @@ class Producer(ClientInstance):
         self._turn = 0
         self._sending = 0
         self._waiting: dict[_Send, None] = {}
-        """Sends that wait for a route."""
 
     def send(
         self, message: Outgoing, done: Done, queue: MessageQueue | None = None, order_key: str | None = None
@@ -291,7 +287,6 @@ class Producer(ClientInstance):
             self._end(send, "closed", None)
 
     def topics(self) -> Iterable[str]:
-        """Topics of earlier sends."""
         return list(self._topics)
 
     def heartbeat(self) -> HeartbeatData:

@@ -30,8 +30,6 @@ CALL_NS = 5 * SECOND
 
 
 class Progress:
-    """Queries and commits of one consumer."""
-
     def __init__(self, shared: Shared) -> None:
         self.shared = shared
         self.local: dict[MessageQueue, int] = {}

@@ -50,7 +50,6 @@ class _Pull(NamedTuple):
     held: ProcessQueue
     op: int
     commit: int | None
-    """The number of the commit that it carries."""
     began: int
 
 
@@ -73,15 +72,12 @@ class Pulling:
         return settings.default_broker_id if settings.connect_broker_by_user else self.suggested.get(queue, MASTER_ID)
 
     def choice(self, queue: MessageQueue) -> Choice | None:
-        """The broker for the next pull."""
         return self.shared.routes.choose(queue.broker_name, self.wanted(queue))
 
     def carries(self, held: ProcessQueue, choice: Choice) -> bool:
-        """Whether a pull carries the group's progress."""
         return not choice.is_slave and held.progress > 0 and not self.shared.settings.broadcasting
 
     def wants(self, message: Record) -> bool:
-        """Whether the message goes to the listener; otherwise it is skipped."""
         return self.subscriptions.wants(message.message.topic, message)
 
     def start(self, held: ProcessQueue, refreshed: bool = False) -> None:

@@ -25,8 +25,6 @@ CALL_NS = 1 * SECOND
 
 
 class QueueLocking:
-    """Takes, renews and releases locks."""
-
     def __init__(self, shared: Shared) -> None:
         self.shared = shared
 
@@ -39,7 +37,6 @@ class QueueLocking:
         self._ask(queue.broker_name, (queue,), ended)
 
     def renew(self) -> None:
-        """Request the locks of all assigned queues again, now and periodically."""
         shared = self.shared
         shared.alarms.after(RENEW_NS, "locks")
         by_broker: dict[str, list[MessageQueue]] = {}

@@ -72,11 +72,9 @@ class Rebalancing:
         self._releasing: dict[MessageQueue, ProcessQueue] = {}
 
     def share(self, topic: str, clients: Sequence[str]) -> list[MessageQueue]:
-        """This consumer's queues of a topic."""
         return allocate(self.shared.settings.client_id, self.shared.routes.readable(topic), clients)
 
     def last_offset(self, held: ProcessQueue) -> int:
-        """The progress with which a queue is given up."""
         return held.next_offset if held.frozen else held.progress
 
     def soon(self, delay_ns: int = 0) -> None:
@@ -112,7 +110,6 @@ class Rebalancing:
         self.shared.held.clear()
 
     def give_up(self, held: ProcessQueue) -> None:
-        """Commit, and release the queue."""
         queue = held.queue
         locked = self.shared.settings.orderly and self.shared.io.now() < held.locked_until
         last = self.last_offset(held)

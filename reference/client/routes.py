@@ -32,8 +32,6 @@ MAX_WAITING = 10_000
 
 
 class Choice(NamedTuple):
-    """A chosen broker: RocketMQ's FindBrokerResult."""
-
     broker_id: int
     address: str
     version: int = 0
@@ -90,7 +88,6 @@ class Routes:
             self._versions[address] = version
 
     def addresses(self, masters_only: bool) -> list[str]:
-        """Addresses of all brokers of all routes, by name and id."""
         found = [
             address
             for _, brokers in sorted(self.brokers.items())

@@ -24,8 +24,6 @@ CALL_NS = 5 * SECOND
 
 
 class SendingBack:
-    """Sends back the messages of one consumer."""
-
     def __init__(self, shared: Shared) -> None:
         self.shared = shared
 

@@ -31,7 +31,6 @@ class ConsumerSettings(NamedTuple):
     consume_from_where: str = "CONSUME_FROM_LAST_OFFSET"
     """Where a queue without a group offset begins; the other is CONSUME_FROM_FIRST_OFFSET."""
     pull_batch_size: int = 32
-    """Messages of one pull at most."""
     connect_broker_by_user: bool = False
     """Read from ``default_broker_id``: brokers' suggestions are ignored."""
     default_broker_id: int = 0
@@ -44,7 +43,6 @@ class ConsumerSettings(NamedTuple):
     """Retries after which such a message is a dead letter."""
 
     def check(self) -> None:
-        """ConfigError for invalid settings."""
         _check_client(self.client_id, self.group, self.name_servers)
         if not self.topics:
             raise ConfigError(f"consumer {self.client_id} has no topic: give topics={{'name': '*'}}")
@@ -74,12 +72,10 @@ class ProducerSettings(NamedTuple):
     group: str
     name_servers: tuple[str, ...]
     retries: int = 2
-    """Retries of a failed send at most."""
     send_timeout_ms: int = 3_000
     """For all tries of one send together."""
 
     def check(self) -> None:
-        """ConfigError for invalid settings."""
         _check_client(self.client_id, self.group, self.name_servers)
         if not 0 <= self.retries <= 16:
             raise ConfigError(f"retries is {self.retries}: use 0 to 16")

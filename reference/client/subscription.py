@@ -16,7 +16,6 @@ class Subscriptions(dict[str, SubscriptionData]):
         super().__init__({topic: _parse(topic, wanted, version) for topic, wanted in topics.items()})
 
     def wants(self, topic: str, message: Record) -> bool:
-        """Whether the message's tag is subscribed to."""
         subscription = self.get(topic)
         tags = subscription.tags_set if subscription is not None else ()
         return not tags or properties_of(message.message.properties).get(TAGS) in tags

@@ -26,7 +26,6 @@ class Boundaries:
         self._known = False
 
     def fits(self, offset: int, body: bytes) -> bool:
-        """Whether ``body``, which continues the log at ``offset``, may be stored there."""
         if not self._known or self.log.end == 0:
             # Recovery ends the log after a whole record; an empty log begins at a file of the master.
             self._known, self._next = True, offset
@@ -44,7 +43,6 @@ class Boundaries:
         self._next = self._reached
 
     def _after(self, at: int, offset: int, body: bytes) -> int | None:
-        """The end of the record or filler that begins at ``at``."""
         head = body[at - offset : at - offset + BLANK_SIZE] if at >= offset else self._begun(at, offset, body)
         length, magic = peek(head)
         room = self.log.file_size - at % self.log.file_size

@@ -52,8 +52,6 @@ CONFIG = "config"
 
 
 class Broker:
-    """A broker node. The shell calls the ``on_…`` methods; see :class:`pairproof.reference.ports.Node`."""
-
     peers_class: ClassVar[type[CommandPeers]] = CommandPeers
     store_class: ClassVar[type[MessageStore]] = MessageStore
     master_class: ClassVar[type[HaMaster]] = HaMaster
@@ -150,7 +148,6 @@ class Broker:
 
     @property
     def recovery(self) -> str:
-        """How the last start recovered the log: empty, normal or abnormal."""
         return self.store.recovery
 
     def on_start(self) -> None:
@@ -252,7 +249,6 @@ class Broker:
             self.ha.on_closed(conn)
 
     def on_timer(self, key: Hashable) -> None:
-        """A timer of one of the parts; their keys begin with a name."""
         assert isinstance(key, tuple)
         handler = self._timers.get(key[0])
         if handler is not None:
@@ -277,7 +273,6 @@ class Broker:
             self.handle(self.peers, conn, command)
 
     def handle(self, peers: CommandPeers, conn: Conn, command: Command) -> None:
-        """Handle a request and answer over ``peers``."""
         handler = self.handlers.get(command.code)
         if handler is None or (command.code == RequestCode.PULL_MESSAGE and conn in self._fast):
             remark = f" request type {command.code} not supported"

@@ -73,7 +73,6 @@ class Calls:
         return address in self.lines
 
     def connects_to(self, address: str) -> bool:
-        """Whether a connection to this address is being opened."""
         line = self.lines.get(address)
         return line is not None and line.conn is None
 
@@ -98,14 +97,12 @@ class Calls:
             line.queued[opaque] = frame
 
     def next_opaque(self) -> int:
-        """An opaque for :meth:`call_frame`."""
         self.opaque += 1
         return self.opaque
 
     def call_frame(
         self, address: str, opaque: int, frame: bytes, done: Done, timeout_ns: int = CALL_TIMEOUT_NS
     ) -> None:
-        """Send a request whose frame carries ``opaque``."""
         line = self._line(address)
         if len(line.calls) >= MAX_CALLS:
             done(Outcome("fail", "too many calls", None))
@@ -118,7 +115,6 @@ class Calls:
             self._write(line, frame)
 
     def close(self, address: str) -> None:
-        """Close the connection; its calls end as disconnected."""
         line = self.lines.get(address)
         if line is not None:
             if line.conn is not None:
@@ -150,7 +146,6 @@ class Calls:
                 self._write(line, frame)
 
     def on_connect_failed(self, address: str) -> None:
-        """Nothing was sent: the queued calls fail."""
         line = self.lines.get(address)
         if line is not None and line.conn is None:
             del self.lines[address]

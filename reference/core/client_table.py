@@ -23,10 +23,8 @@ MAX_SUBSCRIBED = 64 * 1024 * 1024
 class Client(NamedTuple):
     client_id: str
     seen: int
-    """Time of its last heartbeat, ns."""
     language: str = "OTHER"
     version: int = 0
-    """Version of the client library, from its last heartbeat."""
 
 
 class Consumers:

@@ -20,7 +20,6 @@ IDLE_NS = 90 * 1_000_000_000
 """Clients send heartbeats every 30 s, brokers register as often; a slave fetches tables at least every 60 s."""
 MAX_UNSENT = 4 * 1024 * 1024
 MAX_HELD = 2 * remoting.MAX_FRAME
-"""Limit of one peer's unparsed bytes."""
 MAX_HELD_BY_ALL = 8 * remoting.MAX_FRAME
 MAX_UNSENT_BY_ALL = 8 * remoting.MAX_FRAME
 
@@ -42,7 +41,6 @@ class HeldBytes:
 
     @property
     def oldest(self) -> Conn:
-        """The connection without progress for the longest time."""
         return next(iter(self.sizes))
 
 
@@ -61,7 +59,6 @@ class Seats:
         self.silent[conn] = None
 
     def received(self, conn: Conn, now: int) -> None:
-        """Record a whole command."""
         self.silent.pop(conn, None)
         self.active.pop(conn, None)
         self.active[conn] = now
@@ -116,7 +113,6 @@ class CommandPeers:
         self._seats.take(conn)
 
     def make_room(self) -> bool:
-        """Close the connection that has been idle longest; False if none is idle."""
         idle = self._seats.idle(self.io.now())
         if idle is not None:
             self.drop(idle)
@@ -195,7 +191,6 @@ class CommandPeers:
         self.send(conn, frame)
 
     def send(self, conn: Conn, data: bytes) -> None:
-        """Send a frame after the pending ones; nothing if the connection has ended."""
         if conn not in self._readers:
             return
         unsent = self._unsent.get(conn)

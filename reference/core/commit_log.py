@@ -63,12 +63,10 @@ class CommitLog:
 
     @property
     def start(self) -> int:
-        """Start of the first file; 0 without files."""
         return self.files.start
 
     @property
     def end(self) -> int:
-        """Offset after the last byte written; 0 without files."""
         return self.files.end
 
     def recover(self, clean: bool, hints: Hints | None = None) -> Recovery:
@@ -134,7 +132,6 @@ class CommitLog:
             return False
 
     def read(self, at: int, limit: int) -> bytes:
-        """Up to ``limit`` bytes from ``at``, within its file and the log; may be empty."""
         return self.files.read(at, limit)
 
     def record_size(self, at: int) -> int:
@@ -150,11 +147,9 @@ class CommitLog:
         return self.files.names(self.flushed, self.end if upto is None else upto)
 
     def mark_flushed(self, upto: int) -> None:
-        """A flush that covered the log up to ``upto`` has ended."""
         self.flushed = max(self.flushed, min(upto, self.end))
 
     def expire(self, keep_files: int) -> int:
-        """Delete the oldest files until ``keep_files`` are left, never the last one; the log's new start."""
         self.files.expire(keep_files)
         self.flushed = max(self.flushed, self.start)
         return self.start
@@ -183,7 +178,6 @@ class CommitLog:
             self._unfinished = False
 
     def _filler_before(self, size: int) -> tuple[int, int] | None:
-        """The range of the filler needed before a record of ``size`` bytes; None if the record fits."""
         at = self.end
         room = -at % self.file_size
         if room == 0 or room >= size + BLANK_SIZE:

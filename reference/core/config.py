@@ -31,7 +31,6 @@ MAY_BE_ZERO = (
 PUSHES = ("written", "flushed")
 CUT_REPORTS = ("closes", "waits")
 MAX_NUMBER = (1 << 31) - 1
-"""Java's int, as in RocketMQ."""
 MAX_MEMORY = (1 << 63) - 1
 MAX_SHOWN = 60
 """Characters of a value that an error message repeats."""
@@ -122,17 +121,14 @@ class BrokerConfig:
 
     @property
     def address(self) -> str:
-        """The registered address for clients and slaves."""
         return f"{self.brokerIP1}:{self.listenPort}"
 
     @property
     def store_host(self) -> tuple[bytes, int]:
-        """The store host in its messages."""
         return packed_ipv4(self.brokerIP1), self.listenPort
 
     @property
     def ha_address(self) -> str:
-        """The registered HA address for slaves."""
         return f"{self.brokerIP2 or self.brokerIP1}:{self.listenPort + 1}"
 
     @property
@@ -151,14 +147,12 @@ class BrokerConfig:
 
     @property
     def slaves_to_wait_for(self) -> int:
-        """Slaves that must hold a waiting send before PUT_OK."""
         if self.brokerRole != "SYNC_MASTER":
             return 0
         return (self.inSyncReplicas or self.version.in_sync_replicas) - 1
 
     @property
     def ack_timeout_ms(self) -> int:
-        """Timeout of such a send."""
         return int(getattr(self, self.version.ack_wait.setting))
 
     @classmethod

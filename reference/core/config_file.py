@@ -26,7 +26,6 @@ class ConfigFile:
         self.on_saved: Callable[[ConfigFile], None] | None = None
         """Called after every successful save."""
         self.saves = 0
-        """Number of saves."""
         # X may become the backup only after it was read or saved whole, and flushed.
         self._whole = False
         self._durable = False
@@ -63,7 +62,6 @@ class ConfigFile:
         return True
 
     def flushed(self, saves: int) -> None:
-        """A flush of :attr:`names` that began after ``saves`` saves has ended."""
         if saves == self.saves:
             self._durable = True
 

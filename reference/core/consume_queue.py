@@ -115,7 +115,6 @@ class ConsumeQueue:
         return True
 
     def get(self, offset: int, limit: int) -> list[Entry]:
-        """Up to ``limit`` entries from logical ``offset`` on; none outside the queue."""
         found: list[Entry] = []
         if offset < self.first:
             return found
@@ -177,11 +176,9 @@ class ConsumeQueue:
         return flush_to(self.flushed, self.files.end, self._file_size, least_pages)
 
     def mark_flushed(self, upto: int) -> None:
-        """A flush that covered the queue up to byte ``upto`` has ended."""
         self.flushed = max(self.flushed, min(upto, self.files.end))
 
     def clear(self) -> None:
-        """Delete every file: the queue is empty and begins at 0."""
         # Oldest first, as in expire: a crash leaves no gap.
         for name in self.files.names(self.files.start, self.files.limit):
             self._disk.delete(name)
@@ -213,7 +210,6 @@ class ConsumeQueue:
         return Entry._make(_ENTRY.unpack(self.files.read(offset * ENTRY_SIZE, ENTRY_SIZE)))
 
     def _first_at(self, physical_offset: int) -> int:
-        """Logical offset of the first message at or after a log offset; the next offset without one."""
         low, high = self.files.start // ENTRY_SIZE, self.next_offset
         while low < high:
             middle = (low + high) // 2
@@ -225,7 +221,6 @@ class ConsumeQueue:
         return low
 
     def _whole_until(self, at: int) -> int:
-        """The byte after the last whole entry from ``at`` on."""
         reached = 0
         while piece := self.files.read(at, _PIECE):
             for entry in map(Entry._make, _ENTRY.iter_unpack(piece)):

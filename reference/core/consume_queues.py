@@ -35,20 +35,16 @@ class ConsumeQueues:
 
     @property
     def last_end(self) -> int:
-        """The log offset after the last message of any queue; -1 without one."""
         return max((queue.last_end for queue in self._queues.values()), default=-1)
 
     @property
     def gaps(self) -> int:
-        """Entries that came with an offset above their queue's next one."""
         return sum(queue.gaps for queue in self._queues.values())
 
     def known(self) -> list[tuple[str, int]]:
-        """Topic and queue id of every queue, sorted."""
         return sorted(self._queues)
 
     def check(self, clean: bool) -> None:
-        """Raise StoreRefused where :meth:`recover` would. Changes nothing."""
         for each in self._stored():
             ConsumeQueue(self._disk, self._path(*each), self._file_size).check(clean)
 
@@ -83,7 +79,6 @@ class ConsumeQueues:
         return queue.next_offset if queue else 0
 
     def min_offset(self, topic: str, queue_id: int) -> int:
-        """The first live message's offset; the next offset without one."""
         queue = self._queues.get((topic, queue_id))
         return queue.first if queue else 0
 
@@ -92,7 +87,6 @@ class ConsumeQueues:
         return queue.get(offset, limit) if queue else []
 
     def offset_by_time(self, topic: str, queue_id: int, ms: int, store_ms: Callable[[Entry], int]) -> int:
-        """See :meth:`ConsumeQueue.offset_by_time`; 0 for an unknown queue."""
         queue = self._queues.get((topic, queue_id))
         return queue.offset_by_time(ms, store_ms) if queue else 0
 
@@ -126,14 +120,12 @@ class ConsumeQueues:
         return [name for queue, upto in self._flushing for name in queue.flush_due(upto)]
 
     def finish_flush(self) -> None:
-        """The files of :meth:`begin_flush` are flushed."""
         for queue, upto in self._flushing:
             queue.mark_flushed(upto)
         self._flushing = []
         self.ripe = any(queue.flush_to(self._least_pages) is not None for queue in self._dirty.values())
 
     def sync(self) -> None:
-        """Make everything durable before returning: for a clean stop."""
         # A flush in progress may never end.
         for queue in dict.fromkeys([*(queue for queue, _ in self._flushing), *self._dirty.values()]):
             for name in queue.flush_due():

@@ -22,10 +22,8 @@ class ConsumerOffsets:
         self.file = ConfigFile(disk, "consumerOffset.json")
         self.table: dict[str, dict[int, int]] = {}
         self.changed = False
-        """Whether it has unsaved changes."""
 
     def load(self) -> None:
-        """Load the saved table, if any."""
         saved = self.file.load(partial(beans.decode, bodies.ConsumerOffsets))
         self.table = saved.offset_table if saved else {}
 
@@ -41,11 +39,9 @@ class ConsumerOffsets:
         return True
 
     def query(self, group: str, topic: str, queue_id: int) -> int | None:
-        """The group's last commit; None without one."""
         return self.table.get(f"{topic}@{group}", {}).get(queue_id)
 
     def remove_group(self, group: str) -> None:
-        """Remove the group's progress in all topics."""
         kept = {key: queues for key, queues in self.table.items() if key.partition("@")[2] != group}
         self.changed = self.changed or len(kept) < len(self.table)
         self.table = kept

@@ -19,15 +19,12 @@ class DelayOffsets:
         self.file = ConfigFile(disk, "delayOffset.json")
         self.table: dict[int, int] = {}
         self.changed = False
-        """Whether it has unsaved changes."""
 
     def load(self) -> None:
-        """Load the saved table, if any."""
         saved = self.file.load(partial(beans.decode, bodies.DelayOffsets))
         self.table = saved.offset_table if saved else {}
 
     def put(self, level: int, offset: int) -> None:
-        """Record that everything below ``offset`` of this level was delivered."""
         self.changed = self.changed or self.table.get(level) != offset
         self.table[level] = offset
 

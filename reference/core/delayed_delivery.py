@@ -44,12 +44,10 @@ class DelayedDelivery:
         self._unsaved: tuple[bytes, int] | None = None
 
     def wait_ms(self, level: int, entry: Entry) -> int:
-        """Remaining wait; 0 or less: deliver now."""
         wait = entry.tags_code - self.parts.io.wall_ms()
         return wait if wait <= self.parts.store.delays_ms[level - 1] else 0
 
     def real_message(self, entry: Entry) -> Message | None:
-        """The message to deliver; None if there is none."""
         record = self.parts.store.record_at(entry.physical_offset)
         if record is None:
             return None

@@ -118,14 +118,12 @@ class Dispatcher:
         return self._added - before
 
     def expire(self) -> None:
-        """Remove the messages of the log's expired files."""
         self.queues.expire(self.log.start)
         if self.index is not None:
             self.index.expire(self.log.start)
         self.at = max(self.at, self.log.start)
 
     def store_ms(self, entry: Entry) -> int:
-        """Store time of an entry's message; -1 if it cannot be read."""
         return store_ms_at(self.log, entry.physical_offset)
 
     def _scan(self, window: bytes) -> int:

@@ -72,7 +72,6 @@ class MappedFiles:
         return self._files[index].read(inside, min(limit, self.file_size - inside, self.end - at))
 
     def write(self, at: int, data: bytes) -> None:
-        """Write within one existing file; ``end`` is unchanged."""
         index, inside = divmod(at - self.start, self.file_size)
         self._files[index].write(inside, data)
 
@@ -91,7 +90,6 @@ class MappedFiles:
         self._files.append(self.disk.open(self._name(self.limit), self.file_size))
 
     def names(self, lo: int, hi: int) -> list[str]:
-        """Disk names of the existing files that hold a byte of [lo, hi)."""
         if lo >= hi:
             return []
         first = max(lo - lo % self.file_size, self.start)
@@ -112,7 +110,6 @@ class MappedFiles:
         return removed
 
     def used_until(self, end: int) -> int:
-        """The offset after the last non-zero byte of all files, at least ``end``."""
         used = end
         for start in range(self.start, self.limit, self.file_size):
             used = max(used, self._last_used(max(start, end), start + self.file_size))
@@ -129,7 +126,6 @@ class MappedFiles:
             self.start += self.file_size
 
     def sync(self, lo: int, hi: int) -> None:
-        """Make [lo, hi) durable before returning."""
         for name in self.names(lo, hi):
             self.disk.sync(name)
 

@@ -27,7 +27,6 @@ class FlushSchedule:
         self.least_pages = least_pages
         self.began = began
         self._every = max(1, -(-thorough_ns // interval_ns))
-        """Wake-ups from one thorough one to the next."""
 
     def following(self, now: int, flushed: int, end: int, file_size: int) -> Look:
         """The next wake-up after ``now`` that flushes something if nothing more is written."""

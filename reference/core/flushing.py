@@ -38,7 +38,6 @@ class Flusher:
         self.running = False
         self.on_put = config.version.flushes_on_put and not config.is_slave
         self.look: Look | None = None
-        """The scheduled wake-up, if any."""
         self.urged = 0
 
     def start(self) -> None:

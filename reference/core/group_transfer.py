@@ -20,7 +20,6 @@ from .versions import AckWait
 MAX_WAITING_SENDS = 10_000
 """Limit for unanswered sends; answered ones make room."""
 WAKE_UP_NS = 1_000_000_000
-"""The transfer thread's longest sleep."""
 
 
 class Waiting:
@@ -40,7 +39,6 @@ class Waiting:
         return self._answer is None
 
     def answer(self, status: str) -> None:
-        """Answer it unless it is answered."""
         answer, self._answer = self._answer, None
         if answer is not None:
             answer(status)
@@ -60,7 +58,6 @@ class GroupTransfer:
         """Sends whose senders may stop waiting first, in the same order."""
         self.reached = 0
         self.turn_ends = 0
-        """When the thread gives up on the first send."""
         self.wake_ups = 0
         """Wake-ups left for the first send, as of ``woken_at``."""
         self.woken_at = 0
@@ -138,7 +135,6 @@ class GroupTransfer:
         return True
 
     def _begin_turn(self) -> None:
-        """The thread begins with the first send."""
         if not self.waiting:
             return
         now = self.io.now()

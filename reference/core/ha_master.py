@@ -65,8 +65,6 @@ NEXT: dict[tuple[Phase, Received], Phase] = {
 
 
 class HaConnection:
-    """One accepted peer: HAConnection with its read and write service."""
-
     __slots__ = (
         "acked", "address", "conn", "got_on", "last_read", "last_write", "next_offset", "phase", "reports", "unsent"
     )  # fmt: skip
@@ -110,7 +108,6 @@ class HaMaster:
     # Decisions: one small method per question.
 
     def push_limit(self) -> int:
-        """Up to where the log may leave this node."""
         return self.log.flushed if self.flushed_only else self.log.end
 
     def start_offset(self, reported: int) -> int | None:
@@ -136,7 +133,6 @@ class HaMaster:
         return self.log.read(peer.next_offset, min(self.batch, self.push_limit() - peer.next_offset))
 
     def counts_as_slave(self, peer: HaConnection) -> bool:
-        """Whether this connection makes a slave available."""
         return peer.phase is Phase.TRANSFER
 
     def slave_available(self, end: int) -> bool:
@@ -173,14 +169,12 @@ class HaMaster:
         self.group_transfer.covered(self.reached())
 
     def reached(self) -> int:
-        """The offset that as many slaves as a send waits for have reported."""
         if self.needed <= 1:
             return self.push_offset
         acked = sorted(self._replicas().values(), reverse=True)
         return min(self.push_offset, acked[self.needed - 1]) if len(acked) >= self.needed else 0
 
     def enough(self, send: Waiting) -> bool:
-        """Whether as many slaves as needed hold this send."""
         holders = (acked >= send.end and slave not in send.without for slave, acked in self._replicas().items())
         return sum(holders) >= self.needed
 
@@ -202,7 +196,6 @@ class HaMaster:
         self.io.timer(("ha-silence", conn), now + self.housekeeping_ns)
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
-        """Bytes of a peer: its complete reports are handled in order."""
         peer = self.connections.get(conn)
         if peer is None:
             return
@@ -223,7 +216,6 @@ class HaMaster:
             self._move(peer, Received.END)
 
     def on_timer(self, key: tuple[str, Hashable]) -> None:
-        """A timer of this part: silence, heartbeat or a waiting send."""
         what, conn = key
         if what == "ha-transfer":
             self.group_transfer.on_timer()

@@ -73,7 +73,6 @@ class HaSlave:
         self.last_attempt = 0
 
     def accepts(self, offset: int) -> bool:
-        """Whether a frame that starts at ``offset`` continues this log."""
         return self.log.end == 0 or offset == self.log.end
 
     def append(self, offset: int, body: bytes) -> bool:
@@ -90,7 +89,6 @@ class HaSlave:
         return self.boundaries.fits(offset, body)
 
     def report_value(self) -> int:
-        """The offset that the slave reports: its log end."""
         return self.log.end
 
     def start(self) -> None:
@@ -99,7 +97,6 @@ class HaSlave:
             self._move(Received.GO)
 
     def follow(self, address: str) -> None:
-        """Set the master's address for the next connect."""
         self.address = address
         if self.phase is Phase.STOPPED:
             self.start()
@@ -126,7 +123,6 @@ class HaSlave:
         self.io.timer(("ha-silence", None), now + self.housekeeping_ns)
 
     def on_lost(self) -> None:
-        """The connection failed or was closed by the peer."""
         if self.phase in (Phase.CONNECTING, Phase.CONNECTED):
             self._move(Received.LOST)
 
@@ -157,7 +153,6 @@ class HaSlave:
                 self._report()
 
     def on_timer(self, key: tuple[str, None]) -> None:
-        """Time to reconnect, to report, or to detect a silent master."""
         now = self.io.now()
         if key[0] == "ha-reconnect":
             if self.phase is Phase.WAITING:

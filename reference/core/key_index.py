@@ -74,20 +74,17 @@ class IndexFile:
         return self.count >= self.entries
 
     def follow(self, before: IndexFile) -> None:
-        """Continue after the file ``before``."""
         self.begin_ms = self.end_ms = before.end_ms
         self.begin_offset = self.end_offset = before.end_offset
         self._write_header()
 
     def tail(self, offset: int) -> int:
-        """How many of the last entries belong to the message at ``offset``."""
         at = self.count - 1
         while at and self._entry(at)[1] == offset:
             at -= 1
         return self.count - 1 - at
 
     def put(self, value: int, offset: int, store_ms: int) -> None:
-        """Enter a message under a hash; the file must not be full."""
         if self.count == 1:
             self.begin_ms, self.begin_offset = store_ms, offset
             # Allocate the header first: otherwise a counted entry could be lost.
@@ -151,7 +148,6 @@ class KeyIndex:
 
     @property
     def end_offset(self) -> int:
-        """The log offset of the last message entered; 0 without one."""
         return self.files[-1].end_offset if self.files else 0
 
     def recover(self, clean: bool, flushed_ms: int, log_end: int) -> bool:
@@ -226,14 +222,12 @@ class KeyIndex:
         return [f"{FOLDER}/{file.name}" for file in self._flushing]
 
     def finish_flush(self) -> None:
-        """The files of :meth:`begin_flush` are flushed."""
         for file in self._flushing:
             file.durable = True
             self.flushed_ms = file.end_ms
         self._flushing = []
 
     def sync(self) -> None:
-        """Make everything durable before returning: for a clean stop."""
         self._flushing = [file for file in self.files if file.full]
         for file in self.files:
             if not file.durable:
@@ -242,7 +236,6 @@ class KeyIndex:
         self.finish_flush()
 
     def _entered(self, offset: int) -> int:
-        """How many keys of the message at ``offset`` are entered already."""
         entered = 0
         for file in reversed(self.files):
             count = file.tail(offset)

@@ -80,7 +80,6 @@ class MetadataSync:
     # Application of answers. CodecError: malformed table.
 
     def take_topics(self, body: bytes) -> bool:
-        """Replace the topics by the master's if their version differs."""
         applied = self._take(self.parts.topics, body)
         if applied:
             self.topics_applied()
@@ -90,7 +89,6 @@ class MetadataSync:
         return self._take(self.parts.groups, body)
 
     def take_offsets(self, body: bytes) -> bool:
-        """Apply the master's consumer offsets."""
         offsets = self.parts.offsets
         theirs = beans.decode(bodies.ConsumerOffsets, body).offset_table
         if offsets.changed or any(offsets.table.get(key) != queues for key, queues in theirs.items()):
@@ -98,7 +96,6 @@ class MetadataSync:
         return True
 
     def take_delays(self, body: bytes) -> bool:
-        """Write the text of the master's delay offsets to the file."""
         delays = self.parts.delay_offsets
         if self.parts.io.disk.read_whole(delays.file.name) != body:
             delays.save_text(body)

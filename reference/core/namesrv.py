@@ -33,8 +33,6 @@ NO_ROUTE = (
 
 
 class NameServer:
-    """A node; see :class:`pairproof.reference.ports.Node`."""
-
     peers_class: ClassVar[type[CommandPeers]] = CommandPeers
     routes_class: ClassVar[type[RouteTable]] = RouteTable
 

@@ -30,6 +30,4 @@ class Parts:
     clients: ClientTable
     locks: QueueLocks
     peers: CommandPeers
-    """Connections from clients and other brokers."""
     calls: Calls
-    """Connections to name servers and to the master."""

@@ -20,8 +20,6 @@ MAX_KEPT_BACK = 8 * 1024
 
 
 class PendingPut:
-    """A stored send whose answer waits for its flush and its replica."""
-
     __slots__ = ("answer", "flush", "replica")
 
     def __init__(self, answer: Answer) -> None:
@@ -43,8 +41,6 @@ class PendingPut:
 
 
 class Puts:
-    """Stores messages on a master and reports their status."""
-
     def __init__(self, config: BrokerConfig, store: MessageStore, ha: HaMaster) -> None:
         self.config = config
         self.store = store
@@ -52,11 +48,9 @@ class Puts:
         self._sent_on = 0
 
     def waits_for_slave(self, wait: bool) -> bool:
-        """Whether a send's answer depends on a slave."""
         return wait and self.config.slaves_to_wait_for > 0
 
     def waits_for_flush(self, wait: bool) -> bool:
-        """Whether a send's answer depends on the disk."""
         return wait and self.store.flusher.sync
 
     def put(self, message: Message) -> Stored:

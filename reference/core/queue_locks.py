@@ -31,14 +31,12 @@ class QueueLocks:
         return [queue for queue in dict.fromkeys(queues) if self._take((group, queue), client, now)]
 
     def unlock(self, group: str, client: str, queues: Iterable[Hashable]) -> None:
-        """Release the client's locks; those of other clients remain."""
         for queue in queues:
             held = self._locks.get((group, queue))
             if held is not None and held.client == client:
                 del self._locks[group, queue]
 
     def holder(self, group: str, queue: Hashable, now: int) -> str | None:
-        """The client that holds the queue; None if it is free."""
         held = self._locks.get((group, queue))
         return held.client if held is not None and now <= held.until else None
 

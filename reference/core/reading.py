@@ -32,9 +32,7 @@ class Found(NamedTuple):
     low: int
     high: int
     slow: bool = False
-    """Whether a slave should serve the next pull."""
     messages: tuple[bytes, ...] = ()
-    """Records in the log's format."""
 
 
 class Reader:

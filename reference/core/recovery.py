@@ -69,11 +69,9 @@ class Recovery(NamedTuple):
     cut_from: int | None
     """The offset after the last non-zero byte cut; None if only zeros were."""
     why: str
-    """Why the log ends at ``end`` instead of ``cut_from``; empty if nothing was cut."""
     lost: int = 0
     """Whole records in the cut bytes."""
     unfinished: bool = False
-    """Whether part of a record remains after the end."""
 
     def describe(self) -> str:
         """The cut, for people; empty if nothing was cut."""
@@ -83,10 +81,7 @@ class Recovery(NamedTuple):
 
 
 class Hints(NamedTuple):
-    """Facts about the log from the rest of the store."""
-
     copied: bool = False
-    """Whether the log is a slave's."""
     durable_ms: int = 0
     """Records stored before this time are durable, by the checkpoint."""
     dispatched: Callable[[], int] = lambda: -1
@@ -207,7 +202,6 @@ class LogRecovery:
             )
 
     def count_records(self, end: int, used: int) -> int:
-        """Whole records in [end, used), wherever they begin."""
         return sum(1 for _ in self._whole(end, used))
 
     def cut(self, end: int) -> int:
@@ -267,7 +261,6 @@ class LogRecovery:
         return last
 
     def _is_zero(self, at: int, size: int) -> bool:
-        """Whether the file has only zeros from ``at`` to the end of its sector."""
         inside = at % size
         piece = self.files.read(at, min(SECTOR - inside % SECTOR, size - inside))
         return not any(piece)

@@ -45,7 +45,6 @@ class Registration:
         # Name servers to register at again: the topics changed during their registration.
         self._outdated: set[str] = set()
         self._encoded: tuple[DataVersion, bytes] | None = None
-        """The last registration's body, and its version."""
         self._round = 0
         self._answered_round = 0
 
@@ -67,7 +66,6 @@ class Registration:
                 calls.send_oneway(address, RequestCode.UNREGISTER_BROKER, goodbye)
 
     def topics_changed(self) -> None:
-        """Register again, soon."""
         if self._on_duty:
             self.parts.io.timer(SOON, self.parts.io.now())
 
@@ -121,7 +119,6 @@ class Registration:
 
 
 def _read(outcome: Outcome) -> dict[str, Any] | None:
-    """The fields of a name server's answer; None if it refused or is malformed."""
     answer = outcome.answer
     if answer is None or answer.code != remoting.SUCCESS:
         return None

@@ -12,8 +12,6 @@ from .command_peers import CommandPeers
 
 
 class Request(NamedTuple):
-    """One request: the connection, the frame, and its typed header by long names."""
-
     peers: CommandPeers
     conn: Conn
     command: Command
@@ -31,7 +29,6 @@ class Request(NamedTuple):
         self.peers.answer(self.conn, self.command, code, fields, body, remark)
 
     def refuse(self, code: int, remark: str) -> None:
-        """Answer with an error code and its reason."""
         self.peers.answer(self.conn, self.command, code, None, b"", remark)
 
     def kept(self, *names: str) -> Request:

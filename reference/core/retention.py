@@ -54,7 +54,6 @@ class Retention:
         return behind + self.keep_ms if behind >= 0 else None
 
     def is_the_hour(self, wall_ms: int) -> bool:
-        """Whether files may be deleted at this time."""
         return not self.hours or wall_ms // HOUR_MS % 24 in self.hours
 
     def start(self) -> None:

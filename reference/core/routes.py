@@ -25,8 +25,6 @@ MAX_TOPICS = 100_000
 
 
 class Identity(NamedTuple):
-    """A broker's identity in a registration."""
-
     cluster: str
     name: str
     broker_id: int
@@ -34,18 +32,13 @@ class Identity(NamedTuple):
 
 
 class Live(NamedTuple):
-    """A registered broker."""
-
     conn: Conn
     seen: int
-    """Time of its last message, ns."""
     version: DataVersion
     ha_address: str
 
 
 class Master(NamedTuple):
-    """A slave's master; empty texts without one."""
-
     address: str = ""
     ha_address: str = ""
 
@@ -92,7 +85,6 @@ class RouteTable:
         return found is None or found.version != version
 
     def touch(self, address: str, now: int) -> None:
-        """Record a message of the broker other than a registration."""
         if address in self.live:
             self.live[address] = self.live[address]._replace(seen=now)
 
@@ -109,7 +101,6 @@ class RouteTable:
         return list(dict.fromkeys(late.values()))
 
     def route(self, topic: str) -> TopicRouteData | None:
-        """The topic's route; None without one."""
         queues = self.topics.get(topic)
         if not queues:
             return None
@@ -119,14 +110,12 @@ class RouteTable:
         return TopicRouteData(brokers, tuple(queues.values()), filters)
 
     def cluster_info(self) -> ClusterInfo:
-        """All brokers, and the broker names of each cluster."""
         clusters: dict[str, tuple[str, ...]] = {}
         for name, broker in self.brokers.items():
             clusters[broker.cluster] = (*clusters.get(broker.cluster, ()), name)
         return ClusterInfo({name: _copy(broker) for name, broker in self.brokers.items()}, clusters)
 
     def _set_address(self, who: Identity) -> bool:
-        """Set the broker's address; whether its id is new."""
         broker = self.brokers.setdefault(who.name, BrokerData(who.name, who.cluster, {}))
         addresses = broker.broker_addrs
         for broker_id in [each for each, its in addresses.items() if its == who.address and each != who.broker_id]:

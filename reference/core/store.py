@@ -77,13 +77,11 @@ class MessageStore:
         self._given: dict[tuple[str, int], int] = {}
         """Next offsets of queues with undispatched messages."""
         self._wake_up: Look | None = None
-        """The next flush of derived files, if any."""
         self._flushing = False
         self._flushing_ms: int | None = None
         """During a thorough flush: the store time up to which it makes the queues durable."""
 
     def ends_cleanly(self) -> bool:
-        """Whether the last stop was orderly: no abort file is left."""
         return ABORT not in self.io.disk.names("")
 
     def start(self) -> None:
@@ -110,7 +108,6 @@ class MessageStore:
         self._dispatch()
 
     def stop(self) -> None:
-        """Dispatch the rest and make everything durable; the next start is a clean one."""
         self._dispatch()
         for name in self.log.flush_due():
             self.io.disk.sync(name)
@@ -189,7 +186,6 @@ class MessageStore:
         return self.held or self.dispatcher.lacks_room
 
     def record_at(self, offset: int) -> Record | None:
-        """The record that begins at a log offset; None without one."""
         size = self.log.record_size(offset)
         if not size:
             return None
@@ -225,7 +221,6 @@ class MessageStore:
                 raise StoreFull(self.dispatcher.stalled or "the queues are behind the log")
 
     def _dispatch_put(self, message: Message, last: Stored) -> None:
-        """Dispatch a put; ``last`` is the last message for this queue."""
         self.dispatch()
         if self.held and not _is_half(message):
             self._given[message.topic, message.queue_id] = last.queue_offset + 1
@@ -280,5 +275,4 @@ class MessageStore:
 
 
 def _is_half(message: Message) -> bool:
-    """Whether the message is prepared or rolled back, and so in no queue."""
     return message.sys_flag & 0xC in (0x4, 0xC)

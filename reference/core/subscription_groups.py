@@ -27,8 +27,6 @@ NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
 
 
 class GroupTable(VersionedTable[SubscriptionGroupConfig]):
-    """Subscription groups by name."""
-
     body = SubscriptionGroups
     queue_numbers = ("retry_queue_nums",)
 

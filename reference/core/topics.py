@@ -15,7 +15,6 @@ from .config_file import ConfigFile
 from .versioned_table import VersionedTable
 
 NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")
-"""Legal names in requests."""
 STORED_NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
 """Legal names in stored messages: retry and dead-letter topics of RocketMQ 5 may be longer."""
 INHERIT, WRITE, READ = 1, 2, 4
@@ -31,7 +30,6 @@ NO_SENDS = frozenset(
         "OFFSET_MOVED_EVENT",
     ]
 )
-"""Topics that clients must not send to."""
 
 
 def retry_topic(group: str) -> str:

@@ -27,7 +27,6 @@ class VersionedTable(Generic[Entry]):
     body: ClassVar[Any]
     """The type of the table's body and file: a named tuple of entries and version."""
     queue_numbers: ClassVar[tuple[str, ...]]
-    """Fields of an entry that are numbers of queues."""
 
     def __init__(self, file: ConfigFile, wall_ms: Callable[[], int], system: Mapping[str, Entry]) -> None:
         self.file = file
@@ -39,7 +38,6 @@ class VersionedTable(Generic[Entry]):
 
     @property
     def changed(self) -> bool:
-        """Whether it has unsaved changes, because the disk was full."""
         return self._changed
 
     def parse(self, data: bytes) -> tuple[Mapping[str, Entry], DataVersion]:
@@ -82,7 +80,6 @@ class VersionedTable(Generic[Entry]):
         return taken
 
     def remove(self, name: str) -> bool:
-        """Delete an entry. False without one."""
         if name not in self.entries:
             return False
         self._change({key: entry for key, entry in self.entries.items() if key != name})

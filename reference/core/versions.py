@@ -32,9 +32,7 @@ class SyncSchedule(NamedTuple):
     """When a slave fetches its master's tables, ms."""
 
     first: int
-    """From the start to the first round."""
     every: int
-    """From one round to the next."""
     rest: int
     """A round fetches only after so much time since the last fetch or the start."""
 
@@ -58,7 +56,6 @@ class Version(NamedTuple):
     report_writes: int
     """Writes per report; a slave closes the connection if bytes are left then."""
     ordinal: int
-    """Its ordinal in MQVersion, which every answer carries."""
     flushes_on_put: bool = False
     """Whether each put wakes ASYNC_FLUSH's service, as with flushCommitLogTimed=false; otherwise only time does."""
     refuses_reads: bool = False

@@ -28,12 +28,10 @@ LEAST_SHARE = 10
 MAX_COMPARED = 200
 """Keys compared with the real ones; a file with more unknown ones is not a broker's."""
 OWN = ("storePathRootDir", "storePathCommitLog", "bindAddress", "serverChannelMaxIdleTimeSeconds")
-"""Keys that ``pairproof broker`` uses itself."""
 OTHER_SYSTEMS = {
     "enableDLegerCommitLog": "DLedger replicates by a quorum",
     "enableControllerMode": "controller mode elects its masters",
 }
-"""Switches, and what they are about."""
 SPLITTER = ","
 """RocketMQ's separator between the folders of one log (MessageStoreConfig.MULTI_PATH_SPLITTER)."""
 _NUMBER = re.compile(r"[+-]?[0-9]+")

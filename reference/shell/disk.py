@@ -117,7 +117,6 @@ def _mapped(fd: int, size: int) -> memoryview:
 
 
 def _pieces(lo: int, hi: int) -> Iterator[tuple[int, int]]:
-    """[lo, hi) in pieces within one block each."""
     while lo < hi:
         end = min(hi, lo - lo % BLOCK + BLOCK)
         yield lo, end
@@ -158,7 +157,6 @@ class RealDisk:
         return sorted(each.name for each in path.iterdir() if each.is_file() and not each.name.startswith(HIDDEN))
 
     def folders(self, folder: str) -> list[str]:
-        """Sorted folders in ``folder`` that hold any file."""
         path = self._path(folder)
         if not path.is_dir():
             return []

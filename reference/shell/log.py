@@ -17,8 +17,6 @@ MAX_LINE = 1_000
 
 
 class Log:
-    """Writes lines to one file descriptor."""
-
     def __init__(self, fd: int = 2, clock: Callable[[], float] = time.monotonic) -> None:
         self.fd = fd
         self.clock = clock
@@ -53,7 +51,6 @@ class Log:
 
 
 UNSYNCED = {"failed": "cannot be fetched from the master", "unread": "of the master cannot be read"}
-"""Log texts for tables that could not be synced."""
 
 
 class LogWatcher:

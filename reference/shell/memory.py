@@ -29,7 +29,6 @@ def machine_memory(proc: Path = PROC, groups: Path = GROUPS, physical: int | Non
 
 
 def _files(proc: Path, groups: Path) -> Iterator[Path]:
-    """The files that may hold a limit of this process."""
     try:
         lines = (proc / "self/cgroup").read_text().splitlines()[:MAX_LINES]
     except (OSError, ValueError):
@@ -56,7 +55,6 @@ def _upwards(mounted: Path, path: str, name: str) -> Iterator[Path]:
 
 
 def _limit(file: Path) -> int | None:
-    """None without a readable limit."""
     try:
         text = file.read_text().strip()
     except (OSError, ValueError):

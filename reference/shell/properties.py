@@ -36,11 +36,8 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 
 class Entry(NamedTuple):
-    """One setting of a file."""
-
     value: str
     line: int
-    """The line of its key, from 1."""
     ends_with_blank: bool = False
 
 

@@ -40,11 +40,9 @@ class Settings(NamedTuple):
     bind: str
     idle_s: int
     ignored: tuple[str, ...]
-    """Unused keys of the file, sorted."""
     connects: tuple[tuple[str, str], ...] = ()
     """Keys, and the addresses that they make this broker connect to."""
     anywhere: bool = False
-    """Whether addresses may be on other machines."""
 
     @property
     def ports(self) -> list[tuple[int, str]]:

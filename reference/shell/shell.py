@@ -33,7 +33,6 @@ REST_S = 1
 MAX_UNREACHABLE = 1_000
 """Unreachable addresses to remember; further ones are not logged."""
 MAX_ADDRESS = 300
-"""Characters of an address to remember."""
 NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 P = ParamSpec("P")
@@ -135,7 +134,6 @@ class Shell:
         return self._write(conn, data) if self._empty(conn) else 0
 
     def _empty(self, conn: Connection) -> bool:
-        """Write waiting bytes; whether none are left."""
         if conn.waiting:
             data = bytes(conn.waiting)
             del conn.waiting[: self._write(conn, data)]
@@ -192,7 +190,6 @@ class Shell:
     # Events.
 
     def _call(self, what: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Call the node, then write the bytes that it has sent."""
         self._gathers = True
         what(*args, **kwargs)
         self._gathers = False

@@ -17,7 +17,6 @@ CONNECT_TIMEOUT_S = 5
 NOT_CONNECTED = (OSError, ValueError, OverflowError)
 """Errors of :func:`connect`: refused, or a malformed address, perhaps from a name server."""
 OF_CLIENTS = ("main", "fast")
-"""The ports for clients."""
 
 
 class Connection:

@@ -71,7 +71,6 @@ def _to_key(key: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _names(kind: Any) -> list[tuple[str, str]]:
-    """(Java's name, ours) in the order of Java's."""
     return sorted((_java_name(kind.__name__, field), field) for field in kind._fields)
 
 

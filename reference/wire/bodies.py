@@ -13,14 +13,10 @@ class DataVersion(NamedTuple):
     """A table's version; equal iff both numbers agree."""
 
     timestamp: int = 0
-    """Time of the last change, ms since the epoch."""
     counter: int = 0
-    """Number of changes."""
 
 
 class TopicConfig(NamedTuple):
-    """A topic on a broker."""
-
     topic_name: str
     read_queue_nums: int = 16
     write_queue_nums: int = 16

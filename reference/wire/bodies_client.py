@@ -14,14 +14,10 @@ from ..errors import CodecError
 
 
 class ProducerData(NamedTuple):
-    """A producer group of the heartbeat's client."""
-
     group_name: str
 
 
 class SubscriptionData(NamedTuple):
-    """A group's subscription to a topic."""
-
     topic: str
     sub_string: str = "*"
     tags_set: tuple[str, ...] = ()
@@ -34,8 +30,6 @@ class SubscriptionData(NamedTuple):
 
 
 class ConsumerData(NamedTuple):
-    """A consumer group of the heartbeat's client."""
-
     group_name: str
     consume_type: str = "CONSUME_PASSIVELY"
     """CONSUME_PASSIVELY is a push consumer, CONSUME_ACTIVELY a pull consumer."""
@@ -60,8 +54,6 @@ class ConsumerList(NamedTuple):
 
 
 class MessageQueue(NamedTuple):
-    """A queue of a topic on a broker group."""
-
     topic: str
     broker_name: str
     queue_id: int
@@ -97,8 +89,6 @@ class TopicStatsTable(NamedTuple):
 
 
 class OffsetWrapper(NamedTuple):
-    """A group's progress in a queue."""
-
     broker_offset: int
     consumer_offset: int
     last_timestamp: int
@@ -113,8 +103,6 @@ class ConsumeStats(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """A client's connection to a broker."""
-
     client_id: str
     client_addr: str
     language: str = "OTHER"

@@ -22,8 +22,6 @@ _INT = Struct(">i")
 
 
 class BrokerData(NamedTuple):
-    """A broker group and its addresses."""
-
     broker_name: str
     cluster: str
     broker_addrs: dict[int, str]
@@ -31,8 +29,6 @@ class BrokerData(NamedTuple):
 
 
 class QueueData(NamedTuple):
-    """A topic's queues on a broker group."""
-
     broker_name: str
     read_queue_nums: int
     write_queue_nums: int

@@ -71,8 +71,6 @@ class RequestCode(IntEnum):
 
 
 class Field(NamedTuple):
-    """One header field."""
-
     name: str
     kind: str
     """One of text, int (32 bits), long (64 bits) and bool."""

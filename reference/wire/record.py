@@ -90,8 +90,6 @@ class Message(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A message with its position in the log."""
-
     size: int
     queue_offset: int
     physical_offset: int

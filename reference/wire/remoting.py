@@ -103,8 +103,6 @@ _scan: Callable[[str, int], tuple[Any, int]] = vars(_decoder)["scan_once"]
 
 
 class Command(NamedTuple):
-    """One request or response."""
-
     code: int
     opaque: int
     """Chosen by the requester, copied into the response."""

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 EVERY_S = 5.0
 DEFAULT = "deep"
-"""The default profile."""
 
 
 @click.command("campaign", epilog=example("campaign --trials 10000 --engine local"))
@@ -154,7 +153,6 @@ def _resumed(folder: Path) -> Campaign:
 
 
 def _request(plan: Plan, known_deviations: str | None = None) -> Request:
-    """The plan as a run with the same facts."""
     return Request(
         resolve.target(plan.target), resolve.lab(plan.lab), profile(plan.profile), Bounds(None, plan.trials, False),
         plan.seed, judging.laws(plan.laws), 1, "sample", Path(), known_deviations=known_deviations,
@@ -162,7 +160,6 @@ def _request(plan: Plan, known_deviations: str | None = None) -> Request:
 
 
 def _led(campaign: Campaign, engine: str, master: str | None, jobs: int | None) -> int | None:
-    """Run it; the exit code, if it did not complete."""
     how = f"resume with {invocation.line('campaign --resume', campaign.writer.folder)}"
     try:
         with _engine(campaign, engine, master, jobs) as players:
@@ -193,7 +190,6 @@ def _engine(campaign: Campaign, engine: str, master: str | None, jobs: int | Non
 
 
 def _report_end(campaign: Campaign, code: int | None, json_to: str | None, full: bool) -> int:
-    """Report the result, on the terminal and as JSON; returns the folder's exit code."""
     from ...harness.commands.findings import Findings
     from ..make import assembled
 

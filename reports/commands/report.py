@@ -95,7 +95,6 @@ def command(
 
 
 def _say(made: "Made", json_to: str | None) -> None:
-    """Print what went wrong, the headline or the JSON, and the path of the first page."""
     from .. import annotations, trend
 
     for each in made.corrupt:

@@ -23,7 +23,6 @@ class Bench(NamedTuple):
     """Whether each trial was judged only by its scenario's laws."""
 
     target: str = ""
-    """For its known deviations."""
 
     def judge_all(self, events: Sequence[Event]) -> list[Judgement]:
         judgements = judge(events, laws(self.laws), self.observes)

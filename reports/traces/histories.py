@@ -23,13 +23,11 @@ from .environment import Bench, verdict_rows
 from .measured import TABLES, Difference, Rows, columns, measure
 
 MAX_REASON = 200
-"""Characters of a problem with a history."""
 
 COMPARED = ("verdict", "judged", "broken", "seq")
 """The columns that must be equal when the same version rejudges a history."""
 
 ENDED = "end"
-"""The event that completes a trial."""
 
 
 class Numbered(NamedTuple):
@@ -64,9 +62,7 @@ class History(NamedTuple):
     kept: int = 0
     """1 if the run recorded that it kept this history."""
     read: int = 0
-    """1 if it was measured."""
     odd: int = 0
-    """1 if there is a problem."""
     events: int = 0
     unended: int = 0
     """1 if the trial is incomplete, so that it is not rejudged."""
@@ -85,8 +81,6 @@ class History(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A row and its nested tables."""
-
     history: History
     rows: Rows
 
@@ -132,13 +126,11 @@ def of_part(part: Numbered, bench: Bench, judging: bool = True) -> Iterator[Meas
 
 
 def _kept(part: Numbered) -> dict[int, int]:
-    """Events of each trial whose history the run kept."""
     rows = tables.read_part(part.trials).select(["trial", "events", "kept"]).to_pylist()
     return {row["trial"]: row["events"] for row in rows if row["kept"]}
 
 
 def _stored(part: Numbered, trials: frozenset[int]) -> dict[int, dict[str, dict[str, Any]]]:
-    """The recorded verdicts, by trial and law."""
     found: dict[int, dict[str, dict[str, Any]]] = {}
     if part.verdicts is not None and trials:
         for row in tables.read_part(part.verdicts, trials).to_pylist():
@@ -206,7 +198,6 @@ def differences(
 
 
 def _hasty(stored: Mapping[str, dict[str, Any]]) -> Iterator[Difference]:
-    """Verdicts on an incomplete trial."""
     for law, row in sorted(stored.items()):
         if row["verdict"] != "unknown":
             yield _difference(law, row, None)

@@ -29,7 +29,6 @@ TABLES: Mapping[str, Any] = {
     "sends": Send,
     "differences": Difference,
 }
-"""Rows of a history, by table: named tuples of str and int."""
 
 Rows = dict[str, Sequence[tuple[Any, ...]]]
 

@@ -62,7 +62,6 @@ class Administration:
         }
 
     def check_role(self) -> None:
-        """CodecError on a slave."""
         if self.parts.config.is_slave:
             raise CodecError("this is a slave: change topics and groups on its master")
 
@@ -124,7 +123,6 @@ class Administration:
         request.answer()
 
     def _answer_table(self, request: Request, table: TopicTable | GroupTable) -> None:
-        """21 and 201: the whole table."""
         request.answer(body=table.encode())
 
     def on_put_config(self, request: Request) -> None:

@@ -20,7 +20,6 @@ LARGE_BODIES = frozenset(
     ]
 )
 MAX_TEXT = 512
-"""Characters of identifiers such as client ids."""
 
 
 def check_body(command: Command) -> None:

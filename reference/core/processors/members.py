@@ -35,7 +35,6 @@ from ..topics import NAME, retry_topic
 from .limits import check_group, check_texts
 
 MAX_GROUPS_OF_CLIENT = 1_000
-"""Groups in one heartbeat."""
 REMEMBERED = 16 * 1024
 """Bytes of a heartbeat whose parsed form is cached: clients repeat theirs."""
 
@@ -58,17 +57,14 @@ class Members:
         }
 
     def makes_groups(self) -> bool:
-        """Whether a heartbeat creates new groups and retry topics."""
         return not self.parts.config.is_slave
 
     def notifies(self, group: str) -> bool:
-        """Whether the group's consumers are notified of its changes."""
         found = self.parts.groups.get(group)
         return found is None or found.notify_consumer_ids_changed_enable
 
     @property
     def busy(self) -> bool:
-        """Whether any member or lock may expire."""
         clients = self.parts.clients
         return bool(clients.producers or clients.consumers) or self._locked_until >= 0
 
@@ -103,7 +99,6 @@ class Members:
         request.answer()
 
     def on_consumer_ids(self, request: Request) -> None:
-        """38: client ids of the group's consumers."""
         group = request.header["consumerGroup"]
         ids = self.parts.clients.consumer_ids(group)
         if ids:
@@ -112,7 +107,6 @@ class Members:
             request.refuse(remoting.SYSTEM_ERROR, f"group {group:.255} has no consumer here")
 
     def on_consumers(self, request: Request) -> None:
-        """203: the group's consumers and their subscriptions."""
         name = request.header["consumerGroup"]
         group = self.parts.clients.consumers.get(name)
         if group is None:
@@ -128,7 +122,6 @@ class Members:
         )  # fmt: skip
 
     def on_producers(self, request: Request) -> None:
-        """204: the group's producers."""
         name = request.header["producerGroup"]
         clients = self.parts.clients.producers.get(name)
         if clients is None:
@@ -149,7 +142,6 @@ class Members:
         request.answer(body=beans.encode(LockBatchResponse(tuple(held))))
 
     def on_unlock(self, request: Request) -> None:
-        """42: unlock queues."""
         self.parts.locks.unlock(*beans.decode(LockBatchRequest, request.command.body))
         request.answer()
 

@@ -38,7 +38,6 @@ class Progress:
         }
 
     def has_everything(self, topic: str, queue_id: int) -> bool:
-        """Whether a group without progress begins at 0."""
         store, config = self.parts.store, self.parts.config
         if store.queues.min_offset(topic, queue_id) > 0:
             return False
@@ -46,7 +45,6 @@ class Progress:
         return not first or store.log.end - first[0].physical_offset <= config.log_memory
 
     def on_query(self, request: Request) -> None:
-        """14: the group's committed offset."""
         header = request.header
         topic, queue_id = header["topic"], header["queueId"]
         found = self.parts.offsets.query(header["consumerGroup"], topic, queue_id)

@@ -31,7 +31,6 @@ LOOK_NS = 5_000 * MS
 SHORT_POLL_MS = 1_000
 MAX_HELD = 100_000
 MAX_TAGS = 1_000
-"""Tags of one subscription."""
 HOLD = ("hold", None)
 BUSY = "[REJECTREQUEST]system busy, start flow control for a while: a slave with slaveReadEnable=false serves no reads"
 """RocketMQ's text up to the colon."""
@@ -45,8 +44,6 @@ CODES = {
 
 
 class Held(NamedTuple):
-    """A waiting pull."""
-
     request: Request
     group: SubscriptionGroupConfig
     takes: Takes | None
@@ -69,7 +66,6 @@ class Pulling:
         return {RequestCode.PULL_MESSAGE: self.on_pull}
 
     def suggestion(self, group: SubscriptionGroupConfig, found: Found) -> int:
-        """The broker id for the group's next pull of this queue."""
         config = self.parts.config
         if not config.slaveReadEnable:
             return 0
@@ -83,7 +79,6 @@ class Pulling:
         return config.is_slave and not config.slaveReadEnable and config.version.refuses_reads
 
     def stores_commits(self) -> bool:
-        """Whether the progress that a pull carries is stored."""
         return not self.parts.config.is_slave
 
     def code_for(self, found: Found, offset: int) -> int:
@@ -136,7 +131,6 @@ class Pulling:
         return None
 
     def _filter(self, request: Request) -> tuple[Takes | None, tuple[int, str] | None]:
-        """The pull's filter, or why it is unknown."""
         header = request.header
         if header["sysFlag"] & SUBSCRIBES:
             if header.get("expressionType", "TAG") not in ("TAG", ""):
@@ -207,7 +201,6 @@ class Pulling:
             self.parts.io.timer(HOLD, now + LOOK_NS)
 
     def gone(self, conn: Conn) -> None:
-        """A connection ended: drop its waiting pulls."""
         for queue in list(self.held) if self._count else ():
             remaining = [each for each in self._taken(*queue) if each.request.conn is not conn]
             if remaining:

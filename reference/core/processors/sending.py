@@ -32,7 +32,6 @@ from .transactions import half_message, is_half
 RETRY = "%RETRY%"
 DEAD_LETTER_QUEUES = 1
 MAX_BATCH = 10_000
-"""Messages of one batch."""
 STATUS_FIELDS = {"MSG_REGION": "DefaultRegion", "TRACE_ON": True}
 _TRANSACTION = 0xC
 
@@ -62,7 +61,6 @@ class Sending:
         }
 
     def refuses_role(self) -> bool:
-        """Whether this broker accepts no messages."""
         return self.parts.config.is_slave
 
     def queue_for(self, topic: TopicConfig, wanted: int) -> int:
@@ -78,7 +76,6 @@ class Sending:
         return self._turn % max(1, topic.write_queue_nums)
 
     def answer(self, request: Request, ids: list[str], queue_id: int, queue_offset: int, status: str) -> None:
-        """Answer the producer of a stored message or batch."""
         values = {"msgId": ",".join(ids), "queueId": queue_id, "queueOffset": queue_offset, **STATUS_FIELDS}
         request.answer(remoting.CODE_OF_STATUS[status], values)
 
@@ -104,7 +101,6 @@ class Sending:
             self.parts.puts.settle(stored[-1].hi, wait, answer, self.parts.peers.when_through)
 
     def _put(self, messages: list[Message]) -> list[Stored]:
-        """Put all of them or, if one cannot be put, none."""
         puts = self.parts.puts
         return puts.put_batch(messages) if len(messages) > 1 else [puts.put(messages[0])]
 
@@ -169,7 +165,6 @@ class Sending:
         )
 
     def _delayed(self, message: Message) -> Message:
-        """Move a message with a delay to the queue of its level; others are unchanged."""
         if b"DELAY\x01" not in message.properties or message.sys_flag & _TRANSACTION in (0x4, 0xC):
             return message
         properties = properties_of(message.properties)
@@ -182,7 +177,6 @@ class Sending:
         )
 
     def _dead_letter(self, header: Mapping[str, Any], message: Message) -> Message:
-        """Move a message with too many retries to its group's dead letters."""
         group = self.parts.groups.find(message.topic[len(RETRY) :])
         if group is None:
             raise Refused(remoting.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {message.topic}")

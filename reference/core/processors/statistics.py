@@ -24,7 +24,6 @@ from ..parts import Parts
 from ..requests import Handler, Request
 
 VERSION_NAME = "V4_9_7"
-"""The name of :data:`remoting.VERSION`."""
 _POOLS = ("sendThreadPoolQueue", "pullThreadPoolQueue", "queryThreadPoolQueue")
 _RATES = ("putTps", "getFoundTps", "getMissTps", "getTotalTps", "getTransferedTps")
 _TIMES = (
@@ -147,7 +146,6 @@ class Statistics:
         return found is not None and bool(found.subscriptions) and topic not in found.subscriptions
 
     def _stored_ms(self, topic: str, queue_id: int, offset: int) -> int:
-        """Store time of the message; 0 if unreadable."""
         found = self.parts.store.queues.get(topic, queue_id, offset, 1)
         return max(0, self.parts.store.dispatcher.store_ms(found[0])) if found else 0
 
