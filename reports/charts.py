@@ -47,7 +47,6 @@ class Charts:
         return bottom
 
     def log_ends(self, top: float) -> float:
-        """Each node's log end, and the reports of its slaves."""
         height_of = self._scale("Log end, bytes", top, ENDS, most(self.scene.ends))
         for node, steps in self.scene.reported.items():
             self._line(steps, height_of, "reported", f"the {node}'s reports to the master")
@@ -96,7 +95,6 @@ class Charts:
             self.svg.path([*points, (self.axis.right, points[-1][1])], kind, title)
 
     def latency(self, top: float) -> float:
-        """A stem for each send: the time to its answer, on a logarithmic scale."""
         bottom = top + LATENCY
         slowest = max((each.latency or 0 for each in self.scene.sends), default=0)
         decades = max(1.0, log10(max(slowest, LEAST_NS * 10) / LEAST_NS))

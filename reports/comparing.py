@@ -90,7 +90,6 @@ def compare(rows: Iterable[Row], before: str, after: str, findings: Sequence[Row
 
 
 def _replayed(findings: Iterable[Row], run: str) -> dict[str, list[tuple[int, int]]]:
-    """By law, for each finding that was executed again: the executions, and how many showed it."""
     found: dict[str, list[tuple[int, int]]] = {}
     for row in findings:
         if row["run"] == run and row["replay_executed"]:
@@ -172,12 +171,10 @@ def _drawn(each: Counted) -> list[float]:
 
 
 def _choose(of: int, number: int) -> float:
-    """The logarithm of the binomial coefficient."""
     return lgamma(of + 1) - lgamma(number + 1) - lgamma(of - number + 1)
 
 
 def _added(one: Sequence[float], other: Sequence[float]) -> list[float]:
-    """The distribution of the sum of two numbers."""
     found = [0.0] * (len(one) + len(other) - 1)
     for at, first in enumerate(one):
         for beside, second in enumerate(other):

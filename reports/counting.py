@@ -283,7 +283,6 @@ def _leading(rows: pa.Table) -> pa.Table:
 
 
 def _lost(rows: pa.Table) -> pa.Table:
-    """Table ``losses`` with ``unaudited``: 1 where the losses are unknown."""
     return rows.append_column("unaudited", pc.cast(pc.is_null(rows["lost"]), pa.int64()))
 
 

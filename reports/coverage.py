@@ -43,7 +43,6 @@ class Grid(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The seen and missing combinations, in words. Pairs that never occurred have no row."""
         pairs, size = len(self.pairs), len(self.pairs) * len(self.faults)
         return (
             f"{pairs:,} pairs of state and event occurred; of {size:,} combinations of such a pair with a fault, or "

@@ -27,15 +27,11 @@ OF_MORE_SLAVES = frozenset((
 
 
 class Cell(NamedTuple):
-    """Uses of a fault at a target, and how many took effect."""
-
     uses: int
     bit: int
 
 
 class Grid(NamedTuple):
-    """Rows are nodes and links, columns faults."""
-
     faults: list[str]
     sections: list[tuple[str, list[str]]]
     """Titles, and the targets with a fault."""

@@ -88,7 +88,7 @@ class _Held:
 
 def _serving(how: str, node: str) -> tuple[str, str]:
     if how == ASKING:
-        return "held asking", f"begins {node}" if node else "not asked"
+        return "held asking", f"asks {node}" if node else "not asked"
     if how == FROM:
         return f"held from {node if node in topology.NODES else 'other'}", node
     return "held nobody", f"{node}: {how}"
@@ -192,7 +192,6 @@ def _named(event: Event) -> str:
 
 
 def _deliveries(found: Iterable[tuple[Event, bool]]) -> list[Tick]:
-    """A sign for each answer with messages; repeats get their own sign, before."""
     together: dict[tuple[int, bool], list[Event]] = {}
     for event, again in found:
         together.setdefault((event.t, again), []).append(event)
@@ -206,7 +205,6 @@ def _deliveries(found: Iterable[tuple[Event, bool]]) -> list[Tick]:
 
 
 def _commits(found: Iterable[tuple[int, Event]]) -> list[Tick]:
-    """A sign for the commits sent to one node at one time."""
     together: dict[tuple[int, str | None], list[Event]] = {}
     for t, event in found:
         together.setdefault((t, event.node), []).append(event)

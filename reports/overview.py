@@ -102,7 +102,6 @@ def summary(verdicts: Sequence[Verdict]) -> str:
 
 
 def _tested(report: Report) -> list[str]:
-    """What was tested, a line for each target and lab."""
     found: dict[tuple[str, str], list[Row]] = {}
     for run in report.runs:
         found.setdefault((run["target"], run["lab"]), []).append(run)
@@ -180,7 +179,6 @@ def _completeness(report: Report) -> dict[str, str]:
 
 
 def _columns(report: Report) -> list[Row]:
-    """The runs in the matrix: run, target, lab, began, and whether it is the ``only`` one of these; the newest ones."""
     judged = {row["run"] for row in report.by_run}
     runs = [row for row in report.runs if row["run"] in judged]
     alike = Counter((row["target"], row["lab"]) for row in runs)

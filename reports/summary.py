@@ -186,7 +186,6 @@ def _laws(report: Report) -> Iterator[str]:
 
 
 def _details(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """Lines in a folded block."""
     yield f"<details><summary>{html.escape(title)}</summary>\n"
     yield from lines
     yield "</details>\n"

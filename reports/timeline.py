@@ -154,7 +154,6 @@ class _Drawing:
         self.y += GAP / 2
 
     def _beside(self, ticks: Sequence[Tick]) -> list[tuple[float, Tick]]:
-        """The position of each sign: simultaneous ones are side by side."""
         found: list[tuple[float, Tick]] = []
         for tick in ticks:
             same = bool(found) and found[-1][1].t == tick.t

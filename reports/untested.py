@@ -14,7 +14,7 @@ from .markdown import escape
 from .model import Report
 from .rejudging import COMPLETE
 
-AGAIN = "runs.html#rejudged"
+AGAIN = "runs.html#again"
 
 
 class Caveat(NamedTuple):
@@ -54,10 +54,10 @@ def _grave(report: Report) -> Iterator[Caveat]:
     yield Caveat("damaged histories", odd, True, AGAIN)
     rejudged = [
         f"trial {each['trial']} of {each['run']}: {each['law']} was recorded as {each['stored']}, and is "
-        f"{each['rejudged']} when it is judged rejudged"
+        f"{each['again']} when it is judged again"
         for each in (report.rejudged or {"differences": []})["differences"]
     ]
-    yield Caveat("verdicts that differ when judged rejudged", rejudged, True, AGAIN)
+    yield Caveat("verdicts that differ when judged again", rejudged, True, AGAIN)
     # A case is named by its file; runs need a name if there are several.
     several = len(report.runs) > 1
     cases = [f"known case {case}{f' in {name}' if several else ''}" for name, case in known_cases.amiss(report.runs)]

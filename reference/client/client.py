@@ -62,7 +62,6 @@ class Client(CallingNode):
     def send_batch(
         self, address: str, topic: str, queue_id: int, items: Iterable[BatchItem], properties: str, done: Done
     ) -> None:
-        """Send several messages in one request; ``properties`` apply to the whole batch."""
         opaque = self.calls.next_opaque()
         frame = remoting.send_request(
             opaque,

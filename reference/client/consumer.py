@@ -154,7 +154,6 @@ class Consumer(ClientInstance):
             self.rebalancing.soon()
 
     def on_request(self, conn: Conn, command: Command) -> None:
-        """Handle a change of the group; other requests of brokers get no answer."""
         changed = command.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
         if changed and command.fields.get("consumerGroup") == self.settings.group:
             self.rebalancing.soon()

@@ -133,7 +133,6 @@ class Producer(ClientInstance):
         self._begin(message, RequestCode.SEND_MESSAGE_V2, done, queue, order_key)
 
     def send_batch(self, topic: str, items: Sequence[BatchItem], done: Done, queue: MessageQueue | None = None) -> None:
-        """Send several messages in one request, into one queue; otherwise as :meth:`send`."""
         self._begin(Outgoing(topic, encode_batch(items)), RequestCode.SEND_BATCH_MESSAGE, done, queue, None)
 
     def send_oneway(self, message: Outgoing, done: Done, queue: MessageQueue | None = None) -> None:
@@ -271,7 +270,6 @@ class Producer(ClientInstance):
         return headers.encode_request(RequestCode.SEND_MESSAGE_V2, values)
 
     def on_stop(self) -> None:
-        """Unregister and end at once: sends in flight end as ``info``."""
         values = {"clientID": self.settings.client_id, "producerGroup": self.settings.group}
         fields = headers.encode_request(RequestCode.UNREGISTER_CLIENT, values)
         for address in self.routes.addresses(masters_only=True) if not self.over else ():
@@ -280,7 +278,6 @@ class Producer(ClientInstance):
         super().on_stop()
 
     def close(self) -> None:
-        """End at once; unsent messages fail."""
         super().close()
         waiting, self._waiting = self._waiting, {}
         for send in waiting:

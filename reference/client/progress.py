@@ -39,7 +39,6 @@ class Progress:
         return self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=not refreshed)
 
     def commits(self, held: ProcessQueue) -> bool:
-        """Whether the queue is included in a periodic commit."""
         return self.shared.holds(held) and not held.committing
 
     def start_offset(self, queue: MessageQueue, done: Callable[[int | None], None]) -> None:

@@ -55,7 +55,6 @@ class QueueLocking:
                 held.locked_until = until if queue in locked else 0
 
     def unlock(self, queue: MessageQueue) -> None:
-        """Release a lock; without an answer it expires."""
         choice = self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=True)
         if choice is not None:
             body = beans.encode(self._request((queue,)))

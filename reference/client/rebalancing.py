@@ -95,7 +95,6 @@ class Rebalancing:
                 self._rebalance(topic)
 
     def leave(self) -> None:
-        """Give up all queues, and take no more."""
         self.leaving = True
         self._wanted.clear()
         for held in list(self.shared.held.values()):
@@ -127,7 +126,6 @@ class Rebalancing:
             self.shared.listener.given_up(queue, held.progress)
 
     def correct(self, held: ProcessQueue) -> None:
-        """The queue's offset was illegal: restart with the broker's proposal."""
         self.give_up(held)
         self.soon()
 

@@ -78,12 +78,10 @@ class Routes:
         self._waiting: dict[str, list[Callable[[], None]]] = {}
 
     def choose(self, broker_name: str, wanted: int, only_this: bool = False) -> Choice | None:
-        """As :func:`choose`, for a broker name, with the chosen one's version."""
         found = choose(self.brokers.get(broker_name, {}), wanted, only_this)
         return None if found is None else found._replace(version=self._versions.get(found.address, 0))
 
     def record_version(self, address: str, version: int) -> None:
-        """Record a broker's version, if a route lists it."""
         if any(address in addresses.values() for addresses in self.brokers.values()):
             self._versions[address] = version
 
@@ -97,7 +95,6 @@ class Routes:
         return list(dict.fromkeys(found))
 
     def readable(self, topic: str) -> list[MessageQueue]:
-        """The queues that consumers share, in order; none without a route."""
         if topic not in self._readable and topic in self.topics:
             queues = self.topics[topic].queue_datas
             counts = [(each.broker_name, each.read_queue_nums) for each in queues if each.perm & PERM_READ]
@@ -105,7 +102,6 @@ class Routes:
         return self._readable.get(topic, [])
 
     def writable(self, topic: str) -> list[MessageQueue]:
-        """The queues that producers use, in order: those with a master."""
         if topic not in self._writable and topic in self.topics:
             queues = self.topics[topic].queue_datas
             counts = [
@@ -155,7 +151,6 @@ class Routes:
             done()
 
     def _take(self, topic: str, outcome: Outcome) -> bool:
-        """Store a name server's answer; whether there was one."""
         if outcome.answer is not None and outcome.answer.code == TOPIC_NOT_EXIST:
             self.learned(topic, None)
             return True

@@ -38,7 +38,6 @@ class SendingBack:
             self._send(held, message, level)
 
     def retry(self, queue: MessageQueue, offset: int) -> None:
-        """Consume again a message that was not sent back."""
         held = self.shared.held.get(queue)
         if held is not None and offset in held.failed:
             self.consume(held, *held.failed[offset])

@@ -69,7 +69,6 @@ class Calls:
         return conn in self.by_conn
 
     def expects(self, address: str) -> bool:
-        """Whether these calls use a connection to this address."""
         return address in self.lines
 
     def connects_to(self, address: str) -> bool:
@@ -80,14 +79,12 @@ class Calls:
         self, address: str, code: int, fields: Mapping[str, str], body: bytes, done: Done,
         timeout_ns: int = CALL_TIMEOUT_NS,
     ) -> None:  # fmt: skip
-        """Send a request; ``done`` receives the outcome, perhaps at once."""
         opaque = self.next_opaque()
         self.call_frame(
             address, opaque, remoting.encode(Command(code, opaque, 0, dict(fields), body)), done, timeout_ns
         )
 
     def send_oneway(self, address: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> None:
-        """Send a one-way request. It is dropped if the connection cannot be opened."""
         opaque = self.next_opaque()
         line = self._line(address)
         frame = remoting.encode(Command(code, opaque, remoting.ONEWAY_FLAG, dict(fields), body))

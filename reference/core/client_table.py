@@ -84,13 +84,11 @@ class ClientTable:
         return changed
 
     def unregister(self, conn: Conn, producer_group: str | None, consumer_group: str | None) -> list[str]:
-        """Record an UNREGISTER_CLIENT (35); the consumer groups that changed."""
         if producer_group is not None:
             self._drop_producer(producer_group, conn)
         return [consumer_group] if consumer_group is not None and self._drop_consumer(consumer_group, conn) else []
 
     def closed(self, conn: Conn) -> list[str]:
-        """Remove the connection; the consumer groups that changed."""
         for group in list(self.producers):
             self._drop_producer(group, conn)
         return [group for group in list(self.consumers) if self._drop_consumer(group, conn)]

@@ -32,7 +32,6 @@ class HeldBytes:
         self.total = 0
 
     def note(self, conn: Conn, size: int, got_on: bool) -> None:
-        """Record the bytes held for a connection. ``got_on``: some earlier bytes were released."""
         self.total += size - self.sizes.get(conn, 0)
         if got_on or not size:
             self.sizes.pop(conn, None)
@@ -105,7 +104,6 @@ class CommandPeers:
         return len(self._readers)
 
     def accept(self, conn: Conn) -> None:
-        """A peer connected: an idle connection makes room if needed; otherwise the new one is closed."""
         if len(self._readers) >= MAX_PEERS and not self.make_room():
             self.io.close(conn)
             return
@@ -119,7 +117,6 @@ class CommandPeers:
         return idle is not None
 
     def feed(self, conn: Conn, data: bytes) -> None:
-        """Handle the complete commands in these bytes while the peer reads their answers."""
         self._feeds = True
         self._feed(conn, data)
         self._feeds = False
@@ -161,7 +158,6 @@ class CommandPeers:
             self.drop(self._held.oldest)
 
     def writable(self, conn: Conn) -> None:
-        """The socket takes bytes again: first send pending answers, then handle waiting requests."""
         unsent = self._unsent.get(conn)
         if unsent is None:
             return

@@ -135,7 +135,6 @@ class CommitLog:
         return self.files.read(at, limit)
 
     def record_size(self, at: int) -> int:
-        """Size of the whole record at ``at``, by its size and magic fields; 0 without one."""
         if not self.start <= at <= self.end - BLANK_SIZE:
             return 0
         size, magic = peek(self.read(at, BLANK_SIZE))
@@ -143,7 +142,6 @@ class CommitLog:
         return size if magic in (MAGIC_V1, MAGIC_V2) and FIXED_SIZE <= size <= room else 0
 
     def flush_due(self, upto: int | None = None) -> list[str]:
-        """Disk names of the files with bytes (below ``upto``) not known to be durable."""
         return self.files.names(self.flushed, self.end if upto is None else upto)
 
     def mark_flushed(self, upto: int) -> None:

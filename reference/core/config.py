@@ -137,7 +137,6 @@ class BrokerConfig:
 
     @property
     def log_memory(self) -> int:
-        """Bytes at the log's end that count as in memory."""
         # Java's float arithmetic, which may differ from integers in the last byte.
         return int(self.totalMemory * (self.accessMessageInMemoryMaxRatio / 100.0))
 

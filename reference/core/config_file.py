@@ -33,7 +33,6 @@ class ConfigFile:
 
     @property
     def names(self) -> list[str]:
-        """Files to flush so that the last save and the backup survive a machine crash."""
         return [self.name, self.backup]
 
     def load(self, parse: Callable[[bytes], T]) -> T | None:

@@ -82,7 +82,6 @@ class ConsumeQueue:
         self.flushed = self.files.end
 
     def check(self, clean: bool) -> None:
-        """Raise StoreRefused where :meth:`recover` would. Changes nothing on the disk."""
         self.files.load(to_gap=not clean)
 
     def stored_end(self, clean: bool) -> int:
@@ -156,13 +155,11 @@ class ConsumeQueue:
             self._end_at(kept)
 
     def expire(self, log_start: int) -> None:
-        """Delete files before the log's new start, but not the last; ``first`` advances."""
         self.first = self._first_at(log_start)
         gone = (self.first * ENTRY_SIZE - self.files.start) // self._file_size
         self.files.expire(len(self.files.starts) - gone)
 
     def flush_due(self, upto: int | None = None) -> list[str]:
-        """Disk names of the files with entries (below byte ``upto``) not known to be durable."""
         return self.files.names(self.flushed, self.files.end if upto is None else upto)
 
     def flush_to(self, least_pages: int) -> int | None:

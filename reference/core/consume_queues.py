@@ -49,12 +49,10 @@ class ConsumeQueues:
             ConsumeQueue(self._disk, self._path(*each), self._file_size).check(clean)
 
     def stored_end(self, clean: bool = True) -> int:
-        """The log offset after the last message in the files of any queue; -1 without one. Changes nothing."""
         queues = [ConsumeQueue(self._disk, self._path(*each), self._file_size) for each in self._stored()]
         return max((queue.stored_end(clean) for queue in queues), default=-1)
 
     def recover(self, clean: bool) -> None:
-        """Open every queue on the disk; StoreRefused for other folders."""
         for topic, queue_id in self._stored():
             self._made(topic, queue_id).recover(clean)
 
@@ -105,7 +103,6 @@ class ConsumeQueues:
 
     @property
     def dirty(self) -> bool:
-        """Whether entries are neither durable nor being flushed."""
         return bool(self._dirty)
 
     def begin_flush(self, least_pages: int = 0) -> list[str]:

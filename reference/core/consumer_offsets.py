@@ -47,7 +47,6 @@ class ConsumerOffsets:
         self.table = kept
 
     def encode(self) -> bytes:
-        """The body of GET_ALL_CONSUMER_OFFSET (43), with unsaved changes."""
         return beans.encode(bodies.ConsumerOffsets(self.table))
 
     def apply_from_master(self, offsets: Mapping[str, Mapping[int, int]]) -> None:

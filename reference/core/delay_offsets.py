@@ -29,7 +29,6 @@ class DelayOffsets:
         self.table[level] = offset
 
     def encode(self) -> bytes:
-        """The body of GET_ALL_DELAY_OFFSET (45)."""
         return beans.encode(bodies.DelayOffsets(self.table))
 
     def save(self) -> None:

@@ -56,7 +56,6 @@ class MappedFiles:
 
     @property
     def limit(self) -> int:
-        """The offset after the last existing file; ``start`` without one."""
         return self.start + len(self._files) * self.file_size
 
     @property
@@ -65,7 +64,6 @@ class MappedFiles:
         return list(range(self.start, min(self.limit, max(self.end, self.start + 1)), self.file_size))
 
     def read(self, at: int, limit: int) -> bytes:
-        """Up to ``limit`` bytes from ``at``, within its file and ``end``; empty outside the log."""
         if not self.start <= at < self.end or limit <= 0:
             return b""
         index, inside = divmod(at - self.start, self.file_size)

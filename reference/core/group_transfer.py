@@ -65,7 +65,6 @@ class GroupTransfer:
         """Whether a report has arrived since the thread last slept."""
 
     def add(self, end: int, answer: Callable[[str], None]) -> None:
-        """Wait for ``end``; ``answer`` is called once, with PUT_OK or FLUSH_SLAVE_TIMEOUT."""
         if len(self.waiting) >= MAX_WAITING_SENDS and not self._make_room():
             answer("FLUSH_SLAVE_TIMEOUT")
             return
@@ -87,7 +86,6 @@ class GroupTransfer:
         return True
 
     def covered(self, offset: int) -> None:
-        """Enough slaves have reported ``offset``, by their newest reports."""
         is_news, self.reached = offset > self.reached, offset
         if self._release() or not is_news:
             return

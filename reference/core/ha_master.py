@@ -129,7 +129,6 @@ class HaMaster:
         return peer.phase is Phase.TRANSFER
 
     def frame_body(self, peer: HaConnection) -> bytes:
-        """The next frame's body: at most a batch, within one mapped file; empty when caught up."""
         return self.log.read(peer.next_offset, min(self.batch, self.push_limit() - peer.next_offset))
 
     def counts_as_slave(self, peer: HaConnection) -> bool:
@@ -179,7 +178,6 @@ class HaMaster:
         return sum(holders) >= self.needed
 
     def await_slave(self, end: int, answer: Callable[[str], None]) -> None:
-        """``answer`` is called once: PUT_OK when enough slaves have reported ``end``, or FLUSH_SLAVE_TIMEOUT."""
         if self.reached() >= end:
             answer("PUT_OK")
         else:
@@ -229,13 +227,11 @@ class HaMaster:
             self._check_heartbeat(peer)
 
     def wake(self) -> None:
-        """There is new or newly durable data: resume idle writers."""
         for peer in self.connections.values():
             if peer.phase is not Phase.ACCEPTED and not peer.unsent:
                 self._pump(peer)
 
     def expired(self) -> None:
-        """The oldest files are gone: disconnect the slaves that still needed them."""
         for peer in list(self.connections.values()):
             if peer.phase is Phase.TRANSFER and peer.next_offset < self.log.start:
                 self.watcher.refused(peer.conn, peer.acked, self.log.end, "its next bytes have expired on the master")

@@ -76,7 +76,6 @@ class HaSlave:
         return self.log.end == 0 or offset == self.log.end
 
     def append(self, offset: int, body: bytes) -> bool:
-        """Store a whole frame's body; False if the store refuses it or the body does not fit the files."""
         if not self.fits(offset, body) or not self.log.append(offset, body):
             return False
         self.boundaries.stored()
@@ -127,7 +126,6 @@ class HaSlave:
             self._move(Received.LOST)
 
     def on_bytes(self, data: bytes) -> bool:
-        """Bytes from the master; True if the log grew."""
         if self.phase is not Phase.CONNECTED:
             return False
         self.last_read = self.io.now()
@@ -146,7 +144,6 @@ class HaSlave:
         return self.log.end > before
 
     def on_writable(self) -> None:
-        """The socket takes bytes again: send the rest of a partly written report."""
         if self.unsent:
             self._write(self.unsent)
             if not self.unsent and self.report_value() > self.reported:

@@ -181,10 +181,7 @@ class KeyIndex:
         return [self._open(name) for name in names]
 
     def put(self, topic: str, keys: list[str], offset: int, store_ms: int) -> None:
-        """Enter the message at ``offset`` under its keys, unless the index has it or is past it.
-
-        StoreFull without room for another file; a retry continues there.
-        """
+        """Enter a message, unless the index has it. StoreFull without room for a file; a retry continues there."""
         end = self.end_offset
         if offset < end:
             return
@@ -194,7 +191,6 @@ class KeyIndex:
             self.files[-1].put(key_hash(topic, key), offset, store_ms)
 
     def query(self, topic: str, key: str, limit: int, begin_ms: int, end_ms: int) -> Found:
-        """Up to ``limit`` messages with this key stored in [begin, end], to whole seconds."""
         found: list[int] = []
         if not self.files:
             return Found(found, 0, 0)
@@ -207,7 +203,6 @@ class KeyIndex:
         return Found(found, self.files[-1].end_ms, self.files[-1].end_offset)
 
     def expire(self, log_start: int) -> None:
-        """Delete the files without live entries after the log's new start, never the last one."""
         while len(self.files) > 1 and self.files[0].end_offset < log_start:
             self._disk.delete(f"{FOLDER}/{self.files.pop(0).name}")
 
@@ -217,7 +212,6 @@ class KeyIndex:
         return any(file.full and not file.durable for file in self.files[-2:])
 
     def begin_flush(self) -> list[str]:
-        """Disk names of the full files that are not durable; call :meth:`finish_flush` after the flush."""
         self._flushing = [file for file in self.files if file.full and not file.durable]
         return [f"{FOLDER}/{file.name}" for file in self._flushing]
 

@@ -54,11 +54,9 @@ class Puts:
         return wait and self.store.flusher.sync
 
     def put(self, message: Message) -> Stored:
-        """Store a message; see :meth:`MessageStore.put`. Call :meth:`settle` next."""
         return self.store.put(message)
 
     def put_batch(self, messages: Sequence[Message]) -> list[Stored]:
-        """Store all of them or none; see :meth:`MessageStore.put_batch`. Call :meth:`settle` next."""
         return self.store.put_batch(messages)
 
     def settle(self, end: int, wait: bool, answer: Answer, later: Later | None = None) -> None:

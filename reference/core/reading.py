@@ -51,7 +51,6 @@ class Reader:
         return self.store.log.end - offset > self.memory
 
     def corrected(self, wanted: int, right: int) -> int:
-        """The next offset for a reader outside the queue."""
         return right if self.moves else wanted
 
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:

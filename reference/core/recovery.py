@@ -205,7 +205,6 @@ class LogRecovery:
         return sum(1 for _ in self._whole(end, used))
 
     def cut(self, end: int) -> int:
-        """End the log at ``end``; the offset after the last non-zero byte removed."""
         return self.files.truncate(end)
 
     @cached_property
@@ -246,7 +245,6 @@ class LogRecovery:
                 at, missed = at + 1, missed + BLANK_SIZE + len(self._window)
 
     def _last_record_end(self, end: int) -> int:
-        """The offset after the last record before ``end``, in its file or the previous one; -1 without one."""
         at = max(self.files.start, end - end % self.files.file_size - self.files.file_size)
         last = -1
         while at < end:

@@ -48,7 +48,6 @@ class Retention:
         self._known_limit = -1
 
     def due_ms(self, index: int) -> int | None:
-        """When the file at ``index`` (0: oldest) may be deleted; None if unknown or never."""
         starts = self.store.log.files.starts
         behind = store_ms_at(self.store.log, starts[index + 1]) if index + 1 < len(starts) else -1
         return behind + self.keep_ms if behind >= 0 else None

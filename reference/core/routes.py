@@ -80,7 +80,6 @@ class RouteTable:
             self._tidy(who.name)
 
     def changed(self, address: str, version: DataVersion) -> bool:
-        """Whether the broker's topics differ from the registered ones; True for an unregistered broker."""
         found = self.live.get(address)
         return found is None or found.version != version
 
@@ -89,7 +88,6 @@ class RouteTable:
             self.live[address] = self.live[address]._replace(seen=now)
 
     def gone(self, conn: Conn) -> None:
-        """A connection ended: remove the broker that registered over it last."""
         for address in [address for address, live in self.live.items() if live.conn is conn]:
             self._forget(address)
 

@@ -146,7 +146,6 @@ class MessageStore:
         return max(self.queues.next_offset(*queue), self._given.get(queue, 0))
 
     def dispatch(self) -> None:
-        """Dispatch the log's new bytes, unless the dispatch thread is delayed."""
         self.held = not self.io.runs(DISPATCH)
         if not self.held:
             self._dispatch()
@@ -182,7 +181,6 @@ class MessageStore:
 
     @property
     def behind(self) -> bool:
-        """Whether the queues lag the log, for want of room or time."""
         return self.held or self.dispatcher.lacks_room
 
     def record_at(self, offset: int) -> Record | None:

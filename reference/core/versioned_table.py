@@ -41,7 +41,6 @@ class VersionedTable(Generic[Entry]):
         return self._changed
 
     def parse(self, data: bytes) -> tuple[Mapping[str, Entry], DataVersion]:
-        """Entries and version of a body or file; CodecError for anything else."""
         return _parsed(self.body, self.queue_numbers, data)
 
     def encode(self, *, pretty: bool = False) -> bytes:
@@ -52,7 +51,6 @@ class VersionedTable(Generic[Entry]):
         return made
 
     def load(self) -> None:
-        """Load the saved table, if any, over the system's entries."""
         saved = self.file.load(self.parse)
         if saved is not None:
             self.entries, self.version = {**self.entries, **saved[0]}, saved[1]
@@ -67,7 +65,6 @@ class VersionedTable(Generic[Entry]):
         return self.entries.get(name)
 
     def put(self, name: str, entry: Entry) -> bool:
-        """Create or replace an entry. False, with nothing changed, beyond the limit."""
         return bool(self.put_all({name: entry}))
 
     def put_all(self, entries: Mapping[str, Entry]) -> Mapping[str, Entry]:

@@ -193,7 +193,6 @@ class RealDisk:
             return None
 
     def rename(self, old: str, new: str) -> None:
-        """Rename the file; durable with its next flush."""
         with contextlib.suppress(FileNotFoundError):
             self._path(old).rename(self._path(new))
             self._unnamed.discard(old)

@@ -25,7 +25,6 @@ class Log:
         self.left_out = 0
 
     def say(self, text: str) -> None:
-        """Write one line with the time, or count it as omitted."""
         second = int(self.clock())
         if second != self.second:
             self.second, self.written = second, 0

@@ -69,7 +69,6 @@ class Shell:
         self._over = False
 
     def start(self, node: Node) -> None:
-        """Start the node; its exceptions end ``ended`` from now on."""
         self._node = node
         self.loop.set_exception_handler(self._failed)
         node.on_start()
@@ -81,12 +80,10 @@ class Shell:
         self.loop.add_reader(listener, self._accept, listener, port)
 
     def end(self) -> None:
-        """Complete ``ended``: the node must stop."""
         if not self.ended.done():
             self.ended.set_result(None)
 
     def stop(self) -> None:
-        """Stop in an orderly way: the node first, then all connections."""
         self._node.on_stop()
         self.abandon()
 
@@ -161,7 +158,6 @@ class Shell:
         return conn.address
 
     def close(self, conn: Connection) -> None:
-        """Close it; bytes in the kernel still arrive."""
         if conn.open:
             self._empty(conn)
             conn.open = False

@@ -91,7 +91,6 @@ def _row(request: str = "", response: str = "", carriers: tuple[int, ...] = (SUC
 
 
 def _fields(spec: str) -> tuple[Field, ...]:
-    """``name``, ``name:kind``, and a question mark after optional ones."""
     found = []
     for word in spec.split():
         name, _, kind = word.rstrip("?").partition(":")

@@ -146,4 +146,4 @@ def test_two_runs_are_wanted(two_runs: list[Path]) -> None:
     assert "needs two runs, the earlier one first, not 1" in str(done.exception)
     (two_runs[1] / "run.json").write_text("{")
     done = CliRunner().invoke(command, [*map(str, two_runs), "--compare", "--engine", "local"])
-    assert isinstance(done.exception, UsageError) and "that can be read" in str(done.exception)
+    assert isinstance(done.exception, UsageError) and "two readable runs" in str(done.exception)

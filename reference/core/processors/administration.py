@@ -66,7 +66,6 @@ class Administration:
             raise CodecError("this is a slave: change topics and groups on its master")
 
     def on_put_topic(self, request: Request) -> None:
-        """17: create or change a topic."""
         self.check_role()
         header = request.header
         name = header["topic"]
@@ -100,7 +99,6 @@ class Administration:
             raise CodecError(f"{name} is a system topic")
 
     def on_put_group(self, request: Request) -> None:
-        """200: create or change a group."""
         self.check_role()
         group = beans.decode(SubscriptionGroupConfig, request.command.body)
         check_group(group.group_name)
@@ -126,7 +124,6 @@ class Administration:
         request.answer(body=table.encode())
 
     def on_put_config(self, request: Request) -> None:
-        """25: apply all changes, or none."""
         changes = config_text.decode(request.command.body)
         fixed = [each.name for each in fields(BrokerConfig) if each.name in changes and each.name not in CHANGEABLE]
         if fixed:
@@ -144,7 +141,6 @@ class Administration:
         request.answer()
 
     def on_config(self, request: Request) -> None:
-        """26: every setting that this broker uses."""
         values = {each.name: _text(getattr(self.parts.config, each.name)) for each in fields(BrokerConfig)}
         request.answer(values={"version": beans.encode(self.config_version).decode()}, body=config_text.encode(values))
 

@@ -80,7 +80,6 @@ class Members:
             self._locked_until = -1
 
     def on_heartbeat(self, request: Request) -> None:
-        """34: register this client and its groups' subscriptions."""
         command, parts = request.command, self.parts
         body = command.body
         check_texts(command.language)
@@ -92,7 +91,6 @@ class Members:
         request.answer()
 
     def on_unregister(self, request: Request) -> None:
-        """35: this client leaves its groups."""
         header = request.header
         leaves = header.get("producerGroup"), header.get("consumerGroup")
         self._notify(self.parts.clients.unregister(request.conn, *leaves))
@@ -130,7 +128,6 @@ class Members:
             request.answer(body=beans.encode(ProducerConnection(self._connections(clients))))
 
     def on_lock(self, request: Request) -> None:
-        """41: lock queues or renew locks; returns the queues that the client holds now."""
         now = self.parts.io.now()
         group, client, queues = beans.decode(LockBatchRequest, request.command.body)
         check_texts(group, client)

@@ -56,7 +56,6 @@ class Progress:
             request.refuse(remoting.QUERY_NOT_FOUND, "the group has committed nothing for this queue")
 
     def on_update(self, request: Request) -> None:
-        """15: commit an offset, even a smaller one."""
         header = request.header
         group, topic, queue_id = header["consumerGroup"], header["topic"], header["queueId"]
         offset = header["commitOffset"]
@@ -78,12 +77,10 @@ class Progress:
         request.answer(values={"offset": store.queues.offset_by_time(*at, store.dispatcher.store_ms)})
 
     def on_max(self, request: Request) -> None:
-        """30: the offset of the queue's next message."""
         queues, header = self.parts.store.queues, request.header
         request.answer(values={"offset": queues.next_offset(header["topic"], header["queueId"])})
 
     def on_min(self, request: Request) -> None:
-        """31: the offset of the queue's first message."""
         queues, header = self.parts.store.queues, request.header
         request.answer(values={"offset": queues.min_offset(header["topic"], header["queueId"])})
 

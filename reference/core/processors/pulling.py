@@ -178,7 +178,6 @@ class Pulling:
         return True
 
     def arrived(self, topic: str, queue_id: int, next_offset: int, tags_code: int) -> None:
-        """A message extended a queue to ``next_offset``: matching pulls continue."""
         if not self._count or (topic, queue_id) not in self.held:
             return
         for each in self._taken(topic, queue_id):
@@ -190,7 +189,6 @@ class Pulling:
                 self._hold(each)
 
     def on_timer(self, key: Hashable) -> None:
-        """Check the waiting pulls: answer those with messages or a passed timeout."""
         self._looking = False
         now = self.parts.io.now()
         for topic, queue_id in list(self.held):

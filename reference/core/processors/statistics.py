@@ -76,7 +76,6 @@ class Statistics:
         }
 
     def runtime_info(self) -> dict[str, str]:
-        """The table of code 28, by RocketMQ's keys."""
         store, queues = self.parts.store, self.parts.store.queues
         log = store.log
         puts = 0 if self.parts.config.is_slave else sum(queues.next_offset(*queue) for queue in queues.known())
@@ -141,7 +140,6 @@ class Statistics:
         request.answer(body=beans.encode(ConsumeStats(table)))
 
     def _unsubscribed(self, group: str, topic: str) -> bool:
-        """Whether the group has live members, none of which subscribes to this topic."""
         found = self.parts.clients.consumers.get(group)
         return found is not None and bool(found.subscriptions) and topic not in found.subscriptions
 
