@@ -82,7 +82,7 @@ def test_what_is_no_broker_s_file_is_named(path: Path, data: bytes, says: str) -
         ("insyncReplica=2", "did you mean inSyncReplicas?"),
         ('brokerRole="SYNC_MASTER"', ':6: brokerRole="SYNC_MASTER": RocketMQ takes the quotes for a part of the value'),
         ("brokerRole=slave", ":6: brokerRole must be one of ASYNC_MASTER, SYNC_MASTER, SLAVE, not 'slave'; RocketMQ"),
-        ("flushDiskType=SYNC_FLUSH ", ":6: flushDiskType ends with a blank, which changes the value that RocketMQ reads"),
+        ("flushDiskType=SYNC_FLUSH ", ":6: flushDiskType ends with a blank, which changes the value"),
         ("slaveReadEnable=true\t", ":6: slaveReadEnable ends with a blank"),
         ("maxMessageSize=4194304 # four MB", ":6: maxMessageSize must be a whole number, not '4194304 # four MB'"),
         ("listenPort=1_0", ":6: listenPort must be a whole number, not '1_0'"),
