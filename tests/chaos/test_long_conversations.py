@@ -131,7 +131,7 @@ def forgets_clients_at_once(self: ClientTable, now: int) -> list[Any]:
     (ClientTable, "expire", forgets_nobody, PRODUCES, "who only produces after 140 s"),
     (ClientTable, "closed", keeps, ENDED, "who consumes when one is gone"),
     (Members, "_notify", nothing, ENDED, "is told of both, answered NOTHING"),
-    (Members, "tells", lambda self, group: True, UNTOLD, "hears nothing of all that, answered TOLD"),
+    (Members, "notifies", lambda self, group: True, UNTOLD, "hears nothing of all that, answered TOLD"),
     (Pulling, "arrived", nothing, HELD, "answered at once, answered NOTHING"),
     (Pulling, "on_timer", holds_for_ever, HELD, "the time of the pull is over, answered NOTHING"),
     (Pulling, "arrived", drops_what_does_not_match, BY_TAG, "the blue one has come, answered NOTHING"),

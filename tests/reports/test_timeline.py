@@ -178,7 +178,7 @@ def _call(kind: str, f: str, **columns: object) -> Event:
         (made(0, 0, "frame", "slave2", None, "ha:1", "s", lo=0, hi=9), "reached slave2 on ha:1"),
         (made(0, 0, "start", "names", f="empty"), "names starts with an empty store"),
         (made(0, 0, "consumer", process=1, group="g", f="clustering", status="on"), "consumer 1 of g comes (clust"),
-        (made(0, 0, "consumer", process=1, group="g", f="clustering", status="lost"), "its process ends"),
+        (made(0, 0, "consumer", process=1, group="g", f="clustering", status="lost"), "dies without a word"),
         (made(0, 0, "assign", "other", process=1, group="g", queue="T/0", status="on", value=3), "goes on at 3"),
         (made(0, 0, "assign", process=1, group="g", queue="T/0", status="off", value=3), "gives T/0 up at 3"),
         (made(0, 0, "route", process=1, status="found", detail='{"1": "slave"}'), "learns its route: slave (1)"),
