@@ -241,10 +241,10 @@ def word(rows: Iterable[Mapping[str, Any]]) -> str:
     may explain it.
     """
     changes = {row["change"] for row in rows}
-    for said, known in (("Worse", WORSE), ("Worse, perhaps", (ONLY_AFTER,)), ("Better", BETTER),
+    for label, known in (("Worse", WORSE), ("Worse, perhaps", (ONLY_AFTER,)), ("Better", BETTER),
                         ("Better, perhaps", (ONLY_BEFORE,))):  # fmt: skip
         if not changes.isdisjoint(known):
-            return said
+            return label
     return "Same"
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TASKS_PER_CORE = 4
 """Pieces differ in size: several tasks per core balance them."""
 
-Said = Callable[[str], None]
+OnStep = Callable[[str], None]
 Answer = tuple[Tables, dict[str, str]]
 """The counts of some pieces, and the reason for each run with an unreadable part."""
 Count = Callable[[Sequence[RunInput]], Iterable[Answer]]
@@ -40,7 +40,7 @@ class Counted(NamedTuple):
 
 
 def count(
-    engine: str, master: str | None, runs: Sequence[RunInput], judging: bool, said: Said = lambda _: None
+    engine: str, master: str | None, runs: Sequence[RunInput], judging: bool, on_step: OnStep = lambda _: None
 ) -> Counted:
     """Count with this engine. ``judging``: rejudge recorded histories. ``master``: a cluster's, or None."""
     without_spark = ""
@@ -51,17 +51,17 @@ def count(
         except (extras.Lacking, NoJava) as why:
             without_spark = f"counted without Spark: {why}"
     if engine != SPARK or without_spark:
-        said("counting without Spark" if without_spark else "counting")
+        on_step("counting without Spark" if without_spark else "counting")
         return here(runs, judging)._replace(without_spark=without_spark)
     # Imported only where it is used.
     from .session import carry_code, session
 
-    said("starting Spark")
+    on_step("starting Spark")
     rows = sum(run.rows for run in runs)
     with TemporaryDirectory(prefix="pairproof-code-") as folder, session(master, rows) as spark:
         if master is not None:
             carry_code(spark, Path(folder))
-        said("Spark: counting")
+        on_step("Spark: counting")
         return on_spark(spark, runs, judging)
 
 

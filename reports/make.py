@@ -40,13 +40,13 @@ PAGES = (
 OWN = (*(f"{page}.html" for page in PAGES), "report.json", "junit.xml", "summary.md", "findings", "trials", "tables")
 """The contents of a report; an earlier report's are replaced once a new one is written."""
 
-Said = Callable[[str], None]
+OnStep = Callable[[str], None]
 
 
-class Asked(NamedTuple):
+class Options(NamedTuple):
     rejudge: bool
     compare: bool
-    said: Said
+    on_step: OnStep
 
 
 class Made(NamedTuple):
@@ -91,35 +91,35 @@ def make_report(
     compare: bool = False,
     engine: str = SPARK,
     master: str | None = None,
-    said: Said = lambda _: None,
+    on_step: OnStep = lambda _: None,
 ) -> Made:
     """Make the report of ``folders`` in ``out``, replacing an earlier one there.
 
     ``rejudge``: judge every recorded history again and compare. ``compare``: there are two runs, and the report
     includes the changes from the first to the second. ``engine``: one of :data:`~pairproof.reports.measures.ENGINES`;
     the pages are the same. ``master``: a Spark cluster's master instead of this machine; run folders must be readable
-    under the same paths there. ``said`` receives each step. Raises UsageError for a missing folder, SparkFailed if the
+    under the same paths there. ``on_step`` receives each step. Raises UsageError for a missing folder, SparkFailed if the
     job fails, CorruptRun if no folder can be read: nothing is written then. Other damaged folders are left out and
     named in the report.
     """
-    asked = Asked(rejudge, compare, said)
+    options = Options(rejudge, compare, on_step)
     replacing.check(out)
     folders = list(folders)
     if len(folders) > 1:
-        said("reading run folders")
+        on_step("reading run folders")
 
     def made(runs: Sequence[RunInput], corrupt: Sequence[Corrupt]) -> Made:
         chosen = series.compared(runs, corrupt) if compare else series.of(runs)
-        counted = engines.count(engine, master, chosen.judged, rejudge, said)
+        counted = engines.count(engine, master, chosen.judged, rejudge, on_step)
         past = engines.here(chosen.older, False)
         with replacing.replaced(out, OWN) as new:
-            report = _written(counted, past, chosen.replaced_by, corrupt, asked, new)
+            report = _written(counted, past, chosen.replaced_by, corrupt, options, new)
         return Made(out, report, out / "index.html", counted.without_spark)
 
     def alone(run: RunInput) -> None:
         with TemporaryDirectory(prefix="pairproof-report-") as new:
             nothing = engines.here((), False)
-            _written(engines.here([run], rejudge), nothing, {}, (), asked._replace(compare=False), Path(new))
+            _written(engines.here([run], rejudge), nothing, {}, (), options._replace(compare=False), Path(new))
 
     runs, corrupt = inputs.open_runs(folders)
     inputs.check_some(runs, corrupt)
@@ -130,18 +130,18 @@ def make_report(
 
 def _written(
     counted: engines.Counted, past: engines.Counted, replaced_by: Mapping[str, str], corrupt: Sequence[Corrupt],
-    asked: Asked, new: Path,
+    options: Options, new: Path,
 ) -> Report:  # fmt: skip
     """Write the report of the counted runs, and of the folders left out, into the folder ``new``."""
     # The templates are imported only where they are used.
     from . import pages
 
-    said = asked.said
+    on_step = options.on_step
     measured, runs, corrupt = dict(counted.tables), counted.runs, [*corrupt, *counted.corrupt, *past.corrupt]
     inputs.check_some(runs, corrupt)
     by_search, kept_rows, unreadable = (measured.pop(name) for name in ("by_search", "kept", counting.UNREADABLE))
-    report, earlier = _with_trend(counted, past, replaced_by, corrupt, asked.rejudge)
-    said("histories of findings")
+    report, earlier = _with_trend(counted, past, replaced_by, corrupt, options.rejudge)
+    on_step("histories of findings")
     of_findings = model.wanted_trials(report.findings)
     shown = kept.chosen(kept_rows.to_pylist(), report.scenarios, set(of_findings), MAX_EVENTS)
     wanted = [*of_findings, *((row["run"], row["trial"]) for row in shown)]
@@ -149,10 +149,10 @@ def _written(
     measured["timelines"] = counting.of_trials(runs, "history", wanted, MAX_EVENTS, left_out)
     measured["verdicts"] = counting.of_trials(runs, "verdicts", wanted)
     trials = counting.of_trials(runs, "trials", wanted)
-    if asked.compare:
+    if options.compare:
         rows = [*by_search.to_pylist(), *past.tables["by_search"].to_pylist()]
         report = report._replace(compared=comparing.comparison(rows, earlier, report))
-    said("writing pages")
+    on_step("writing pages")
     strength = power.read()
     report = _completed(report, trials, strength, shown, measured["verdicts"].to_pylist())
     pages.write(report, dict(histories([measured["timelines"]])), seen_in(measured["verdicts"]), new, strength)

@@ -74,9 +74,9 @@ def headline(histories: Sequence[Row], recorded: str, left_out: int, broken: boo
     unless something is ``broken``.
     """
     problems = warnings(histories)
-    said = " ".join([*problems, f"As recorded: {recorded}"]) if problems else recorded
+    text = " ".join([*problems, f"As recorded: {recorded}"]) if problems else recorded
     left = [f"{counted(left_out, 'run folder')} could not be read."] if left_out else []
-    return " ".join([said, *left] if broken else [*left, said])
+    return " ".join([text, *left] if broken else [*left, text])
 
 
 def exit_code(verdict: str, states: Iterable[str], corrupt: bool) -> int:

@@ -76,8 +76,8 @@ def since(trend: Sequence[Row]) -> list[Row]:
             new, gone, still = sorted(now - then), sorted(then - now), sorted(now & then)
             word = "Worse" if new else "Better" if gone else "Same"
             if new or row["state"] == COMPLETE:
-                said = f"{counted(len(new), 'new cause')}, {len(gone)} gone, {len(still)} as before"
-                found.append({"run": row, "before": earlier, "word": word, "new": new, "said": said})
+                text = f"{counted(len(new), 'new cause')}, {len(gone)} gone, {len(still)} as before"
+                found.append({"run": row, "before": earlier, "word": word, "new": new, "said": text})
     return found
 
 

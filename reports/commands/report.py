@@ -86,7 +86,7 @@ def command(
             compare=compare,
             engine=engine,
             master=master,
-            said=lambda step: progress(min(next(steps), STEPS), STEPS, f"making the report: {step}"),
+            on_step=lambda step: progress(min(next(steps), STEPS), STEPS, f"making the report: {step}"),
         )
     _say(made, json_to)
     if open_it:
