@@ -98,8 +98,8 @@ def make_report(
     ``rejudge``: judge every recorded history again and compare. ``compare``: there are two runs, and the report
     includes the changes from the first to the second. ``engine``: one of :data:`~pairproof.reports.measures.ENGINES`;
     the pages are the same. ``master``: a Spark cluster's master instead of this machine; run folders must be readable
-    under the same paths there. ``on_step`` receives each step. Raises UsageError for a missing folder, SparkFailed if the
-    job fails, CorruptRun if no folder can be read: nothing is written then. Other damaged folders are left out and
+    under the same paths there. ``on_step`` receives each step. Raises UsageError for a missing folder, SparkFailed if
+    the job fails, CorruptRun if no folder can be read: nothing is written then. Other damaged folders are left out and
     named in the report.
     """
     options = Options(rejudge, compare, on_step)
