@@ -1,1 +1,1 @@
-"""The broker pair that the harness is calibrated on: wire-compatible with RocketMQ 4.9, sans-IO."""
+"""The reference broker pair that calibrates the harness: wire-compatible with RocketMQ 4.9, sans-IO."""

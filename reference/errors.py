@@ -1,11 +1,11 @@
-"""The reference's own errors: what cannot go on. What a peer may do to us is answered, not raised."""
+"""Errors of the reference: conditions that stop a node. Errors that a peer causes are answered, not raised."""
 
 EXIT_USAGE = 2
-"""Of a node's process that cannot start: settings, a port or a lock that is taken."""
+"""Exit status: the process cannot start (settings, a taken port or lock)."""
 EXIT_FAILED = 4
-"""Of one that cannot go on."""
+"""Exit status: the process cannot continue."""
 EXIT_REFUSED = 5
-"""Of one that refuses its store: see :class:`StoreRefused`."""
+"""Exit status: the process refuses its store; see :class:`StoreRefused`."""
 
 
 class BrokerError(Exception):
@@ -13,21 +13,21 @@ class BrokerError(Exception):
 
 
 class ConfigError(BrokerError):
-    """A broker configuration that cannot be used; the message names the key and the remedy."""
+    """An unusable broker configuration; the message names the key and the remedy."""
 
 
 class CodecError(BrokerError):
-    """Bytes that are not what they should be; the message says where and why."""
+    """Malformed bytes; the message says where and why."""
 
 
 class StoreError(BrokerError):
-    """A store that cannot be opened, or a write that cannot be made."""
+    """A store cannot be opened, or a write fails."""
 
 
 class StoreRefused(StoreError):
-    """A store that a broker will not start on, since that could destroy what it holds; the message says what to do.
+    """A broker refuses to start on a store because starting could destroy data; the message names the remedy.
 
-    Raised at a start only, before a byte of the store has changed.
+    Raised only at a start, before a byte of the store has changed.
     """
 
 
@@ -36,5 +36,5 @@ class StoreFull(StoreError):
 
 
 def exit_code(why: BrokerError) -> int:
-    """What a process that could not start for this reason exits with."""
+    """The exit status of a process that cannot start for this reason."""
     return EXIT_REFUSED if isinstance(why, StoreRefused) else EXIT_USAGE

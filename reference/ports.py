@@ -1,17 +1,17 @@
-"""What a sans-IO node may do, and what it is told.
+"""Ports of a sans-IO node: its effects, its disk, and its events.
 
-A node acts only through :class:`Effects` and :class:`Disk`; a shell (simulated, or asyncio with real sockets and
-files) implements both and calls the node back. No clock, socket, thread or dice anywhere else in the reference.
+A node acts only through :class:`Effects` and :class:`Disk`; a shell (simulated, or asyncio with real sockets and files)
+implements both and calls the node back. The reference has no other clock, socket, thread or randomness.
 """
 
 from collections.abc import Hashable, Mapping
 from typing import Any, Protocol
 
 MS = 1_000_000
-"""A millisecond: :meth:`Effects.now` and timers count ns."""
+"""A millisecond, in the unit of :meth:`Effects.now` and timers."""
 
 Conn = Any
-"""An open connection, as the shell knows it: hashable, compared by identity."""
+"""An open connection of the shell: hashable, compared by identity."""
 
 
 class File(Protocol):
@@ -25,9 +25,8 @@ class File(Protocol):
     def write(self, at: int, data: bytes) -> None:
         """Write ``data`` at ``at``; all of it within the file.
 
-        StoreFull, and nothing is written, if the disk has no room: of the commit log only with the first write to a
-        file that RocketMQ made, since ours have theirs from the start. Zeros where nothing was ever written always
-        succeed.
+        StoreFull, with nothing written, without disk room. For the commit log only at the first write to a file that
+        RocketMQ created, since ours are allocated at creation. Writing zeros where nothing was written always succeeds.
         """
 
 
@@ -35,40 +34,40 @@ class Disk(Protocol):
     """A node's store directory. Names are relative paths with ``/``."""
 
     def names(self, folder: str) -> list[str]:
-        """Names of the files in ``folder``, sorted, without the folder."""
+        """Sorted names of the files in ``folder``, without the folder."""
 
     def folders(self, folder: str) -> list[str]:
-        """Names of the folders in ``folder`` that hold any file, sorted, without the folder itself."""
+        """Sorted names of the folders in ``folder`` that hold any file, without the folder."""
 
     def open(self, name: str, size: int) -> File:
-        """Open the file, zero-filled at ``size`` bytes if it is new.
+        """Open the file; a new one has ``size`` zero bytes.
 
-        Raises StoreRefused if it has another size, StoreFull if there is no room.
+        StoreRefused if it has another size, StoreFull without room.
         """
 
     def delete(self, name: str) -> None:
-        """Remove the file; nothing if it is not there."""
+        """Remove the file, if it exists."""
 
     def sync(self, name: str) -> None:
         """Make the file durable before returning. For recovery, retention and clean stops only: it may block."""
 
 
 class WholeFiles(Protocol):
-    """Small files that are written and read as a whole: the config folder.
+    """Small files, read and written as a whole: the config folder.
 
-    Each call is atomic for every process that runs, and for one that is killed: a reader finds the old file or the
-    new one, except that a ``write_whole`` that was cut short leaves any part of its data. A machine crash may take,
-    from the end, bytes that no flush or sync has made durable; a renamed file keeps what was durable of it.
+    Each call is atomic for running and killed processes: a reader finds the old file or the new one, except that an
+    interrupted ``write_whole`` leaves any part of its data. A machine crash may remove, from the end, bytes that no
+    flush or sync made durable; a renamed file retains its durable bytes.
     """
 
     def write_whole(self, name: str, data: bytes) -> None:
-        """Create or replace the file. StoreFull if there is no room; then what was there may be gone."""
+        """Create or replace the file. StoreFull without room; then the old content may be gone."""
 
     def read_whole(self, name: str) -> bytes | None:
-        """All of the file; None if it is not there."""
+        """The file's content; None without a file."""
 
     def rename(self, old: str, new: str) -> None:
-        """Give the file another name, in place of any that has it; nothing if ``old`` is not there."""
+        """Rename the file, replacing any other; nothing if ``old`` does not exist."""
 
 
 class Store(Disk, WholeFiles, Protocol):
@@ -76,8 +75,6 @@ class Store(Disk, WholeFiles, Protocol):
 
 
 class Effects(Protocol):
-    """What a node may do to the world."""
-
     @property
     def disk(self) -> Store:
         """The node's store."""
@@ -92,50 +89,50 @@ class Effects(Protocol):
         """Start to connect; ``on_connected`` or ``on_connect_failed`` follows."""
 
     def send(self, conn: Conn, data: bytes) -> int:
-        """Hand over up to ``len(data)`` bytes as a non-blocking socket does; how many were taken.
+        """Send up to ``len(data)`` bytes as a non-blocking socket does; returns the number taken.
 
-        If not all: ``on_writable`` follows when there is room again.
+        If that is less, ``on_writable`` follows when there is room.
         """
 
     def peer(self, conn: Conn) -> Hashable:
-        """Who is at the other end, such as its address: compared only, so that two connections of one are known.
+        """The identity of the remote end, such as its address, to recognise two connections of one peer.
 
-        A shell that cannot tell (behind a proxy, say) returns ``conn`` itself.
+        A shell without that information (behind a proxy, say) returns ``conn``.
         """
 
     def address(self, conn: Conn) -> tuple[str, int]:
-        """IPv4 address and port of the other end: what a message's born host says."""
+        """IPv4 address and port of the remote end, for a message's born host."""
 
     def close(self, conn: Conn) -> None:
-        """Close it; no ``on_closed`` follows for a close of one's own."""
+        """Close the connection; no ``on_closed`` follows."""
 
     def timer(self, key: Hashable, at: int) -> None:
-        """Call ``on_timer(key)`` at ``at`` ns (or now, if that is past). Replaces an earlier timer of this key."""
+        """Call ``on_timer(key)`` at ``at`` ns, or now if that is past. Replaces an earlier timer of this key."""
 
     def cancel(self, key: Hashable) -> None:
-        """Forget the timer; nothing if there is none."""
+        """Cancel the timer, if there is one."""
 
     def runs(self, thread: Hashable) -> bool:
         """Whether this background thread of the node runs now; if not, ``on_timer(thread)`` follows when it does."""
 
     def flush(self, names: list[str], token: Hashable) -> None:
-        """Make what was written to these files until now durable; ``on_flushed(token)`` follows."""
+        """Make everything written to these files so far durable; ``on_flushed(token)`` follows."""
 
 
 class Watcher(Protocol):
-    """Hears what happens inside a node: evidence, never part of the protocol."""
+    """Observes a node: evidence, never part of the protocol."""
 
     def dispatched(self, upto: int) -> None:
         """Queues and index hold every whole message of the log up to ``upto``."""
 
     def synced(self, table: str, status: str) -> None:
-        """A slave and its master's ``table`` (topics, offsets, delays, groups): asked, same, applied or failed."""
+        """A slave's sync of its master's ``table`` (topics, offsets, delays, groups): asked, same, applied, failed."""
 
     def persisted(self, table: str) -> None:
         """A table was written to its file."""
 
     def registered(self, answer: Mapping[str, str] | None) -> None:
-        """A name server answered a registration: ``masterAddr`` and ``haServerAddr``, if it has them; or it did not."""
+        """A name server's answer to a registration: ``masterAddr`` and ``haServerAddr`` if set; None: no answer."""
 
     def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
         """``data`` is now the log's [lo, hi); ``f``: put, filler or replicate."""
@@ -144,20 +141,20 @@ class Watcher(Protocol):
         """The log is durable up to ``upto``."""
 
     def expired(self, lo: int) -> None:
-        """The oldest files are gone: the log starts at ``lo`` now."""
+        """The oldest files are deleted: the log starts at ``lo``."""
 
     def misfits(self, why: str) -> None:
-        """This slave has stopped copying: its files have another size than the master's, as ``why`` says."""
+        """This slave has stopped copying: its files have another size than the master's, as ``why`` explains."""
 
     def refused(self, conn: Conn, reported: int, end: int, why: str) -> None:
-        """The master will not serve this peer: its first report is outside [log start, log end], or it lags behind
-        the log's start.
+        """The master refuses this peer: its first report is outside [log start, log end], or it lags behind the log's
+        start.
         """
 
 
 class Node(Protocol):
-    """What a shell tells a node. ``port`` is the listening port that a connection came in on: ``main``, ``fast`` (what
-    ``main`` serves but pulls) or ``ha``.
+    """Events of a node. ``port`` is the listening port of an accepted connection: ``main``, ``fast`` (as ``main``,
+    without pulls) or ``ha``.
     """
 
     def on_start(self) -> None: ...

@@ -1,1 +1,1 @@
-"""Spark jobs over recorded runs, and pages made from their tables."""
+"""Spark jobs over recorded runs, and pages from their tables."""

@@ -1,7 +1,7 @@
-"""What a code host shows beside a build: a line for each cause of a finding, in the form that it takes.
+"""Annotations of a build on its code host: one line for each cause of a finding.
 
-GitHub's workflow commands, where ``GITHUB_ACTIONS`` is ``true``; GitLab shows JUnit's file instead. Bounded, since a
-host shows ten of a step.
+GitHub's workflow commands, if ``GITHUB_ACTIONS`` is ``true``; GitLab uses JUnit's file instead. Bounded, since a host
+shows ten per step.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_LINES = 10
 
 
 def lines(report: Report, environ: Mapping[str, str]) -> list[str]:
-    """Those of this report; none where the build's host takes none."""
+    """The lines of this report; none if the build's host takes none."""
     return list(_lines(report))[:MAX_LINES] if environ.get(GITHUB) == "true" else []
 
 
@@ -30,7 +30,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield _command("error", f"{first['law']} is violated by {first['target']}", f"{first['text']}.{also}{replay}")
     for run in filter(deviations.fails, report.runs):
         for row in deviations.met(run):
-            yield _command("error", f"{row['id']} is known of {run['target']}", row["means"])
+            yield _command("error", f"{row['id']} is a known deviation of {run['target']}", row["means"])
     for row in report.scenarios:
         if row["verdict"] in (scenarios.UNMET, scenarios.FAILED):
             why = "; ".join(row["reasons"]) or row["target"]

@@ -1,4 +1,4 @@
-"""The recorded histories of a piece of a run, measured and judged again, and how what was measured is distributed."""
+"""Measures and rejudges the recorded histories of a part of a run, and computes distributions."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -18,16 +18,16 @@ from .traces.measured import TABLES
 from .traces.sends import Deployment
 
 VALUES = "values"
-"""The column of what is distributed: in each row a list of values, with how often each occurs."""
+"""The column of a distribution: in each row a list of values with their frequencies."""
 
 EXACT, DIGITS = 10_000, 3
-"""Of more values than that the distribution is told of values rounded up to so many digits."""
+"""With more values, the distribution uses values rounded up to so many digits."""
 
 BESIDE = ("run", "trial", *PLACE, *Deployment._fields)
 
 
 def views(runs: Sequence[RunInput], judging: bool) -> dict[str, pa.Table]:
-    """``traces``, a row for each kept history, and one for each nested table."""
+    """``traces``, a row for each sampled history, and a view for each nested table."""
     benches = {run.run: bench(run) for run in runs}
     facts = {run.run: run.facts for run in runs}
     rows = pa.Table.from_batches(batches(numbered(runs), benches, judging), schema()).combine_chunks()
@@ -46,19 +46,20 @@ def _inline(rows: pa.Table, table: str) -> pa.Table:
 def lists(found: dict[str, pa.Table]) -> dict[str, pa.Table]:
     """The tables of :data:`~pairproof.reports.measures.LISTS`, of some histories."""
     odd = found["traces"].filter(pc.is_valid(found["traces"]["problem"]))
-    told = {"problems": odd, "differences": found["differences"]}
-    return {name: first(told[name].select(list(columns)), columns) for name, columns in LISTS.items()}
+    listed = {"problems": odd, "differences": found["differences"]}
+    return {name: first(listed[name].select(list(columns)), columns) for name, columns in LISTS.items()}
 
 
 def first(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """The first rows of a list, by its columns; null is the smallest."""
+    """The first rows of a list, ordered by its columns, null first."""
     order = pc.sort_indices(rows, [(name, "ascending", "at_start") for name in columns])
     return rows.take(order[:MAX_LISTED])
 
 
 def gathered(view: pa.Table, each: Spread) -> pa.Table:
-    """One spread of a view that has ``run`` and ``trial``: its values, null where one was to be measured and is not
-    known, and how often each occurs."""
+    """One spread of a view with ``run`` and ``trial``: its values, null where a measurement is missing, and their
+    frequencies.
+    """
     wanted = [*each.keys, "run", "trial", *each.sums, each.value]
     width = len(each.keys)
     found: Groups = {}
@@ -72,12 +73,12 @@ def gathered(view: pa.Table, each: Spread) -> pa.Table:
 
 
 def together(rows: pa.Table, each: Spread) -> pa.Table:
-    """What was :func:`gathered` of several pieces, as of one."""
+    """Merge the :func:`gathered` rows of several pieces."""
     return _gathered_table(_groups(rows, each), each, rows)
 
 
 def spread(rows: pa.Table, each: Spread) -> pa.Table:
-    """The spread of what was :func:`gathered`, of one piece or of several."""
+    """The spread of :func:`gathered` rows, of one piece or several."""
     groups = sorted(_groups(rows, each).items(), key=lambda found: found[0])
     lines = [(*key, group.trials, *group.sums, *_distribution(group.values)) for key, group in groups]
     return _table(
@@ -86,8 +87,6 @@ def spread(rows: pa.Table, each: Spread) -> pa.Table:
 
 
 class _Gathered:
-    """Of one group: its trials, sums, and how often each value occurs."""
-
     def __init__(self, each: Spread) -> None:
         self.trials = 0
         self.sums = [0] * len(each.sums)
@@ -107,7 +106,7 @@ def _groups(rows: pa.Table, each: Spread) -> Groups:
     found: Groups = {}
     width = len(each.keys)
     for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-        values = ((told["value"], told["times"]) for told in row[-1])
+        values = ((listed["value"], listed["times"]) for listed in row[-1])
         found.setdefault(row[:width], _Gathered(each)).add(row[width], row[width + 1 : -1], values)
     for group in found.values():
         group.values = _rounded(group.values)
@@ -115,10 +114,10 @@ def _groups(rows: pa.Table, each: Spread) -> Groups:
 
 
 def _rounded(values: Counter[int | None]) -> Counter[int | None]:
-    """As they are, up to :data:`EXACT` of them; more are rounded up, so that few differ.
+    """The values, unchanged up to :data:`EXACT` of them; more are rounded up, so that few differ.
 
-    The same in whatever pieces they come: a piece with too many is one of a group with too many, and what is rounded
-    stays as it is.
+    Any division into pieces gives the same result: a piece with too many values is in a group with too many, and
+    rounding is idempotent.
     """
     if values.total() <= EXACT:
         return values
@@ -139,14 +138,14 @@ def _gathered_table(groups: Groups, each: Spread, like: pa.Table) -> pa.Table:
     for key, group in groups.items():
         known = sorted(_rounded(group.values).items(), key=lambda found: (found[0] is not None, found[0]))
         lines.append((*key, group.trials, *group.sums, [{"value": value, "times": times} for value, times in known]))
-    told = pa.list_(pa.struct([("value", ARROW[int]), ("times", ARROW[int])]))
-    return _table(lines, each, like, ["trials", *each.sums, VALUES], [*[ARROW[int]] * (1 + len(each.sums)), told])
+    listed = pa.list_(pa.struct([("value", ARROW[int]), ("times", ARROW[int])]))
+    return _table(lines, each, like, ["trials", *each.sums, VALUES], [*[ARROW[int]] * (1 + len(each.sums)), listed])
 
 
 def _table(
     lines: Sequence[tuple[Any, ...]], each: Spread, like: pa.Table, names: Sequence[str], kinds: Sequence[Any]
 ) -> pa.Table:
-    """``like``: a table with the keys, whose types they have."""
+    """``like``: a table whose keys have the needed types."""
     kinds = [*(like.schema.field(name).type for name in each.keys), *kinds]
     columns = list(zip(*lines, strict=True)) if lines else [()] * len(kinds)
     arrays = [pa.array(values, kind) for values, kind in zip(columns, kinds, strict=True)]
@@ -156,7 +155,7 @@ def _table(
 def _distribution(values: Counter[int | None]) -> tuple[int | None, ...]:
     known = sorted((value, times) for value, times in values.items() if value is not None)
     number = sum(times for _, times in known)
-    # Rounded up in whole numbers: the first value that so many in a hundred do not exceed.
+    # In integers: the first value that at least so many percent do not exceed.
     wanted = [-(-share * number // 100) for share in PERCENTILES.values()]
     ends = list(accumulate(times for _, times in known))
     shares = [known[bisect_left(ends, least)][0] if known else None for least in wanted]

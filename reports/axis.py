@@ -1,8 +1,8 @@
-"""The timeline's time axis: trial time to pixels, with long idle gaps drawn short.
+"""The timeline's time axis: trial time to pixels, with long idle gaps shortened.
 
-A trial is bursts of events a fraction of a millisecond apart with seconds of waiting between them; on a plain linear
-axis each burst would be one line. So a gap much longer than the usual one gets a bounded width, is marked as a break,
-and says how long it really is. Within a burst the axis is linear.
+A trial has bursts of events a fraction of a millisecond apart, and seconds of waiting between them; a linear axis would
+draw each burst as one line. So a gap much longer than the usual one gets a bounded width and a break with its real
+length. Within a burst the axis is linear.
 """
 
 from bisect import bisect_right
@@ -15,17 +15,17 @@ from typing import NamedTuple
 from ..harness.history import MS
 
 USUAL_GAPS = 6
-"""A gap is idle time once it is longer than this many times the median gap."""
+"""A gap is idle time if it is longer than this many median gaps."""
 
 STRETCH = 0.3
-"""How much wider, in units of the bound, a gap ten times as long is drawn: longer waits still look longer."""
+"""Extra width, in units of the bound, of a gap ten times as long: longer waits look longer."""
 
 IDLE_SHARE = 0.4
-"""How much of the axis all idle gaps together may take."""
+"""The part of the axis that all idle gaps may take."""
 
 
 class Break(NamedTuple):
-    """An idle gap that is drawn shorter than it is: its pixels, and its real length in ns."""
+    """A shortened idle gap: its pixels, and its real length in ns."""
 
     x0: float
     x1: float
@@ -50,7 +50,7 @@ class Axis:
         ]
 
     def x(self, t: int) -> float:
-        """Pixels of time ``t`` (ns); before the first and after the last event the axis stands still."""
+        """Pixels of time ``t`` (ns), limited to the first and last event."""
         at = bisect_right(self._times, t) - 1
         if at < 0:
             return self.left
@@ -79,10 +79,10 @@ def _widths(gaps: list[int], bound: float) -> list[float]:
 
 
 def ms(t: int) -> str:
-    """A time in ms, with as many digits as it has."""
+    """A time in ms, with as many digits as needed."""
     return f"{t / MS:,.3f}".rstrip("0").rstrip(".") + " ms"
 
 
 def seconds(ns: int) -> str:
-    """A length of time in the unit that suits it."""
+    """A duration in a suitable unit."""
     return f"{ns / 1_000 / MS:.3g} s" if ns >= 1_000 * MS else f"{ns / MS:.3g} ms"

@@ -1,8 +1,8 @@
-"""Plays a campaign on Spark's executors: each chunk is a task, and what it came to comes back through an accumulator.
+"""Runs a campaign on Spark's executors: each chunk is a task, whose result returns through an accumulator.
 
-Executors need Python, pyarrow and what else pairproof imports (requirements/run.txt), not pairproof: the code travels
-as an archive. The run's folder must be the same on all machines. A task whose executor dies is played again by another
-one, and writes the same files.
+Executors need Python, pyarrow and pairproof's other imports (requirements/run.txt), not pairproof: its code travels as
+an archive. The run's folder must be the same on all machines. If an executor dies, another one executes its task again,
+and writes the same files.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ POLL_S = 0.2
 
 
 class Answers(AccumulatorParam[list[Any]]):
-    """Collects what tasks answer, each with its number."""
-
     def zero(self, value: list[Any]) -> list[Any]:
         return []
 
@@ -45,13 +43,13 @@ class OnSpark:
         self._context = context
 
     def play(self, do: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
-        """Answers as tasks end. SparkFailed where one failed again and again, PairproofError with what it said."""
+        """Answers as tasks end. SparkFailed if a task failed repeatedly, PairproofError with its message."""
         if not tasks:
             return
         answers: Accumulator[list[Any]] = self._context.accumulator([], Answers())
         job = Job(self._context, answers, do, tasks)
         job.start()
-        heard: set[int] = set()
+        answered: set[int] = set()
         read = 0
         try:
             while True:
@@ -61,8 +59,8 @@ class OnSpark:
                     read += 1
                     if isinstance(answer, PairproofError):
                         raise answer
-                    if number not in heard:
-                        heard.add(number)
+                    if number not in answered:
+                        answered.add(number)
                         yield answer
                 if over:
                     break
@@ -73,12 +71,12 @@ class OnSpark:
                 job.join()
         if job.failed is not None:
             raise job.failed
-        if len(heard) != len(tasks):
-            raise SparkFailed(f"Spark ended, and {len(tasks) - len(heard)} of {len(tasks)} tasks did not answer")
+        if len(answered) != len(tasks):
+            raise SparkFailed(f"Spark ended, and {len(tasks) - len(answered)} of {len(tasks)} tasks did not answer")
 
 
 class Job(Thread):
-    """Has Spark do the tasks, each once as far as this process hears of it."""
+    """Runs the tasks in Spark; this process uses one answer of each."""
 
     def __init__(
         self, context: SparkContext, answers: Accumulator[list[Any]], do: Callable[..., Any],
@@ -100,22 +98,22 @@ class Job(Thread):
 
 
 def answering(do: Callable[..., Any], answers: Accumulator[list[Any]]) -> Callable[[tuple[int, tuple[Any, ...]]], None]:
-    """What an executor does with a task. What pairproof itself refuses is an answer: trying again would not help."""
+    """An executor's function for a task. A refusal of pairproof is an answer: a retry would not help."""
 
     def answer(numbered: tuple[int, tuple[Any, ...]]) -> None:
         number, task = numbered
         try:
-            told = do(*task)
+            result = do(*task)
         except PairproofError as why:
-            told = why
-        answers.add([(number, told)])
+            result = why
+        answers.add([(number, result)])
 
     return answer
 
 
 @contextmanager
 def on_spark(master: str | None) -> Iterator[OnSpark]:
-    """The engine, for the ``with`` block. NoJava where there is none, SparkFailed for whatever ends Spark's work."""
+    """The engine, for the ``with`` block. NoJava without Java, SparkFailed for any failure of Spark."""
     with TemporaryDirectory(prefix="pairproof-code-") as folder, session(master, name="pairproof campaign") as spark:
         carry_code(spark, Path(folder))
         yield OnSpark(spark.sparkContext)

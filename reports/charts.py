@@ -1,7 +1,7 @@
-"""The charts beneath a timeline's rows: log ends, how far the slaves are behind, how long each send took.
+"""The charts beneath a timeline's rows: log ends, slave lag, latency of each send.
 
-They share the timeline's axis, and so its shaded fault windows. Several slaves are told apart by dashes and by their
-names at the line's end; outcomes of sends by their shapes. Hovering explains both.
+They share the timeline's axis and its shaded fault windows. Slaves differ by dashes and by names at the lines' ends;
+outcomes of sends by shapes. Tooltips explain both.
 """
 
 from __future__ import annotations
@@ -16,23 +16,21 @@ from .scene import Scene, Sent, Step
 from .svg import Svg
 
 ENDS, LAG, LATENCY = 170, 84, 96
-"""Heights, pixels."""
 HEADROOM = 12
 GAP = 22
 DOT = 4
-FLOOR_NS = MS // 10
-"""What took less is drawn as if it took this long: the scale is logarithmic."""
+LEAST_NS = MS // 10
+"""Shorter times are drawn with this length: the scale is logarithmic."""
 LIFT = 2
-"""Pixels by which each further slave's line is raised: slaves that agree would hide each other."""
+"""Offset of each further slave's line, pixels: equal slaves would hide each other."""
 
 LOOKS = ("master", "slave", "slave2", "slave3")
-"""Classes of the nodes' lines, in the order of the nodes, whatever they are called."""
 
-Place = Callable[[int], float]
+Scale = Callable[[int], float]
 
 
 class Charts:
-    """Draws into ``svg`` between ``axis.left`` and ``axis.right``; every method returns where it ended."""
+    """Draws into ``svg`` between ``axis.left`` and ``axis.right``; every method returns its bottom."""
 
     def __init__(self, svg: Svg, axis: Axis, shown: Scene) -> None:
         self.svg = svg
@@ -41,7 +39,6 @@ class Charts:
         self.looks = {node: LOOKS[number % len(LOOKS)] for number, node in enumerate(shown.nodes)}
 
     def draw(self, top: float) -> float:
-        """All charts that have something to show, from ``top`` down."""
         bottom = self.log_ends(top)
         if any(step.bytes for steps in self.scene.lag.values() for step in steps):
             bottom = self.lag(bottom + GAP)
@@ -50,72 +47,69 @@ class Charts:
         return bottom
 
     def log_ends(self, top: float) -> float:
-        """Where each node's log ends, and what its slaves have reported."""
-        place = self._scale("Log end, bytes", top, ENDS, most(self.scene.ends))
+        height_of = self._scale("Log end, bytes", top, ENDS, most(self.scene.ends))
         for node, steps in self.scene.reported.items():
-            self._line(steps, place, "reported", f"what the {node} has reported to the master")
+            self._line(steps, height_of, "reported", f"the {node}'s reports to the master")
         for row, (node, steps) in enumerate(self.scene.ends.items()):
             lift = LIFT * max(0, row - 1)
-            self._line(steps, place, f"logend {self.looks[node]}", f"where the {node}'s log ends", lift)
+            self._line(steps, height_of, f"logend {self.looks[node]}", f"end of the {node}'s log", lift)
         return top + ENDS
 
     def lag(self, top: float) -> float:
-        """Bytes by which each slave is behind the master."""
-        place = self._scale("Lag, bytes", top, LAG, most(self.scene.lag))
+        height_of = self._scale("Lag, bytes", top, LAG, most(self.scene.lag))
         for row, (node, steps) in enumerate(self.scene.lag.items()):
             self._line(
                 steps,
-                place,
+                height_of,
                 f"logend {self.looks[node]}",
-                f"how far the {node}'s log is behind the master's",
+                f"lag of the {node}'s log",
                 LIFT * row,
             )
             if len(self.scene.lag) > 1:
                 self.svg.text(self.axis.left + 6 + 64 * row, top + 8, node, f"label {self.looks[node]}")
         return top + LAG
 
-    def _scale(self, name: str, top: float, height: float, highest: int) -> Place:
+    def _scale(self, name: str, top: float, height: float, highest: int) -> Scale:
         bottom = top + height
         self.svg.text(self.axis.left - 10, top + 8, name, "name")
         for share in (0.0, 0.5, 1.0):
             y = bottom - (height - HEADROOM) * share
             self.svg.line(self.axis.left, y, self.axis.right, y, "grid")
             self.svg.text(self.axis.left - 10, y + (14 if share == 1 else 4), f"{round(highest * share):,}", "unit")
-        # A slave may report more than any log holds: that line stops at the chart's edge.
+        # A slave may report more than any log holds: that line is cut at the chart's edge.
         return lambda size: bottom - (height - HEADROOM) * min(size / highest, 1.05)
 
-    def _line(self, steps: Sequence[Step], place: Place, kind: str, title: str, lift: int = 0) -> None:
+    def _line(self, steps: Sequence[Step], height_of: Scale, kind: str, title: str, lift: int = 0) -> None:
         points: list[tuple[float, float]] = []
         for step in steps:
             x = self.axis.x(step.t)
             if points:
                 points.append((x, points[-1][1]))
             if step.bytes is None:
-                # The node is down: its line ends here and begins anew when it starts.
+                # The node is down: its line ends here and resumes at its start.
                 self.svg.path(points, kind, title)
                 points = []
             else:
-                points.append((x, place(step.bytes) - lift))
+                points.append((x, height_of(step.bytes) - lift))
         if points:
             self.svg.path([*points, (self.axis.right, points[-1][1])], kind, title)
 
     def latency(self, top: float) -> float:
-        """A stem for each send: how long its answer took, on a logarithmic scale."""
         bottom = top + LATENCY
         slowest = max((each.latency or 0 for each in self.scene.sends), default=0)
-        decades = max(1.0, log10(max(slowest, FLOOR_NS * 10) / FLOOR_NS))
+        decades = max(1.0, log10(max(slowest, LEAST_NS * 10) / LEAST_NS))
 
-        def place(ns: int) -> float:
-            return bottom - (LATENCY - HEADROOM) * log10(max(ns, FLOOR_NS) / FLOOR_NS) / decades
+        def height_of(ns: int) -> float:
+            return bottom - (LATENCY - HEADROOM) * log10(max(ns, LEAST_NS) / LEAST_NS) / decades
 
         self.svg.text(self.axis.left - 10, top + 8, "Send latency", "name")
         for power in range(int(decades) + 1):
-            ns = FLOOR_NS * 10**power
-            self.svg.line(self.axis.left, place(ns), self.axis.right, place(ns), "grid")
-            if place(ns) > top + 20:
-                self.svg.text(self.axis.left - 10, place(ns) + 4, seconds(ns), "unit")
+            ns = LEAST_NS * 10**power
+            self.svg.line(self.axis.left, height_of(ns), self.axis.right, height_of(ns), "grid")
+            if height_of(ns) > top + 20:
+                self.svg.text(self.axis.left - 10, height_of(ns) + 4, seconds(ns), "unit")
         for each in self.scene.sends:
-            self._stem(each, bottom, top + HEADROOM if each.latency is None else place(each.latency))
+            self._stem(each, bottom, top + HEADROOM if each.latency is None else height_of(each.latency))
         return bottom
 
     def _stem(self, send: Sent, bottom: float, y: float) -> None:

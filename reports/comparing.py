@@ -1,11 +1,10 @@
-"""What changed between two runs, by cause and by law: worse, better or the same, as far as chance does not explain it.
+"""Compares two runs by cause and by law: worse, better or the same, beyond chance.
 
-Trials of one search are alike, those of different searches are not: a bug may show in every tenth trial of one and in
-none of another. So the trials of each search are compared with those of the same search. If nothing had changed, the
-violating trials of a search would fall on the two runs like balls drawn from an urn (hypergeometric), and their sum
-over the searches has a known distribution: the test is exact, and conditional on what was seen. Of many laws, some
-would differ by chance: the threshold is shared out among them (Holm), so that of a hundred comparisons of equal runs at
-most one tells anything apart.
+A bug may show in every tenth trial of one search and in none of another, so the trials of each search are compared with
+those of the same search. Without a change, the violating trials of a search would be distributed over the two runs like
+balls drawn from an urn (hypergeometric), and their sum over the searches has a known distribution: the test is exact,
+and conditional on the observed numbers. The threshold is corrected for the number of laws (Holm), so that at most one
+of a hundred comparisons of equal runs reports a difference.
 """
 
 from __future__ import annotations
@@ -24,12 +23,11 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-MAX_TOLD = 3
-"""Causes of a kind that the sentence names."""
+MAX_NAMED = 3
 CHANCE = 0.01
-"""The chance that a comparison of two equal runs tells any law apart."""
+"""The probability that a comparison of two equal runs reports a difference in any law."""
 EXACT = 500
-"""Violating trials of a law up to which the distribution is computed; above it is close to a normal one."""
+"""Violating trials of a law up to which the distribution is computed; beyond, it is nearly normal."""
 
 NEW, MORE, FIXED, FEWER, SAME, NONE = "new", "more", "fixed", "fewer", "as often", "in neither"
 ONLY_AFTER, ONLY_BEFORE = "only after", "only before"
@@ -43,7 +41,6 @@ WORDS = {
     SAME: "violated in about as many of the trials",
     NONE: "violated in neither",
 }
-"""By change, in the order of the page."""
 OF_CAUSES = {
     NEW: "new, and would have shown before",
     MORE: "seen in more of the trials",
@@ -57,7 +54,7 @@ WORSE, BETTER = (NEW, MORE), (FIXED, FEWER)
 
 
 class Counted(NamedTuple):
-    """Of one search, the trials of each run that a law judged or could have, and how many violate it."""
+    """One search: the trials of each run that a law could judge, and the violating ones."""
 
     before: int
     after: int
@@ -67,14 +64,15 @@ class Counted(NamedTuple):
 
 def compare(rows: Iterable[Row], before: str, after: str, findings: Sequence[Row] = ()) -> list[Row]:
     """A row for each law that both runs judged. ``rows``: run, law, origin, trials, violated; ``before`` and ``after``
-    are runs, ``findings`` theirs, as a report has them. Of each: law, change, and for either run the trials, the
-    violating ones, their share in percent and its 95 % interval, how often its findings were executed again, and how
-    often they showed; ``p``: the chance of such a difference if there were none, over all laws; ``flaky``: a finding
-    showed in some of these executions, and not in others."""
+    are runs, ``findings`` theirs, from a report. Columns: law, change, and for either run the trials, the violating
+    ones, their percentage and its 95 % interval, the executions of its findings, and how many showed it; ``p``: the
+    probability of such a difference without a change, over all laws; ``flaky``: a finding showed in some of its
+    executions only.
+    """
     found: dict[str, dict[str, dict[str, tuple[int, int]]]] = {}
     for row in rows:
         found.setdefault(row["law"], {}).setdefault(row["origin"], {})[row["run"]] = (row["trials"], row["violated"])
-    told = []
+    counts = []
     for law, origins in sorted(found.items()):
         strata = [
             Counted(first[0], second[0], first[1], second[1])
@@ -82,17 +80,16 @@ def compare(rows: Iterable[Row], before: str, after: str, findings: Sequence[Row
             if (first := each.get(before)) and (second := each.get(after))
         ]
         if strata:
-            told.append((law, strata, chance(strata)))
-    shared = holm([p for _, _, p in told])
+            counts.append((law, strata, chance(strata)))
+    shared = holm([p for _, _, p in counts])
     replayed = {side: _replayed(findings, run) for side, run in (("before", before), ("after", after))}
     return [
-        _row(law, strata, p) | _told_of_replays({side: each.get(law, []) for side, each in replayed.items()})
-        for (law, strata, _), p in zip(told, shared, strict=True)
+        _row(law, strata, p) | _replay_counts({side: each.get(law, []) for side, each in replayed.items()})
+        for (law, strata, _), p in zip(counts, shared, strict=True)
     ]
 
 
 def _replayed(findings: Iterable[Row], run: str) -> dict[str, list[tuple[int, int]]]:
-    """By law, of each finding that was executed again: how often, and how often it showed."""
     found: dict[str, list[tuple[int, int]]] = {}
     for row in findings:
         if row["run"] == run and row["replay_executed"]:
@@ -100,11 +97,11 @@ def _replayed(findings: Iterable[Row], run: str) -> dict[str, list[tuple[int, in
     return found
 
 
-def _told_of_replays(sides: Mapping[str, Sequence[tuple[int, int]]]) -> Row:
-    told: Row = {"flaky": any(0 < showed < executed for each in sides.values() for executed, showed in each)}
+def _replay_counts(sides: Mapping[str, Sequence[tuple[int, int]]]) -> Row:
+    counts: Row = {"flaky": any(0 < showed < executed for each in sides.values() for executed, showed in each)}
     for side, each in sides.items():
-        told |= {f"{side}_executed": sum(row[0] for row in each), f"{side}_showed": sum(row[1] for row in each)}
-    return told
+        counts |= {f"{side}_executed": sum(row[0] for row in each), f"{side}_showed": sum(row[1] for row in each)}
+    return counts
 
 
 def _row(law: str, strata: Sequence[Counted], p: float) -> Row:
@@ -117,8 +114,8 @@ def _row(law: str, strata: Sequence[Counted], p: float) -> Row:
 
 def _share(name: str, violating: int, trials: int) -> Row:
     low, high = wilson(violating, trials)
-    told = {"trials": trials, "violating": violating, "percent": 100 * violating / trials, "low": low, "high": high}
-    return {f"{name}_{each}": value for each, value in told.items()}
+    counts = {"trials": trials, "violating": violating, "percent": 100 * violating / trials, "low": low, "high": high}
+    return {f"{name}_{each}": value for each, value in counts.items()}
 
 
 def _change(strata: Sequence[Counted], sums: Counted, p: float) -> str:
@@ -134,19 +131,19 @@ def _change(strata: Sequence[Counted], sums: Counted, p: float) -> str:
 
 
 def expected(each: Counted) -> float:
-    """Violating trials of the second run, if nothing had changed."""
+    """Expected violating trials of the second run without a change."""
     return (each.violating_before + each.violating_after) * each.after / (each.before + each.after)
 
 
 def chance(strata: Sequence[Counted]) -> float:
-    """The two-sided chance that the second run has as few or as many violating trials as it has, or fewer or more."""
+    """The two-sided probability that the second run's violating trials are as extreme as observed."""
     drawn = [each for each in strata if each.violating_before + each.violating_after]
     if not drawn:
         return 1.0
     seen = sum(each.violating_after for each in drawn)
     if sum(each.violating_before + each.violating_after for each in drawn) > EXACT:
         mean, spread = sum(map(expected, drawn)), sqrt(sum(map(_variance, drawn)))
-        # Half a trial less: counts are whole.
+        # Continuity correction: counts are whole.
         return erfc(max(0.0, abs(seen - mean) - 0.5) / spread / sqrt(2)) if spread else 1.0
     sums = [1.0]
     for each in drawn:
@@ -162,7 +159,7 @@ def _variance(each: Counted) -> float:
 
 
 def _drawn(each: Counted) -> list[float]:
-    """By number, the chance that so many of the violating trials fall on the second run."""
+    """By number, the probability that so many of the violating trials fall on the second run."""
     violating = each.violating_before + each.violating_after
     whole = _choose(each.before + each.after, each.after)
     return [
@@ -174,12 +171,10 @@ def _drawn(each: Counted) -> list[float]:
 
 
 def _choose(of: int, number: int) -> float:
-    """The logarithm of the number of ways."""
     return lgamma(of + 1) - lgamma(number + 1) - lgamma(of - number + 1)
 
 
 def _added(one: Sequence[float], other: Sequence[float]) -> list[float]:
-    """The distribution of the sum of two numbers."""
     found = [0.0] * (len(one) + len(other) - 1)
     for at, first in enumerate(one):
         for beside, second in enumerate(other):
@@ -188,7 +183,7 @@ def _added(one: Sequence[float], other: Sequence[float]) -> list[float]:
 
 
 def holm(chances: Sequence[float]) -> list[float]:
-    """The chances, each raised by how many there are, so that all of them together are as rare as each says."""
+    """The p-values, corrected by Holm for all of them together."""
     found, worst = [0.0] * len(chances), 0.0
     for rank, at in enumerate(sorted(range(len(chances)), key=chances.__getitem__)):
         worst = max(worst, min(1.0, chances[at] * (len(chances) - rank)))
@@ -196,22 +191,23 @@ def holm(chances: Sequence[float]) -> list[float]:
     return found
 
 
-def whole(rows: Iterable[Row], earlier: Report, later: Report) -> Row:
-    """The comparison of two reports of a run each. ``word``: worse, better or same, as :func:`word` says; ``told``: the
+def comparison(rows: Iterable[Row], earlier: Report, later: Report) -> Row:
+    """The comparison of two reports of a run each. ``word``: worse, better or same, see :func:`word`; ``told``: the
     same in a sentence that names causes; ``causes``: cause, text, laws, change of each; ``laws``: of :func:`compare`;
-    ``sides``: the facts of both runs."""
+    ``sides``: the facts of both runs.
+    """
     before, after = earlier.runs[0], later.runs[0]
     laws = compare(rows, before["run"], after["run"], [*earlier.findings, *later.findings])
     causes = by_cause(laws, earlier, later)
     first = word([*causes, *(row for row in laws if row["change"] in (*WORSE, *BETTER))])
     return {
-        "before": before["run"], "after": after["run"], "word": first, "told": f"{first}: {told(causes, laws)}",
+        "before": before["run"], "after": after["run"], "word": first, "told": f"{first}: {described(causes, laws)}",
         "causes": causes, "laws": laws, "sides": {"before": before, "after": after},
     }  # fmt: skip
 
 
 def by_cause(laws: Iterable[Row], earlier: Report, later: Report) -> list[Row]:
-    """What each cause of either run came to, in the order of :data:`WORDS`. A cause changed if one of its laws did."""
+    """The change of each cause of either run, in the order of :data:`WORDS`. A cause changed if one of its laws did."""
     change_of = {row["law"]: row["change"] for row in laws}
     then, now = _causes(earlier), _causes(later)
     found = []
@@ -230,7 +226,7 @@ def by_cause(laws: Iterable[Row], earlier: Report, later: Report) -> list[Row]:
 
 
 def _causes(report: Report) -> dict[str, Row]:
-    """By what a trial broke first: cause, text, laws and number of the finding that tells it best."""
+    """By the first broken law: cause, text, laws and number of the clearest finding."""
     texts = {row["number"]: row["text"] for row in report.findings}
     return {
         each["cause"] or each["laws"][0]: {
@@ -241,25 +237,26 @@ def _causes(report: Report) -> dict[str, Row]:
 
 
 def word(rows: Iterable[Mapping[str, Any]]) -> str:
-    """``Worse`` if anything is, ``Better`` if anything is and nothing worse, or ``Same``; with ``perhaps`` where
-    chance may explain it."""
+    """``Worse`` if anything is, ``Better`` if anything is and nothing worse, or ``Same``; with ``perhaps`` where chance
+    may explain it.
+    """
     changes = {row["change"] for row in rows}
-    for said, known in (("Worse", WORSE), ("Worse, perhaps", (ONLY_AFTER,)), ("Better", BETTER),
+    for label, known in (("Worse", WORSE), ("Worse, perhaps", (ONLY_AFTER,)), ("Better", BETTER),
                         ("Better, perhaps", (ONLY_BEFORE,))):  # fmt: skip
         if not changes.isdisjoint(known):
-            return said
+            return label
     return "Same"
 
 
-def told(causes: Sequence[Row], laws: Sequence[Row]) -> str:
-    """What changed, as the end of a sentence: causes, and those changed laws that no cause explains."""
+def described(causes: Sequence[Row], laws: Sequence[Row]) -> str:
+    """The changes, as the end of a sentence: causes, and changed laws without a cause."""
     parts = []
     for change, words in OF_CAUSES.items():
         texts = [short(row["text"]) for row in causes if row["change"] == change]
-        more = f" and {len(texts) - MAX_TOLD} more" if len(texts) > MAX_TOLD else ""
+        more = f" and {len(texts) - MAX_NAMED} more" if len(texts) > MAX_NAMED else ""
         if texts and change != SAME:
             verb = "is" if len(texts) == 1 else "are"
-            parts.append(f"{counted(len(texts), 'cause')} {verb} {words}: {'; '.join(texts[:MAX_TOLD])}{more}")
+            parts.append(f"{counted(len(texts), 'cause')} {verb} {words}: {'; '.join(texts[:MAX_NAMED])}{more}")
     explained = {law for row in causes for law in row["laws"]}
     alone = Counter(row["change"] for row in laws if row["law"] not in explained)
     parts += [

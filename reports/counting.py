@@ -1,9 +1,9 @@
-"""Counts runs: every table of a report, by Arrow. Engines decide where: in this process, or in Spark's tasks.
+"""Counts runs: every table of a report, by Arrow, in this process or in Spark's tasks.
 
-Runs are counted in pieces, a few parts of one run each (:func:`pieces`). What a piece comes to (:func:`counted`) is
-small and can be merged with others' (:func:`merged`): sums are added, of lists the first rows stay, and of what is
-distributed it is kept how often each value occurs until all are known (:func:`told`). A trial is whole in one part, so
-trials are counted where they are. Memory is a piece's, whatever the runs have; and any pieces give the same tables.
+Runs are counted in pieces, a few parts of one run each (:func:`pieces`). The result of a piece (:func:`counted`) is
+small and mergeable (:func:`merged`): sums are added, lists are cut to their first rows, and distributions keep the
+frequency of each value until the end (:func:`completed`). A trial lies in one part. Memory depends on a piece, not on
+the runs; any division into pieces gives the same tables.
 """
 
 import json
@@ -46,19 +46,18 @@ from .measures import (
 Tables = dict[str, pa.Table]
 
 PIECE_ROWS = 400_000
-"""Of parts that are counted at once, histories left out: some 400 MB. A part is never cut."""
+"""Rows of parts counted at once, without histories: some 400 MB. A part is never split."""
 PIECE_EVENTS = 2_000_000
-"""The same of histories, of which one is in memory at a time."""
+"""As :data:`PIECE_ROWS`, for events of histories, of which one is in memory at a time."""
 
 MERGED_AT_ONCE = 32
-"""Pieces whose counts are in memory."""
 
 UNREADABLE = "unreadable"
-"""The table of parts, by run and name, whose histories nobody can read to their end."""
+"""The table of parts, by run and name, with unreadable histories."""
 
 
 def pieces(runs: Iterable[RunInput]) -> Iterator[RunInput]:
-    """The runs in pieces; of one that recorded nothing one without parts."""
+    """The runs in pieces; a run without records is one piece without parts."""
     for run in runs:
         names = [path.name for path in run.parts["trials"]] or [""]
         sizes = {table: {path.name: rows for path, rows in paths.items()} for table, paths in run.parts.items()}
@@ -76,7 +75,7 @@ def pieces(runs: Iterable[RunInput]) -> Iterator[RunInput]:
 
 
 def _piece(run: RunInput, names: Container[str]) -> RunInput:
-    # Findings and scenarios are not counted, and would travel with each; so would the list of all parts.
+    # Findings and scenarios are not counted, and would travel with each piece; so would the list of all parts.
     facts = {name: each for name, each in run.facts.items() if name != "contents"}
     parts = {
         table: {path: rows for path, rows in paths.items() if path.name in names} for table, paths in run.parts.items()
@@ -85,8 +84,9 @@ def _piece(run: RunInput, names: Container[str]) -> RunInput:
 
 
 def counted(run: RunInput, judging: bool) -> Tables:
-    """What a piece comes to; see :func:`merged`. CorruptRun if a part of it cannot be read; of histories they are told
-    as :data:`UNREADABLE`."""
+    """The counts of a piece; see :func:`merged`. CorruptRun if a part of it cannot be read; parts with unreadable
+    histories are in :data:`UNREADABLE` instead.
+    """
     runs, budget = [run], Budget()
     verdicts, trials, faults = (read(runs, table, budget) for table in ("verdicts", "trials", "faults"))
     views = {
@@ -111,7 +111,7 @@ def counted(run: RunInput, judging: bool) -> Tables:
 
 
 def merged(counts: Iterable[Tables]) -> Tables:
-    """What several pieces come to together, as one of them would."""
+    """The counts of several pieces together."""
     known: list[Tables] = []
     for each in counts:
         known.append(each)
@@ -132,9 +132,10 @@ def _merged(known: Sequence[Tables]) -> Tables:
     }  # fmt: skip
 
 
-def told(counts: Iterable[Tables]) -> Tables:
+def completed(counts: Iterable[Tables]) -> Tables:
     """The tables of a report, of all pieces: those of :mod:`~pairproof.reports.measures`, ``by_search``, ``kept`` and
-    :data:`UNREADABLE`."""
+    :data:`UNREADABLE`.
+    """
     found = merged(counts)
     # Measures of an earlier measure.
     found |= {name: _sum(found[each.source], each) for name, each in MEASURES.items() if name not in found}
@@ -147,7 +148,7 @@ def _nothing() -> Tables:
 
 
 def read(runs: Sequence[RunInput], table: str, budget: Budget) -> pa.Table:
-    """One table of all runs, with the run's target and lab beside it. Schedules, which are long, are not counted."""
+    """One table of all runs, with the run's target and lab. Without schedules, which are long."""
     names = [name for name, _ in columns(table) if name != "schedule"]
     pieces = [
         SCHEMAS[table]
@@ -170,9 +171,9 @@ def of_trials(
     runs: Sequence[RunInput], table: str, wanted: Iterable[tuple[str, int]], at_most: int | None = None,
     without: Container[tuple[str, str]] = (),
 ) -> pa.Table:  # fmt: skip
-    """The rows of a run-folder table that belong to the ``wanted`` trials, as the Spark job gives them.
+    """The rows of a run-folder table that belong to the ``wanted`` trials, as from the Spark job.
 
-    ``at_most``: only events with a ``seq`` below it. ``without``: parts, by run and name, that are not read.
+    ``at_most``: only events with a ``seq`` below it. ``without``: parts, by run and name, to skip.
     """
     names = [name for name, _ in columns(table)]
     pieces = [SCHEMAS[table].empty_table().select(names)]
@@ -212,13 +213,13 @@ def _by_search(verdicts: pa.Table, trials: pa.Table) -> pa.Table:
 def _judged(verdicts: pa.Table, trials: pa.Table) -> pa.Table:
     corpus = trials.filter(pc.equal(trials["origin"], CORPUS)).select(["run", "trial", "origin"])
     verdicts = verdicts.join(corpus, ["run", "trial"], join_type="left outer")
-    told = verdicts["verdict"]
+    verdict = verdicts["verdict"]
     columns = {name: verdicts[name] for name in ("run", "target", "lab", "law", "judged", "broken")}
     columns |= {
         "source": pc.fill_null(verdicts["origin"], SEARCHES),
         "exercised": pc.cast(pc.greater(verdicts["judged"], 0), pa.int64()),
     }
-    ones = {column: pc.cast(pc.equal(told, each.value), pa.int64()) for each, column in VERDICTS.items()}
+    ones = {column: pc.cast(pc.equal(verdict, each.value), pa.int64()) for each, column in VERDICTS.items()}
     return pa.table(columns | ones | {"trials": pa.repeat(pa.scalar(1, pa.int64()), len(verdicts))})
 
 
@@ -232,8 +233,8 @@ def _injected(faults: pa.Table) -> pa.Table:
 
 @lru_cache(maxsize=4_096)
 def _place(args: str | None) -> str:
-    told = json.loads(args or "{}")
-    return str(told.get("node") or told.get("link") or "")
+    targets = json.loads(args or "{}")
+    return str(targets.get("node") or targets.get("link") or "")
 
 
 def _searched(trials: pa.Table, verdicts: pa.Table) -> pa.Table:
@@ -248,7 +249,7 @@ def _searched(trials: pa.Table, verdicts: pa.Table) -> pa.Table:
 
 def _exploded(table: pa.Table, keys: tuple[str, ...], column: str, names: tuple[str, str]) -> pa.Table:
     """One row for each entry of a JSON object (its name and number) or list (the text and 1) in ``column``."""
-    # Few texts differ: each is parsed once, and its numbers multiplied by how often it occurs.
+    # Few texts differ: each is parsed once, and its numbers multiplied by its frequency.
     counted = table.select([*keys, column]).group_by([*keys, column]).aggregate([([], "count_all")])
     rows: list[tuple[Any, ...]] = []
     for row in counted.to_pylist():
@@ -267,14 +268,13 @@ def _sum(view: pa.Table, each: Measure) -> pa.Table:
 
 
 def _firsts(verdicts: pa.Table, trials: pa.Table) -> pa.Table:
-    told = verdicts["verdict"]
-    chosen = verdicts.filter(pc.or_(pc.equal(told, "violated"), pc.equal(told, "unknown")))
+    verdict = verdicts["verdict"]
+    chosen = verdicts.filter(pc.or_(pc.equal(verdict, "violated"), pc.equal(verdict, "unknown")))
     found = chosen.select(list(FIRSTS[:-1])).join(trials.select(["run", "trial", "origin"]), ["run", "trial"])
     return _leading(found.select(list(FIRSTS)))
 
 
 def _leading(rows: pa.Table) -> pa.Table:
-    """The first ones of each run, law and verdict."""
     rows = rows.sort_by([(key, "ascending") for key in FIRSTS[:4]])
     alike = pc.binary_join_element_wise(*(rows[key] for key in FIRSTS[:3]), "\0").to_numpy(zero_copy_only=False)
     places = np.arange(len(rows))
@@ -283,7 +283,6 @@ def _leading(rows: pa.Table) -> pa.Table:
 
 
 def _lost(rows: pa.Table) -> pa.Table:
-    """Table ``losses`` with ``unaudited``: 1 where nobody knows what was lost."""
     return rows.append_column("unaudited", pc.cast(pc.is_null(rows["lost"]), pa.int64()))
 
 

@@ -1,6 +1,6 @@
-"""What the page of coverage shows: which states met which events under which faults, and which never did.
+"""The page of coverage: the states that met each event under each fault, and the combinations never seen.
 
-Left out: which of the empty cells are possible at all; the table of the protocol knows, this page does not.
+Left out: which empty cells are possible at all.
 """
 
 from collections.abc import Iterable
@@ -19,22 +19,20 @@ FAMILIES = (
     ("Consumers, in trials with a name server", READERS),
     ("Slaves' topics and groups, in trials with a name server", TABLES),
 )
-"""What states are of, and those states in order."""
 PLACES = tuple(dict.fromkeys(AT.values()))
 
 
 class Grid(NamedTuple):
-    """Rows are (state, event), columns faults; ``cells`` holds those that were seen, by (state, event, fault)."""
+    """Rows are (state, event), columns faults; ``cells`` holds the combinations seen, by (state, event, fault)."""
 
     faults: list[str]
     pairs: list[tuple[str, str]]
     cells: dict[tuple[str, str, str], int]
     levels: dict[tuple[str, str, str], int]
-    """How dark a cell is, 1 to LEVELS, by the logarithm of its count."""
+    """A cell's shade, 1 to LEVELS, by the logarithm of its count."""
 
     @property
     def sections(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """The pairs by what their states are of."""
         known = [(title, [pair for pair in self.pairs if pair[0] in states]) for title, states in FAMILIES]
         rest = [pair for pair in self.pairs if not any(pair in pairs for _, pairs in known)]
         return [(title, pairs) for title, pairs in (*known, ("Others", rest)) if pairs]
@@ -45,12 +43,11 @@ class Grid(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What was seen and what is missing, in words. A pair that never occurred has no row, so none is claimed."""
         pairs, size = len(self.pairs), len(self.pairs) * len(self.faults)
         return (
             f"{pairs:,} pairs of state and event occurred; of {size:,} combinations of such a pair with a fault, or "
             f"with none, {self.empty:,} {'was' if self.empty == 1 else 'were'} never seen. "
-            "Whether other pairs could occur is not known."
+            "Whether other pairs could occur is unknown."
         )
 
 
@@ -59,12 +56,12 @@ def grid(rows: Iterable[Row]) -> Grid:
     found = [row for row in rows if row["count"]]
     cells = {(row["state"], row["event"], row["fault"]): row["count"] for row in found}
     faults = sorted({row["fault"] for row in found}, key=lambda fault: (fault != NO_FAULT, fault in PLACES, fault))
-    pairs = sorted({(row["state"], row["event"]) for row in found}, key=_place)
+    pairs = sorted({(row["state"], row["event"]) for row in found}, key=_order)
     most = log10(1 + max(cells.values(), default=1))
     levels = {key: max(1, ceil(LEVELS * log10(1 + count) / most)) for key, count in cells.items()}
     return Grid(faults, pairs, cells, levels)
 
 
-def _place(pair: tuple[str, str]) -> tuple[int, str, str]:
+def _order(pair: tuple[str, str]) -> tuple[int, str, str]:
     states = [state for _, states in FAMILIES for state in states]
     return (states.index(pair[0]) if pair[0] in states else len(states), *pair)

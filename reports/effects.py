@@ -1,7 +1,7 @@
-"""What faults did, in words: what each count of an effect means, and how machines lost their power.
+"""The effects of faults, in words: the meaning of each count, and the kinds of power loss.
 
-Labs count what they can see, so the same fault counts other things in another lab. Counts of this version's labs are
-explained; those of other labs are shown by their names alone.
+Labs count what they can observe, so the same fault has other counts in another lab. Counts of unknown labs are shown by
+name only.
 """
 
 from collections.abc import Iterable
@@ -18,40 +18,40 @@ MEANINGS = {
     "bytes_filled": "taken from the disk, so that nothing more fits",
     "bytes_held": "waited, on the link or before a pulled cable, until the fault ended, or were still waiting",
     "bytes_lost": "were on the way, or not flushed, and are gone",
-    "bytes_received": "by a stranger",
-    "bytes_sent": "by a stranger",
+    "bytes_received": "by a rogue peer",
+    "bytes_sent": "by a rogue peer",
     "bytes_sliced": "arrived in smaller pieces than they were sent",
-    "closes_delayed": "ends of connections that the peer learnt of later",
-    "connections": "of a stranger with a broker",
+    "closes_delayed": "closes of connections that reached the peer later",
+    "connections": "of a rogue peer with a broker",
     "connections_closed": "ended because of the fault",
     "connections_refused": "attempts to connect that failed",
     "connections_reset": "ended with a RST",
     "connects_unanswered": "unanswered attempts to connect while a cable was pulled",
-    "dispatches_held": "of new messages into queues and index, that waited until the fault or the broker's life ended",
-    "events_held": "deliveries and timers that waited while the process stood still",
+    "dispatches_held": "into queues and index that waited until the fault or the broker's process ended",
+    "events_held": "deliveries and timers that waited while the process was paused",
     SHUT_DOWN: "the ext4 file system of the machine's disk was shut down under the running broker, without a flush",
     "files_deleted": "log files that were deleted as expired",
     "files_feigned": "were reported as flushed, and were not",
     "files_refused": "there was no room to create or extend them",
     "flushes_held": "did not end before the fault did",
     "flushes_slowed": "took longer",
-    "images_replaced": "how often a node of another image took a node's place, also to give it back",
-    "limits_hit": "how often a node was killed because it needed more memory than it was to have",
-    "log_bytes_gone": "by which a node's log was shorter afterwards",
+    "images_replaced": "how often a node was replaced by one of another image, or put back",
+    "limits_hit": "how often a node was killed because it exceeded its memory limit",
+    "log_bytes_gone": "by which a node's log was shorter after the fault",
     CUT: "the broker's process was killed, and the end of its log that it had not flushed was cut off afterwards",
     "machines_crashed": "lost power while the broker ran",
     "pieces": "that a stream was cut into",
-    "processes_ended": "ended because of the fault, and were started again",
+    "processes_ended": "ended because of the fault, and were restarted",
     "processes_killed": "by SIGKILL",
-    "processes_paused": "stood still, by SIGSTOP",
-    "processes_stopped": "in an orderly way, by SIGTERM",
-    "readings_skewed": "of a clock, that were wrong",
-    "seen_through": "how often a slave hung up on a stranger that posed as its master",
-    "slaves_promoted": "became master of what they had",
-    "thrown_out": "how often a broker hung up on a stranger",
-    "writes_refused": "by a disk that could only be read",
+    "processes_paused": "paused by SIGSTOP",
+    "processes_stopped": "stopped by SIGTERM",
+    "readings_skewed": "wrong readings of a clock",
+    "seen_through": "how often a slave disconnected a rogue master",
+    "slaves_promoted": "became master with the data that they had",
+    "thrown_out": "how often a broker disconnected a rogue peer",
+    "writes_refused": "refused by a read-only disk",
 }
-"""By the name of a count. Of some faults one count says more than another; a count of 0 is not shown."""
+"""By the name of a count. Counts of 0 are not shown."""
 
 REAL = "real: the disk's file system was shut down without a flush, so what the kernel had not written is gone"
 IMITATED = (
@@ -59,11 +59,11 @@ IMITATED = (
     "kept what the kernel had of them (a real one needs root and a loop device)"
 )
 SIMULATED = "simulated: the lab's own disk, which knows what was flushed"
-UNSAID = "not told by the lab"
+UNSAID = "not recorded by the lab"
 
 
 class PowerLoss(NamedTuple):
-    """How machines lost their power in one lab, and how often it was done so."""
+    """The kind of power loss in one lab, and its number."""
 
     lab: str
     how: str
@@ -72,18 +72,18 @@ class PowerLoss(NamedTuple):
 
 
 def shown(found: dict[str, int]) -> dict[str, int]:
-    """The counts that say something."""
+    """The counts above 0."""
     return {name: amount for name, amount in found.items() if amount}
 
 
 def glossary(faults: Iterable[Row]) -> list[tuple[str, str]]:
-    """The counts that occur, and what they mean; by name."""
+    """The counts that occur, and their meaning; by name."""
     seen = {name for row in faults for name in shown(row["effect"])}
     return [(name, MEANINGS[name]) for name in sorted(seen) if name in MEANINGS]
 
 
 def power_losses(faults: Iterable[Row]) -> list[PowerLoss]:
-    """By lab and way; a fault that makes a disk read-only with a reboot is one, too."""
+    """By lab and kind; a fault that makes a disk read-only with a reboot counts, too."""
     found: dict[tuple[str, str], int] = {}
     for row in faults:
         counts = shown(row["effect"])

@@ -1,4 +1,4 @@
-"""Where a report is counted: in Spark's tasks, or in this process. The tables are the same, and so are the pages."""
+"""Engines that count a report: Spark's tasks, or this process, with the same tables and pages."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TASKS_PER_CORE = 4
-"""Pieces differ in size: with several tasks for each core none waits long for the last one."""
+"""Pieces differ in size: several tasks per core balance them."""
 
-Said = Callable[[str], None]
+OnStep = Callable[[str], None]
 Answer = tuple[Tables, dict[str, str]]
-"""What some pieces come to, and of runs with a part that cannot be read the reason."""
+"""The counts of some pieces, and the reason for each run with an unreadable part."""
 Count = Callable[[Sequence[RunInput]], Iterable[Answer]]
 
 
 class Counted(NamedTuple):
-    """What :func:`pairproof.reports.counting.told` says of the runs that could be read, and the others."""
+    """The tables of :func:`pairproof.reports.counting.completed` for the readable runs, and the other runs."""
 
     tables: Tables
     runs: list[RunInput]
     corrupt: list[Corrupt]
     without_spark: str = ""
-    """Why it was not Spark that counted, if it was to: it is not installed, or there is no Java."""
+    """Why Spark did not count although requested: it is not installed, or there is no Java."""
 
 
 def count(
-    engine: str, master: str | None, runs: Sequence[RunInput], judging: bool, said: Said = lambda _: None
+    engine: str, master: str | None, runs: Sequence[RunInput], judging: bool, on_step: OnStep = lambda _: None
 ) -> Counted:
-    """Have this engine count. ``judging``: recorded histories are judged again. ``master``: a cluster's, or None."""
+    """Count with this engine. ``judging``: rejudge recorded histories. ``master``: a cluster's, or None."""
     without_spark = ""
     if engine == SPARK:
         try:
@@ -51,37 +51,38 @@ def count(
         except (extras.Lacking, NoJava) as why:
             without_spark = f"counted without Spark: {why}"
     if engine != SPARK or without_spark:
-        said("counting without Spark" if without_spark else "counting")
+        on_step("counting without Spark" if without_spark else "counting")
         return here(runs, judging)._replace(without_spark=without_spark)
     # Imported only where it is used.
     from .session import carry_code, session
 
-    said("starting Spark")
+    on_step("starting Spark")
     rows = sum(run.rows for run in runs)
     with TemporaryDirectory(prefix="pairproof-code-") as folder, session(master, rows) as spark:
         if master is not None:
             carry_code(spark, Path(folder))
-        said("Spark: counting")
+        on_step("Spark: counting")
         return on_spark(spark, runs, judging)
 
 
 def here(runs: Sequence[RunInput], judging: bool = True) -> Counted:
-    """Counted in this process, a piece after the other."""
+    """Count in this process, one piece after the other."""
     return _whole(runs, lambda some: (_piece(piece, judging) for piece in counting.pieces(some)))
 
 
 def on_spark(spark: SparkSession, runs: Sequence[RunInput], judging: bool) -> Counted:
-    """Counted by a session that is there: one job, whose tasks count some pieces each."""
+    """Count in a running session: one job, whose tasks count some pieces each."""
     return _whole(runs, lambda some: _job(spark, some, judging))
 
 
 def _whole(runs: Sequence[RunInput], counts: Count) -> Counted:
-    """Count the runs; where a part of one cannot be read, count the others again, since sums over several runs cannot
-    be taken apart."""
+    """Count the runs. If a part of one cannot be read, count the others again, since sums over several runs cannot be
+    separated.
+    """
     corrupt: list[Corrupt] = []
     while True:
         damaged: dict[str, str] = {}
-        tables = counting.told(_undamaged(counts(runs), damaged))
+        tables = counting.completed(_undamaged(counts(runs), damaged))
         if not damaged:
             return Counted(tables, list(runs), corrupt)
         corrupt += [left_out(run.folder, damaged[run.run]) for run in runs if run.run in damaged]

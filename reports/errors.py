@@ -1,11 +1,11 @@
-"""What keeps a report from being made, each in one line that says what to do about it."""
+"""Errors that prevent a report, each one line with the remedy."""
 
 from ..harness.errors import PairproofError
 
 
 class NoJava(PairproofError):
-    """No Java runtime that Spark can use: the tables and pages cannot be made, the JSON and JUnit files can."""
+    """No Java runtime for Spark: no tables and pages; the JSON and JUnit files can be made."""
 
 
 class SparkFailed(PairproofError):
-    """Spark could not be started, or its job ended with an error."""
+    """Spark could not be started, or its job failed."""

@@ -5,5 +5,5 @@ from ..harness.rocketmq.naming import the
 
 
 def words(event: Event) -> str:
-    """What happened, as a sentence for somebody who does not know the history's columns."""
+    """The event as a sentence, for readers who do not know the history's columns."""
     return event.words(the)

@@ -1,4 +1,4 @@
-"""What each run of a report examined, from its counted tables: see :mod:`harness.exploration.evidence`."""
+"""The evidence of each run of a report, from its tables: see :mod:`harness.exploration.evidence`."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ Row = dict[str, Any]
 
 
 def is_amber(run: Row) -> bool:
-    """Whether nothing is wrong in a run of a report, and it had too few trials to be green."""
+    """Whether a run has no violation but too few trials to be green."""
     return bool(run["evidence"]["little"]) and run["verdict"] == Verdict.HOLDS
 
 

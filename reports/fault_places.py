@@ -1,6 +1,6 @@
-"""What the page of faults shows of places: how often each fault was tried at each node and link, and took effect.
+"""The page of faults by node and link: how often each fault was tried there, and took effect.
 
-Left out: which faults a place can have at all; the catalogue of faults knows.
+Left out: which nodes and links a fault supports; see the catalogue of faults.
 """
 
 from collections.abc import Iterable
@@ -18,33 +18,28 @@ KINDS = (
     ("Slaves' metadata sync", (*topology.META_LINKS, *topology.FAST_LINKS)),
     ("Another broker name", (topology.OTHER, *topology.OTHERS_LINKS)),
 )
-"""What places are of, and those places in order."""
 
 OF_MORE_SLAVES = frozenset((
     *topology.SLAVES[1:], *topology.HA_LINKS[1:], *topology.CLIENT_LINKS[2:], *topology.NAMES_LINKS[2:],
     *topology.META_LINKS[1:], *topology.FAST_LINKS[1:],
 ))  # fmt: skip
-"""Places that only trials with several slaves have: nobody need miss them."""
+"""Targets in trials with several slaves only: not listed as untried."""
 
 
 class Cell(NamedTuple):
-    """How often a fault was at a place, and how often it did something there."""
-
     uses: int
     bit: int
 
 
 class Grid(NamedTuple):
-    """Rows are places, columns faults."""
-
     faults: list[str]
     sections: list[tuple[str, list[str]]]
-    """What places are of, and the places where a fault was."""
+    """Titles, and the targets with a fault."""
     cells: dict[tuple[str, str], Cell]
     untried: list[str]
-    """Places where no fault was, of those that trials with one slave may have."""
+    """Targets without a fault, of those that trials with one slave may have."""
     unhurt: list[str]
-    """Places where no fault took effect."""
+    """Targets where no fault took effect."""
 
 
 def grid(rows: Iterable[Row]) -> Grid:
@@ -54,15 +49,15 @@ def grid(rows: Iterable[Row]) -> Grid:
         if row["place"]:
             before = cells.get((row["place"], row["name"]), Cell(0, 0))
             cells[row["place"], row["name"]] = Cell(before.uses + row["uses"], before.bit + row["bit"])
-    seen = {place for place, _ in cells}
-    bitten = {place for (place, _), cell in cells.items() if cell.bit}
-    sections = [(title, [place for place in known if place in seen]) for title, known in KINDS]
-    ordered = [place for _, known in KINDS for place in known]
+    seen = {target for target, _ in cells}
+    bitten = {target for (target, _), cell in cells.items() if cell.bit}
+    sections = [(title, [target for target in known if target in seen]) for title, known in KINDS]
+    ordered = [target for _, known in KINDS for target in known]
     strange = sorted(seen - {*ordered})
     return Grid(
         sorted({fault for _, fault in cells}),
         [(title, found) for title, found in (*sections, ("Others", strange)) if found],
         cells,
-        [place for place in ordered if place not in seen and place not in OF_MORE_SLAVES],
-        [place for place in (*ordered, *strange) if place in seen and place not in bitten],
+        [target for target in ordered if target not in seen and target not in OF_MORE_SLAVES],
+        [target for target in (*ordered, *strange) if target in seen and target not in bitten],
     )

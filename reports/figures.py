@@ -1,4 +1,4 @@
-"""How a page writes numbers, shares, lengths of time and moments."""
+"""Formats numbers, percentages, durations and dates for pages."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 
 def number(value: Any) -> str:
-    """A whole number with separators, as it is read; other values as text."""
+    """A whole number with separators; other values as text."""
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def percent(value: float) -> str:
-    """To two digits: what is said of a share rests on few trials."""
+    """To two digits: percentages rest on few trials."""
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def chance(value: float) -> str:
-    """A probability in percent; tiny ones are all the same."""
+    """A probability in percent; tiny ones are equal."""
     return "below 0.01 %" if value < 0.0001 else f"{percent(100 * value)} %"
 
 
@@ -30,7 +30,7 @@ def short(value: int) -> str:
 
 
 def span(seconds: float | int | None) -> str:
-    """A length of time in words."""
+    """A duration in words."""
     if seconds is None:
         return "unknown"
     for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
@@ -40,7 +40,7 @@ def span(seconds: float | int | None) -> str:
 
 
 def when(began: object) -> str:
-    """A moment of a run's facts to the minute; as it is if it is no ISO 8601 time."""
+    """A run's start to the minute; unchanged unless it is an ISO 8601 time."""
     try:
         moment = datetime.fromisoformat(str(began))
     except ValueError:

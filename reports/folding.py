@@ -1,7 +1,7 @@
-"""Folds what would flood a list of events: neighbours that say the same of several queues, records, keys or chunks.
+"""Folds repetitive events: neighbours that differ only in their queues, records, keys or chunks.
 
-A line stands for one event, or for a run of neighbours at one time that differ only in what they are about. The event
-that broke a law is never folded into others.
+A line is one event, or a run of neighbours at one time that differ only in their subject. The event that broke a law is
+never folded.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,11 +13,11 @@ from ..harness.rocketmq.event_types.metadata import TABLES
 from .events import words
 
 LEAST = 3
-"""Fewer neighbours than that are told one by one."""
+"""Fewer neighbours are listed one by one."""
 
 
 class Line(NamedTuple):
-    """Events ``first`` to ``last`` in the order of the history, which ``words`` tells."""
+    """Events ``first`` to ``last`` in the order of the history, described by ``words``."""
 
     first: Event
     last: Event
@@ -25,17 +25,17 @@ class Line(NamedTuple):
 
 
 def fold(events: Iterable[Event], keep: int | None = None) -> list[Line]:
-    """Lines for the events, which are in ``seq`` order; the one with seq ``keep`` gets a line of its own."""
+    """Lines for the events, which are in ``seq`` order; the one with seq ``keep`` gets its own line."""
     runs: list[list[Event]] = []
     for event in events:
         if runs and event.seq != keep and runs[-1][-1].seq != keep and _alike(runs[-1][-1], event):
             runs[-1].append(event)
         else:
             runs.append([event])
-    return [line for run in runs for line in _told(run)]
+    return [line for run in runs for line in _lines(run)]
 
 
-def _told(run: Sequence[Event]) -> list[Line]:
+def _lines(run: Sequence[Event]) -> list[Line]:
     if len(run) < LEAST:
         return [Line(event, event, words(event)) for event in run]
     return [Line(run[0], run[-1], _together(run))]
@@ -49,7 +49,7 @@ _CALLS = frozenset({"invoke", "ok", "fail", "info", "assign", "deliver"})
 
 def _alike(before: Event, event: Event) -> bool:
     if event.kind in _CALLS:
-        # A producer's or an administrator's calls are what a program is about.
+        # A producer's or an administrator's calls are the program itself.
         return event.group is not None and all(getattr(before, name) == getattr(event, name) for name in _SAME)
     if event.kind not in _FOLDED or (before.t, before.kind, before.node) != (event.t, event.kind, event.node):
         return False
@@ -87,8 +87,8 @@ def _calls(run: Sequence[Event]) -> str:
     if first.kind == "assign":
         done = "takes" if first.status == "on" else "gives up"
         return f"{client(first)} {done} {len(run)} queues: {queues}"
-    said = f"{client(first)}: {len(run)} {_MANY.get(first.f or '', f'calls of {first.f} to')} {first.node}"
-    return f"{said}: {queues}" if first.kind == "invoke" else f"{said} {outcome(first)}: {queues}"
+    start = f"{client(first)}: {len(run)} {_MANY.get(first.f or '', f'calls of {first.f} to')} {first.node}"
+    return f"{start}: {queues}" if first.kind == "invoke" else f"{start} {outcome(first)}: {queues}"
 
 
 def _numbered(event: Event) -> str:

@@ -1,8 +1,8 @@
-"""What a timeline shows of consumers, by group: who came and went, which route each knew, which broker each queue was
-read from, what was delivered, and what was committed; and of metadata: slaves' syncs and brokers' registrations.
+"""A timeline's rows of consumers, by group, and of metadata: slaves' syncs and brokers' registrations.
 
-Everything that happened in the same moment, or in one round of a sync, is one sign. Pulls are not drawn one by one: a
-queue's bar says which broker answered last. Commits that ride on pulls are left out.
+A consumer's rows show its start and end, routes, the broker that each queue was read from, deliveries, and commits.
+Simultaneous events, or those of one round of a sync, share one sign. Pulls are not drawn one by one: a queue's bar
+shows the broker that answered last. Commits in pulls are left out.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from ..harness.rocketmq.naming import the
 from .lanes import Bar, Row, Tick
 
 ROUND_NS = 20_000_000_000
-"""A slave's round of its metadata sync takes less, whatever becomes of its calls."""
+"""A slave's round of its metadata sync takes less, whatever the outcome of its calls."""
 
 ASKING, FROM = "asking", "from"
 
 Key = tuple[str, str]
-"""A queue, and the broker that it is of: empty for the pair's."""
+"""A queue and its broker name; empty for the pair's."""
 
 
 def rows(events: Sequence[Event]) -> dict[str, list[Row]]:
-    """By group, in the order of their names: rows of each consumer that ever came, in the order of their coming."""
+    """Rows of each consumer, by group, groups by name and consumers by start."""
     found: dict[str, list[Row]] = {}
     for consumer in _consumers(events):
         found.setdefault(consumer.group, []).extend(consumer.rows())
@@ -45,23 +45,22 @@ def _consumers(events: Iterable[Event]) -> list[_Consumer]:
             consumer = known[event.process] = _Consumer(event)
         again = False
         if event.kind == "deliver":
-            # A broadcasting consumer is a reader of its own.
+            # A broadcasting consumer is its own reader.
             reader = consumer.group if consumer.f != "broadcasting" else f"{consumer.group}#{event.process}"
             again = had.get((reader, event.message), False)
             had[reader, event.message] = True
-        consumer.hear(event, again)
+        consumer.record(event, again)
     return list(known.values())
 
 
 class _Held:
-    """A queue, while a consumer holds it: from which broker its pulls were answered, and since when."""
+    """A held queue: the broker that answers its pulls, since when."""
 
     def __init__(self, event: Event) -> None:
         self.took = event
         self.states: list[tuple[int, str, str]] = [(event.t, ASKING, "")]
-        """Since when (ns), how the pulls fare, and at which node."""
 
-    def asks(self, event: Event) -> None:
+    def begins(self, event: Event) -> None:
         node = event.node or ""
         since, how, before = self.states[-1]
         if node != before:
@@ -88,7 +87,6 @@ class _Held:
 
 
 def _serving(how: str, node: str) -> tuple[str, str]:
-    """Class and label of a bar."""
     if how == ASKING:
         return "held asking", f"asks {node}" if node else "not asked"
     if how == FROM:
@@ -119,7 +117,7 @@ class _Consumer:
         self.commits: list[tuple[int, Event]] = []
         self.asked: dict[int | None, Event] = {}
 
-    def hear(self, event: Event, again: bool) -> None:
+    def record(self, event: Event, again: bool) -> None:
         if event.kind == "consumer" and event.status != "on":
             self._goes(event)
         elif event.kind == "route":
@@ -133,14 +131,14 @@ class _Consumer:
 
     def _goes(self, event: Event) -> None:
         self.until = event.t
-        how = "it dies without a word" if event.status == "lost" else "it says goodbye"
+        how = "its process ends" if event.status == "lost" else "it unregisters"
         for key in list(self.held):
             self._lets_go(key, event.t, f"; {how}")
 
     def _learns(self, event: Event) -> None:
-        told: dict[str, str] = json.loads(event.detail or "{}")
-        label = "knows " + ", ".join(told.values()) if event.status == "found" and told else "no route"
-        kind = "route" if "0" in told else "route partial" if told else "route none"
+        described: dict[str, str] = json.loads(event.detail or "{}")
+        label = "route to " + ", ".join(described.values()) if event.status == "found" and described else "no route"
+        kind = "route" if "0" in described else "route partial" if described else "route none"
         if label != self.route[2]:
             self._routed(event.t)
             self.route = (event.t, kind, label)
@@ -168,10 +166,10 @@ class _Consumer:
             elif (begun := self.asked.pop(event.op, None)) is not None:
                 self.commits.append((begun.t, event))
         elif (held := self.held.get(_key(event))) is not None:
-            (held.asks if event.kind == "invoke" else held.ends)(event)
+            (held.begins if event.kind == "invoke" else held.ends)(event)
 
     def rows(self) -> list[Row]:
-        """Its route, a row for each queue that it ever held, and its commits."""
+        """Its route, a row for each queue that it held, and its commits."""
         for key in list(self.held):
             self._lets_go(key, None, "")
         self._routed(self.until)
@@ -194,7 +192,6 @@ def _named(event: Event) -> str:
 
 
 def _deliveries(found: Iterable[tuple[Event, bool]]) -> list[Tick]:
-    """A sign for each answer that brought something; its repeats get a sign of their own, before."""
     together: dict[tuple[int, bool], list[Event]] = {}
     for event, again in found:
         together.setdefault((event.t, again), []).append(event)
@@ -208,7 +205,6 @@ def _deliveries(found: Iterable[tuple[Event, bool]]) -> list[Tick]:
 
 
 def _commits(found: Iterable[tuple[int, Event]]) -> list[Tick]:
-    """A sign for the commits that were sent to one node in one moment."""
     together: dict[tuple[int, str | None], list[Event]] = {}
     for t, event in found:
         together.setdefault((t, event.node), []).append(event)
@@ -216,13 +212,13 @@ def _commits(found: Iterable[tuple[int, Event]]) -> list[Tick]:
     for (t, node), same in together.items():
         bad = any(event.kind != "ok" for event in same)
         kind = "failed" if bad else "usual" if node in (topology.MASTER, topology.OTHER) else "aside"
-        told = ", ".join(f"{event.queue_offset} of {event.queue} {outcome(event)}" for event in same)
-        ticks.append(Tick(t, kind, "", f"commits to {the(node)}: {told}"))
+        described = ", ".join(f"{event.queue_offset} of {event.queue} {outcome(event)}" for event in same)
+        ticks.append(Tick(t, kind, "", f"commits to {the(node)}: {described}"))
     return ticks
 
 
 def syncs(events: Iterable[Event]) -> list[Row]:
-    """A row for each slave's rounds of its metadata sync, and one for what brokers registered."""
+    """A row for each slave's rounds of its metadata sync, and one for registrations."""
     rounds: dict[str, list[list[Event]]] = {}
     registered: dict[int, list[Event]] = {}
     for event in events:
@@ -241,20 +237,20 @@ def syncs(events: Iterable[Event]) -> list[Row]:
 
 
 _TAKEN = {
-    "same": "the same", "applied": "taken over", "answered": "received", "failed": "not had", "asked": "never answered",
+    "same": "the same", "applied": "applied", "answered": "received", "failed": "failed", "asked": "never answered",
 }  # fmt: skip
 
 
 def _round(steps: Sequence[Event]) -> Tick:
     last = {event.f: event.status for event in steps}
-    told = ", ".join(f"{TABLES.get(str(f), f)} {_TAKEN.get(str(status), status)}" for f, status in last.items())
+    described = ", ".join(f"{TABLES.get(str(f), f)} {_TAKEN.get(str(status), status)}" for f, status in last.items())
     bad = not {"failed", "asked"}.isdisjoint(last.values())
     changed = last.get("topics") == "applied" or last.get("groups") == "applied"
     kind = "failed" if bad else "first" if changed else "usual"
-    return Tick(steps[0].t, kind, "", f"{steps[0].node} fetches its master's tables: {told}")
+    return Tick(steps[0].t, kind, "", f"{steps[0].node} fetches its master's tables: {described}")
 
 
 def _registered(same: Sequence[Event]) -> Tick:
     bad = [event for event in same if event.status != "ok"]
-    told = ", ".join(f"{event.node} {'not answered' if event in bad else 'registers'}" for event in same)
-    return Tick(same[0].t, "failed" if bad else "usual", "", told)
+    described = ", ".join(f"{event.node} {'not answered' if event in bad else 'registers'}" for event in same)
+    return Tick(same[0].t, "failed" if bad else "usual", "", described)

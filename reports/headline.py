@@ -1,6 +1,6 @@
-"""The report in one sentence: the cause of what is broken, or what holds, and what stands in the way of green.
+"""The report in one sentence: the cause of a violation, or what holds, and what prevents green.
 
-The parts come worst first and are joined by semicolons. A run that did not come to its end is named at the start.
+The parts come worst first, joined by semicolons. An incomplete run is named at the start.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from . import known_cases, rejudging, scenarios
 
 MAX_NAMED = 5
 MAX_TEXT = 160
-"""Characters of a cause's text."""
 
 ENDED = {"interrupted": "Interrupted", "failed": "The lab failed", "running": "Killed, or still running,"}
-"""By state, how a single run that is not complete begins its sentence."""
+"""By state, the start of the sentence of a single incomplete run."""
 
 Row = dict[str, Any]
 
@@ -28,7 +27,7 @@ def headline(
     runs: Sequence[Row], by_run: Sequence[Row], played: Sequence[Row] = (), causes: Sequence[Row] = (),
     findings: Iterable[Row] = (),
 ) -> str:  # fmt: skip
-    """The sentence. ``causes`` and ``findings`` as a report has them, of the same runs."""
+    """The sentence. ``causes`` and ``findings`` of a report of the same runs."""
     broken = _broken(by_run, causes, {row["number"]: row["text"] for row in findings})
     known = known_cases.sentence(runs).rstrip(".")
     laws = _of_laws(by_run) if not broken else ""
@@ -44,19 +43,19 @@ def headline(
         _of_minimums(runs),
     ]
     first, *others = [each for each in parts if each]
-    said = "; ".join([first, *map(_lowered, others)])
+    summary = "; ".join([first, *map(_lowered, others)])
     ended = _ended(runs)
-    return f"{ended}: {_lowered(said)}." if ended else f"{_raised(said)}."
+    return f"{ended}: {_lowered(summary)}." if ended else f"{_raised(summary)}."
 
 
 def _lowered(text: str) -> str:
-    """A sentence in the middle of another: names of runs, targets and nodes begin as they are."""
+    """A sentence in the middle of another; names of runs, targets and nodes are unchanged."""
     first = text.partition(" ")[0]
     return text[:1].lower() + text[1:] if first in ("All", "Nothing", "The", "Scenario", "A") else text
 
 
 def _raised(text: str) -> str:
-    """A sentence on its own: names of messages (``m37``) begin as they are."""
+    """A separate sentence; names of messages (``m37``) are unchanged."""
     return text if any(map(str.isdigit, text.partition(" ")[0])) else text[:1].upper() + text[1:]
 
 
@@ -64,12 +63,12 @@ def _broken(rows: Sequence[Row], causes: Sequence[Row], texts: Mapping[int, str]
     laws = {row["law"] for row in rows if row["verdict"] == Verdict.VIOLATED}
     if not laws:
         return ""
-    said = f"{len(laws)} of {_laws_of(rows)} {'is' if len(laws) == 1 else 'are'} violated{_by_whom(rows)}"
-    told = list(dict.fromkeys(short(texts[cause["first"]]) for cause in causes if texts.get(cause["first"])))
-    if not told:
-        return f"{said}: {', '.join(sorted(laws)[:MAX_NAMED])}{', ...' if len(laws) > MAX_NAMED else ''}"
+    summary = f"{len(laws)} of {_laws_of(rows)} {'is' if len(laws) == 1 else 'are'} violated{_by_whom(rows)}"
+    described = list(dict.fromkeys(short(texts[cause["first"]]) for cause in causes if texts.get(cause["first"])))
+    if not described:
+        return f"{summary}: {', '.join(sorted(laws)[:MAX_NAMED])}{', ...' if len(laws) > MAX_NAMED else ''}"
     more = f" ({counted(len(causes), 'cause')}; this is the first)" if len(causes) > 1 else ""
-    return f"{told[0]}{more}: {said}"
+    return f"{described[0]}{more}: {summary}"
 
 
 def short(text: str) -> str:
@@ -79,7 +78,7 @@ def short(text: str) -> str:
 
 
 def _ended(runs: Sequence[Row]) -> str:
-    """Why a report of which nothing is bad is no success: see :func:`pairproof.reports.rejudging.exit_code`."""
+    """Why a report without violations is not a success: see :func:`pairproof.reports.rejudging.exit_code`."""
     left = [run for run in runs if run.get("state", rejudging.COMPLETE) != rejudging.COMPLETE]
     if len(runs) == 1 and left:
         state = str(left[0]["state"])
@@ -130,7 +129,7 @@ def _of_laws(rows: Sequence[Row]) -> str:
 
 
 def _by_whom(rows: Sequence[Row]) -> str:
-    """Where several targets were tested, which of them violate laws."""
+    """With several targets: those that violate laws."""
     guilty = sorted({row["target"] for row in rows if row["verdict"] == Verdict.VIOLATED})
     return f" by {', '.join(guilty)}" if len({row["target"] for row in rows}) > 1 else ""
 

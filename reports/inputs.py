@@ -1,8 +1,8 @@
-"""Opens run folders for a report, and tells the ones that can be read from those that cannot.
+"""Opens run folders for a report, and separates readable from damaged ones.
 
-A report over many runs must not fail because one of them is damaged: such a folder is named with the reason and left
-out. Only facts, findings and the footers of parts are read here; a damaged page is met by the task that counts it,
-which says so. Reading itself is :class:`~pairproof.harness.runs.reader.RunReader`'s business.
+A damaged run must not fail a report over many: its folder is left out, with the reason. Only facts, findings and the
+footers of parts are read here; the task that counts a damaged page reports it. Source:
+:class:`~pairproof.harness.runs.reader.RunReader`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,13 +23,13 @@ Done = TypeVar("Done")
 
 
 class RunInput(NamedTuple):
-    """A readable run: its facts, its findings as their files say, and its Parquet parts by table."""
+    """A readable run: its facts, its findings, and its Parquet parts by table."""
 
     folder: Path
     facts: Facts
     findings: list[dict[str, Any]]
     parts: dict[str, dict[Path, int]]
-    """And the rows of each."""
+    """Rows by path, by table."""
     scenarios: list[dict[str, Any]] = []
     """See :func:`pairproof.reports.scenarios.rows`."""
 
@@ -43,8 +43,6 @@ class RunInput(NamedTuple):
 
 
 class Corrupt(NamedTuple):
-    """A folder that was left out, and why."""
-
     folder: str
     reason: str
 
@@ -52,8 +50,7 @@ class Corrupt(NamedTuple):
 def open_runs(folders: Iterable[Path]) -> tuple[list[RunInput], list[Corrupt]]:
     """The readable runs among ``folders``, and the others with their reasons.
 
-    Raises :class:`~pairproof.harness.errors.UsageError` for a folder that does not exist: a typing error, not a damaged
-    run.
+    Raises :class:`~pairproof.harness.errors.UsageError` for a missing folder: a typing error, not a damaged run.
     """
     found: dict[str, RunInput] = {}
     corrupt: list[Corrupt] = []
@@ -61,7 +58,7 @@ def open_runs(folders: Iterable[Path]) -> tuple[list[RunInput], list[Corrupt]]:
         try:
             run = open_run(folder)
             if run.run in found:
-                raise CorruptRun(f"it says that it is run {run.run}, as {found[run.run].folder} does; leave one out")
+                raise CorruptRun(f"it has the name {run.run}, like {found[run.run].folder}; leave one out")
             found[run.run] = run
         except CorruptRun as error:
             corrupt.append(left_out(folder, str(error)))
@@ -78,17 +75,18 @@ def left_out(folder: Path, reason: str) -> Corrupt:
 
 
 def unreadable(error: Exception) -> str:
-    """Why a run is left out whose files are not what a run writes, as far as an unforeseen error tells."""
-    told = " ".join(str(error).split())[:MAX_REASON]
-    return f"it holds what no run writes ({type(error).__name__}: {told}); record the run again"
+    """Why a run with unexpected content is left out, after an unforeseen error."""
+    text = " ".join(str(error).split())[:MAX_REASON]
+    return f"it has unexpected content ({type(error).__name__}: {text}); record the run again"
 
 
 def without_spoilt(
     runs: Sequence[RunInput], corrupt: Sequence[Corrupt], do: Callable[[Sequence[RunInput], Sequence[Corrupt]], Done],
     alone: Callable[[RunInput], object],
 ) -> Done:  # fmt: skip
-    """What ``do`` makes of the runs. Where an unforeseen error ends it, each run that has one ``alone`` is left out,
-    and it is done again: one run must not spoil the others."""
+    """The result of ``do`` for the runs. If an unforeseen error ends it, each run that fails ``alone`` is left out, and
+    ``do`` is called again.
+    """
     try:
         return do(runs, corrupt)
     except (PairproofError, OSError, MemoryError):
@@ -123,13 +121,13 @@ def check_some(runs: Sequence[RunInput], corrupt: Sequence[Corrupt]) -> None:
 
 
 def columns(table: str) -> list[schema.Column]:
-    """Those that reports read: what parts of every format have, since the facts tell the rest of ``trials``."""
+    """The columns that reports read: those that parts of every format have; the facts have the rest of ``trials``."""
     added = schema.ADDED.get(table, ()) if table != "history" else ()
     return [each for each in schema.TABLES[table] if each[0] not in added]
 
 
 def open_run(folder: Path) -> RunInput:
-    """One run; :class:`~pairproof.harness.errors.CorruptRun` names the file that cannot be read, and says why."""
+    """One run; :class:`~pairproof.harness.errors.CorruptRun` names the unreadable file and the reason."""
     reader = RunReader(folder)
     missing = [name for name in ("target", "lab") if not isinstance(reader.facts.get(name), str)]
     if missing:

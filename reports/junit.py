@@ -1,24 +1,20 @@
-"""The report as JUnit XML: one suite per run, one case per law and per scenario, for a build server that shows such
-files.
+"""The report as JUnit XML: one suite per run, one case per law and per scenario.
 
-A violated law is a failure with its text, program and replay line; a law that is violated only together with it, from
-the same cause, is skipped and stands in the failure's output, so that one cause is one failure. An unknown law is an
-error, and so is one that was not given to judge what the run demands, a run in which nothing was judged or whose
-searches missed a floor, and one that did not come to its end (its lab failed, say): nothing is violated, yet the exit
-code is not 0. Another vacuous law is skipped, like what could not be observed or does not apply. A scenario is a
-failure if a law is violated or an expectation not met, an error if the lab failed or it is unknown, skipped if the lab
-skipped a part of it; always with the reasons.
+A violated law is a failure with its text, program and replay line; a law violated by the same cause is skipped and
+listed in the failure's output, so that one cause is one failure. An unknown law is an error, and so are a law that
+judged nothing although the run demands it, a run in which nothing was judged or whose searches missed a coverage
+minimum, and an incomplete run: nothing is violated, yet the exit code is not 0. Other vacuous laws are skipped, like
+those that are not observable or not applicable. A scenario is a failure if a law is violated or an expectation not met,
+an error if the lab failed or it is unknown, skipped if the lab skipped a part of it; always with the reasons.
 
-Seconds are those of known cases and scenarios; what is left of the run's has the case that says whether it came to its
-end. A law has none: all laws judge a trial together.
+Seconds are those of known cases and scenarios; the case for the run's completion has the rest. Laws have none: all laws
+judge a trial together.
 
-A run of few trials has a case that says so, which is skipped: nothing is wrong, and little is known.
+A run of few trials has a skipped case that says so. A law with known deviations only passes, with a note; each known
+deviation is a case that passes.
 
-A law that is broken only as it is known of the target passes, and says so; each known deviation is a case that passes.
-
-A case of its own says whether the recorded histories are whole and are judged again as they were judged: a failure if a
-violation shows only now, an error if another verdict differs, or a history is missing or damaged, skipped if none was
-judged again.
+One case checks that the recorded histories are whole and rejudged as before: a failure if only rejudging shows a
+violation, an error if another verdict differs, or a history is missing or damaged, skipped if none was rejudged.
 """
 
 import re
@@ -42,7 +38,7 @@ SKIPPED = {
 
 
 def write(report: Report, file: Path) -> None:
-    """Write ``file``."""
+    """Write the report into ``file``."""
     xml = JUnitXml("pairproof")
     for run in report.runs:
         xml.add_testsuite(_suite(report, run))
@@ -61,46 +57,46 @@ def _suite(report: Report, run: Row) -> TestSuite:
         if row["run"] == run["run"]:
             suite.add_testcase(_case(report, row, led))
     if not any(row["run"] == run["run"] and row["exercised"] for row in report.by_run):
-        case = TestCase("something was judged", _place(run))
+        case = TestCase("something was judged", _classname(run))
         case.result = [Error("no trial gave any law anything to judge, so nothing is known", "unknown")]
         suite.add_testcase(case)
     if examined.is_amber(run):
-        case = TestCase("enough trials were played", _place(run))
+        case = TestCase("enough trials were played", _classname(run))
         case.result = [Skipped(_clean(run["untried"] or "few trials"))]
         suite.add_testcase(case)
     for each in known_cases.of(run):
-        # Runs of older versions do not say how long a case took.
+        # Runs of older versions do not record a case's duration.
         seconds = float(each.get("seconds") or 0)
-        case = TestCase(f"case {_clean(str(each['case']))}", _place(run), seconds)
-        told, bad = _clean(known_cases.told(each)), known_cases.verdict(each)
+        case = TestCase(f"case {_clean(str(each['case']))}", _classname(run), seconds)
+        text, bad = _clean(known_cases.described(each)), known_cases.verdict(each)
         if bad == scenarios.VIOLATED:
-            case.result = [Failure(told, "violated")]
+            case.result = [Failure(text, "violated")]
         elif bad != scenarios.HOLDS:
-            case.result = [Error(told, "unknown")]
+            case.result = [Error(text, "unknown")]
         suite.add_testcase(case)
     if run.get("minimums"):
-        case = TestCase("the searches met the profile's coverage minimums", _place(run))
+        case = TestCase("the searches met the profile's coverage minimums", _classname(run))
         if run.get("minimums_missed"):
             case.result = [Error(_clean("; ".join(run["minimums_missed"])), "unknown")]
         suite.add_testcase(case)
     for row in run.get("deviations") or ():
-        case = TestCase(_clean(f"known deviation: {row['id']}"), _place(run))
+        case = TestCase(_clean(f"known deviation: {row['id']}"), _classname(run))
         case.system_out = _clean(deviations.told(row))
         if deviations.fails(run) and row in deviations.met(run):
             case.result = [Failure(_clean(row["means"]), "known-deviation")]
         suite.add_testcase(case)
-    case = TestCase("the run came to its end", _place(run))
+    case = TestCase("the run came to its end", _classname(run))
     if run["state"] != rejudging.COMPLETE:
         reason = f"{run['state']}{': ' if run.get('reason') else ''}{run.get('reason') or ''}"
-        case.result = [Error(_clean(f"{reason}; what it had recorded is judged, and that is not all"), "unknown")]
+        case.result = [Error(_clean(f"{reason}; only its recorded trials are judged"), "unknown")]
     suite.add_testcase(case)
     for row in report.histories:
         if row["run"] == run["run"]:
-            suite.add_testcase(_again(report, row))
+            suite.add_testcase(_rejudged(report, row))
     for row in report.scenarios:
         if row["run"] == run["run"]:
             suite.add_testcase(_scenario(row))
-    # The time of the trials, which judge all laws together, is that of no law.
+    # The time of the trials belongs to no law.
     case.time = round(max(0.0, float(run.get("seconds") or 0) - sum(each.time or 0 for each in suite)), 3)
     suite.update_statistics()  # type: ignore[no-untyped-call]
     return suite
@@ -120,7 +116,7 @@ def _led(report: Report, run: Row) -> dict[str, str]:
 
 
 def _case(report: Report, row: Row, led: Mapping[str, str]) -> TestCase:
-    case = TestCase(_clean(row["law"]), _place(row))
+    case = TestCase(_clean(row["law"]), _classname(row))
     verdict = Verdict(row["verdict"])
     if verdict is Verdict.VIOLATED and row["law"] in led:
         case.result = [Skipped(_clean(f"violated from the same cause as {led[row['law']]}, which fails"))]
@@ -144,8 +140,8 @@ def _case(report: Report, row: Row, led: Mapping[str, str]) -> TestCase:
     return case
 
 
-def _again(report: Report, row: Row) -> TestCase:
-    case = TestCase("recorded histories are judged again as they were", _place(row))
+def _rejudged(report: Report, row: Row) -> TestCase:
+    case = TestCase("recorded histories are judged again as they were", _classname(row))
     verdict = rejudging.verdict(row)
     if verdict == scenarios.HOLDS:
         if not row["judged"]:
@@ -166,7 +162,7 @@ def _again(report: Report, row: Row) -> TestCase:
 
 
 def _scenario(row: Row) -> TestCase:
-    case = TestCase(_clean(row["name"]), f"{_place(row)}.scenarios", float(row["seconds"] or 0))
+    case = TestCase(_clean(row["name"]), f"{_classname(row)}.scenarios", float(row["seconds"] or 0))
     verdict = row["verdict"]
     if verdict != scenarios.HOLDS:
         kind = {scenarios.SKIPPED: Skipped, scenarios.FAILED: Error, scenarios.UNKNOWN: Error}.get(verdict, Failure)
@@ -195,10 +191,10 @@ def _doubt(report: Report, row: Row) -> str:
     return (found[0] if found else None) or f"in {row['unknown']} of {row['trials']} trials"
 
 
-def _place(row: Row) -> str:
+def _classname(row: Row) -> str:
     return _clean(f"{row['target']}.{row['lab']}")
 
 
 def _clean(text: str) -> str:
-    # XML 1.0 has no way to say most control characters.
+    # XML 1.0 cannot represent most control characters.
     return _NOT_XML.sub("\ufffd", text)

@@ -1,6 +1,6 @@
-"""Which kept trials get a page: of each scenario the first one, then the first ones of the searches.
+"""Chooses the sampled trials with a page: the first one of each scenario, then the first ones of the searches.
 
-A finding's trial has its page already. Bounded in trials and in events, since each history comes to the driver.
+A finding's trial has its page already. Bounded in trials and in events, since each history is loaded into the driver.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from . import scenarios
 from .model import MAX_PAGES
 
 MAX_EVENTS = 200_000
-"""Of all these trials together."""
 
 Row = dict[str, Any]
 
 
 def chosen(rows: Iterable[Row], played: Sequence[Row], without: Collection[tuple[str, int]], at_most: int) -> list[Row]:
-    """The trials that get a page: run, trial, origin, seed, events, and ``scenario``, empty if it is none.
+    """The trials with a page: run, trial, origin, seed, events, and ``scenario``, empty without one.
 
-    ``rows``: of table ``kept``. ``played``: scenarios of the runs. ``without``: trials of findings. ``at_most``: events
-    that are drawn of one trial.
+    ``rows``: of table ``kept``. ``played``: scenarios of the runs. ``without``: trials of findings. ``at_most``: drawn
+    events per trial.
     """
     first: dict[tuple[str, str], Row] = {}
     others = []
@@ -45,7 +44,7 @@ def chosen(rows: Iterable[Row], played: Sequence[Row], without: Collection[tuple
 
 
 def described(row: Row, verdicts: Iterable[Row], schedules: Mapping[tuple[str, int], Any]) -> Row:
-    """The same with what its laws say (``verdicts``: rows of that table) and its ``schedule``."""
+    """The trial with its verdicts (``verdicts``: rows of that table) and its ``schedule``."""
     own = [each for each in verdicts if (each["run"], each["trial"]) == (row["run"], row["trial"])]
     judged = [each for each in own if each["judged"]]
     return row | {

@@ -1,4 +1,4 @@
-"""What a report says of known deviations and of configurations that were brought, from the facts of its runs alone."""
+"""Known deviations and user configurations of a report, from the facts of its runs."""
 
 import re
 from collections.abc import Sequence
@@ -9,32 +9,32 @@ from ..harness.judging.verdict import Verdict
 
 Row = dict[str, Any]
 
-_PLACE = re.compile(r"([\w-]+/[\w-]+) (?:issues?|(PR)) (?=\d)")
+_ISSUE = re.compile(r"([\w-]+/[\w-]+) (?:issues?|(PR)) (?=\d)")
 UNSAID: Row = {"means": "", "versions": [], "node": "", "avoided_by": "", "loses": False}
-"""What a run of an earlier version does not say of a deviation."""
+"""Defaults for runs of earlier versions."""
 MAX_CONFIGURATIONS = 3
-"""Of different ones that a page shows; report.json has all."""
+"""Configurations on a page; report.json has all."""
 
 
 def is_amber(run: Row) -> bool:
-    """Whether a run is not green although it passes: its configuration met what is known."""
+    """Whether a run passes but is not green: its configuration met a known deviation."""
     return run["verdict"] == Verdict.HOLDS and bool(run.get(deviations.CONFIGURATION)) and bool(deviations.met(run))
 
 
-def headline(runs: Sequence[Row], verdict: str, told: str) -> str:
-    """The first sentences of a report, with what is known of the versions: first, unless these are plain or worse."""
+def headline(runs: Sequence[Row], verdict: str, text: str) -> str:
+    """The first sentences of a report, with the known deviations, which come first unless the others are worse."""
     cost = deviations.consequence(runs)
     if not cost:
-        return told
+        return text
     is_first = verdict == Verdict.DEVIATES or any(map(is_amber, runs))
-    return f"{cost}. {told}" if is_first else f"{told} Known: {cost}."
+    return f"{cost}. {text}" if is_first else f"{text} Known: {cost}."
 
 
 def cards(runs: Sequence[Row]) -> list[Row]:
-    """The known deviations that runs met, those that lose messages first, and that an operator can look at.
+    """The known deviations that runs met, those that lose messages first, then those that an operator can inspect.
 
-    What each says of itself, ``laws``, ``seen`` (target, lab, in how many trials, of how many; of each run), and
-    ``ruled_out``: whether every configuration rules it out, so that the lab's own settings showed it.
+    Each with its own columns, ``laws``, ``seen`` (per run: target, lab, trials that met it, trials), and ``ruled_out``:
+    whether every configuration rules it out, so that only the lab's own settings showed it.
     """
     found: dict[str, Row] = {}
     for run in runs:
@@ -50,7 +50,7 @@ def cards(runs: Sequence[Row]) -> list[Row]:
 
 
 def not_met(runs: Sequence[Row]) -> list[Row]:
-    """Those that are known of what was tested, that no configuration rules out, and that no trial met."""
+    """Known deviations of the tested version that no configuration rules out and no trial met."""
     found: dict[str, Row] = {}
     for run in runs:
         brought = run.get(deviations.CONFIGURATION) or {}
@@ -61,25 +61,25 @@ def not_met(runs: Sequence[Row]) -> list[Row]:
 
 
 def configurations(runs: Sequence[Row]) -> list[tuple[Row, Row]]:
-    """Each configuration that runs were given, once, with the first of these runs."""
+    """Each configuration of a run, once, with the first of these runs."""
     found: list[tuple[Row, Row]] = []
     for run in runs:
-        told = run.get(deviations.CONFIGURATION)
-        if told and not any(told == each for _, each in found):
-            found.append((run, told))
+        text = run.get(deviations.CONFIGURATION)
+        if text and not any(text == each for _, each in found):
+            found.append((run, text))
     return found
 
 
 def upstream(text: str) -> list[tuple[str, str]]:
-    """An issue or a pull request, or several, in pieces: what to show, and where it leads, mostly nowhere."""
-    place = _PLACE.match(text)
-    if place is None:
+    """An issue or a pull request, or several, in pieces: text and link, mostly empty."""
+    issue = _ISSUE.match(text)
+    if issue is None:
         return [(text, "")]
-    told, bracket, rest = text.partition(" (")
-    kind = "pull" if place[2] else "issues"
-    pieces = re.split(r"(?<=[ ,])(\d+)", told)
+    text, bracket, rest = text.partition(" (")
+    kind = "pull" if issue[2] else "issues"
+    pieces = re.split(r"(?<=[ ,])(\d+)", text)
     return [
-        (piece, f"https://github.com/{place[1]}/{kind}/{piece}" if piece.isdecimal() else "")
+        (piece, f"https://github.com/{issue[1]}/{kind}/{piece}" if piece.isdecimal() else "")
         for piece in [*pieces, bracket + rest]
         if piece
     ]

@@ -1,13 +1,13 @@
-"""What a timeline's rows are made of: bars, which last, and ticks, which are moments.
+"""The elements of a timeline's rows: bars, which last, and ticks, which are moments.
 
-Times are ns since the trial began. Something that had not ended when the history did has no end.
+Times are ns since the trial began. An element without an end was open when the history ended.
 """
 
 from typing import NamedTuple
 
 
 class Bar(NamedTuple):
-    """Something that lasted. ``kind`` is its class in the drawing, ``label`` stands on it, ``title`` explains it."""
+    """A duration. ``kind`` is its class in the drawing, ``label`` its text, ``title`` its tooltip."""
 
     began: int
     ended: int | None

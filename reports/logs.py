@@ -1,7 +1,7 @@
-"""What the processes of a trial said, as a finding's page shows it: the end of each log that its run folder holds.
+"""The processes' output in a trial, for a finding's page: the end of each log in its run folder.
 
-Bounded in files, bytes and by what a page can hold: control characters are shown as replaced. A log that is no plain
-file is left out, so that a folder from elsewhere cannot bring other files of this machine into a page.
+Bounded in files and bytes; control characters are replaced. A log that is not a plain file is left out, so that a
+foreign folder cannot bring other files of this machine into a page.
 """
 
 import re
@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 MAX_LOGS = 16
 MAX_BYTES = 16 * 1024
-"""Shown of one log; processes say last why they ended."""
+"""Shown of one log: the reason for an end comes last."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-class Said(NamedTuple):
+class LogEnd(NamedTuple):
     """The end of one node's log. ``left_out``: bytes before it."""
 
     node: str
@@ -24,8 +24,8 @@ class Said(NamedTuple):
     left_out: int
 
 
-def of_trial(folder: Path, trial: int) -> list[Said]:
-    """The logs of one trial in a run folder, by node; those that cannot be read are left out."""
+def of_trial(folder: Path, trial: int) -> list[LogEnd]:
+    """The logs of one trial in a run folder, by node, without unreadable ones."""
     found = []
     for path in sorted((folder / "logs").glob(f"{trial:06d}-*.log"))[:MAX_LOGS]:
         try:
@@ -38,5 +38,5 @@ def of_trial(folder: Path, trial: int) -> list[Said]:
         except OSError:
             continue
         text = data.decode("utf-8", "replace").replace("\r\n", "\n")
-        found.append(Said(path.stem.partition("-")[2], str(path), _CONTROL.sub("\ufffd", text).strip("\n"), left_out))
+        found.append(LogEnd(path.stem.partition("-")[2], str(path), _CONTROL.sub("\ufffd", text).strip("\n"), left_out))
     return found

@@ -1,6 +1,6 @@
 """Makes a report: opens the runs, measures them, and writes tables, pages and three files into one folder.
 
-The files are report.json, junit.xml and summary.md. What counts is an engine (:mod:`pairproof.reports.engines`).
+The files are report.json, junit.xml and summary.md. An engine counts (:mod:`pairproof.reports.engines`).
 """
 
 import json
@@ -21,10 +21,9 @@ from .measures import SPARK
 from .model import Report, Row
 
 MAX_EVENTS = 20_000
-"""Events of one trial that a timeline draws; the rest of a longer history is left out."""
+"""Events of one trial that a timeline draws at most."""
 
 MAX_WARNINGS = 5
-"""Lines of a kind on the terminal; the report has more."""
 
 PAGES = (
     "compared",
@@ -39,21 +38,21 @@ PAGES = (
 )
 
 OWN = (*(f"{page}.html" for page in PAGES), "report.json", "junit.xml", "summary.md", "findings", "trials", "tables")
-"""What a report consists of; an earlier report's are replaced once a new one is written."""
+"""The contents of a report; an earlier report's are replaced once a new one is written."""
 
-Said = Callable[[str], None]
+OnStep = Callable[[str], None]
 
 
-class Asked(NamedTuple):
-    """What a report is to tell, see :func:`make_report`."""
-
+class Options(NamedTuple):
     rejudge: bool
     compare: bool
-    said: Said
+    on_step: OnStep
 
 
 class Made(NamedTuple):
-    """What was made. ``first_page``: what to open. ``without_spark``: why Spark did not count, if it was to."""
+    """A finished report. ``first_page``: the page to open. ``without_spark``: why Spark did not count although
+    requested.
+    """
 
     out: Path
     report: Report
@@ -66,14 +65,14 @@ class Made(NamedTuple):
 
     @property
     def warnings(self) -> list[str]:
-        """Lines about histories that are missing or damaged, or judged differently: a few of each."""
-        told = [
+        """Lines about missing or damaged histories, and differences of rejudged ones: a few of each."""
+        lines = [
             f"{each['run']}: {'' if each['trial'] is None else 'trial ' + str(each['trial']) + ', '}{each['part']}: "
             f"{each['problem']}"
             for each in self.report.problems[:MAX_WARNINGS]
         ]
         again = self.report.rejudged or {"differences": []}
-        return told + [
+        return lines + [
             f"{each['run']}: trial {each['trial']}: {each['law']} is {each['again'] or 'not judged'} when it is judged "
             f"again, and was recorded as {each['stored'] or 'not judged'}"
             for each in again["differences"][:MAX_WARNINGS]
@@ -81,7 +80,6 @@ class Made(NamedTuple):
 
     @property
     def corrupt(self) -> list[dict[str, Any]]:
-        """Folders that were left out, with their reasons."""
         return self.report.corrupt
 
 
@@ -93,35 +91,35 @@ def make_report(
     compare: bool = False,
     engine: str = SPARK,
     master: str | None = None,
-    said: Said = lambda _: None,
+    on_step: OnStep = lambda _: None,
 ) -> Made:
     """Make the report of ``folders`` in ``out``, replacing an earlier one there.
 
-    ``rejudge``: judge every kept history again and compare. ``compare``: there are two runs, and what changed from the
-    first to the second is told, too. ``engine``: what counts, one of
-    :data:`~pairproof.reports.measures.ENGINES`; the pages are the same. ``master``: a Spark cluster's master instead of
-    this machine; run folders must be readable under the same paths there. ``said`` hears what is being done.
-    Raises UsageError for a folder that does not exist, SparkFailed if the job fails, CorruptRun if no folder can be
-    read: nothing is written then. Other damaged folders are left out and named in the report.
+    ``rejudge``: judge every recorded history again and compare. ``compare``: there are two runs, and the report
+    includes the changes from the first to the second. ``engine``: one of :data:`~pairproof.reports.measures.ENGINES`;
+    the pages are the same. ``master``: a Spark cluster's master instead of this machine; run folders must be readable
+    under the same paths there. ``on_step`` receives each step. Raises UsageError for a missing folder, SparkFailed if
+    the job fails, CorruptRun if no folder can be read: nothing is written then. Other damaged folders are left out and
+    named in the report.
     """
-    asked = Asked(rejudge, compare, said)
+    options = Options(rejudge, compare, on_step)
     replacing.check(out)
     folders = list(folders)
     if len(folders) > 1:
-        said("reading run folders")
+        on_step("reading run folders")
 
     def made(runs: Sequence[RunInput], corrupt: Sequence[Corrupt]) -> Made:
         chosen = series.compared(runs, corrupt) if compare else series.of(runs)
-        counted = engines.count(engine, master, chosen.judged, rejudge, said)
+        counted = engines.count(engine, master, chosen.judged, rejudge, on_step)
         past = engines.here(chosen.older, False)
         with replacing.replaced(out, OWN) as new:
-            report = _written(counted, past, chosen.replaced_by, corrupt, asked, new)
+            report = _written(counted, past, chosen.replaced_by, corrupt, options, new)
         return Made(out, report, out / "index.html", counted.without_spark)
 
     def alone(run: RunInput) -> None:
         with TemporaryDirectory(prefix="pairproof-report-") as new:
             nothing = engines.here((), False)
-            _written(engines.here([run], rejudge), nothing, {}, (), asked._replace(compare=False), Path(new))
+            _written(engines.here([run], rejudge), nothing, {}, (), options._replace(compare=False), Path(new))
 
     runs, corrupt = inputs.open_runs(folders)
     inputs.check_some(runs, corrupt)
@@ -132,18 +130,18 @@ def make_report(
 
 def _written(
     counted: engines.Counted, past: engines.Counted, replaced_by: Mapping[str, str], corrupt: Sequence[Corrupt],
-    asked: Asked, new: Path,
+    options: Options, new: Path,
 ) -> Report:  # fmt: skip
-    """The report of what was counted, and of the folders that were left out; its files are in the folder ``new``."""
+    """Write the report of the counted runs, and of the folders left out, into the folder ``new``."""
     # The templates are imported only where they are used.
     from . import pages
 
-    said = asked.said
+    on_step = options.on_step
     measured, runs, corrupt = dict(counted.tables), counted.runs, [*corrupt, *counted.corrupt, *past.corrupt]
     inputs.check_some(runs, corrupt)
     by_search, kept_rows, unreadable = (measured.pop(name) for name in ("by_search", "kept", counting.UNREADABLE))
-    report, earlier = _with_trend(counted, past, replaced_by, corrupt, asked.rejudge)
-    said("histories of findings")
+    report, earlier = _with_trend(counted, past, replaced_by, corrupt, options.rejudge)
+    on_step("histories of findings")
     of_findings = model.wanted_trials(report.findings)
     shown = kept.chosen(kept_rows.to_pylist(), report.scenarios, set(of_findings), MAX_EVENTS)
     wanted = [*of_findings, *((row["run"], row["trial"]) for row in shown)]
@@ -151,10 +149,10 @@ def _written(
     measured["timelines"] = counting.of_trials(runs, "history", wanted, MAX_EVENTS, left_out)
     measured["verdicts"] = counting.of_trials(runs, "verdicts", wanted)
     trials = counting.of_trials(runs, "trials", wanted)
-    if asked.compare:
+    if options.compare:
         rows = [*by_search.to_pylist(), *past.tables["by_search"].to_pylist()]
-        report = report._replace(compared=comparing.whole(rows, earlier, report))
-    said("writing pages")
+        report = report._replace(compared=comparing.comparison(rows, earlier, report))
+    on_step("writing pages")
     strength = power.read()
     report = _completed(report, trials, strength, shown, measured["verdicts"].to_pylist())
     pages.write(report, dict(histories([measured["timelines"]])), seen_in(measured["verdicts"]), new, strength)
@@ -164,10 +162,11 @@ def _written(
 
 
 def assembled(folders: Iterable[Path]) -> Report:
-    """What runs came to, counted in this process: nothing judged again, no pages. It is what ``show``, ``campaign`` and
-    ``judge`` say and end with."""
+    """The result of runs, counted in this process, without rejudging or pages: for ``show``, ``campaign`` and
+    ``judge``.
+    """
 
-    def told(runs: Sequence[RunInput], corrupt: Sequence[Corrupt]) -> Report:
+    def merged(runs: Sequence[RunInput], corrupt: Sequence[Corrupt]) -> Report:
         chosen = series.of(runs)
         counted, past = engines.here(chosen.judged, False), engines.here(chosen.older, False)
         inputs.check_some(counted.runs, known := [*corrupt, *counted.corrupt, *past.corrupt])
@@ -175,7 +174,7 @@ def assembled(folders: Iterable[Path]) -> Report:
 
     runs, corrupt = inputs.open_runs(folders)
     inputs.check_some(runs, corrupt)
-    return inputs.without_spoilt(runs, corrupt, told, lambda run: told([run], ()))
+    return inputs.without_spoilt(runs, corrupt, merged, lambda run: merged([run], ()))
 
 
 def _with_trend(
@@ -194,8 +193,8 @@ def _completed(
 ) -> Report:
     findings = model.with_schedules(report.findings, trials)
     schedules = {(row["run"], row["trial"]): json.loads(row["schedule"]) for row in trials.to_pylist()}
-    told = [kept.described(row, verdicts, schedules) | {"number": number} for number, row in enumerate(shown, 1)]
-    return report._replace(findings=findings, trials=told, power=power.summary(strength, report.search))
+    trials = [kept.described(row, verdicts, schedules) | {"number": number} for number, row in enumerate(shown, 1)]
+    return report._replace(findings=findings, trials=trials, power=power.summary(strength, report.search))
 
 
 def _write_files(report: Report, out: Path) -> None:
@@ -212,6 +211,6 @@ def _write_tables(measured: Mapping[str, pa.Table], report: Report, out: Path) -
 
 
 def seen_in(verdicts: pa.Table) -> dict[tuple[str, int, str], int]:
-    """Where each trial of a table of verdict rows first broke each law: the event's ``seq``."""
+    """The ``seq`` of the event at which each trial first broke each law, from verdict rows."""
     rows = (row for row in verdicts.to_pylist() if row["verdict"] == "violated" and row["seq"] is not None)
     return {(row["run"], row["trial"], row["law"]): row["seq"] for row in rows}

@@ -1,10 +1,10 @@
-"""What a report counts, declared once for both engines: Spark, and Arrow in this process.
+"""The measures of a report, declared once for both engines: Spark, and Arrow in this process.
 
 A measure groups the rows of a view by its keys and sums columns. Views are the run folder's tables with the run's
-target and lab beside them, verdicts as columns of 0 and 1, and JSON objects and lists taken apart; each engine says
-how. A spread tells besides how many trials its rows are of, and how the values of a column are distributed; its views
-are the objectives and the rows that were measured of each history (:mod:`pairproof.reports.traces`). No measure judges:
-verdicts over trials are merged afterwards by :func:`harness.judging.verdict.over_trials`.
+target and lab, verdicts as columns of 0 and 1, and expanded JSON objects and lists. A spread also counts trials and
+computes the distribution of a column; its views are the objectives and the rows measured in each history
+(:mod:`pairproof.reports.traces`). Measures do not judge: :func:`harness.judging.verdict.over_trials` merges verdicts
+over trials.
 """
 
 from typing import NamedTuple
@@ -19,10 +19,10 @@ VERDICTS = {each: each.value.replace("-", "_") for each in Verdict}
 """Each verdict and the column that counts its trials."""
 
 COUNTS = ("trials", *VERDICTS.values(), "exercised", "judged", "broken")
-"""``exercised``: trials that gave the law something to judge. ``judged``: how often, in all of them."""
+"""``exercised``: trials in which the law judged something. ``judged``: how often, in all of them."""
 
 SEARCHES = "searches"
-"""What stands for every origin of trials but the corpus, which a run's demands keep apart."""
+"""The source of every origin of trials but the corpus, which a run's demands separate."""
 
 
 class Measure(NamedTuple):
@@ -47,52 +47,51 @@ MEASURES = {
     "skipped": Measure("unexecuted", ("target", "lab", "reason"), ("trials",)),
     "coverage": Measure("coverage", ("state", "event", "fault"), ("count",)),
 }
-"""By table. by_source: verdicts of a run's corpus and of its searches. by_run: the conformance matrix, in which two
-runs are never added up, whatever they tested. faults: ``bit`` uses did something, ``missed`` uses hit nothing. places:
-the same by the node or link that the fault was at. effects: what the faults did, summed by the effect's name. contract:
-what laws counted besides (losses that were permitted, ...). search: where trials came from. skipped: why operations
-were not executed. coverage: how often a state met an event under a fault. faults_by_run and search_by_run are what
-:mod:`harness.exploration.evidence` counts."""
+"""By table. by_source: verdicts of a run's corpus and of its searches. by_run: the conformance matrix, in which runs
+are never added up. faults: ``bit`` uses took effect, ``missed`` uses hit nothing. places: the same by the fault's node
+or link. effects: the faults' effects, summed by name. contract: additional counts of laws (permitted losses, ...).
+search: origins of trials. skipped: why operations were not executed. coverage: how often a state met an event under a
+fault. faults_by_run and search_by_run are for :mod:`harness.exploration.evidence`.
+"""
 
 BY_SEARCH = ("run", "law", "origin"), ("trials", "violated")
-"""Keys and sums of what is compared: trials that a law could judge, and of them the violating ones."""
+"""Keys and sums of a comparison: trials that a law could judge, and the violating ones."""
 
 KEPT = ("run", "trial", "origin", "seed", "events")
-"""Columns of the trials whose histories were kept,"""
+"""Columns of the sampled trials,"""
 MAX_KEPT = 2_000
-"""and how many of them are listed, the first ones."""
+"""and the number of them that are listed."""
 
 BLIND = (Verdict.NOT_OBSERVABLE.value, Verdict.NOT_APPLICABLE.value)
-"""Of trials that say nothing of a law."""
+"""Verdicts of trials that are no evidence about a law."""
 
 FIRSTS = ("run", "law", "verdict", "trial", "seq", "text", "origin")
-"""Trials of a run that violate a law, and those that leave it undecided: the columns of table ``firsts``,"""
+"""Trials of a run that violate a law, and undecided ones: the columns of table ``firsts``,"""
 MAX_FIRSTS = 10
 """which has the first ones of each."""
 
 OBJECTIVES = ("rpo_messages", "rpo_bytes", "rpo_ns", "rto_ns", "catch_up_ns")
-"""What the run folder's objectives tell of a loss of the master, and, the last one, of a slave's return."""
+"""The objectives of a loss of the master, and, the last one, of a slave's return."""
 
 CATCH_UP = OBJECTIVES[-1]
 
 OUTCOMES = ("put_ok", "stored", "refused", "unanswered")
-"""Of sends."""
 
 OF_LOSSES = ("unaudited", *SUMS)
 
 OBJECTIVE_KEYS = ("what", "target", "lab", "cause", "fault", "role", "flush")
-"""What the losses and returns are grouped by; ``what`` is one of :data:`OBJECTIVES`."""
+"""Keys of losses and returns; ``what`` is one of :data:`OBJECTIVES`."""
 
 PERCENTILES = {"p50": 50, "p99": 99, "max": 100}
-"""Of the distribution: the smallest value that at least so many in a hundred of the values do not exceed."""
+"""Of the distribution: the smallest value that at least so many percent of the values do not exceed."""
 
 MEASURED = "measured"
-"""The view of objectives: a row for each amount."""
 
 
 class Spread(NamedTuple):
-    """Columns of the table: the keys, ``trials``, the sums, and of a ``value`` how often it was to be measured
-    (``times``), how often it is null (``open``), and its percentiles."""
+    """Columns of the table: the keys, ``trials``, the sums, and for a ``value`` its expected number (``times``), its
+    nulls (``open``), and its percentiles.
+    """
 
     source: str
     keys: tuple[str, ...]
@@ -112,18 +111,19 @@ SPREADS = {
     "latency": Spread("sends", (*PROMISED, "fault"), OUTCOMES, "latency_ns"),
     "losses": Spread("lost", (*PLACE, "mode", "fault", "of"), OF_LOSSES, "unavailable_ns"),
 }
-"""By table. Objectives and losses count every trial; latency rests on the histories that a run kept. Its columns are
-explained in :mod:`pairproof.reports.traces.sends`."""
+"""By table. Objectives and losses count every trial; latency uses the sampled histories, and is explained in
+:mod:`pairproof.reports.traces.sends`.
+"""
 
 HISTORIES = Measure(
     "traces",
     ("run", "target", "lab"),
     ("kept", "read", "odd", "events", "unended", "judged", "verdicts", "different", "worse", "absent"),
 )
-"""Table ``histories``: what became of the histories of each run."""
+"""Table ``histories``: the state of each run's histories."""
 
 MAX_LISTED = 100
-"""Rows of a list; the rest are counted only, in ``histories``."""
+"""Rows of a list; table ``histories`` counts the rest."""
 
 LISTS = {
     "problems": ("run", "part", "trial", "problem"),

@@ -1,4 +1,4 @@
-"""The report as data: what the pages, report.json and junit.xml are made from, whichever engine counted.
+"""The report as data for the pages, report.json and junit.xml, independent of the engine.
 
 Sums come from the tables; verdicts over trials are merged only here, by ``harness/judging/verdict.py`` as in ``check``.
 """
@@ -31,22 +31,20 @@ from .measures import SPREADS, VERDICTS
 FORMAT = 4  # of report.json
 
 MAX_PAGES = 100
-"""Findings that get a page of their own; the others are listed only."""
+"""Findings with their own page; the others are listed only."""
 
 AS_COUNTED = ("places", "contract", "search", "skipped", "coverage", "problems")
-"""Tables whose rows are the report's."""
 
 Row = dict[str, Any]
 Standings = Mapping[tuple[str, str], Standing]
-"""By run and law."""
 Tables = Mapping[str, pa.Table]
 
 
 class Report(NamedTuple):
-    """Every table as plain rows, ready for JSON. ``rejudged`` is None where nothing was judged again. All but ``trend``
-    and ``compared`` is about the runs that are judged.
+    """Every table as plain rows, ready for JSON. ``rejudged`` is None without rejudging. All but ``trend`` and
+    ``compared`` cover only the judged runs.
 
-    ``histories``, ``problems``, ``latency`` and ``rejudged`` rest on the histories that runs kept.
+    ``histories``, ``problems``, ``latency`` and ``rejudged`` cover only the sampled histories.
     """
 
     made: str
@@ -54,8 +52,9 @@ class Report(NamedTuple):
     verdict: str
     headline: str
     amber: bool
-    """Nothing is wrong, and a run ended early, or had too few trials to be green
-    (:mod:`harness.exploration.evidence`)."""
+    """Nothing is violated, but a run ended early or had too few trials to be green
+    (:mod:`harness.exploration.evidence`).
+    """
     runs: list[Row]
     scenarios: list[Row]
     by_run: list[Row]
@@ -79,28 +78,27 @@ class Report(NamedTuple):
     latency: list[Row]
     rejudged: Row | None
     power: Row | None
-    """What :func:`pairproof.reports.power.summary` says; None until somebody asks it."""
+    """:func:`pairproof.reports.power.summary`; None until computed."""
     trials: list[Row]
-    """Kept trials that have a page, as :func:`pairproof.reports.kept.described` says."""
+    """Sampled trials with a page, from :func:`pairproof.reports.kept.described`."""
     compared: Row | None
-    """Two compared runs: ``before``, ``after``, and what :func:`pairproof.reports.comparing.whole` says."""
+    """Two compared runs: ``before``, ``after``, and the rest of :func:`pairproof.reports.comparing.comparison`."""
     trend: list[Row]
-    """Every run, also those that a later one replaces: :func:`pairproof.reports.trend.rows`."""
+    """Every run, also replaced ones: :func:`pairproof.reports.trend.rows`."""
 
     @property
     def exit_code(self) -> int:
-        """What a process that tells it ends with: see :func:`pairproof.reports.rejudging.exit_code`."""
+        """The exit status of a process that reports it: see :func:`pairproof.reports.rejudging.exit_code`."""
         return rejudging.exit_code(self.verdict, (row["state"] for row in self.runs), bool(self.corrupt))
 
     def to_json(self) -> Row:
-        """A JSON object; ``format`` is its version."""
         return {"format": FORMAT, **self._asdict()}
 
 
 def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Tables, judging: bool = True) -> Report:
-    """Merge counted verdicts, describe runs, laws and findings, and say the whole in one line.
+    """Merge counted verdicts, describe runs, laws and findings, and write the headline.
 
-    ``judging``: whether the tables tell what the histories' verdicts are when they are judged again.
+    ``judging``: whether the tables include the verdicts of rejudged histories.
     """
     standings = _standings(runs, tables["by_source"].to_pylist())
     basis = examined.by_run(runs, tables["search_by_run"].to_pylist(), tables["faults_by_run"].to_pylist())
@@ -116,16 +114,16 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
     verdict = overall(described)
     found = causes(findings)
     sentence = headline(described, by_run, played, found, findings)
-    said = evidence.headline(sentence, verdict, basis)
-    # A run that did not come to its end says itself after how many trials it ended.
+    summary = evidence.headline(sentence, verdict, basis)
+    # An incomplete run's sentence contains its number of trials already.
     partial = any(run["state"] != rejudging.COMPLETE for run in described)
-    sentence = known_deviations.headline(described, verdict, sentence if partial else said.text)
+    sentence = known_deviations.headline(described, verdict, sentence if partial else summary.text)
     return Report(
         made=_now(),
         version=__version__,
         verdict=verdict,
         headline=rejudging.headline(histories, sentence, len(corrupt), verdict == Verdict.VIOLATED),
-        amber=said.amber
+        amber=summary.amber
         or (verdict == Verdict.HOLDS and (bool(corrupt) or partial or any(map(known_deviations.is_amber, described)))),
         runs=described,
         scenarios=played,
@@ -137,11 +135,11 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
         faults=_faults(tables),
         **{name: tables[name].to_pylist() for name in AS_COUNTED},
         **{name: [objectives.known(row) for row in tables[name].to_pylist()] for name in SPREADS},
-        # Every registered law, and those that only the runs know.
+        # Every registered law, and those that only the runs name.
         laws=[_law(each) for each in sorted({*registry.names("laws"), *(row["law"] for row in by_run)})],
         corrupt=[each._asdict() for each in corrupt],
         histories=histories,
-        rejudged=rejudging.told(histories, tables["differences"].to_pylist()) if judging else None,
+        rejudged=rejudging.summary(histories, tables["differences"].to_pylist()) if judging else None,
         power=None,
         trials=[],
         compared=None,
@@ -150,28 +148,29 @@ def assemble(runs: Sequence[RunInput], corrupt: Sequence[Corrupt], tables: Table
 
 
 def _now() -> str:
-    """UTC; what SOURCE_DATE_EPOCH says where a report is to be made again byte for byte."""
-    told = os.environ.get("SOURCE_DATE_EPOCH", "")
-    when = datetime.fromtimestamp(int(told), UTC) if told.isdecimal() else datetime.now(UTC)
+    """UTC; from SOURCE_DATE_EPOCH, if set, for reproducible reports."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    when = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
     return when.isoformat(timespec="seconds")
 
 
 def _standings(runs: Sequence[RunInput], by_source: Iterable[Row]) -> Standings:
-    """What each run says of each law: the corpus and the searches apart, as the run's demands want them."""
+    """Each run's verdict on each law: the corpus and the searches apart, for the run's demands."""
     demands = {run.run: Demands.of_facts(run.facts) for run in runs}
     seen: dict[tuple[str, str], list[tuple[str, Verdict]]] = {}
     for row in by_source:
-        told = [(row["source"], verdict) for verdict, column in VERDICTS.items() if row[column]]
-        seen.setdefault((row["run"], row["law"]), []).extend(told)
+        counts = [(row["source"], verdict) for verdict, column in VERDICTS.items() if row[column]]
+        seen.setdefault((row["run"], row["law"]), []).extend(counts)
     return {(run, law): standing(law, each, demands[run]) for (run, law), each in seen.items()}
 
 
 def _judged(row: Row, found: Standing, basis: Evidence) -> Row:
-    """A row of counts with its verdict. ``forbidden``: the run demands something to judge that the law was not given.
-    ``few``: it holds on little evidence."""
+    """A row of counts with its verdict. ``forbidden``: the law judged nothing although the run demands it. ``few``: it
+    holds on little evidence.
+    """
     few = found.verdict is Verdict.HOLDS and row["exercised"] < FEW and basis.trials is not None
-    told = {"verdict": found.verdict.value, "forbidden": bool(found.lacking), "remark": found.lacking or found.remark}
-    return row | told | {"few": few}
+    own = {"verdict": found.verdict.value, "forbidden": bool(found.lacking), "remark": found.lacking or found.remark}
+    return row | own | {"few": few}
 
 
 def _described(run: RunInput, standings: Standings, histories: Iterable[Row], basis: Evidence) -> Row:
@@ -180,25 +179,25 @@ def _described(run: RunInput, standings: Standings, histories: Iterable[Row], ba
     missed = minimums.missed(demanded)
     own = (each for (name, _), each in standings.items() if name == run.run)
     verdict = conclusion(own, missed, deviations.fails(facts))
-    # Laws that hold do not make a scenario come true.
+    # Laws that hold do not fulfil a scenario.
     played = [row["verdict"] for row in run.scenarios]
-    again = [rejudging.verdict(row) for row in histories if row["run"] == run.run]
+    rejudged = [rejudging.verdict(row) for row in histories if row["run"] == run.run]
     known = [known_cases.verdict(each) for each in known_cases.of(facts)]
-    said = scenarios.worst([verdict.value, *played, *again, *known])
-    # A run that was killed never came to write some of its facts; its scenarios are a table of their own.
-    told = {name: value for name, value in {**dict.fromkeys(FACTS), **facts}.items() if name != "scenarios"}
-    told |= {"minimums": [each._asdict() for each in demanded], "minimums_missed": missed}
-    told |= {"evidence": basis.to_json(), "untried": basis.untried}
-    return {**told, "folder": without_secrets(str(run.folder)), "verdict": said}
+    worst = scenarios.worst([verdict.value, *played, *rejudged, *known])
+    # A killed run lacks some of its facts; its scenarios are a table of their own.
+    described = {name: value for name, value in {**dict.fromkeys(FACTS), **facts}.items() if name != "scenarios"}
+    described |= {"minimums": [each._asdict() for each in demanded], "minimums_missed": missed}
+    described |= {"evidence": basis.to_json(), "untried": basis.untried}
+    return {**described, "folder": without_secrets(str(run.folder)), "verdict": worst}
 
 
 def completeness(run: Row) -> str:
-    """How far the enumerated searches of a run came, in words; empty where it does not say."""
+    """The progress of a run's enumerated searches, in words; empty if it is not recorded."""
     found = run.get("searches")
-    told = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    entries = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
     return "; ".join(
         f"{each.get('what')}: {each.get('done'):,} of {each.get('of'):,}{'' if each.get('complete') else ', cut short'}"
-        for each in told
+        for each in entries
         if isinstance(each.get("done"), int) and isinstance(each.get("of"), int)
     )
 
@@ -212,22 +211,22 @@ def _findings(runs: Sequence[RunInput], firsts: Iterable[Row]) -> list[Row]:
     found: list[Row] = []
     for run in runs:
         found += [_finding(run, each) for each in run.findings]
-        told = {each["law"] for each in found if each["run"] == run.run}
-        # A run that ended early may have violations that it had no time to shrink.
+        shrunk = {each["law"] for each in found if each["run"] == run.run}
+        # A run that ended early may have unshrunk violations.
         rest = [row for row in firsts if row["run"] == run.run and row["verdict"] == Verdict.VIOLATED]
-        found += [_unshrunk(run, row) for row in rest if row["law"] not in told]
+        found += [_unshrunk(run, row) for row in rest if row["law"] not in shrunk]
     return [row | {"number": number} for number, row in enumerate(found, 1)]
 
 
-def _finding(run: RunInput, told: Row) -> Row:
+def _finding(run: RunInput, recorded: Row) -> Row:
     row: Row = {"run": run.run, "target": run.facts["target"], "lab": run.facts["lab"]}
-    row |= {name: told.get(name, "") for name in ("law", "text", "replay", "original_ops", "schedule", "cause")}
-    row["autopsy"] = invocation.line("autopsy", locations.place(told["path"])) if "path" in told else ""
-    row |= {name: int(told.get(name) or 0) for name in ("trial", "shrunk_trial")}
-    row |= replayed(told.get("path", ""))
-    row["program"] = [str(line) for line in told.get("program") or program_of(told.get("schedule"))]
-    row["scenario"] = scenarios.of_seed(run.scenarios, run.run, _seed(told.get("schedule")))
-    # A scenario's program is shown as it is written: nobody has shrunk it.
+    row |= {name: recorded.get(name, "") for name in ("law", "text", "replay", "original_ops", "schedule", "cause")}
+    row["autopsy"] = invocation.line("autopsy", locations.place(recorded["path"])) if "path" in recorded else ""
+    row |= {name: int(recorded.get(name) or 0) for name in ("trial", "shrunk_trial")}
+    row |= replayed(recorded.get("path", ""))
+    row["program"] = [str(line) for line in recorded.get("program") or program_of(recorded.get("schedule"))]
+    row["scenario"] = scenarios.of_seed(run.scenarios, run.run, _seed(recorded.get("schedule")))
+    # A scenario's program is shown as written: it is not shrunk.
     return row | {"shrunk": not row["scenario"]}
 
 
@@ -250,9 +249,9 @@ def _unshrunk(run: RunInput, first: Row) -> Row:
 
 
 def causes(findings: Iterable[Row]) -> list[Row]:
-    """The findings by what their trials broke first: ``first`` is the number of the finding that tells it best.
+    """The findings by the first broken law of their trials: ``first`` is the number of the clearest finding.
 
-    Those that do not say it (a run that ended early, or an older one) are put together by their trial.
+    Findings without that fact (of an early ended run, or an older one) are grouped by their trial.
     """
     found: dict[tuple[str, str, str], list[Row]] = {}
     for row in findings:
@@ -270,7 +269,7 @@ def _cause(target: str, lab: str, cause: str, rows: Sequence[Row]) -> Row:
 
 
 def with_schedules(findings: Iterable[Row], trials: pa.Table) -> list[Row]:
-    """The findings, those without a program completed from their trial's own schedule."""
+    """The findings; those without a program get their trial's schedule."""
     texts = {(row["run"], row["trial"]): row["schedule"] for row in trials.to_pylist()}
     done = []
     for row in findings:
@@ -283,7 +282,7 @@ def with_schedules(findings: Iterable[Row], trials: pa.Table) -> list[Row]:
 
 
 def program_of(schedule: object) -> list[str]:
-    """A schedule's operations as lines; none for what is not a schedule (the finding is shown without)."""
+    """A schedule's operations as lines; none for a malformed schedule."""
     try:
         return from_json(schedule).program()
     except Exception:
@@ -307,6 +306,6 @@ def _law(name: str) -> Row:
     try:
         law: Any = registry.find("laws", name)
     except Exception:
-        # A third party's law, judged where it was installed: its verdicts are shown, its words are missing.
+        # A third party's law that is not installed here: its verdicts are shown without its texts.
         return row | {"source": "not installed here"}
     return row | {"promise": law.promise, "source": law.source, "needs": sorted(law.needs)}

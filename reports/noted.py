@@ -1,4 +1,4 @@
-"""What laws abstained from, as they noted it in each trial."""
+"""Abstentions of laws, as noted in each trial."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .model import Report
 
 
 def offered(report: Report) -> list[Offered]:
-    """What laws abstained from, over all runs."""
+    """Abstentions of laws, over all runs."""
     judged = Counter[str]()
     for row in report.by_run:
         judged[row["law"]] += row["judged"]

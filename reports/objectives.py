@@ -1,9 +1,9 @@
-"""What the page of losses shows: what each class of faults took, in every trial, and what was at stake (RPO, RTO).
+"""The page of losses: the cost of each class of faults, in every trial, and the objectives (RPO, RTO).
 
-The numbers are tables ``losses`` and ``objectives`` (:mod:`pairproof.reports.measures`); what they mean is defined in
+The numbers are tables ``losses`` and ``objectives`` (:mod:`pairproof.reports.measures`), defined in
 :mod:`pairproof.harness.rocketmq.losses` and :mod:`pairproof.harness.rocketmq.objectives`. Runs with the corpus of
-losses also name the classes that were not played (the fact ``losses``). Times of the simulation are left out: they say
-how long its programs last.
+losses also name the classes that were not executed (the fact ``losses``). Times of the simulation are left out: they
+depend on its programs.
 """
 
 from collections import Counter
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 WIDTH, HEIGHT = 220, 16
-FLOOR_NS = MS
-"""Where the logarithmic scale of bars begins."""
+LEAST_NS = MS
 
 CAUSES = {
     "process": "killed",
@@ -47,28 +46,26 @@ UNSEEN = {"trials": 0, "state": "", "program": []}
 BAD = ("lost", "other_lost", "slave_only", "unknown")
 """Columns of a row that is never folded."""
 MAX_OPEN = 25
-"""Rows of a table that is not folded."""
 AMOUNTS = {"rpo_messages": "{:,}".format, "rpo_bytes": "{:,}".format}
-"""How objectives are written that are no times."""
 LEAST = {"p50": 20, "p99": 100}
-"""Values below which a percentile is left out: it would be one of the few values, and read like a forecast."""
+"""Values below which a percentile is left out: it would be one of few values, and read like a forecast."""
 
 
 def known(row: Row) -> Row:
-    """A row of table ``objectives`` with those percentiles only that its number of values can bear."""
+    """A row of table ``objectives``, with the percentiles that its number of values supports."""
     values = row["times"] - row["open"]
     return row | {name: None for name, least in LEAST.items() if values < least}
 
 
 def page(report: "Report") -> Row:
     """For ``losses.html``."""
-    rows = [_told(row) for row in sorted(report.losses, key=_order)]
+    rows = [_worded(row) for row in sorted(report.losses, key=_order)]
     highest = max((row["max"] or 0 for row in report.objectives if _is_rto(row)), default=0)
     return {
         "played": corpora(report.runs),
         "sentence": sentence(report.losses),
         "worst": (worst := [row for row in rows if any(row[name] for name in BAD)]),
-        "calm": [row for row in rows if row not in worst],
+        "harmless": [row for row in rows if row not in worst],
         "objectives": at_stake(report.objectives, highest),
         "max_open": MAX_OPEN,
         "timed": any(row["lab"] != SIMULATION for row in report.objectives),
@@ -78,17 +75,17 @@ def page(report: "Report") -> Row:
 
 
 def corpora(runs: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """Runs that played the corpus of losses or were given files: each class of faults with what it was foreseen to
-    cost (``faults`` of the configuration) and what it took. The same files are foreseen once where nothing was played.
+    """Runs with the corpus of losses or with files: each class of faults with its predicted cost (``faults`` of the
+    configuration) and its measured one. Equal predictions appear once if nothing was executed.
     """
     found: list[Row] = []
     foretold: list[Any] = []
     for run in runs:
-        seen = {(each["fault"], each["of"]): _told(dict(each)) for each in run.get("losses") or () if each["corpus"]}
-        told = (run.get("configuration") or {}).get("faults") or []
-        foreseen = {(each["fault"], each["of"]): each for each in told}
-        if seen or (told and told not in foretold):
-            foretold.append(told)
+        seen = {(each["fault"], each["of"]): _worded(dict(each)) for each in run.get("losses") or () if each["corpus"]}
+        expected = (run.get("configuration") or {}).get("faults") or []
+        foreseen = {(each["fault"], each["of"]): each for each in expected}
+        if seen or (expected and expected not in foretold):
+            foretold.append(expected)
             rows = [
                 {"fault": key[0], "of": key[1], "foreseen": foreseen.get(key), **seen.get(key, UNSEEN)}
                 for key in seen or foreseen
@@ -101,7 +98,7 @@ def corpora(runs: Iterable[Mapping[str, Any]]) -> list[Row]:
 
 
 def sentence(rows: Iterable[Row]) -> str:
-    """What all trials in which a fault had an effect lost together; empty where there were none."""
+    """The total losses of all trials with an effective fault; empty without any."""
     sums = Counter[str]()
     for row in rows:
         sums.update({name: row[name] for name in ("trials", *OF_LOSSES)})
@@ -126,8 +123,7 @@ def _order(row: Row) -> tuple[Any, ...]:
     return (row["target"], row["lab"], row["mode"], CLASSES.index(key) if key in CLASSES else len(CLASSES), key)
 
 
-def _told(row: Row) -> Row:
-    """A row with its cells in words."""
+def _worded(row: Row) -> Row:
     longest = {"unavailable_ns": row.get("unavailable_ns", row.get("max")) or 0}
     return row | {
         "single": single(row),
@@ -142,7 +138,8 @@ def _is_rto(row: Row) -> bool:
 
 def at_stake(rows: Iterable[Row], highest: int = 0) -> list[Row]:
     """Table ``objectives`` with a row for each cause, fault and mode: the median and the largest of each objective, and
-    ``plot``, the bars of the RTO, on a scale up to ``highest``."""
+    ``plot``, the bars of the RTO, on a scale up to ``highest``.
+    """
     found: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         key = tuple(row[name] for name in ("target", "lab", "cause", "fault", "role", "flush"))
@@ -165,12 +162,12 @@ def at_stake(rows: Iterable[Row], highest: int = 0) -> list[Row]:
 
 
 def _at(ns: int, highest: int) -> float:
-    """Pixels of a length of time on a logarithmic scale from :data:`FLOOR_NS` to ``highest``."""
-    return (WIDTH - 2) * log10(max(ns, FLOOR_NS) / FLOOR_NS) / log10(max(highest, 10 * FLOOR_NS) / FLOOR_NS)
+    """Pixels of a duration on a logarithmic scale from :data:`LEAST_NS` to ``highest``."""
+    return (WIDTH - 2) * log10(max(ns, LEAST_NS) / LEAST_NS) / log10(max(highest, 10 * LEAST_NS) / LEAST_NS)
 
 
 def plot(row: Row, highest: int) -> Markup:
-    """Three bars over one another, to the median, to p99, to the largest time; a baseline only where all are 0."""
+    """Three bars over one another, to the median, to p99, to the largest time; only a baseline if all are 0."""
     label = ", ".join(f"{name} {seconds(row[name])}" for name in PERCENTILES if row[name] is not None) or "never came"
     svg = Svg(WIDTH, label)
     svg.line(0, HEIGHT - 1, WIDTH, HEIGHT - 1, "grid")
@@ -182,13 +179,13 @@ def plot(row: Row, highest: int) -> Markup:
 
 def axis(highest: int) -> Markup:
     """The scale of :func:`plot`: a tick and a label for each power of ten."""
-    svg = Svg(WIDTH, f"logarithmic scale from {seconds(FLOOR_NS)} to {seconds(max(highest, 10 * FLOOR_NS))}")
-    ns = FLOOR_NS
-    while ns <= max(highest, 10 * FLOOR_NS):
+    svg = Svg(WIDTH, f"logarithmic scale from {seconds(LEAST_NS)} to {seconds(max(highest, 10 * LEAST_NS))}")
+    ns = LEAST_NS
+    while ns <= max(highest, 10 * LEAST_NS):
         x = _at(ns, highest)
         svg.line(x, 0, x, 4, "tick")
-        # A label at the end stands before its tick.
-        side = "begin" if ns == FLOOR_NS else "end" if x > WIDTH - 20 else ""
+        # A label at the end precedes its tick.
+        side = "begin" if ns == LEAST_NS else "end" if x > WIDTH - 20 else ""
         svg.text(x, HEIGHT - 2, seconds(ns), f"gap {side}".strip())
         ns *= 10
     return svg.done(HEIGHT)

@@ -1,6 +1,6 @@
-"""What the first page shows: what was tested, what broke, how bad it is, what to do; then the trials and the matrix.
+"""The first page: what was tested, the findings, their cost, the remedies; then the trials and the matrix.
 
-Findings come before caveats, which are folded. A group of laws is open only where one of them needs a look.
+Findings precede caveats, which are folded. A group of laws is open only if one of them needs attention.
 """
 
 from __future__ import annotations
@@ -20,23 +20,20 @@ from .rejudging import COMPLETE
 from .traced import SIMULATED
 
 UNDISTURBED = (Verdict.HOLDS, Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE, Verdict.VACUOUS)
-"""Verdicts of laws that need no look."""
 SAID = {
     Verdict.HOLDS: "hold", Verdict.DEVIATES: "known to deviate", Verdict.NOT_OBSERVABLE: "not observable",
     Verdict.NOT_APPLICABLE: "not applicable", Verdict.VACUOUS: "not tested",
 }  # fmt: skip
 
 CONTRACT = "contract"
-"""The law that judges whether a loss is allowed."""
 SURE = 0.05
-"""What is left of certainty."""
+"""The remaining probability."""
 MAX_COLUMNS = 12
-"""Runs in the matrix; all are on the page of runs."""
+"""Runs in the matrix; the page of runs has all."""
 MAX_GREEN = 12
-"""Scenarios that hold: more of them are folded away."""
 MAX_BARS = 40
 MAX_HEADLINE = 160
-"""Characters of a headline in large print; of a longer one the first sentence is."""
+"""Characters of a headline in large print; a longer one is cut to its first sentence."""
 
 
 def shown(report: Report) -> dict[str, Any]:
@@ -76,25 +73,26 @@ def shown(report: Report) -> dict[str, Any]:
 
 
 def matrix(cells: Mapping[tuple[str, str], Row], runs: Mapping[str, bool]) -> list[Row]:
-    """Laws by group: ``title``, ``said`` (``24 of 26 hold, 2 violated``), ``look`` (laws that need one) and ``calm``;
-    groups in which one does come first. ``runs``: whether each came to its end; others may have had no time to give a
-    law anything to judge."""
+    """Laws by group: ``title``, ``summary`` (``24 of 26 hold, 2 violated``), ``look`` (laws that need attention) and
+    ``rest``; groups with such a law come first. ``runs``: whether each is complete; others may have had no time to
+    exercise a law.
+    """
     worst: dict[str, Verdict] = {}
     for (law, run), cell in cells.items():
         if run in runs:
-            told = Verdict.UNKNOWN if cell["forbidden"] and runs[run] else Verdict(cell["verdict"])
-            worst[law] = min(worst.get(law, told), told, key=list(Verdict).index)
+            verdict = Verdict.UNKNOWN if cell["forbidden"] and runs[run] else Verdict(cell["verdict"])
+            worst[law] = min(worst.get(law, verdict), verdict, key=list(Verdict).index)
     found = []
     for title, laws in grouped(sorted(worst)):
         look = [law for law in laws if worst[law] not in UNDISTURBED]
         look.sort(key=lambda law: list(Verdict).index(worst[law]))
-        calm = [law for law in laws if worst[law] in UNDISTURBED]
-        row = {"title": title, "said": said([worst[law] for law in laws]), "look": look, "calm": calm}
-        found.append(row | {"calm_said": said([worst[law] for law in calm])})
+        rest = [law for law in laws if worst[law] in UNDISTURBED]
+        row = {"title": title, "summary": summary([worst[law] for law in laws]), "look": look, "rest": rest}
+        found.append(row | {"rest_summary": summary([worst[law] for law in rest])})
     return sorted(found, key=lambda row: not row["look"])
 
 
-def said(verdicts: Sequence[Verdict]) -> str:
+def summary(verdicts: Sequence[Verdict]) -> str:
     """``24 of 26 hold, 2 violated``."""
     number = Counter(verdicts)
     more = [
@@ -104,7 +102,6 @@ def said(verdicts: Sequence[Verdict]) -> str:
 
 
 def _tested(report: Report) -> list[str]:
-    """What was tested, a line for each target and lab."""
     found: dict[tuple[str, str], list[Row]] = {}
     for run in report.runs:
         found.setdefault((run["target"], run["lab"]), []).append(run)
@@ -118,20 +115,21 @@ def _tested(report: Report) -> list[str]:
         parts = [f"{target} in the {lab} lab", trials, f"{counted(len(faults[lab]), 'kind')} of fault that took effect"]
         own = runs[0]
         parts += [f"profile {own['profile']}, seed {own['seed']}"] if len(runs) == 1 and own["profile"] else []
-        parts += sorted({", ".join(told) for run in runs if (told := series.brought(run))})
+        parts += sorted({", ".join(lines) for run in runs if (lines := series.brought(run))})
         lines.append("; ".join([*parts, *sorted(versions)]))
     return lines
 
 
 def _how_bad(report: Report) -> list[str]:
-    """What it costs: trials that violate a law, acknowledged messages that were lost, and how long no send was stored.
-    Virtual time is left out: it says how long a program waits."""
+    """The cost: trials that violate a law, lost acknowledged messages, and the longest time without a stored send.
+    Virtual time is left out: it depends on the program.
+    """
     red, trials = (sum(row[name] for row in report.search) for name in ("violated", "trials"))
-    told = [f"{red:,} of {counted(trials, 'trial')} violate a law"] if red else []
-    told += [objectives.sentence(report.losses).rstrip(".")] if report.losses else []
+    lines = [f"{red:,} of {counted(trials, 'trial')} violate a law"] if red else []
+    lines += [objectives.sentence(report.losses).rstrip(".")] if report.losses else []
     allowed = [row["verdict"] == Verdict.HOLDS for row in report.by_run if row["law"] == CONTRACT]
     if allowed and all(allowed) and any(row["lost"] for row in report.losses):
-        told.append("The contract of these settings allows each of these losses")
+        lines.append("The contract of these settings allows each of these losses")
     rto = [
         row for row in report.objectives
         if row["what"] == "rto_ns" and row["max"] is not None and row["lab"] != SIMULATED
@@ -139,12 +137,12 @@ def _how_bad(report: Report) -> list[str]:
     if rto:
         most = max(rto, key=lambda row: row["max"])
         cause = objectives.CAUSES.get(most["cause"], most["cause"])
-        told.append(f"At most {seconds(most['max'])} without a stored send, over all trials (master {cause})")
-    return told
+        lines.append(f"At most {seconds(most['max'])} without a stored send, over all trials (master {cause})")
+    return lines
 
 
 def _status(report: Report) -> dict[int, str]:
-    """By number of a cause's first finding: new, as in the run before, or flaky; nothing where no run came before."""
+    """By number of a cause's first finding: new, as in the previous run, or flaky; nothing without a previous run."""
     found: dict[int, str] = {}
     of_run = {row["run"]["run"]: row for row in trend.since(report.trend)}
     by_number = {row["number"]: row for row in report.findings}
@@ -161,7 +159,7 @@ def _status(report: Report) -> dict[int, str]:
 
 
 def bars(report: Report) -> Row:
-    """Trials and violating ones: by search, or by target and lab where there are several."""
+    """Trials and violating ones: by search, or by target and lab if there are several."""
     places = {(row["target"], row["lab"]) for row in report.search}
     found: dict[str, Counter[str]] = {}
     for row in report.search:
@@ -176,13 +174,11 @@ def bars(report: Report) -> Row:
 
 
 def _completeness(report: Report) -> dict[str, str]:
-    """By search, of how many programs it played so many."""
-    told = (each.partition(": ") for run in report.runs for each in completeness(run).split("; "))
-    return {name: amount.partition(",  ")[0] for name, _, amount in told}
+    lines = (each.partition(": ") for run in report.runs for each in completeness(run).split("; "))
+    return {name: amount.partition(",  ")[0] for name, _, amount in lines}
 
 
 def _columns(report: Report) -> list[Row]:
-    """The runs in the matrix: run, target, lab, began, and whether it is the ``only`` one of these; the newest ones."""
     judged = {row["run"] for row in report.by_run}
     runs = [row for row in report.runs if row["run"] in judged]
     alike = Counter((row["target"], row["lab"]) for row in runs)
@@ -192,7 +188,7 @@ def _columns(report: Report) -> list[Row]:
 
 
 def cards(report: Report) -> list[tuple[Row, list[Row], list[Row]]]:
-    """For each cause the finding that tells it best, the first finding of each other law, and other programs."""
+    """For each cause the clearest finding, the first finding of each other law, and other programs."""
     by_number = {row["number"]: row for row in report.findings}
     cards = []
     for cause in report.causes:
@@ -205,7 +201,7 @@ def cards(report: Report) -> list[tuple[Row, list[Row], list[Row]]]:
 
 
 def linked(findings: Iterable[Row]) -> dict[tuple[str, str], Row]:
-    """By law and run, the finding to which the matrix leads: the one with the shortest program."""
+    """By law and run, the finding with the shortest program, for the matrix's links."""
     found: dict[tuple[str, str], Row] = {}
     for row in sorted(findings, key=lambda row: (not row["shrunk"], len(row["program"]), row["number"])):
         if row["number"] <= MAX_PAGES:
@@ -214,7 +210,7 @@ def linked(findings: Iterable[Row]) -> dict[tuple[str, str], Row]:
 
 
 def _sure(report: Report) -> list[Row]:
-    """Of each target and lab, the rarest violation that its trials would have shown with 95 %: one in so many."""
+    """For each target and lab, the rarest violation that its trials would have shown with 95 %: one in so many."""
     played = Counter[tuple[str, str]]()
     for row in report.search:
         played[row["target"], row["lab"]] += row["trials"]

@@ -1,6 +1,6 @@
-"""Turns a report into one folder of HTML that opens from disk: no network, no script it depends on, no Spark.
+"""Renders a report as one folder of HTML that opens from disk: no network, no required script, no Spark.
 
-Every page carries its own style and drawings. Texts are for a broker's maintainer who has never seen this project.
+Every page has its own style and drawings. Texts are for a broker's maintainer who is new to this project.
 """
 
 import json
@@ -46,41 +46,38 @@ from .scene import scene, spans
 from .timeline import draw
 
 BEFORE, AFTER = 16, 4
-"""Lines shown before and after the event that broke the law."""
 NEAR = 400
-"""Events among which they are looked for."""
 
 SHOWN_KEYS = ("brokerRole", "flushDiskType")
-"""Configuration keys that a finding shows of each node: the durability contract rests on them."""
+"""Configuration keys that a finding shows for each node: the durability contract depends on them."""
 
 MEANINGS = {
     "violated": ("✕", "at least one trial broke the promise"),
     "unknown": ("?", "a law could not decide, or failed itself, and nothing worse was seen"),
-    "known-deviation": ("≈", "broken, but only as it is known of the version that was tested"),
-    "vacuous": ("○", "no trial gave the law anything to judge, so nothing is known"),
+    "known-deviation": ("≈", "broken, but only by known deviations of the tested version"),
+    "vacuous": ("○", "no trial exercised the law, so nothing is known"),
     "holds": ("✓", "judged in at least one trial, and never broken"),
-    "not-observable": ("–", "this lab cannot record what the law needs to see"),
-    "not-applicable": ("–", "the law is about something that this pair does not have"),
+    "not-observable": ("–", "this lab cannot record the events that the law needs"),
+    "not-applicable": ("–", "the law is about a feature that this pair lacks"),
 }
-"""Sign and meaning of every verdict on a law."""
 
 MAX_LINES = 40
-"""Of a program that a finding's page shows at once: a scenario's may have a thousand."""
+"""Lines of a program on a finding's page: a scenario's may have a thousand."""
 MAX_RUNS, MAX_DETAILED = 2_000, 40
-"""Runs that have a line on the page of runs, and those that are told law by law."""
+"""Runs with a line on the page of runs, and those with a line per law."""
 MAX_SECTIONS = 500
-"""On the page of red trials: of a run and a law each."""
+"""Sections of the page of red trials: one per run and law."""
 
 Histories = Mapping[tuple[str, int], Sequence[Event]]
 Seen = Mapping[tuple[str, int, str], int]
 
 
 def write(report: Report, histories: Histories, seen: Seen, out: Path, strength: Row | None = None) -> Path:
-    """Write every page under ``out``; the path of index.html.
+    """Write every page under ``out``; returns the path of index.html.
 
     ``histories``: events by run and trial, of the findings' trials. ``seen``: by run, trial and law, the ``seq`` of the
     event at which that trial first broke that law. ``strength``: a measurement of :mod:`pairproof.reports.power`;
-    None leaves its page out.
+    without it that page is left out.
     """
     pages = _environment(report)
     folders = {row["run"]: Path(row["folder"]) for row in report.runs}
@@ -89,7 +86,7 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
         key = (finding["run"], finding["shrunk_trial"])
         alike = laws_too.get(finding["number"], [])
         shown = {"others": alike} | _finding(finding, histories.get(key, ()), seen.get((*key, finding["law"])))
-        shown["said"] = logs.of_trial(folders[finding["run"]], finding["shrunk_trial"])
+        shown["logs"] = logs.of_trial(folders[finding["run"]], finding["shrunk_trial"])
         html = pages.get_template("finding.html").render(root="../", here="findings", **shown)
         atomic.put_text(out, f"findings/{page_name(finding)}", html)
     for row in report.trials:
@@ -116,12 +113,12 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
 
 
 def page_name(row: Row) -> str:
-    """The file of a finding's page, within ``findings/``, or of a kept trial's, within ``trials/``."""
+    """The file of a finding's page in ``findings/``, or of a sampled trial's in ``trials/``."""
     return f"{row['number']:03}.html"
 
 
 def environment() -> Environment:
-    """Where templates are found and how they are filled in; every page adds its own filters."""
+    """The environment of templates; every page adds its own filters."""
     return Environment(
         loader=PackageLoader("pairproof.reports"),
         autoescape=True,
@@ -176,7 +173,7 @@ def _runs(report: Report) -> dict[str, Any]:
         "max_runs": MAX_RUNS,
         "detailed": {row["run"] for row in urgent[:MAX_DETAILED]},
         "of_run": of_run,
-        "again": {row["run"]: told for row in report.histories if (told := rejudging.of_run(row))},
+        "again": {row["run"]: given for row in report.histories if (given := rejudging.of_run(row))},
         "over_time": trend.draw(report.trend) if len(report.trend) > 1 else "",
     }
 
@@ -185,7 +182,7 @@ def _broken(report: Report) -> dict[str, Any]:
     found: dict[tuple[str, str], list[Row]] = {}
     for row in report.broken:
         found.setdefault((row["run"], row["law"]), []).append(row)
-    # Violated ones first, of a run together.
+    # Violated ones first, grouped by run.
     order = sorted(found.items(), key=lambda each: each[1][-1]["verdict"] != Verdict.VIOLATED)
     return {"sections": order[:MAX_SECTIONS], "most": MAX_FIRSTS, "linked": overview.linked(report.findings)}
 
@@ -201,7 +198,7 @@ def _faults(report: Report) -> dict[str, Any]:
 
 
 def _laws_too(report: Report) -> dict[int, list[Row]]:
-    """By number of a finding, the first finding of each other law that is violated from the same cause."""
+    """By number of a finding, the first finding of each other law with the same cause."""
     law_of = {row["number"]: row["law"] for row in report.findings}
     return {
         number: [row for row in (first, *laws) if row["law"] != law_of[number]]
@@ -214,14 +211,14 @@ def _finding(finding: Row, events: Sequence[Event], at: int | None) -> dict[str,
     broken = next((event for event in events if event.seq == at), None)
     label = f"trial {finding['shrunk_trial']}, which violates {finding['law']}"
     message = message_of(events, at, finding["text"])
-    told = autopsy(events, message) if message is not None else None
+    traced = autopsy(events, message) if message is not None else None
     return _drawn(finding["schedule"], finding["program"], events, at, label) | {
         "finding": finding,
         "breaking": {"time": ms(broken.t), "words": words(broken)} if broken else None,
         "around": _around(events, at),
         "under": under(events, at) if events else "",
-        "told": told,
-        "story": [{"seq": line.seq, "time": ms(line.t), "words": line.text} for line in told.lines] if told else [],
+        "traced": traced,
+        "steps": [{"seq": line.seq, "time": ms(line.t), "words": line.text} for line in traced.lines] if traced else [],
     }
 
 
@@ -234,7 +231,6 @@ def _trial(row: Row, events: Sequence[Event]) -> dict[str, Any]:
 def _drawn(
     schedule: object, program: Sequence[str], events: Sequence[Event], at: int | None, label: str
 ) -> dict[str, Any]:
-    """What pages of findings and of kept trials share."""
     shown = scene(events)
     return _settings(schedule) | {
         "program": folded(program),
@@ -247,30 +243,29 @@ def _drawn(
 
 
 def _settings(schedule: object) -> dict[str, dict[str, str]]:
-    """``settings``: those of a trial that are not the default, ``usual``: the others. A slave's are left out where they
-    are the master's, too."""
-    told = schedule.get("settings", {}) if isinstance(schedule, dict) else {}
+    """``settings``: the trial's settings other than defaults; ``usual``: the defaults. A slave's are left out if they
+    equal the master's.
+    """
+    given = schedule.get("settings", {}) if isinstance(schedule, dict) else {}
     found: dict[str, dict[str, str]] = {"settings": {}, "usual": {}}
-    for key, value in sorted(told.items()):
+    for key, value in sorted(given.items()):
         node, _, name = key.rpartition(".")
-        doubled = node.startswith("slave") and told.get(name) == value
+        doubled = node.startswith("slave") and given.get(name) == value
         which = "usual" if doubled or DEFAULTS.get(name) == value else "settings"
         found[which][key] = value if isinstance(value, str) else json.dumps(value)
     return found
 
 
 def _roles(events: Sequence[Event]) -> list[tuple[str, str]]:
-    """Each node and how it is configured, in short."""
     found = []
     for event in events:
         if event.kind == "config":
-            told = json.loads(event.detail or "{}")
-            found.append((str(event.node), ", ".join(str(told[key]) for key in SHOWN_KEYS if key in told)))
+            given = json.loads(event.detail or "{}")
+            found.append((str(event.node), ", ".join(str(given[key]) for key in SHOWN_KEYS if key in given)))
     return found
 
 
 def _around(events: Sequence[Event], at: int | None) -> list[Row]:
-    """Lines about what happened before and after the event that broke the law."""
     if at is None:
         return []
     lines = fold((event for event in events if at - NEAR <= event.seq <= at + NEAR), keep=at)
@@ -287,7 +282,7 @@ def _numbers(line: Line) -> str:
 
 
 def under(events: Sequence[Event], at: int | None) -> str:
-    """Under which faults the law was broken, as the end of a sentence."""
+    """The faults under which the law was broken, as the end of a sentence."""
     known = list(spans(event for event in events if at is None or event.seq <= at))
     if active := [began for began, ended in known if ended is None]:
         return f"while {_named(active)} {'was' if len(active) == 1 else 'were'} active"

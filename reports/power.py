@@ -1,12 +1,12 @@
-"""What a green run is worth: which of many small changes of a target's code its trials would have noticed.
+"""The mutation score: how many small changes of a target's code a green run's trials would have detected.
 
-The measurement is what ``pairproof mutants --generic --json FILE`` writes. It comes with the package, and is of the
-reference in the simulation. What is estimated rests on it, and on nothing else:
+The measurement is the output of ``pairproof mutants --generic --json FILE``. It is part of the package, and covers the
+reference in the simulation. All estimates depend on it:
 
-A trial notices a mutant by chance. Of ``of`` trials of the unmutated target ``reaching`` come to the changed place, and
-of those the mutant was played in, the ``trials``-th was the first to notice it; so one in ``of / reaching * trials``
-trials does. A mutant that none noticed counts as one that no number of trials does. The probability that n green trials
-have missed a bug like these is the mean over all of them.
+A trial detects a mutant by chance. Of ``of`` trials of the unmutated target ``reaching`` execute the mutated code, and
+of those run with the mutant the ``trials``-th was the first to detect it; so one in ``of / reaching * trials`` trials
+does. An undetected mutant counts as undetectable. The probability that n green trials missed a bug like these is
+the mean over all mutants.
 """
 
 import json
@@ -19,14 +19,13 @@ from ..harness.exploration.ratio import wilson
 Row = dict[str, Any]
 
 NUMBERS = (10, 100, 1_000, 10_000, 100_000)
-"""Of green trials, for which the probability is told."""
 NOTICED, EQUIVALENT = ("killed", "crash"), "equivalent"
 IN_LAB = "sim"
-"""The lab that is measured: what others record, and how much they play in an hour, differs."""
+"""The measured lab; other labs differ in recorded events and speed."""
 
 
 class Missed(NamedTuple):
-    """The probability in percent that so many green trials have missed a bug like those measured, with its interval."""
+    """The probability in percent that so many green trials missed a bug like the measured ones, and its interval."""
 
     trials: int
     percent: float
@@ -40,7 +39,7 @@ def read() -> Row:
 
 
 def chances(measured: Row) -> list[float]:
-    """By mutant that is not equivalent, the chance that one trial notices it."""
+    """By non-equivalent mutant, the probability that one trial detects it."""
     of = measured["control"]["trials"]
     return [
         min(1.0, each["reaching"] / of / each["trials"]) if each["verdict"] in NOTICED and each["trials"] else 0.0
@@ -50,7 +49,7 @@ def chances(measured: Row) -> list[float]:
 
 
 def missed(noticing: Iterable[float], trials: int) -> Missed:
-    """The mean over mutants with these chances."""
+    """The mean over mutants with these probabilities."""
     each = [(1 - chance) ** trials for chance in noticing]
     low, high = wilson(sum(each), len(each))
     percent = 100 * sum(each) / len(each) if each else 100.0
@@ -58,7 +57,7 @@ def missed(noticing: Iterable[float], trials: int) -> Missed:
 
 
 def summary(measured: Row, search: Iterable[Row]) -> Row:
-    """What report.json says: the score, and what the trials in the simulation of each target have missed.
+    """The summary in report.json: the score, and the missed fraction for each target's trials in the simulation.
 
     ``search``: the report's rows of that name.
     """
@@ -73,7 +72,7 @@ def summary(measured: Row, search: Iterable[Row]) -> Row:
 
 
 def shown(measured: Row) -> Row:
-    """What the page shows beside the summary."""
+    """The page's additional data."""
     noticing = chances(measured)
     mutants = measured["mutants"]
     return {
@@ -86,7 +85,6 @@ def shown(measured: Row) -> Row:
 
 
 def _alone(mutants: Iterable[Row]) -> dict[str, list[Row]]:
-    """By law, the mutants that only it was violated by."""
     found: dict[str, list[Row]] = {}
     for each in mutants:
         if each["law"] and not each["also"]:

@@ -1,7 +1,7 @@
-"""What it means that recorded histories are judged again: for the verdict, the headline, and the exit code.
+"""The effect of rejudged histories on the verdict, the headline, and the exit code.
 
-A violation that shows only now makes its run violated. Any other difference makes it unknown, and so does a history
-that the run kept and that is missing or damaged: what was recorded does not bear what was said of it.
+A violation that only rejudging shows makes its run violated. Any other difference makes it unknown, and so does a
+missing or damaged sampled history.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,28 +19,26 @@ EXIT_CODES = {
     scenarios.FAILED: EXIT_LAB, scenarios.UNKNOWN: EXIT_UNKNOWN, scenarios.SKIPPED: EXIT_UNKNOWN,
     scenarios.HOLDS: EXIT_HOLDS,
 }  # fmt: skip
-"""By the verdict of a report."""
 COMPLETE = "complete"
-"""The state of a run that came to its end."""
 
 
 def verdict(row: Row) -> str:
-    """What the histories of a run (a row of table ``histories``) add to its verdict."""
+    """The contribution of a run's histories (a row of table ``histories``) to its verdict."""
     if row["worse"]:
         return scenarios.VIOLATED
     return scenarios.UNKNOWN if row["different"] or row["odd"] else scenarios.HOLDS
 
 
 def of_run(row: Row) -> str:
-    """What became of a run's histories (a row of table ``histories``), in words; nothing where all was as recorded."""
-    told = []
+    """The differences of a run's histories (a row of table ``histories``), in words; empty without any."""
+    problems = []
     if row["worse"]:
-        told.append(f"{counted(row['worse'], 'verdict')} violated now only")
+        problems.append(f"{counted(row['worse'], 'verdict')} violated now only")
     if other := row["different"] - row["worse"]:
-        told.append(f"{other:,} other verdict{' differs' if other == 1 else 's differ'}")
+        problems.append(f"{other:,} other verdict{' differs' if other == 1 else 's differ'}")
     if row["odd"]:
-        told.append(f"{row['odd']:,} histor{'y' if row['odd'] == 1 else 'ies'} missing or damaged")
-    return ", ".join(told)
+        problems.append(f"{row['odd']:,} histor{'y' if row['odd'] == 1 else 'ies'} missing or damaged")
+    return ", ".join(problems)
 
 
 def total(histories: Iterable[Row]) -> Row:
@@ -49,18 +47,18 @@ def total(histories: Iterable[Row]) -> Row:
     return {name: sum(row[name] for row in known) for name in HISTORIES.sums}
 
 
-def told(histories: Sequence[Row], differences: list[Row]) -> Row:
-    """The report's ``rejudged``: ``trials`` and ``verdicts`` (how many were judged again), ``different`` (how many
-    verdicts are not those that were recorded), ``worse`` (how many of them are violated now only), ``differences`` (the
-    first of them), ``unended`` (trials that did not come to their end), ``absent`` (verdicts of laws that are not
-    installed here)."""
+def summary(histories: Sequence[Row], differences: list[Row]) -> Row:
+    """The report's ``rejudged``: ``trials`` and ``verdicts`` (numbers rejudged), ``different`` (verdicts other than
+    recorded), ``worse`` (those violated now only), ``differences`` (the first of them), ``unended`` (incomplete
+    trials), ``absent`` (verdicts of laws that are not installed here).
+    """
     sums = total(histories)
     counted = {name: sums[name] for name in ("verdicts", "different", "worse", "unended", "absent")}
     return {"trials": sums["judged"], **counted, "differences": differences}
 
 
 def warnings(histories: Sequence[Row]) -> list[str]:
-    """Sentences that come before all others: nothing unless something is wrong with the histories."""
+    """Sentences that precede all others, about problems with the histories; mostly none."""
     sums, found = total(histories), []
     if number := sums["different"]:
         worse = f", {sums['worse']:,} of them violated now only" if sums["worse"] else ""
@@ -72,17 +70,17 @@ def warnings(histories: Sequence[Row]) -> list[str]:
 
 
 def headline(histories: Sequence[Row], recorded: str, left_out: int, broken: bool) -> str:
-    """The report in some sentences: what is wrong with the histories comes before what was recorded; so does how many
-    folders could not be read, unless something is ``broken``."""
-    told = warnings(histories)
-    said = " ".join([*told, f"As it was recorded: {recorded}"]) if told else recorded
+    """The report in some sentences: problems with the histories come first; so does the number of unreadable folders,
+    unless something is ``broken``.
+    """
+    problems = warnings(histories)
+    text = " ".join([*problems, f"As recorded: {recorded}"]) if problems else recorded
     left = [f"{counted(left_out, 'run folder')} could not be read."] if left_out else []
-    return " ".join([said, *left] if broken else [*left, said])
+    return " ".join([text, *left] if broken else [*left, text])
 
 
 def exit_code(verdict: str, states: Iterable[str], corrupt: bool) -> int:
-    """Of a report: its verdict's; a run that its lab ended, one that is not complete, or one that cannot be read, is no
-    success either."""
+    """The verdict's exit code; a failed lab, an incomplete run or an unreadable one is not a success either."""
     code = EXIT_CODES[verdict]
     known = set(states)
     if code in (EXIT_HOLDS, EXIT_UNKNOWN) and "failed" in known:

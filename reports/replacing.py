@@ -1,12 +1,12 @@
-"""Replaces a report: pages are written into a new hidden folder, and take the old ones' places at the end.
+"""Replaces a report: pages are written into a new hidden folder, and renamed at the end.
 
-Until the new folder is complete, nothing of the old report changes. Then files are renamed over those of the same name,
-and only a report's own names are ever removed: whatever else a folder holds stays, and so does the folder. A process
-that is killed leaves ``.NAME.TOKEN.new``, which the next report removes unless a living process holds its lock.
-Symbolic links are not followed.
+Until the new folder is complete, the old report is unchanged. Then files are renamed over those of the same name, and
+only a report's own names are ever removed: other files and the folder stay. A killed process leaves
+``.NAME.TOKEN.new``, which the next report removes unless a running process holds its lock. Symbolic links are not
+followed.
 
-Leaves out: syncing to the disk, two processes that replace one report at the same moment, and a kill between two of the
-renames: old and new pages are mixed then, until the next report.
+Left out: syncing to the disk, two processes that replace one report at the same time, and a kill between two renames:
+old and new pages are mixed until the next report.
 """
 
 import glob
@@ -24,7 +24,7 @@ NEW = ".new"
 
 
 def check(out: Path) -> None:
-    """UsageError if no report may be put there. Asked before the work begins."""
+    """UsageError if no report may be put there. Called before the work begins."""
     if out.is_symlink():
         raise UsageError(f"{out} is a symbolic link, which a report does not follow; name another folder with --out")
     if out.exists() and not out.is_dir():
@@ -35,16 +35,16 @@ def check(out: Path) -> None:
 
 @contextmanager
 def replaced(out: Path, own: Collection[str]) -> Iterator[Path]:
-    """A new folder to write a report into, which is at ``out`` when the ``with`` block has ended without an exception.
+    """A new folder for a report, which replaces ``out`` when the ``with`` block ends without an exception.
 
     ``own``: all names that a report may have there.
     """
     out = out.resolve()
     out.parent.mkdir(parents=True, exist_ok=True)
     is_there = out.is_dir()
-    place = out if is_there else out.parent
-    _tidy(place, out)
-    new = place / f".{out.name}.{secrets.token_hex(4)}{NEW}"
+    parent = out if is_there else out.parent
+    _tidy(parent, out)
+    new = parent / f".{out.name}.{secrets.token_hex(4)}{NEW}"
     new.mkdir()
     lock = atomic.lock(new)
     try:
@@ -69,8 +69,8 @@ def _fill(out: Path, new: Path, own: Collection[str]) -> None:
         (new / name).replace(out / name)
 
 
-def _tidy(place: Path, out: Path) -> None:
-    for each in place.glob(f".{glob.escape(out.name)}.*{NEW}"):
+def _tidy(parent: Path, out: Path) -> None:
+    for each in parent.glob(f".{glob.escape(out.name)}.*{NEW}"):
         with suppress(BlockingIOError, NotADirectoryError):
             lock = atomic.lock(each)
             _remove(each)

@@ -1,6 +1,6 @@
-"""What a timeline shows, read from one trial's events: operations, faults, connections, nodes, log ends, lag, marks.
+"""The data of a timeline, from one trial's events: operations, faults, connections, nodes, log ends, lag, marks.
 
-Consumers and metadata are read by :mod:`pairproof.reports.groups`. Times are ns since the trial began.
+:mod:`pairproof.reports.groups` reads consumers and metadata. Times are ns since the trial began.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,6 @@ from .lanes import Bar, Row
 MASTER = topology.MASTER
 ROGUES = ("rogue_slave", "rogue_master")
 OTHERS = (topology.OTHER, topology.NAMES)
-"""Nodes whose logs, if they have one, have nothing to do with the pair's."""
 
 
 class Step(NamedTuple):
@@ -28,7 +27,7 @@ class Step(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """A send at its request: ``latency`` (ns) is None if it was never answered, ``outcome`` as in its bar's kind."""
+    """A send at its request: ``latency`` (ns) is None without an answer, ``outcome`` as in its bar's kind."""
 
     t: int
     latency: int | None
@@ -37,8 +36,6 @@ class Sent(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A moment worth naming."""
-
     t: int
     kind: str
     label: str
@@ -46,17 +43,13 @@ class Mark(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """A trial, ready to be drawn."""
-
     times: list[int]
     nodes: list[str]
     """Brokers of the pair, master first."""
     others: list[str]
-    """The other broker name's master and the name server, where there are any."""
+    """The other broker name's master and the name server, if any."""
     clients: dict[int, list[Bar]]
-    """By process: producers, plain readers, administrators."""
     groups: dict[str, list[Row]]
-    """Rows of consumers, by group."""
     syncs: list[Row]
     """Rows of slaves' metadata syncs, and of registrations."""
     faults: list[Bar]
@@ -64,9 +57,9 @@ class Scene(NamedTuple):
     down: dict[str, list[Bar]]
     ends: dict[str, list[Step]]
     reported: dict[str, list[Step]]
-    """Per slave: the offsets that the master heard from it."""
+    """Per slave: the offsets reported to the master."""
     lag: dict[str, list[Step]]
-    """Per slave: bytes by which its log's end is behind the master's."""
+    """Per slave: bytes by which its log lags the master's."""
     sends: list[Sent]
     marks: list[Mark]
 
@@ -100,14 +93,16 @@ def _nodes(events: Iterable[Event]) -> list[str]:
 
 
 def _calls(events: Iterable[Event]) -> Iterator[tuple[Event, Event | None]]:
-    """Each call's request and end, as they ended, then those never answered; an end without a request is both."""
-    asked: dict[int | None, Event] = {}
+    """Each call's request and end, in the order of their ends, then those without an answer; an end without a request
+    is both.
+    """
+    begun_calls: dict[int | None, Event] = {}
     for event in events:
         if event.kind == "invoke":
-            asked[event.op] = event
+            begun_calls[event.op] = event
         elif event.kind in ("ok", "fail", "info"):
-            yield asked.pop(event.op, event), event
-    for event in asked.values():
+            yield begun_calls.pop(event.op, event), event
+    for event in begun_calls.values():
         yield event, None
 
 
@@ -149,7 +144,7 @@ def _short(event: Event, status: str) -> str:
 
 
 def spans(events: Iterable[Event]) -> Iterator[tuple[Event, Event | None]]:
-    """Each fault's beginning and end, as they ended, then those that are still on."""
+    """Each fault's begin and end, in the order of their ends, then active ones."""
     begun: dict[int | None, Event] = {}
     for event in events:
         if event.kind == "fault" and event.status == "on":
@@ -173,14 +168,14 @@ def _faults(events: Iterable[Event]) -> list[Bar]:
 
 
 def _links(events: Iterable[Event]) -> list[Bar]:
-    told: dict[str, dict[str, Event]] = {}
+    links: dict[str, dict[str, Event]] = {}
     for event in events:
         if event.link is not None and event.kind in ("connect", "close", "diverged"):
-            own = told.setdefault(event.link, {})
+            own = links.setdefault(event.link, {})
             if event.kind == "close" or event.kind not in own:
                 own[event.kind] = event
     return [
-        _link(each["connect"], each.get("close"), each.get("diverged")) for each in told.values() if "connect" in each
+        _link(each["connect"], each.get("close"), each.get("diverged")) for each in links.values() if "connect" in each
     ]
 
 
@@ -232,7 +227,7 @@ def _ends(events: Iterable[Event], node: str) -> list[Step]:
 
 
 def _lag(master: Sequence[Step], slave: Sequence[Step]) -> list[Step]:
-    """Bytes behind. While the master is down its last end counts; while the slave is down there is no lag to tell."""
+    """Bytes behind. While the master is down its last end counts; a slave that is down has no lag."""
     both = sorted([(step.t, 0, step) for step in master] + [(step.t, 1, step) for step in slave], key=lambda at: at[:2])
     end, own, found = 0, None, list[Step]()
     for t, which, step in both:
@@ -249,7 +244,7 @@ def _lag(master: Sequence[Step], slave: Sequence[Step]) -> list[Step]:
 
 
 def _reported(events: Sequence[Event]) -> dict[str, list[Step]]:
-    # A stranger on the HA port may claim any number: it would say nothing of a slave, and ruin the scale.
+    # A rogue peer on the HA port may report any number, which would distort the scale.
     peers = {
         event.link: event.node or MASTER for event in events if event.kind == "connect" and event.f != "rogue_slave"
     }
@@ -268,7 +263,6 @@ _MARKED = {
     "expire": "{0.node} expires",
     "clock": "{0.node} clock",
 }
-"""Kinds that are worth a mark, and its label."""
 
 
 def _marks(events: Iterable[Event], violated_at: int | None) -> list[Mark]:

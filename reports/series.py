@@ -1,11 +1,12 @@
-"""Which runs a report judges: the newest that asked a question. What it replaces is history, and never summed with it.
+"""Chooses the runs that a report judges: the newest of each series. Replaced runs are history, and never summed with
+it.
 
-A run replaces an earlier one if it asked the same (target, lab, profile, names of broker files, single settings),
-judged at least its laws, played at least its scenarios, came to its end, and began after the earlier one had ended. So
-a fix turns a report green. Runs of one named commit with different seeds are shards: they replace one another no more
-than other labs or interrupted runs do.
+A run replaces an earlier one with the same question (target, lab, profile, names of broker files, single settings) if
+it judged at least its laws, executed at least its scenarios, is complete, and began after the earlier one had ended. So
+a fix turns a report green. Runs of one named commit with different seeds are shards: they do not replace one another,
+like runs in other labs or interrupted runs.
 
-Leaves out: whether the newest run has as many trials. A run of few is amber (:mod:`harness.exploration.evidence`).
+Left out: the number of trials. A run of few is amber (:mod:`harness.exploration.evidence`).
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ Question = tuple[str, ...]
 
 ASKED = ("target", "lab", "profile")
 UNKNOWN = datetime.min.replace(tzinfo=UTC)
-"""A run that began then replaces none, and none replaces it."""
+"""A run with this time replaces none, and is not replaced."""
 BROUGHT = ("--master-conf", "--slave-conf", "--set")
-"""Options that bring a configuration."""
+"""Options that set a configuration."""
 
 
 class Series(NamedTuple):
-    """``judged``: in the order given. ``older``: those that they replace, by run its replacement."""
+    """``judged``: in the given order. ``older``: the replaced ones, by run its replacement."""
 
     judged: list[RunInput]
     older: list[RunInput]
@@ -51,22 +52,22 @@ def of(runs: Sequence[RunInput]) -> Series:
 
 
 def compared(runs: Sequence[RunInput], corrupt: Sequence[Corrupt]) -> Series:
-    """Of two runs, whatever they asked, the second one is judged; UsageError for more or fewer."""
+    """The second of two runs is judged, whatever their questions; UsageError for more or fewer."""
     if len(runs) != 2:
         why = corrupt[0].reason if corrupt else f"there are {len(runs)}"
-        raise UsageError(f"--compare wants two runs that can be read, the earlier one first: {why}")
+        raise UsageError(f"--compare needs two readable runs, the earlier one first: {why}")
     before, after = runs
     return Series([after], [before], {before.run: after.run})
 
 
 def question(facts: Mapping[str, Any]) -> Question:
-    """What a run asked, whichever its seed and its limits: its target, lab, profile and configuration."""
-    # A file's name and not its content: who changes a setting to get rid of a violation asks the same again.
+    """The question of a run, independent of its seed and limits: its target, lab, profile and configuration."""
+    # A file's name, not its content: a changed setting that removes a violation does not change the question.
     return (*(str(facts.get(name)) for name in ASKED), *sorted(brought(facts)))
 
 
 def brought(facts: Mapping[str, Any]) -> list[str]:
-    """The configuration that a run was given: ``--set flushDiskType=ASYNC_FLUSH``, as its command says it."""
+    """The configuration of a run: ``--set flushDiskType=ASYNC_FLUSH``, as in its command."""
     command = facts.get("command")
     words = list(map(str, command)) if isinstance(command, list) else []
     found = [(*word.partition("="), after) for word, after in zip(words, [*words, ""][1:], strict=True)]
@@ -99,12 +100,12 @@ def _scenarios(run: RunInput) -> frozenset[str]:
 
 
 def _seconds(run: RunInput) -> float:
-    told = run.facts.get("seconds")
-    return float(told) if isinstance(told, int | float) else 0.0
+    recorded = run.facts.get("seconds")
+    return float(recorded) if isinstance(recorded, int | float) else 0.0
 
 
 def _began(run: RunInput) -> datetime:
-    """UTC; :data:`UNKNOWN` for what is no time."""
+    """UTC; :data:`UNKNOWN` for malformed times."""
     try:
         moment = datetime.fromisoformat(str(run.facts.get("began")))
     except ValueError:

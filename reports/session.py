@@ -1,7 +1,7 @@
-"""A quiet Spark session: on this machine unless a cluster's master is named; nothing of Spark's talk on the terminal.
+"""A quiet Spark session: on this machine unless a cluster's master is named; Spark's output stays off the terminal.
 
-What the JVM and its Python workers say goes to a log file, which is thrown away when all went well and quoted when not.
-A session that the caller already runs is used as it is and left running.
+The output of the JVM and its Python workers goes to a log file, which is deleted after success and quoted after a
+failure. A session that the caller already runs is used unchanged and left running.
 """
 
 from __future__ import annotations
@@ -29,19 +29,18 @@ if TYPE_CHECKING:
 
 LOCAL = "local[*]"
 CLUSTER = "cluster"
-"""Whatever spark-submit was told."""
+"""The master that spark-submit was given."""
 
 SMALL_ROWS = 50_000_000
-"""Runs with fewer gain more from a JVM that starts fast than from one that optimises."""
+"""Runs with fewer rows gain more from a fast JVM start than from optimisation."""
 
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
-"""Set where spark-submit started this process: then its JVM, master and settings are used."""
+"""Set if spark-submit started this process: then its JVM, master and settings are used."""
 OURS = (
     "spark.app.name", "spark.sql.catalogImplementation", "spark.sql.session.timeZone",
     "spark.sql.execution.arrow.pyspark.enabled", "spark.pyspark.python", "spark.pyspark.driver.python",
     "spark.sql.warehouse.dir",
 )  # fmt: skip
-"""Settings that are ours also then."""
 
 FAST_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -53,7 +52,7 @@ LOG_TAIL = 400
 
 
 def worker_python(master: str) -> str:
-    """The interpreter that executors start: this one, unless a cluster has another, which PYSPARK_PYTHON names."""
+    """The executors' interpreter: this one, unless PYSPARK_PYTHON names another one for a cluster."""
     return sys.executable if master.startswith("local") else os.environ.get("PYSPARK_PYTHON", sys.executable)
 
 
@@ -88,7 +87,7 @@ def session(master: str | None = None, input_rows: int = 0, name: str = "pairpro
     """A Spark session for the ``with`` block, called ``name`` on a cluster.
 
     Raises :class:`~pairproof.reports.errors.NoJava` before anything is started, and
-    :class:`~pairproof.reports.errors.SparkFailed` with the last lines of Spark's log for whatever ends its work.
+    :class:`~pairproof.reports.errors.SparkFailed` with the last lines of Spark's log for any failure.
     """
     from pyspark.sql import SparkSession
 
@@ -98,14 +97,14 @@ def session(master: str | None = None, input_rows: int = 0, name: str = "pairpro
         return
     submitted = SUBMITTED in os.environ
     if submitted and master is not None:
-        raise UsageError("--master is for spark-submit here, which started this; give it to that alone")
+        raise UsageError("spark-submit started this process; give --master to it instead")
     home = java.find().home
     folder = Path(tempfile.mkdtemp(prefix="pairproof-spark-"))
     chosen = settings(master or (CLUSTER if submitted else LOCAL), input_rows, name)
     chosen |= {"spark.sql.warehouse.dir": str(folder / "warehouse")}
     try:
         with _environment(home, chosen["spark.master"]), warnings.catch_warnings():
-            # It concerns conversions to pandas, of which there are none here.
+            # It concerns conversions to pandas, which are not used here.
             warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
             with _started(chosen, folder / "spark.log") as started:
                 yield started
@@ -114,7 +113,7 @@ def session(master: str | None = None, input_rows: int = 0, name: str = "pairpro
 
 
 def carry_code(spark: SparkSession, folder: Path) -> None:
-    """Have executors import pairproof from an archive of it, made in ``folder``: they need not have it."""
+    """Give executors an archive of pairproof, made in ``folder``: it need not be installed there."""
     spark.sparkContext.addPyFile(str(archive(folder / "pairproof.zip")))
 
 
@@ -135,11 +134,11 @@ def archive(path: Path) -> Path:
 
 @contextlib.contextmanager
 def _environment(home: Path, master: str) -> Iterator[None]:
-    """Spark's launcher and workers read these from the environment only; the caller's own come back afterwards."""
+    """Spark's launcher and workers read these only from the environment; the caller's values are restored."""
     wanted = {"JAVA_HOME": str(home), "PYSPARK_PYTHON": worker_python(master)}
     wanted["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if master.startswith("local"):
-        # Without these a machine that cannot resolve its own name has no Spark.
+        # Otherwise Spark fails on a machine that cannot resolve its own name.
         wanted |= {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "localhost"}
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
@@ -176,7 +175,7 @@ def _started(chosen: dict[str, str], log: Path) -> Iterator[SparkSession]:
                 gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
         yield SparkSession(SparkContext(conf=conf, gateway=gateway))
     except (PySparkException, Py4JError) as error:
-        # The message is made here: PySpark asks the JVM for it, which is gone a moment later.
+        # Build the message here: PySpark would get it from the JVM, which is about to end.
         raise SparkFailed(_reason(error, log)) from None
     finally:
         if gateway is not None:
@@ -184,7 +183,7 @@ def _started(chosen: dict[str, str], log: Path) -> Iterator[SparkSession]:
 
 
 def _close(gateway: Any) -> None:
-    """Stop Spark and end its JVM; what PySpark remembers of it goes too, so another session can be started."""
+    """Stop Spark, end its JVM and reset PySpark's state, so another session can be started."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -206,13 +205,13 @@ def _close(gateway: Any) -> None:
 
 
 def _reason(error: Exception, log: Path) -> str:
-    said = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+    logged = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     if lacking := next((found[1] for line in lines if (found := LACKING.search(line))), ""):
-        told = "install what requirements/run.txt lists there, or name another interpreter with PYSPARK_PYTHON"
-        return f"the executors' Python has no {lacking}; {told}"
-    # Of what a Python worker raised the last line says what it was.
+        remedy = "install what requirements/run.txt lists there, or name another interpreter with PYSPARK_PYTHON"
+        return f"the executors' Python has no {lacking}; {remedy}"
+    # The last line of a Python worker's traceback is the exception.
     first = next((line for line in reversed(lines) if RAISED.match(line)), lines[0])
-    worst = [line for line in said if "Error" in line or "Exception" in line or "Caused by" in line]
+    worst = [line for line in logged if "Error" in line or "Exception" in line or "Caused by" in line]
     tail = (worst or [""])[-1][:LOG_TAIL]
     return f"Spark failed: {first[:LOG_TAIL]}{f' (its log: {tail})' if tail else ''}"

@@ -1,8 +1,7 @@
-"""The report as a page of Markdown, for the place where a build shows one: verdict first, then what a reader asks next.
+"""The report as a page of Markdown for a build server: the verdict first, then the likely questions.
 
 Written beside the pages, with or without Java, and appended to the file that ``GITHUB_STEP_SUMMARY`` names. All text
-that comes from a run is escaped (:mod:`pairproof.reports.markdown`). Bounded: the report has the rest. What only a
-reader who looks for it needs is folded.
+from a run is escaped (:mod:`pairproof.reports.markdown`). Bounded: the report has the rest. Details are folded.
 """
 
 import html
@@ -23,9 +22,7 @@ from .model import Report, Row, completeness
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 MAX_FINDINGS = 20
 MAX_LINES = 40
-"""Of one program."""
 MAX_REASONS = 5
-"""Of one scenario."""
 
 SIGNS: dict[str, str] = {
     Verdict.VIOLATED: "❌",
@@ -39,26 +36,25 @@ SIGNS: dict[str, str] = {
     scenarios.FAILED: "❗",
     scenarios.SKIPPED: "➖",
 }
-"""By verdict, of a law or of a scenario."""
 AMBER = SIGNS[Verdict.DEVIATES]
 
 
 def write(report: Report, file: Path) -> None:
     """Write ``file``, and :func:`append` it."""
-    told = text(report)
-    atomic.write_text(file, told)
-    append(told)
+    summary = text(report)
+    atomic.write_text(file, summary)
+    append(summary)
 
 
-def append(told: str) -> None:
-    """Append a summary to the build's own, where there is one. PairproofError in one line if that cannot be written."""
+def append(summary: str) -> None:
+    """Append a summary to the build's own, if there is one. PairproofError in one line on a failure."""
     if place := os.environ.get(STEP_SUMMARY):
         try:
-            with Path(place).open("a", encoding="utf-8") as summary:
-                summary.write(told)
+            with Path(place).open("a", encoding="utf-8") as build:
+                build.write(summary)
         except OSError as why:
             raise PairproofError(
-                f"cannot append to {place}: {why.strerror or why}; {STEP_SUMMARY} names it, unset that to go on without"
+                f"cannot append to {place}: {why.strerror or why}; {STEP_SUMMARY} names it, unset it to do without"
             ) from None
 
 
@@ -72,8 +68,8 @@ def text(report: Report) -> str:
 
 
 def _head(report: Report) -> Iterator[str]:
-    sign, said = (AMBER, "") if report.amber else (SIGNS[report.verdict], f" {report.verdict}.")
-    yield f"## {sign} pairproof:{said} {escape(report.headline)}\n"
+    sign, shown_verdict = (AMBER, "") if report.amber else (SIGNS[report.verdict], f" {report.verdict}.")
+    yield f"## {sign} pairproof:{shown_verdict} {escape(report.headline)}\n"
     trials = sum(row["trials"] for row in report.search)
     causes = f" of {counted(len(report.causes), 'cause')}" if report.findings else ""
     amounts = f"{counted(len(report.runs), 'run')}, {counted(trials, 'trial')}"
@@ -85,8 +81,8 @@ def _head(report: Report) -> Iterator[str]:
     for run in report.runs:
         if run["untried"]:
             yield f"{escape(run['run'])}: {escape(run['untried'])}.\n"
-        if told := completeness(run):
-            yield f"Searched in {escape(run['run'])}: {escape(told)}.\n"
+        if text_of := completeness(run):
+            yield f"Searched in {escape(run['run'])}: {escape(text_of)}.\n"
         for row in run.get("deviations") or ():
             yield f"- {escape(deviations.told(row))}, in {escape(run['run'])}"
         if run.get("deviations"):
@@ -94,12 +90,12 @@ def _head(report: Report) -> Iterator[str]:
 
 
 def _configurations(report: Report) -> Iterator[str]:
-    for run, told in known_deviations.configurations(report.runs)[: known_deviations.MAX_CONFIGURATIONS]:
+    for run, text_of in known_deviations.configurations(report.runs)[: known_deviations.MAX_CONFIGURATIONS]:
         yield f"### Your configuration, in {escape(run['run'])}\n"
-        yield from (f"- {escape(line)}" for line in (*told["deployment"], *told["keys"], *told["set"]))
+        yield from (f"- {escape(line)}" for line in (*text_of["deployment"], *text_of["keys"], *text_of["set"]))
         yield from (
             f"- Change {escape(each['change'])}: avoids {escape(each['avoids'])}; costs {escape(each['costs'])}"
-            for each in told["changes"]
+            for each in text_of["changes"]
         )
         yield ""
 
@@ -121,8 +117,8 @@ def _findings(report: Report) -> Iterator[str]:
             yield from fenced([*row["program"][:MAX_LINES], *([f"... and {more} more"] if more > 0 else [])])
             yield ""
         if settings := (row["schedule"] or {}).get("settings"):
-            told = ", ".join(f"{escape(key)}={escape(value)}" for key, value in sorted(settings.items()))
-            yield f"With {told}.\n"
+            text_of = ", ".join(f"{escape(key)}={escape(value)}" for key, value in sorted(settings.items()))
+            yield f"With {text_of}.\n"
         if row["replay"]:
             yield "Replay, and what became of the message:" if row["autopsy"] else "Replay:"
             yield from fenced([each for each in (row["replay"], row["autopsy"]) if each])
@@ -157,8 +153,8 @@ def _scenarios(report: Report) -> Iterator[str]:
         where = f"**{escape(row['name'])}** in {escape(row['lab'])}, {row['verdict']}"
         yield f"- {where}: {'; '.join(why) or 'no reason given'}"
     for (_, lab), names in sorted(left_out.items()):
-        told = ", ".join(f"{escape(name)} ({escape(lacks)})" for name, lacks in sorted(names.items()))
-        yield f"- Not for lab {escape(lab)}, which lacks an ability that they need: {told}"
+        text_of = ", ".join(f"{escape(name)} ({escape(lacks)})" for name, lacks in sorted(names.items()))
+        yield f"- Not possible in lab {escape(lab)}, with the missing abilities: {text_of}"
     yield from [""] if grey or left_out else []
 
 
@@ -190,7 +186,6 @@ def _laws(report: Report) -> Iterator[str]:
 
 
 def _details(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """Lines that a page shows when its reader opens them."""
     yield f"<details><summary>{html.escape(title)}</summary>\n"
     yield from lines
     yield "</details>\n"
@@ -235,15 +230,15 @@ def _traces(report: Report) -> Iterator[str]:
     if not sums["kept"] and not sums["odd"]:
         return
     yield "### Recorded histories\n"
-    yield f"{sums['read']:,} histories with {sums['events']:,} events were measured{_again(sums, report)}.\n"
+    yield f"{sums['read']:,} histories with {sums['events']:,} events were measured{_rejudged(sums, report)}.\n"
 
 
-def _again(sums: Row, report: Report) -> str:
+def _rejudged(sums: Row, report: Report) -> str:
     if report.rejudged is None:
         return ""
     number = sums["different"]
-    told = f", and {number:,} differ from what was recorded" if number else ", and all agree with what was recorded"
-    return f", {sums['judged']:,} of them judged again: {sums['verdicts']:,} verdicts{told if sums['verdicts'] else ''}"
+    note = f", and {number:,} differ from what was recorded" if number else ", and all agree with what was recorded"
+    return f", {sums['judged']:,} of them judged again: {sums['verdicts']:,} verdicts{note if sums['verdicts'] else ''}"
 
 
 def _runs(report: Report) -> Iterator[str]:

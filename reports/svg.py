@@ -1,4 +1,4 @@
-"""A very small SVG writer: elements with classes, coordinates rounded, every text escaped. Colours are the page's."""
+"""A minimal SVG writer: elements with classes, rounded coordinates, escaped texts. The page sets the colours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Number = int | float
 
 
 class Svg:
-    """A drawing under way. Elements appear in the order in which they are added; ``title`` shows on hovering."""
+    """An unfinished drawing. Elements appear in the order of their addition; ``title`` is a tooltip."""
 
     def __init__(self, width: Number, label: str) -> None:
         self.width = width
@@ -20,7 +20,7 @@ class Svg:
     def rect(
         self, x: Number, y: Number, width: Number, height: Number, kind: str, title: str = "", round_by: Number = 0
     ) -> None:
-        """A rectangle; never narrower than 1.5 px, so that what took no time can be seen."""
+        """A rectangle; at least 1.5 px wide, so that instantaneous events are visible."""
         corners = f' rx="{_n(round_by)}"' if round_by else ""
         at = f'x="{_n(x)}" y="{_n(y)}" width="{_n(max(width, 1.5))}" height="{_n(height)}"'
         self._add("rect", f"{at}{corners}", kind, title)
@@ -51,7 +51,7 @@ class Svg:
     def done(self, height: Number, definitions: str = "", beneath: Svg | None = None) -> Markup:
         """The whole element, over the elements of ``beneath``.
 
-        ``definitions`` is SVG text of ours (patterns), never a user's.
+        ``definitions`` is our SVG text (patterns), never a user's.
         """
         parts = [*(beneath._parts if beneath is not None else ()), *self._parts]
         box = f"0 0 {_n(self.width)} {_n(height)}"
@@ -64,5 +64,5 @@ def _n(number: Number) -> str:
 
 
 def fits(text: str, width: Number, character_px: float = 6.2) -> bool:
-    """Whether a text of the timeline's size has room; an estimate, since only the browser knows the font."""
+    """Whether a text of the timeline's size fits; an estimate, since only the browser knows the font."""
     return len(text) * character_px <= width

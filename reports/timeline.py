@@ -1,7 +1,7 @@
 """Draws one trial as SVG over one axis: faults, clients, consumers, HA connections, nodes, syncs, log ends, latency.
 
-Nothing is left to colour alone: bars carry words, lines are labelled, and hovering explains every element. What the
-classes look like is said in the page's style sheet, so light and dark pages share a drawing.
+Colour is never the only sign: bars and lines have labels, and every element a tooltip. The page's style sheet defines
+the classes, so light and dark pages share a drawing.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ MAX_CLIENT_ROWS = 40
 MAX_OTHER_ROWS = 12
 MAX_GROUP_ROWS = 40
 MAX_BREAKS = 16
-"""The longest idle gaps, which the axis itself shows; all are shaded."""
 SIGN = 3.5
-"""Half of a tick's sign, pixels."""
+"""Half the size of a tick's sign, pixels."""
 TICK_TEXT = 62
 """Pixels of the longest time beneath the axis."""
 
@@ -76,7 +75,7 @@ class _Drawing:
             self.y += GAP / 2
             self._lanes(self.scene.syncs)
         self.y = Charts(self.svg, self.axis, self.scene).draw(self.y + GAP)
-        # Shades and marks cross the whole drawing, beneath everything: they come last, when its height is known.
+        # Shades and marks cross the whole drawing beneath everything: they need its height.
         self._shade(top, self.y)
         self._marks(labels, top, self.y)
         return self.svg.done(self.y + 8, HATCH, self.beneath)
@@ -94,7 +93,7 @@ class _Drawing:
     def _marks(self, labels: Iterable[Label], top: float, bottom: float) -> None:
         for label in labels:
             mark = label.mark
-            # The line that matters most lies over everything, the others beneath.
+            # The violation's line lies over everything, the others beneath.
             svg = self.svg if mark.kind == "violation" else self.beneath
             x, y = self.axis.x(mark.t), top - 6 - LABEL * label.row
             title = f"{ms(mark.t)}: {mark.title}"
@@ -155,7 +154,6 @@ class _Drawing:
         self.y += GAP / 2
 
     def _beside(self, ticks: Sequence[Tick]) -> list[tuple[float, Tick]]:
-        """Where each sign stands: those of one moment beside each other."""
         found: list[tuple[float, Tick]] = []
         for tick in ticks:
             same = bool(found) and found[-1][1].t == tick.t
@@ -163,7 +161,7 @@ class _Drawing:
         return found
 
     def _held(self, bar: Bar, ticks: Sequence[tuple[float, Tick]]) -> None:
-        """A bar whose label stands in the first gap between its signs that has room."""
+        """A bar, with its label in the first gap between its signs that is wide enough."""
         x, end = self.axis.x(bar.began), self._end(bar)
         self.svg.rect(x, self.y, end - x, BAR, bar.kind, bar.title, 3)
         taken = [(at - SIGN, at + SIGN + 6 + 6.2 * len(tick.label)) for at, tick in ticks if x <= at <= end]
@@ -228,7 +226,7 @@ def _with_room(row: list[Bar], axis: Axis) -> list[tuple[Bar, float]]:
 
 
 class Label(NamedTuple):
-    """A mark with the row that its label stands in, counted from the axis up, and the side of the line it is on."""
+    """A mark with its label's row, counted from the axis up, and its side of the line."""
 
     mark: Mark
     row: int
@@ -236,12 +234,11 @@ class Label(NamedTuple):
 
     @property
     def anchor(self) -> str:
-        """The text's end that stands at the line."""
         return "end" if self.leftward else "begin"
 
 
 def pack_labels(marks: Sequence[Mark], axis: Axis) -> list[Label]:
-    """Places for the marks' labels, the violation's first; where no row has room, the last is shared."""
+    """Rows for the marks' labels, the violation's first; without room, the last row is shared."""
     rows: list[list[tuple[float, float]]] = [[] for _ in range(LABEL_ROWS)]
     found = []
     for mark in sorted(marks, key=lambda each: (each.kind != "violation", each.t)):

@@ -1,7 +1,7 @@
-"""How long sends took under each fault, as the page of faults shows it: in labs with real time only.
+"""The latency of sends under each fault, for the page of faults: in real-time labs only.
 
-Rests on the histories that a run kept; virtual time says how programs wait. Left out: throughput and lag, which tell of
-a trial's few calls and not of a broker; a trial's own timeline draws its lag.
+Uses the sampled histories; virtual time depends on programs. Left out: throughput and lag, which reflect a trial's few
+calls and not a broker; a trial's own timeline draws its lag.
 """
 
 from collections.abc import Iterable

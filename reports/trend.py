@@ -1,7 +1,7 @@
 """Runs over time: a row for each run of a report, and one drawing of their trials, losses and verdicts.
 
-Rows are ordered by when the runs began. Leaves out: what changed from one run to the next law by law,
-which ``report --compare`` tells; a mutation score, since it belongs to a version of the laws and not to a run.
+Rows are ordered by start. Left out: changes from one run to the next law by law (``report --compare``), and a mutation
+score, which belongs to a version of the laws and not to a run.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ Row = dict[str, Any]
 WIDTH, LEFT, RIGHT, HEIGHT, TOP, FOOT = 1100, 62, 80, 150, 30, 36
 MAX_TOLD = 12
 MAX_BARS = 120
-"""Runs that are drawn, the newest ones; the table has all."""
+"""Runs drawn, the newest ones; the table has all."""
 
 
 def rows(reports: Iterable[Any], replaced_by: Mapping[str, str], losses: Iterable[Row]) -> list[Row]:
-    """Of each run: its facts in short, verdict, causes as texts, what it lost, and ``replaced_by``, the run that is
-    judged in its place (empty for one that is judged). ``reports``: of the judged runs, and of the others."""
+    """For each run: its facts in short, verdict, causes as texts, losses, and ``replaced_by``, the run that is judged
+    instead (empty for a judged one). ``reports``: of the judged runs, and of the others.
+    """
     lost = {row["run"]: row for row in losses}
     nothing: Row = {"acknowledged": 0, "lost": 0}
     found = []
@@ -44,7 +45,6 @@ def rows(reports: Iterable[Any], replaced_by: Mapping[str, str], losses: Iterabl
 
 
 def _causes(report: Any) -> dict[str, list[Row]]:
-    """By run, what its trials broke first: cause and text."""
     findings = {row["number"]: row for row in report.findings}
     found: dict[str, list[Row]] = {}
     for cause in report.causes:
@@ -55,7 +55,7 @@ def _causes(report: Any) -> dict[str, list[Row]]:
 
 
 def _before(trend: Sequence[Row], run: Row) -> Row | None:
-    """The newest run that this one replaces, or the newest complete one that an incomplete one follows."""
+    """The newest run that this one replaces, or the newest complete one that precedes an incomplete one."""
     if run["state"] == COMPLETE:
         return next((row for row in reversed(trend) if row["replaced_by"] == run["run"]), None)
     earlier = (row for row in reversed(trend) if str(row["began"]) < str(run["began"]) and row["state"] == COMPLETE)
@@ -65,8 +65,9 @@ def _before(trend: Sequence[Row], run: Row) -> Row | None:
 
 
 def since(trend: Sequence[Row]) -> list[Row]:
-    """Of each judged run that follows another: that one, and the causes that are new, gone, and as before. An
-    incomplete run is named only where it is worse: what it does not show may be what it did not play."""
+    """For each judged run that follows another: that one, and the causes that are new, gone, and unchanged. An
+    incomplete run is named only if it is worse: a cause that it lacks may not have been executed.
+    """
     found = []
     for row in trend:
         earlier = None if row["replaced_by"] else _before(trend, row)
@@ -75,13 +76,13 @@ def since(trend: Sequence[Row]) -> list[Row]:
             new, gone, still = sorted(now - then), sorted(then - now), sorted(now & then)
             word = "Worse" if new else "Better" if gone else "Same"
             if new or row["state"] == COMPLETE:
-                said = f"{counted(len(new), 'new cause')}, {len(gone)} gone, {len(still)} as before"
-                found.append({"run": row, "before": earlier, "word": word, "new": new, "said": said})
+                text = f"{counted(len(new), 'new cause')}, {len(gone)} gone, {len(still)} as before"
+                found.append({"run": row, "before": earlier, "word": word, "new": new, "said": text})
     return found
 
 
 def sentences(trend: Sequence[Row]) -> list[str]:
-    """What :func:`since` finds, a line each, for the terminal and for Markdown."""
+    """The results of :func:`since`, a line each, for the terminal and for Markdown."""
     found = []
     for each in since(trend)[:MAX_TOLD]:
         run = f"{each['run']['run']}, {each['run']['state']}"
@@ -90,7 +91,7 @@ def sentences(trend: Sequence[Row]) -> list[str]:
 
 
 def draw(trend: Sequence[Row]) -> Markup:
-    """A bar for each run: as high as it has trials, coloured by its verdict, with its causes and losses above it."""
+    """A bar for each run: height: trials; colour: verdict; causes and losses are above it."""
     shown = trend[-MAX_BARS:]
     highest = max((row["trials"] for row in shown), default=0) or 1
     wide = min(80.0, (WIDTH - LEFT - RIGHT) / max(1, len(shown)))

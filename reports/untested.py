@@ -1,5 +1,6 @@
-"""What a report's verdict does not rest on: what could not be read, was demanded and not judged, had no effect, or was
-skipped. Pages show it folded, by kind; summary.md as a list."""
+"""The limits of a report's verdict: what was unreadable, demanded and not judged, without effect, or skipped. Pages
+fold it, by kind; summary.md has a list.
+"""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -17,8 +18,9 @@ AGAIN = "runs.html#again"
 
 
 class Caveat(NamedTuple):
-    """Lines of one kind, and their kind in short. A ``grave`` one is never folded, and its lines say its kind: what was
-    recorded is not as it was, or a known case shows. ``more``: the page that explains it."""
+    """Lines of one kind, and the kind in short. A ``grave`` one is never folded, and its lines contain its kind: the
+    record is damaged, or a known case shows. ``more``: the page that explains it.
+    """
 
     short: str
     lines: list[str]
@@ -50,15 +52,15 @@ def _grave(report: Report) -> Iterator[Caveat]:
         for each in report.problems
     ]
     yield Caveat("damaged histories", odd, True, AGAIN)
-    again = [
+    rejudged = [
         f"trial {each['trial']} of {each['run']}: {each['law']} was recorded as {each['stored']}, and is "
         f"{each['again']} when it is judged again"
         for each in (report.rejudged or {"differences": []})["differences"]
     ]
-    yield Caveat("verdicts that differ when judged again", again, True, AGAIN)
-    # A case is named by its file; runs need a name where there are several.
+    yield Caveat("verdicts that differ when judged again", rejudged, True, AGAIN)
+    # A case is named by its file; runs need a name if there are several.
     several = len(report.runs) > 1
-    cases = [f"known case {told}{f' in {name}' if several else ''}" for name, told in known_cases.amiss(report.runs)]
+    cases = [f"known case {case}{f' in {name}' if several else ''}" for name, case in known_cases.amiss(report.runs)]
     yield Caveat(counted(len(cases), "known case"), cases, True)
 
 
@@ -107,8 +109,8 @@ def _without_effect(report: Report) -> Iterator[Caveat]:
     untried = [f"not played in {run['run']}: {', '.join(run['evidence']['not_played'])}" for run in runs]
     yield Caveat("faults not played", untried)
     idle = [row for row in report.faults if row["uses"] and not row["bit"]]
-    told = [f"fault {row['name']} had no effect in {row['lab']}: used {counted(row['uses'], 'time')}" for row in idle]
-    yield Caveat(f"{counted(len(told), 'fault')} without effect", told)
+    unused = [f"fault {row['name']} had no effect in {row['lab']}: used {counted(row['uses'], 'time')}" for row in idle]
+    yield Caveat(f"{counted(len(unused), 'fault')} without effect", unused)
     power = [each for each in effects.power_losses(report.faults) if each.imitated]
     yield Caveat(
         "power losses imitated",

@@ -1,6 +1,6 @@
 """Writes up a finding (:mod:`pairproof.harness.writeup`) as Markdown and as one page of HTML that opens from disk.
 
-Both show the same blocks in the same order; only the page has the timeline. Whatever a text says, it stays text.
+Both have the same blocks in the same order; only the page has the timeline. All texts are escaped.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def _block(block: Block) -> Iterator[str]:
         case Verbatim(lines):
             yield from markdown.fenced(lines)
         case Folded(summary, inside):
-            # Markdown takes this line for HTML.
+            # HTML inside Markdown.
             yield f"<details><summary>{escape(summary)}</summary>"
             yield ""
             yield from _block(inside)

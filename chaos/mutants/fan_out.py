@@ -50,9 +50,9 @@ class MuteAlone(Broker):
 
 @seeded("slave", "live-no-spin", "tries again at once whenever its connection fails", seen_in="4.9")
 class ReconnectsAtOnce(HaSlave):
-    def _move(self, heard: ha_slave.Heard) -> None:
+    def _move(self, received: ha_slave.Received) -> None:
         self.last_attempt -= ha_slave.RECONNECT_NS
-        super()._move(heard)
+        super()._move(received)
 
 
 FAN_OUT = seeded_in(__name__)

@@ -27,7 +27,7 @@ class HeedsNoChange(Consumer):
 
 @seeded("master", "group-listed", "tells no group of its changes; a slave still does")
 class TellsNobody(Members):
-    def tells(self, group: str) -> bool:
+    def notifies(self, group: str) -> bool:
         return False
 
 

@@ -35,7 +35,7 @@ class CountsQuestionsAsHeartbeats(Members):
 
 @seeded("master", "conversation-answered", "tells groups of their changes that do not want to hear of them")
 class TellsQuietGroups(Members):
-    def tells(self, group: str) -> bool:
+    def notifies(self, group: str) -> bool:
         return True
 
 

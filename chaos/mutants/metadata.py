@@ -111,7 +111,7 @@ class TellsItsOffsets(MetadataSync):
             topic, _, group = name.partition("@")
             for queue_id, offset in queues.items():
                 commit = {"consumerGroup": group, "topic": topic, "queueId": queue_id, "commitOffset": offset}
-                calls.tell(self.master, code, headers.encode_request(code, commit))
+                calls.send_oneway(self.master, code, headers.encode_request(code, commit))
         super().on_timer(key)
 
 

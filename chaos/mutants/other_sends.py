@@ -47,7 +47,7 @@ class CountsBatchOnce(MessageStore):
     def put_batch(self, messages: Sequence[Message]) -> list[Stored]:
         self._catch_up()
         first = self.queue_offset_for(messages[0])
-        self._tell_filler(self.log.make_room(messages))
+        self._record_filler(self.log.make_room(messages))
         stored = [self._append(each, first) for each in messages]
         self._dispatch_put(messages[0], stored[-1])
         return stored

@@ -27,7 +27,7 @@ class TriesStoredAgain(Producer):
         super()._tried(send, outcome) if not late else self._again(send, outcome)
 
     def _again(self, send: Any, outcome: Outcome) -> None:
-        self._tell(send, outcome)
+        self._report(send, outcome)
         self._try(send)
 
 

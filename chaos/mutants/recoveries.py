@@ -12,8 +12,8 @@ from .mutant import seeded, seeded_in
 
 @seeded("master", "log-cut-reported", "says that a cut lost one whole record less than lay there")
 class CountsTooFewLost(LogRecovery):
-    def count_cluster(self, end: int, used: int) -> int:
-        return max(0, super().count_cluster(end, used) - 1)
+    def count_records(self, end: int, used: int) -> int:
+        return max(0, super().count_records(end, used) - 1)
 
 
 @seeded("master", "log-recovered", "leaves in the last file what recovery has cut")

@@ -118,9 +118,9 @@ class NodeShell(Shell):
         self._pass("send")
         return super().send(conn, data)
 
-    def hear(self, conn: Connection, data: bytes) -> None:
+    def receive(self, conn: Connection, data: bytes) -> None:
         self._pass("recv")
-        super().hear(conn, data)
+        super().receive(conn, data)
 
     def flush_ended(self, token: Hashable) -> None:
         self._pass("flush")

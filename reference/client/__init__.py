@@ -1,1 +1,1 @@
-"""Producers and readers that speak to a broker."""
+"""Producers and readers of a broker."""

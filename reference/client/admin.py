@@ -1,7 +1,7 @@
-"""What an administrator asks brokers and name servers, one function each.
+"""Administrative requests to brokers and name servers, one function each.
 
-``done`` hears the outcome and what was read: None unless the outcome is ok and the broker had something. An answer that
-cannot be read is an ``info`` with status ``unreadable answer``. Source: MQClientAPIImpl, DefaultMQAdminExt.
+``done`` receives the outcome and the value read: None unless the outcome is ok and the broker has one. A malformed
+answer is an ``info`` with status ``unreadable answer``. Source: MQClientAPIImpl, DefaultMQAdminExt.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Read = Callable[[Outcome, _Value | None], None]
 
 
 def update_topic(calls: Calls, address: str, topic: TopicConfig, done: Done) -> None:
-    """Create a topic, or change it (17)."""
+    """Create or change a topic (17)."""
     values = {
         "topic": topic.topic_name,
         "defaultTopic": "TBW102",
@@ -46,7 +46,7 @@ def update_topic(calls: Calls, address: str, topic: TopicConfig, done: Done) -> 
 
 
 def update_group(calls: Calls, address: str, group: SubscriptionGroupConfig, done: Done) -> None:
-    """Create a consumer group, or change it (200)."""
+    """Create or change a consumer group (200)."""
     ask(calls, address, RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, done, beans.encode(group))
 
 
@@ -56,7 +56,7 @@ def delete_topic(calls: Calls, address: str, topic: str, done: Done) -> None:
 
 
 def delete_group(calls: Calls, address: str, group: str, progress: bool, done: Done) -> None:
-    """Delete a consumer group (207), and its ``progress`` in all topics if that is wanted."""
+    """Delete a consumer group (207), and with ``progress`` its progress in all topics."""
     ask(calls, address, RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group, "removeOffset": progress}, done)
 
 
@@ -71,22 +71,22 @@ def groups(calls: Calls, address: str, done: Read[SubscriptionGroups]) -> None:
 
 
 def offsets(calls: Calls, address: str, done: Read[ConsumerOffsets]) -> None:
-    """The progress of all groups, as a broker knows it (43)."""
+    """The progress of all groups on a broker (43)."""
     _table(calls, address, RequestCode.GET_ALL_CONSUMER_OFFSET, ConsumerOffsets, done)
 
 
 def delay_offsets(calls: Calls, address: str, done: Read[DelayOffsets]) -> None:
-    """How far delayed messages have been delivered, by level (45)."""
+    """Delivery progress of delayed messages, by level (45)."""
     _table(calls, address, RequestCode.GET_ALL_DELAY_OFFSET, DelayOffsets, done)
 
 
 def cluster(calls: Calls, name_server: str, done: Read[ClusterInfo]) -> None:
-    """All brokers that a name server knows (106)."""
+    """All brokers of a name server (106)."""
     _table(calls, name_server, RequestCode.GET_BROKER_CLUSTER_INFO, ClusterInfo, done)
 
 
 def query_offset(calls: Calls, address: str, group: str, queue: MessageQueue, done: Read[int]) -> None:
-    """A group's offset in a queue (14); ok without one if the broker knows none."""
+    """A group's offset in a queue (14); ok with None if the broker has none."""
     values = {"consumerGroup": group, "topic": queue.topic, "queueId": queue.queue_id}
     _offset(calls, address, RequestCode.QUERY_CONSUMER_OFFSET, values, done)
 
@@ -97,7 +97,7 @@ def min_offset(calls: Calls, address: str, queue: MessageQueue, done: Read[int])
 
 
 def max_offset(calls: Calls, address: str, queue: MessageQueue, done: Read[int]) -> None:
-    """The offset that a queue's next message gets (30)."""
+    """The offset of a queue's next message (30)."""
     _offset(calls, address, RequestCode.GET_MAX_OFFSET, {"topic": queue.topic, "queueId": queue.queue_id}, done)
 
 

@@ -1,8 +1,8 @@
-"""One request with typed fields, whose connection does not outlive its silence; and what answers hold.
+"""One request with typed fields, which closes the connection on a timeout; and the parsing of answers.
 
-A peer that lets such a request time out is taken for gone: its connection is closed, and with it end the other calls on
-it. Pulls and sends do not go this way: a slow one says nothing about the peer. Source: NettyRemotingClient.invokeSync
-with clientCloseSocketIfTimeout.
+A peer that lets such a request time out counts as gone: its connection is closed, which ends the other calls on it.
+Pulls and sends do not use this: a slow one is normal. Source: NettyRemotingClient.invokeSync with
+clientCloseSocketIfTimeout.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def ask(
     calls: Calls, address: str, code: int, values: Mapping[str, Any], done: Done, body: bytes = b"",
     timeout_ns: int = ASK_TIMEOUT_NS,
 ) -> None:  # fmt: skip
-    """Ask with header ``values`` by long names; CodecError if they do not fit the request's header."""
+    """Send a request with header ``values`` by long names; CodecError if they do not fit its header."""
 
     def ended(outcome: Outcome) -> None:
         if outcome.phase == "info" and outcome.status == "timeout":
@@ -36,12 +36,12 @@ def ask(
 
 
 def unreadable(outcome: Outcome) -> Outcome:
-    """The outcome of an answer that came and cannot be read: nobody knows what the peer did."""
+    """The outcome of a malformed answer: the request's effect is unknown."""
     return Outcome("info", "unreadable answer", outcome.answer)
 
 
 def body_of(kind: type[_Body], outcome: Outcome) -> _Body | None:
-    """The body of an ok, a ``kind``; None if the call did not end so, or it is no such body."""
+    """The body of an ok answer as a ``kind``; None for another outcome or a malformed body."""
     if outcome.phase != "ok" or outcome.answer is None:
         return None
     try:
@@ -51,7 +51,7 @@ def body_of(kind: type[_Body], outcome: Outcome) -> _Body | None:
 
 
 def messages(body: bytes) -> list[tuple[Record, bytes]]:
-    """The messages of an answer's body, one behind the other, each with its bytes. CodecError for anything else."""
+    """The messages of an answer's body, each with its bytes. CodecError for anything else."""
     found, at = [], 0
     while at < len(body):
         one = record.decode(body, at)

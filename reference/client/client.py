@@ -1,6 +1,6 @@
-"""A small RocketMQ client, sans-IO: producers that send and readers that pull, many calls in flight at once.
+"""A small RocketMQ client, sans-IO: sends and pulls, many calls in flight at once.
 
-One connection per (process, broker address). The outcome of each call is told once, see
+One connection per (process, broker address). Each call's outcome is reported once, see
 :class:`pairproof.reference.core.calls.Outcome`. A process whose call ended in ``info`` is not used again, as in Jepsen:
 its late answer could be taken for another's.
 """
@@ -18,13 +18,11 @@ from .node import CallingNode
 __all__ = ["Client", "Outcome"]
 
 GROUP = "pairproof"
-"""Of all producers and readers."""
 LATER = "later"
-"""The kind of the timers that are no call's."""
 
 
 class Client(CallingNode):
-    """All clients of one host. ``address`` is whatever the shell's ``connect`` understands, made unique per process.
+    """All clients of one host. ``address`` is in the format of the shell's ``connect``, made unique per process.
 
     ``send_timeout_ns``: how long a send waits for its answer.
     """
@@ -38,7 +36,6 @@ class Client(CallingNode):
         self._next_later = 0
 
     def later(self, delay_ns: int, act: Callable[[], None]) -> None:
-        """Act when the time has passed."""
         self._later[self._next_later] = act
         self.alarms.after(delay_ns, self._next_later)
         self._next_later += 1
@@ -47,7 +44,7 @@ class Client(CallingNode):
         self, address: str, topic: str, queue_id: int, body: bytes, properties: str, done: Done, flag: int = 0,
         sys_flag: int = 0,
     ) -> None:  # fmt: skip
-        """Send one message. ``flag``: the application's, which a broker only keeps; ``sys_flag``: 1 if compressed."""
+        """Send one message. ``flag``: the application's, stored unchanged; ``sys_flag``: 1 if compressed."""
         opaque = self.calls.next_opaque()
         frame = remoting.send_request(
             opaque,
@@ -65,7 +62,6 @@ class Client(CallingNode):
     def send_batch(
         self, address: str, topic: str, queue_id: int, items: Iterable[BatchItem], properties: str, done: Done
     ) -> None:
-        """Send several messages in one request; ``properties`` are those of the whole batch."""
         opaque = self.calls.next_opaque()
         frame = remoting.send_request(
             opaque,
@@ -82,8 +78,8 @@ class Client(CallingNode):
     def end_transaction(
         self, address: str, message: str, half: tuple[int, int], decision: int, done: Done
     ) -> None:  # fmt: skip
-        """Commit a half message, or roll it back. ``half``: where its record begins in the log, and its queue offset;
-        ``message``: its id. RocketMQ's own producers ask for no answer here.
+        """Commit or roll back a half message. ``half``: its record's log offset and its queue offset; ``message``: its
+        id. RocketMQ's own producers send this one-way.
         """
         values = {
             "producerGroup": GROUP,
@@ -101,7 +97,7 @@ class Client(CallingNode):
         self, address: str, topic: str, queue_id: int, offset: int, max_messages: int, done: Done,
         tags: str = "*",
     ) -> None:  # fmt: skip
-        """Pull up to ``max_messages`` from ``offset`` on, of all tags or of those in ``a || b``."""
+        """Pull up to ``max_messages`` from ``offset`` on, with any tag or those in ``a || b``."""
         opaque = self.calls.next_opaque()
         frame = remoting.pull_request(
             opaque,
@@ -114,10 +110,8 @@ class Client(CallingNode):
         )
         self.calls.call_frame(address, opaque, frame, done)
 
-    # What the shell tells us.
-
     def on_start(self) -> None:
-        """Nothing happens until a call is made."""
+        """Nothing happens before the first call."""
 
     def on_stop(self) -> None:
         self.alarms.cancel_all()
@@ -125,7 +119,7 @@ class Client(CallingNode):
 
     def on_timer(self, key: Hashable) -> None:
         if isinstance(key, tuple) and key[0] == LATER:
-            self.alarms.rang(key[1])
+            self.alarms.fired(key[1])
             self._later.pop(key[1])()
         else:
             self.calls.on_timer(key)

@@ -1,14 +1,14 @@
-"""A push consumer of one group, sans-IO: joins, shares the queues with the others, pulls, consumes, commits.
+"""A push consumer of one group, sans-IO: joins, rebalances, pulls, consumes, commits.
 
-What it does is told to a :class:`pairproof.reference.client.listener.Listener`. Its parts, modules of this folder, say
-how: routes and heartbeats (``instance``), which queues it has (``rebalancing``), how it pulls (``pulling``), what it
-commits (``progress``), the locks of an orderly one (``queue_locking``). Heartbeats go to masters and slaves, so that a
-slave knows the group when it has to serve it. The first rebalance waits for the first heartbeats to be answered. The
-parts are class attributes, so that another version of one decision replaces exactly that part.
+It reports to a :class:`pairproof.reference.client.listener.Listener`. Its parts are modules of this folder: routes and
+heartbeats (``instance``), queue assignment (``rebalancing``), pulls (``pulling``), commits (``progress``), locks for
+orderly consumption (``queue_locking``). Heartbeats go to masters and slaves, so that a slave has the group when it must
+serve it. The first rebalance waits for the first heartbeats' answers. The parts are class attributes, so that a
+subclass can replace exactly one decision.
 
-A consumer whose application may fail sends messages back, and consumes its group's retry topic, too (``sending_back``);
-others do not, where RocketMQ's always do. Left out: pausing; SQL filters; compressed bodies stay so.
-Source: DefaultMQPushConsumerImpl, MQClientInstance.
+A consumer whose application may fail sends messages back and consumes its group's retry topic (``sending_back``);
+others do not, where RocketMQ's always do. Left out: pausing, SQL filters, decompression. Source:
+DefaultMQPushConsumerImpl, MQClientInstance.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ from ..wire.headers import RequestCode
 from ..wire.remoting import Command
 from .asking import ask
 from .instance import ClientInstance
-from .listener import Deaf, Listener
+from .listener import Listener, NullListener
 from .process_queue import Shared
 from .progress import COMMIT_EVERY_NS, Progress
 from .pulling import Pulling
@@ -37,9 +37,9 @@ __all__ = ["Consumer", "ConsumerSettings", "Listener"]
 
 
 class Consumer(ClientInstance):
-    """A node: see :class:`pairproof.reference.ports.Node`. One process (or simulated host) each.
+    """A node: see :class:`pairproof.reference.ports.Node`. One per process (or simulated host).
 
-    Timer keys are ``("consumer", ...)`` and ``("call", ...)``. ConfigError for settings that cannot work.
+    Timer keys are ``("consumer", ...)`` and ``("call", ...)``. ConfigError for invalid settings.
     """
 
     kind = "consumer"
@@ -56,16 +56,14 @@ class Consumer(ClientInstance):
         if settings.fails is not None:
             settings = settings._replace(topics={**settings.topics, retry_topic(settings.group): ALL})
         self.settings = settings
-        self.listener: Listener = listener or Deaf()
+        self.listener: Listener = listener or NullListener()
         self.shared = Shared(io, settings, self.listener, self.calls, self.routes, self.alarms)
         self.subscriptions = Subscriptions(settings.topics, io.wall_ms())
         self.offsets = self.progress_class(self.shared)
         self.locking = self.locking_class(self.shared)
         self.rebalancing = self.rebalancing_class(self.shared, self.offsets, self.locking, self.beat, self._unregister)
         self.sending_back = self.sending_back_class(self.shared)
-        self.pulling = self.pulling_class(
-            self.shared, self.subscriptions, self.sending_back, self.rebalancing.set_right
-        )
+        self.pulling = self.pulling_class(self.shared, self.subscriptions, self.sending_back, self.rebalancing.correct)
         self.rebalancing.pulling = self.pulling
         self.rings |= {
             "rebalance": self.rebalancing.run,
@@ -73,18 +71,18 @@ class Consumer(ClientInstance):
             "locks": self.locking.renew,
             "pull": self.pulling.resume,
             "thaw": self.pulling.thaw,
-            "back": self.sending_back.again,
+            "back": self.sending_back.retry,
         }
         self._joined = False
-        self._known: set[str] = set()
+        self._routed: set[str] = set()
         self._goodbyes = 0
 
     @property
     def progress(self) -> Mapping[MessageQueue, int]:
-        """The queues that the consumer has now, and the offset behind the last message it consumed of each."""
+        """The consumer's queues, each with the offset after the last message it consumed."""
         return {queue: held.progress for queue, held in self.shared.held.items()}
 
-    # Life. ``over`` says whether it has gone: ``went`` was told, everything is closed.
+    # ``over``: the consumer has ended; ``went`` was called and everything is closed.
 
     def on_start(self) -> None:
         self.listener.came()
@@ -96,19 +94,19 @@ class Consumer(ClientInstance):
     def stop(self) -> None:
         """Leave in an orderly way: commit, give up all queues, unregister, close; then ``went(lost=False)``.
 
-        That takes no longer than a refresh of the route (3 s per name server), a commit (5 s) and a goodbye (3 s).
+        Takes at most a refresh of the route (3 s per name server), a commit (5 s) and an unregistration (3 s).
         """
         if not self.over and not self.rebalancing.leaving:
             self.alarms.cancel_all()
             self.rebalancing.leave()
 
     def on_stop(self) -> None:
-        """Leave within this call: commits are written, but what becomes of them is not waited for (``info``)."""
+        """Leave within this call: commits are sent, but their outcome is not awaited (``info``)."""
         self.stop()
         self._end(lost=False)
 
     def abandon(self) -> None:
-        """Close everything at once, as when the process dies: nothing is committed; ``went(lost=True)``."""
+        """Close everything at once, as when the process is killed: nothing is committed; ``went(lost=True)``."""
         self._end(lost=True)
 
     def _unregister(self) -> None:
@@ -131,10 +129,7 @@ class Consumer(ClientInstance):
             self.close()
             self.listener.went(lost)
 
-    # What the instance tells and asks.
-
     def topics(self) -> Iterable[str]:
-        """Those that it was told to consume."""
         return self.settings.topics
 
     def heartbeat(self) -> HeartbeatData:
@@ -148,18 +143,17 @@ class Consumer(ClientInstance):
 
     def learned(self, topic: str, route: TopicRouteData | None) -> None:
         self.listener.route_learned(topic, route)
-        if route is not None and topic not in self._known:
-            self._known.add(topic)
+        if route is not None and topic not in self._routed:
+            self._routed.add(topic)
             if self._joined:
                 self.rebalancing.soon()
 
-    def beaten(self) -> None:
+    def heartbeats_ended(self) -> None:
         if not self._joined:
             self._joined = True
             self.rebalancing.soon()
 
     def on_request(self, conn: Conn, command: Command) -> None:
-        """The group has changed; nothing else that brokers ask for is answered."""
-        told = command.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
-        if told and command.fields.get("consumerGroup") == self.settings.group:
+        changed = command.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
+        if changed and command.fields.get("consumerGroup") == self.settings.group:
             self.rebalancing.soon()

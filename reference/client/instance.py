@@ -1,9 +1,8 @@
-"""What producers and consumers have in common: connections, routes, heartbeats. One per client and process.
+"""The common base of producers and consumers: connections, routes, heartbeats. One per client and process.
 
-Routes are asked for every 30 s, every 3 s while a topic has none. Heartbeats go out every 30 s, and at once when a
-route brings a broker that has had none; their answers tell the brokers' versions. Requests of a broker that are not
-expected get no answer. Timer keys are ``(kind, ...)``, and ``("call", ...)`` for calls.
-Source: MQClientInstance, ClientRemotingProcessor.
+Routes are requested every 30 s, every 3 s while a topic has none. Heartbeats are sent every 30 s, and at once to a
+broker that is new in a route; their answers carry the brokers' versions. Unexpected requests of a broker get no answer.
+Timer keys are ``(kind, ...)``, and ``("call", ...)`` for calls. Source: MQClientInstance, ClientRemotingProcessor.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -29,11 +28,10 @@ HEARTBEAT_NS = 30 * SECOND
 
 
 class ClientInstance(CallingNode):
-    """A node; see :class:`pairproof.reference.ports.Node`. Producers and consumers derive from it."""
+    """A node; see :class:`pairproof.reference.ports.Node`. Base of producers and consumers."""
 
     kind: ClassVar[str]
     only_masters: ClassVar[bool]
-    """Whether heartbeats go to masters only."""
     routes_class: ClassVar[type[Routes]] = Routes
 
     def __init__(self, io: Effects, name_servers: tuple[str, ...]) -> None:
@@ -48,10 +46,9 @@ class ClientInstance(CallingNode):
         self._polling = 0
         self._beating = 0
 
-    # What the kinds differ in.
+    # Hooks for subclasses.
 
     def topics(self) -> Iterable[str]:
-        """Whose routes are wanted."""
         raise NotImplementedError
 
     def heartbeat(self) -> HeartbeatData:
@@ -60,13 +57,11 @@ class ClientInstance(CallingNode):
     def learned(self, topic: str, route: TopicRouteData | None) -> None:
         """A name server answered."""
 
-    def beaten(self) -> None:
-        """All heartbeats that were on the way have been answered, or not."""
+    def heartbeats_ended(self) -> None:
+        """All heartbeats in flight have ended."""
 
     def on_request(self, conn: Conn, command: Command) -> None:
-        """A broker asks or tells something."""
-
-    # How it is done.
+        """A broker sent a request."""
 
     def poll(self) -> None:
         self.alarms.after(POLL_NAME_SERVER_NS, "routes")
@@ -98,21 +93,18 @@ class ClientInstance(CallingNode):
     def _beat_ended(self, address: str, outcome: Outcome) -> None:
         self._beating -= 1
         if outcome.answer is not None and outcome.answer.code == SUCCESS:
-            self.routes.told_version(address, outcome.answer.version)
+            self.routes.record_version(address, outcome.answer.version)
         if not self._beating and not self.over:
-            self.beaten()
+            self.heartbeats_ended()
 
     def close(self) -> None:
-        """End every call and connection, and all else: the client does nothing more."""
         self.over = self.routes.closed = True
         self.alarms.cancel_all()
         for address in list(self.calls.lines):
             self.calls.close(address)
 
-    # What the shell tells us.
-
     def on_start(self) -> None:
-        """Learn the routes; heartbeats follow."""
+        """Request the routes; heartbeats follow."""
         self.poll()
 
     def on_stop(self) -> None:
@@ -125,5 +117,5 @@ class ClientInstance(CallingNode):
             self.calls.on_timer(key)
             return
         name: Any = rest[0]
-        self.alarms.rang(*rest)
+        self.alarms.fired(*rest)
         self.rings[name](*rest[1:])

@@ -1,8 +1,8 @@
-"""What a consumer lets others see: evidence, never part of the protocol.
+"""Observer of a consumer: evidence, never part of the protocol.
 
-Calls that a consumer makes are numbered by ``op``, from 0 within one consumer, so that an end finds its beginning.
-Every call that began ends once, with its :class:`pairproof.reference.core.calls.Outcome`; those that are on the way
-when a consumer closes end as ``info``, before :meth:`Listener.went`.
+A consumer numbers its calls by ``op``, from 0, to match ends with begins. Every call ends once, with its
+:class:`pairproof.reference.core.calls.Outcome`; calls in flight when a consumer closes end as ``info``, before
+:meth:`Listener.went`.
 """
 
 from collections.abc import Mapping
@@ -15,34 +15,34 @@ from ..wire.record import Record
 
 
 class Listener(Protocol):
-    """Hears what a consumer does, at the moment it does it. ``broker_id``: 0 is the master."""
+    """Called at the moment of each event. ``broker_id``: 0 is the master."""
 
     def came(self) -> None:
         """The consumer started."""
 
     def went(self, lost: bool) -> None:
-        """It ended, and does nothing more; ``lost``: without a word to anybody, as its process died."""
+        """The consumer ended; ``lost``: without leaving the group, as when its process is killed."""
 
     def route_learned(self, topic: str, route: TopicRouteData | None) -> None:
-        """A name server answered. None: it has no route, and the consumer goes on with what it knew before."""
+        """A name server answered. None: it has no route, and the consumer keeps the previous one."""
 
     def query_began(self, op: int, queue: MessageQueue, broker_id: int, address: str) -> None:
-        """A broker is asked for the group's offset."""
+        """The group's offset is queried from a broker."""
 
     def query_ended(self, op: int, outcome: Outcome, offset: int | None) -> None:
-        """``offset`` is None where the broker knows none (the outcome is ok), and where there was no answer."""
+        """``offset`` is None without an answer, and if the broker has none (the outcome is ok)."""
 
     def assigned(self, queue: MessageQueue, offset: int) -> None:
-        """The consumer took the queue, and goes on from ``offset``."""
+        """The consumer took the queue, and starts at ``offset``."""
 
     def given_up(self, queue: MessageQueue, offset: int) -> None:
-        """It has let go of the queue, with its progress at ``offset``; the last commit has just begun."""
+        """The consumer gave the queue up with its progress at ``offset``; the last commit has just begun."""
 
     def pull_began(self, op: int, queue: MessageQueue, offset: int, broker_id: int, address: str) -> None:
-        """A broker is asked for what is in the queue from ``offset`` on."""
+        """A pull of the queue from ``offset`` on begins."""
 
     def delivered(self, op: int, queue: MessageQueue, record: Record, raw: bytes) -> None:
-        """The pull ``op`` brought a message, which is now consumed; told before that pull's end. ``raw``: its bytes."""
+        """The pull ``op`` returned a message, which is now consumed; precedes that pull's end. ``raw``: its bytes."""
 
     def pull_ended(self, op: int, outcome: Outcome, header: Mapping[str, Any] | None) -> None:
         """``header``: nextBeginOffset, minOffset, maxOffset and suggestWhichBrokerId, as integers; None unless the
@@ -52,23 +52,21 @@ class Listener(Protocol):
     def commit_began(
         self, op: int, queue: MessageQueue, offset: int, broker_id: int, address: str, with_pull: bool
     ) -> None:
-        """A broker is told the group's progress. ``with_pull``: by the pull that begins next; ends right after that."""
+        """A commit of the group's progress begins. ``with_pull``: in the pull that begins next; it ends right after."""
 
     def commit_ended(self, op: int, outcome: Outcome) -> None:
-        """``ok``: the broker took it."""
+        """``ok``: the broker accepted it."""
 
     def back_began(
         self, op: int, queue: MessageQueue, record: Record, level: int, most: int, broker_id: int, address: str
     ) -> None:
-        """A message is sent back, to come again after this delay ``level``; after ``most`` retries a dead letter."""
+        """A message is sent back, with this delay ``level``; after ``most`` retries it is a dead letter."""
 
     def back_ended(self, op: int, outcome: Outcome) -> None:
-        """``ok``: the broker has it."""
+        """``ok``: the broker stored it."""
 
 
-class Deaf:
-    """A listener that does nothing."""
-
+class NullListener:
     def came(self) -> None: ...
     def went(self, lost: bool) -> None: ...
     def route_learned(self, topic: str, route: TopicRouteData | None) -> None: ...

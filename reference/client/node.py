@@ -1,5 +1,5 @@
-"""The part of a client that is the same for all: a node that only calls others; see
-:class:`pairproof.reference.ports.Node`. Whoever derives from it says what its start, end and timers mean.
+"""Base of clients: a node that only calls others; see :class:`pairproof.reference.ports.Node`. Subclasses define start,
+end and timers.
 """
 
 from collections.abc import Hashable
@@ -9,12 +9,10 @@ from ..ports import Conn
 
 
 class CallingNode:
-    """``calls`` are all its connections."""
-
     calls: Calls
 
     def on_accepted(self, conn: Conn, port: str) -> None:
-        """A client listens to nobody."""
+        """Never called: a client does not listen."""
 
     def on_connected(self, address: str, conn: Conn) -> None:
         self.calls.on_connected(address, conn)
@@ -32,4 +30,4 @@ class CallingNode:
         self.calls.on_closed(conn)
 
     def on_flushed(self, token: Hashable) -> None:
-        """A client has no disk."""
+        """Never called: a client has no disk."""

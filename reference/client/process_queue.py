@@ -1,4 +1,4 @@
-"""A queue while a consumer has it, and what the parts of one consumer share. Source: ProcessQueue, MQConsumerInner."""
+"""An assigned queue of a consumer, and the consumer's shared state. Source: ProcessQueue, MQConsumerInner."""
 
 from dataclasses import dataclass, field
 
@@ -13,34 +13,29 @@ from .settings import ConsumerSettings
 
 
 class ProcessQueue:
-    """One queue, from its assignment until it is given up."""
-
     __slots__ = ("committing", "consumed", "failed", "frozen", "locked_until", "next_offset", "queue")
 
     def __init__(self, queue: MessageQueue, offset: int, locked_until: int) -> None:
         self.queue = queue
         self.next_offset = offset
-        """What the next pull asks for."""
         self.consumed = offset
-        """Behind the last message that the application was given."""
+        """Offset after the last message given to the application."""
         self.failed: dict[int, tuple[Record, int]] = {}
-        """By queue offset: messages that it could not handle and that are not sent back yet, and how often since."""
+        """By queue offset: failed messages that are not sent back yet, and their failures so far."""
         self.frozen = False
-        """The broker called its offset illegal: it is not used until it is set right."""
+        """The broker called its offset illegal: unused until corrected."""
         self.locked_until = locked_until
-        """Of an orderly consumer: when its lock counts no more, ns."""
+        """For an orderly consumer: expiry of its lock, ns."""
         self.committing = False
 
     @property
     def progress(self) -> int:
-        """Behind the last message consumed; no further than the first one that is still to be sent back."""
+        """Offset after the last message consumed, at most the first one still to be sent back."""
         return min(self.failed) if self.failed else self.consumed
 
 
 @dataclass(slots=True)
 class Shared:
-    """One of each per consumer."""
-
     io: Effects
     settings: ConsumerSettings
     listener: Listener
@@ -55,7 +50,7 @@ class Shared:
         return self.ops - 1
 
     def holds(self, held: ProcessQueue) -> bool:
-        """Whether the queue may be consumed now: it is still the consumer's, and its lock, if it needs one, too."""
+        """Whether the queue may be consumed now: it is assigned and, if needed, locked."""
         if self.held.get(held.queue) is not held or held.frozen:
             return False
         return not self.settings.orderly or self.io.now() < held.locked_until

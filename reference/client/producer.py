@@ -1,15 +1,14 @@
-"""A producer, sans-IO: chooses queues, sends, tries again elsewhere what failed.
+"""A producer, sans-IO: chooses queues, sends, retries failures elsewhere.
 
-A send without a queue of its own takes the topic's queues in turn. What failed is tried again at once, ``retries`` more
-times and within the send's one time limit, at another broker name if the topic has one: what could not be sent, what
-was cut off, and codes that DefaultMQProducer retries. A message that was stored is never sent again, whatever the
-answer says of its slaves or disk; one whose connection broke may be stored twice by that. A send that has its queue is
-tried once, and so is a one-way send, which asks for no answer. Without a route, or with no writable queue in it, the
-route is refreshed first, once.
+A send without a queue uses the topic's queues in turn. A failed try is retried at once, up to ``retries`` times within
+the send's timeout, at another broker name if the topic has one. Failures are unsendable requests, lost connections, and
+the codes that DefaultMQProducer retries. A stored message is never sent again, whatever the answer reports about slaves
+or disk; a lost connection may lead to a message stored twice. A send with a queue is tried once, and so is a one-way
+send, which requests no answer. Without a route, or without a writable queue in it, the route is refreshed first, once.
 
 Masters get a heartbeat every 30 s. Left out: creating topics by sending (the default topic), compression, splitting of
-batches, transactions, the latency-based choice of brokers.
-Source: DefaultMQProducerImpl, TopicPublishInfo, SelectMessageQueueByHash, MQFaultStrategy.
+batches, transactions, the latency-based choice of brokers. Source: DefaultMQProducerImpl, TopicPublishInfo,
+SelectMessageQueueByHash, MQFaultStrategy.
 """
 
 from __future__ import annotations
@@ -46,13 +45,12 @@ RETRIED_CODES = frozenset(
     }
 )
 UNKNOWN_ERROR = "UNKNOWN_ERROR"
-"""The remark of a broker that gave up waiting for a message which it has stored."""
+"""The remark of a broker that stored a message but gave up waiting for it."""
 ONE_WAY = "one-way"
-"""The status of a send that no answer was asked for."""
 
 
 class Outgoing(NamedTuple):
-    """A message to send. A delayed one has the property DELAY with its level, one that does not wait WAIT=false."""
+    """A message to send. Property DELAY carries a delay level, WAIT=false requests no wait."""
 
     topic: str
     body: bytes
@@ -62,29 +60,27 @@ class Outgoing(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """How a send ended. ``phase``: ok (stored), fail (certainly not stored), info (nobody knows)."""
+    """How a send ended. ``phase``: ok (stored), fail (certainly not stored), info (unknown)."""
 
     phase: str
     status: str
-    """Of an ok: PUT_OK, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE; else why the last try failed."""
+    """If ok: PUT_OK, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE; else why the last try failed."""
     tries: int
     queue: MessageQueue | None
-    """Of the last try; None if none was made, since there is no route."""
     queue_offset: int | None
-    """Of the first message of a batch."""
     message_id: str
-    """``msgId`` of the answer: of a batch several, joined by commas; empty if not ok."""
+    """``msgId`` of the answer: several of a batch, joined by commas; empty if not ok."""
     answer: Command | None
 
 
 Done = Callable[[Sent], None]
 OnTry = Callable[[Outgoing, MessageQueue, Outcome | None], None]
-"""Hears when a try begins (None), and how it ended."""
+"""Called when a try begins (None), and with its outcome."""
 
 
 @dataclass(slots=True, eq=False)
 class _Send:
-    """A send on its way. ``tries``: made so far; ``unknown``: one of them may have stored the message."""
+    """A send in flight. ``tries`` so far; ``unknown``: one of them may have stored the message."""
 
     message: Outgoing
     done: Done
@@ -102,8 +98,8 @@ class _Send:
 class Producer(ClientInstance):
     """A node: see :class:`pairproof.reference.ports.Node`.
 
-    Timer keys are ``("producer", ...)`` and ``("call", ...)``. ``on_route`` hears of every answer of a name server.
-    ConfigError for settings that cannot work.
+    Timer keys are ``("producer", ...)`` and ``("call", ...)``. ``on_route`` is called for every answer of a name
+    server. ConfigError for invalid settings.
     """
 
     kind = "producer"
@@ -125,34 +121,30 @@ class Producer(ClientInstance):
         self._turn = 0
         self._sending = 0
         self._waiting: dict[_Send, None] = {}
-        """Sends that wait for a route."""
 
     def send(
         self, message: Outgoing, done: Done, queue: MessageQueue | None = None, order_key: str | None = None
     ) -> None:
-        """Send one message: to ``queue``, or to the queue that ``order_key`` always has, with one try; otherwise to the
-        topic's queues in turn, with ``settings.retries`` more tries, each at another broker name if there is one.
+        """Send one message. With ``queue``, or the fixed queue of ``order_key``: one try. Otherwise to the topic's
+        queues in turn, with ``settings.retries`` more tries, each at another broker name if there is one.
 
-        CodecError if the properties cannot be written.
+        CodecError if the properties cannot be encoded.
         """
         self._begin(message, RequestCode.SEND_MESSAGE_V2, done, queue, order_key)
 
     def send_batch(self, topic: str, items: Sequence[BatchItem], done: Done, queue: MessageQueue | None = None) -> None:
-        """Send several messages at once, into one queue; otherwise as :meth:`send`."""
         self._begin(Outgoing(topic, encode_batch(items)), RequestCode.SEND_BATCH_MESSAGE, done, queue, None)
 
     def send_oneway(self, message: Outgoing, done: Done, queue: MessageQueue | None = None) -> None:
-        """Send one message and ask for no answer: ``info`` as soon as it is on its way; otherwise as :meth:`send`."""
+        """Send one message without an answer: ``info`` once it is sent; otherwise as :meth:`send`."""
         self._begin(message, RequestCode.SEND_MESSAGE_V2, done, queue, None, oneway=True)
-
-    # One send.
 
     def _begin(
         self, message: Outgoing, code: int, done: Done, queue: MessageQueue | None, order_key: str | None,
         oneway: bool = False,
     ) -> None:  # fmt: skip
         properties_to(message.properties)
-        if self.over or self._sending >= MAX_SENDING or not self._knows(message.topic):
+        if self.over or self._sending >= MAX_SENDING or not self._tracks(message.topic):
             status = "closed" if self.over else "too many sends or topics"
             done(Sent("fail", status, 0, None, None, "", None))
             return
@@ -161,8 +153,8 @@ class Producer(ClientInstance):
         tries = 1 if queue is not None or order_key is not None or oneway else 1 + self.settings.retries
         self._try(_Send(message, done, code, deadline, tries, queue, order_key, oneway))
 
-    def _knows(self, topic: str) -> bool:
-        """Whether the topic's route is kept up to date; from now on, if there is room for one more."""
+    def _tracks(self, topic: str) -> bool:
+        """Whether the topic's route is kept up to date; starts that if the limit allows."""
         if topic in self._topics or len(self._topics) < MAX_TOPICS:
             self._topics[topic] = None
         return topic in self._topics
@@ -177,7 +169,7 @@ class Producer(ClientInstance):
             send.last = queue
             send.tries += 1
             send.tries_left -= 1
-            self._tell(send, None)
+            self._report(send, None)
             self._ask(send, queue, address, left)
         elif refreshed or self.over:
             self._end(send, "no route", None)
@@ -189,13 +181,12 @@ class Producer(ClientInstance):
         message = send.message
         fields = self._fields(message, queue, send.code == RequestCode.SEND_BATCH_MESSAGE)
         if send.oneway:
-            self.calls.tell(address, send.code, fields, message.body)
+            self.calls.send_oneway(address, send.code, fields, message.body)
             self._tried(send, Outcome("info", ONE_WAY, None))
         else:
             self.calls.call(address, send.code, fields, message.body, partial(self._tried, send), left)
 
-    def _tell(self, send: _Send, outcome: Outcome | None) -> None:
-        """What becomes of its present try."""
+    def _report(self, send: _Send, outcome: Outcome | None) -> None:
         if self.on_try is not None and send.last is not None:
             self.on_try(send.message, send.last, outcome)
 
@@ -205,7 +196,7 @@ class Producer(ClientInstance):
 
     def _tried(self, send: _Send, outcome: Outcome) -> None:
         phase, status, answer = outcome
-        self._tell(send, outcome)
+        self._report(send, outcome)
         if phase == "ok":
             self._stored(send, outcome)
             return
@@ -236,8 +227,6 @@ class Producer(ClientInstance):
         phase = "info" if send.unknown else "fail"
         send.done(Sent(phase, status, send.tries, send.last, None, "", answer))
 
-    # Queues.
-
     def _pick(self, send: _Send) -> MessageQueue | None:
         topic, key = send.message.topic, send.order_key
         if key is None:
@@ -246,13 +235,13 @@ class Producer(ClientInstance):
         return queues[abs(java_hash(key)) % len(queues)] if queues else None
 
     def _next_queue(self, topic: str, avoid: str | None) -> MessageQueue | None:
-        """The next queue in turn; of another broker name than ``avoid``, if there is one."""
+        """The next queue in turn, of another broker name than ``avoid`` if possible."""
         queues = self.routes.writable(topic)
         for _ in queues:
             chosen = self._in_turn(queues)
             if chosen.broker_name != avoid:
                 return chosen
-        # Nobody else has it: not the queue that failed, but the one behind it.
+        # No other broker name has the topic: take the queue after the failed one.
         return self._in_turn(queues) if queues else None
 
     def _in_turn(self, queues: Sequence[MessageQueue]) -> MessageQueue:
@@ -280,26 +269,21 @@ class Producer(ClientInstance):
         }
         return headers.encode_request(RequestCode.SEND_MESSAGE_V2, values)
 
-    # Life, and what the instance asks.
-
     def on_stop(self) -> None:
-        """Say goodbye, and end at once: sends on the way end as ``info``."""
         values = {"clientID": self.settings.client_id, "producerGroup": self.settings.group}
         fields = headers.encode_request(RequestCode.UNREGISTER_CLIENT, values)
         for address in self.routes.addresses(masters_only=True) if not self.over else ():
             if self.calls.expects(address):
-                self.calls.tell(address, RequestCode.UNREGISTER_CLIENT, fields)
+                self.calls.send_oneway(address, RequestCode.UNREGISTER_CLIENT, fields)
         super().on_stop()
 
     def close(self) -> None:
-        """End at once; whatever had not been sent yet fails."""
         super().close()
         waiting, self._waiting = self._waiting, {}
         for send in waiting:
             self._end(send, "closed", None)
 
     def topics(self) -> Iterable[str]:
-        """Those that something was sent to."""
         return list(self._topics)
 
     def heartbeat(self) -> HeartbeatData:

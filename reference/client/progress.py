@@ -1,14 +1,14 @@
-"""A group's progress: asked of brokers when a queue is taken, told to them while it is consumed.
+"""A group's progress: queried from brokers when a queue is taken, committed while it is consumed.
 
-Both go to the master; if the route has none, the route is refreshed, and then any broker of the name will do. All
-queues are committed every 5 s, changed or not, so that a master which came back with old offsets soon has new ones.
-Other than RocketMQ's, these commits ask for an answer: the lab then sees what became of them. A commit of a queue whose
-last one has not ended yet is left out; calls end after 5 s.
+Both use the master; if the route has none, the route is refreshed, and then any broker of the name is used. All queues
+are committed every 5 s, changed or not, so that a master that restarted with old offsets is corrected soon. Unlike
+RocketMQ's, these commits request an answer, for the lab. A queue is skipped while its last commit is in flight; calls
+end after 5 s.
 
-A queue of which the group has no progress begins at its first offset, or behind its last; the master is asked, and
-nobody else. (RocketMQ takes 0 for a first offset, and has the first pull set it right.) Broadcasting consumers keep
-their own progress in memory, and begin anew when they are started again.
-Source: RemoteBrokerOffsetStore, LocalFileOffsetStore, RebalancePushImpl.computePullFromWhereWithException.
+A queue without progress begins at its first offset, or after its last; only the master is asked. (RocketMQ takes 0 for
+a first offset, and lets the first pull correct it.) Broadcasting consumers hold their own progress in memory, and lose
+it at their end. Source: RemoteBrokerOffsetStore, LocalFileOffsetStore,
+RebalancePushImpl.computePullFromWhereWithException.
 """
 
 from __future__ import annotations
@@ -30,26 +30,19 @@ CALL_NS = 5 * SECOND
 
 
 class Progress:
-    """Queries and commits of one consumer."""
-
     def __init__(self, shared: Shared) -> None:
         self.shared = shared
         self.local: dict[MessageQueue, int] = {}
 
-    # Decisions.
-
     def target(self, queue: MessageQueue, refreshed: bool) -> Choice | None:
-        """Whom queries and commits go to; None before the route was refreshed: refresh it, and decide then."""
+        """The broker for queries and commits; None: refresh the route first."""
         return self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=not refreshed)
 
     def commits(self, held: ProcessQueue) -> bool:
-        """Whether a queue is committed when the period is over."""
         return self.shared.holds(held) and not held.committing
 
-    # How it is done.
-
     def start_offset(self, queue: MessageQueue, done: Callable[[int | None], None]) -> None:
-        """From where the queue is to be consumed; None if nobody could be asked."""
+        """Call ``done`` with the queue's start offset; None if no broker could be asked."""
         if self.shared.settings.broadcasting:
             known = self.local.get(queue)
             if known is None:
@@ -66,7 +59,7 @@ class Progress:
                 self.commit(held)
 
     def commit(self, held: ProcessQueue, done: Callable[[], None] | None = None) -> None:
-        """Commit a queue's progress; ``done`` is called when that has ended, well or not, or cannot begin."""
+        """Commit a queue's progress; ``done`` is called when that has ended, whatever the outcome, or cannot begin."""
         if self.shared.settings.broadcasting:
             self.local[held.queue] = held.progress
             if done is not None:
@@ -133,7 +126,7 @@ class Progress:
             finish()
             return
         op = shared.next_op()
-        # Read only now: while a route was awaited a pull may have carried a newer one.
+        # Read it now: a pull may have carried a newer one while the route was refreshed.
         offset = held.progress
         values = {
             "consumerGroup": shared.settings.group,

@@ -1,16 +1,15 @@
-"""Long-polling the queues that a consumer has, one pull at a time each.
+"""Long-polls a consumer's queues, one pull per queue at a time.
 
-A pull goes to the broker id that the user chose (``connect_broker_by_user``), or else to the one that the queue's last
-answer suggested, 0 at first; see :func:`pairproof.reference.client.routes.choose`. Without any broker of the name the
-route is refreshed once, and the queue rests 3 s if that helps nothing. Towards a master it carries the group's
-progress, if that is not 0.
+A pull goes to the configured broker id (``connect_broker_by_user``), or else to the one that the queue's last answer
+suggested, initially 0; see :func:`pairproof.reference.client.routes.choose`. Without any broker of the name the route
+is refreshed once; then the queue pauses 3 s. A pull from a master carries the group's progress unless it is 0.
 
-What an answer brings is consumed at once and in order, so that one answer of at most 16 MiB is all that is ever held.
-Messages whose tag is not wanted are passed over: brokers filter by the tags' hash only. The next pull follows at once,
-but 20 ms after the last one at the earliest where that brought nothing further. An illegal offset (21) freezes the
-queue for 10 s; then its progress is set to what the broker proposed, and it is given up, to be taken anew. After
-anything else the route is refreshed, every 3 s at most, and the queue rests 3 s; a pull fails after 30 s.
-Source: PullAPIWrapper, DefaultMQPushConsumerImpl.pullMessage, where only failures make a pull wait.
+The messages of an answer are consumed at once and in order, so at most one answer (16 MiB) is held. Messages with other
+tags are skipped: brokers filter only by the tags' hash. The next pull follows at once, but at least 20 ms after one
+without progress. An illegal offset (21) freezes the queue for 10 s; then its progress is set to the broker's proposal,
+and the queue is given up, to be assigned again. After any other answer the route is refreshed, every 3 s at most, and
+the queue pauses 3 s; a pull fails after 30 s. Source: PullAPIWrapper, DefaultMQPushConsumerImpl.pullMessage, where only
+failures delay a pull.
 """
 
 from collections.abc import Callable, Mapping
@@ -51,51 +50,43 @@ class _Pull(NamedTuple):
     held: ProcessQueue
     op: int
     commit: int | None
-    """The number of the commit that it carries."""
     began: int
 
 
 class Pulling:
-    """The pulls of one consumer. ``set_right``: the queue's progress was corrected, and it is to be taken anew."""
+    """The pulls of one consumer. ``corrected``: the queue's progress was corrected, and it must be assigned again."""
 
     def __init__(
         self, shared: Shared, subscriptions: Subscriptions, sending_back: SendingBack,
-        set_right: Callable[[ProcessQueue], None],
+        corrected: Callable[[ProcessQueue], None],
     ) -> None:  # fmt: skip
         self.shared = shared
         self.subscriptions = subscriptions
         self.sending_back = sending_back
-        self.set_right = set_right
+        self.corrected = corrected
         self.suggested: dict[MessageQueue, int] = {}
 
-    # Decisions.
-
     def wanted(self, queue: MessageQueue) -> int:
-        """The broker id that the next pull is meant for: RocketMQ's recalculatePullFromWhichNode."""
+        """The broker id for the next pull: RocketMQ's recalculatePullFromWhichNode."""
         settings = self.shared.settings
         return settings.default_broker_id if settings.connect_broker_by_user else self.suggested.get(queue, MASTER_ID)
 
     def choice(self, queue: MessageQueue) -> Choice | None:
-        """The broker that the next pull goes to."""
         return self.shared.routes.choose(queue.broker_name, self.wanted(queue))
 
     def carries(self, held: ProcessQueue, choice: Choice) -> bool:
-        """Whether a pull tells the group's progress."""
         return not choice.is_slave and held.progress > 0 and not self.shared.settings.broadcasting
 
     def wants(self, message: Record) -> bool:
-        """Whether the message is handed to the listener; else it is passed over."""
         return self.subscriptions.wants(message.message.topic, message)
 
-    # How it is done.
-
     def start(self, held: ProcessQueue, refreshed: bool = False) -> None:
-        """Pull, and go on pulling until the queue is given up. ``refreshed``: its route has just been asked for."""
+        """Pull until the queue is given up. ``refreshed``: its route has just been requested."""
         shared, queue = self.shared, held.queue
         if shared.held.get(queue) is not held or held.frozen:
             return
         if not shared.holds(held):
-            # The lock may come back with its next renewal.
+            # The lock's next renewal may succeed.
             self._later(held)
             return
         choice = self.choice(queue)
@@ -114,10 +105,10 @@ class Pulling:
     def thaw(self, queue: MessageQueue) -> None:
         held = self.shared.held.get(queue)
         if held is not None:
-            self.set_right(held)
+            self.corrected(held)
 
     def given_up(self, queue: MessageQueue) -> None:
-        """Do not wake for it any more."""
+        """Cancel the queue's wake-ups."""
         self.shared.alarms.cancel("pull", queue)
         self.shared.alarms.cancel("thaw", queue)
 
@@ -186,7 +177,7 @@ class Pulling:
         if self.wants(message):
             self.shared.listener.delivered(pull.op, held.queue, message, raw)
             self.sending_back.consume(held, message)
-        # Whatever a record says of itself, progress never passes what the broker said is next.
+        # Progress never passes the broker's next offset, whatever a record contains.
         held.consumed = max(held.consumed, min(message.queue_offset + 1, next_offset))
 
     def _go_on(self, pull: _Pull, code: int, offset: int) -> None:
@@ -206,7 +197,7 @@ class Pulling:
 
 
 def _read(answer: Command) -> tuple[Mapping[str, Any], list[tuple[Record, bytes]]]:
-    """The header, and the messages with their bytes. CodecError if the answer is not one to a pull."""
+    """The header, and the messages with their bytes. CodecError unless it answers a pull."""
     if answer.code not in PULLED:
         raise CodecError(f"code {answer.code} is not an answer to a pull")
     header = headers.decode_response(RequestCode.PULL_MESSAGE, answer)

@@ -1,8 +1,8 @@
-"""Queue locks of an orderly consumer: only who holds a queue's lock consumes it.
+"""Queue locks of an orderly consumer: a queue is consumed only under its lock.
 
-Locks are the master's business; without one nothing is locked. They are renewed every 20 s and count for 30 s from when
-they were asked for, half of what a broker gives them, so that two consumers never count on the same one. Calls end
-after 1 s. Source: RebalanceImpl.lock and lockAll, ProcessQueue.REBALANCE_LOCK_MAX_LIVE_TIME.
+The master grants locks; without one nothing is locked. They are renewed every 20 s and count for 30 s after their
+request, half of the broker's time, so that two consumers never hold the same one. Calls end after 1 s. Source:
+RebalanceImpl.lock and lockAll, ProcessQueue.REBALANCE_LOCK_MAX_LIVE_TIME.
 """
 
 from __future__ import annotations
@@ -25,13 +25,11 @@ CALL_NS = 1 * SECOND
 
 
 class QueueLocking:
-    """Takes, renews and gives back locks."""
-
     def __init__(self, shared: Shared) -> None:
         self.shared = shared
 
     def lock(self, queue: MessageQueue, done: Callable[[int], None]) -> None:
-        """Try to get one lock; ``done`` hears until when it counts, 0 if it was not to be had."""
+        """Request one lock; ``done`` receives its expiry, 0 if it was refused."""
 
         def ended(locked: set[MessageQueue] | None, until: int) -> None:
             done(until if locked and queue in locked else 0)
@@ -39,7 +37,6 @@ class QueueLocking:
         self._ask(queue.broker_name, (queue,), ended)
 
     def renew(self) -> None:
-        """Ask anew for the locks of all queues that the consumer has, and again after a while."""
         shared = self.shared
         shared.alarms.after(RENEW_NS, "locks")
         by_broker: dict[str, list[MessageQueue]] = {}
@@ -50,7 +47,7 @@ class QueueLocking:
 
     def _renewed(self, queues: list[MessageQueue], locked: set[MessageQueue] | None, until: int) -> None:
         if locked is None:
-            # Nobody knows; what was granted before still counts to its end.
+            # Unknown: an earlier grant still counts until its end.
             return
         for queue in queues:
             held = self.shared.held.get(queue)
@@ -58,7 +55,6 @@ class QueueLocking:
                 held.locked_until = until if queue in locked else 0
 
     def unlock(self, queue: MessageQueue) -> None:
-        """Give a lock back; if nobody hears it, it ends by itself."""
         choice = self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=True)
         if choice is not None:
             body = beans.encode(self._request((queue,)))
@@ -67,7 +63,7 @@ class QueueLocking:
     def _ask(
         self, broker_name: str, queues: Iterable[MessageQueue], done: Callable[[set[MessageQueue] | None, int], None]
     ) -> None:
-        """Which of them are locked, None if that is not known, and until when."""
+        """Which of them are locked, None if unknown, and until when."""
         until = self.shared.io.now() + COUNTS_NS
 
         def ended(outcome: Outcome) -> None:

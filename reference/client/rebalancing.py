@@ -1,12 +1,12 @@
-"""Which queues a consumer has: shared out evenly among the group's consumers, by each of them for itself.
+"""Assigns queues to a consumer: each consumer of a group computes an even distribution for itself.
 
-Every 20 s, at the start, and when a broker says that the group changed, a consumer asks for the group's list (38), the
-master of one of its topic's broker names if there is one, else any; sorts it, and takes the queues that fall to it. One
-whose name is not in the list takes none, and sends a heartbeat. In broadcasting everybody takes all.
+Every 20 s, at the start, and when a broker notifies it of a change of the group, a consumer requests the group's list
+(38) from a broker of one of its topic's broker names, preferably the master, sorts it, and takes its share. A consumer
+missing from the list takes none, and sends a heartbeat. In broadcasting everybody takes all.
 
-Rebalances begin at least 1 s apart, as in RocketMQ 5; what fails in one (no list, no lock, no offset) is tried again
-after 3 s, where RocketMQ waits for the next round. A queue that was given up is not taken again before its last commit
-has ended. Source: RebalanceService, RebalanceImpl, AllocateMessageQueueAveragely, MQClientInstance.findConsumerIdList.
+Rebalances begin at least 1 s apart, as in RocketMQ 5; failures (no list, no lock, no offset) are retried after 3 s,
+where RocketMQ waits for the next round. A queue is not taken again before its last commit has ended. Source:
+RebalanceService, RebalanceImpl, AllocateMessageQueueAveragely, MQClientInstance.findConsumerIdList.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,8 +32,8 @@ _Queue = TypeVar("_Queue")
 
 
 def allocate(client_id: str, queues: Sequence[_Queue], clients: Sequence[str]) -> list[_Queue]:
-    """The client's share of ``queues``, a run of neighbours; shares differ by one at most, the first are the larger.
-    ``clients`` in any order; a client that is not among them has no share.
+    """The client's share of ``queues``: contiguous, sizes differ by at most one, larger shares first. ``clients`` in
+    any order; a client that is not among them has no share.
     """
     members = sorted(set(clients))
     if client_id not in members:
@@ -45,7 +45,7 @@ def allocate(client_id: str, queues: Sequence[_Queue], clients: Sequence[str]) -
 
 
 class Rebalancing:
-    """Takes queues and gives them up. ``beat``: send heartbeats; ``emptied``: after :meth:`leave` all is given up."""
+    """Takes queues and gives them up. ``beat``: send heartbeats; ``emptied``: all is given up after :meth:`leave`."""
 
     def __init__(
         self,
@@ -66,22 +66,16 @@ class Rebalancing:
         self._last: int | None = None
         self._turn = 0
         self._asking: dict[str, bool] = {}
-        """Topics whose list is on the way, and whether to ask again afterwards."""
+        """Topics whose list is requested, and whether to request it again afterwards."""
         self._wanted: dict[str, set[MessageQueue]] = {}
         self._taking: set[MessageQueue] = set()
         self._releasing: dict[MessageQueue, ProcessQueue] = {}
 
-    # Decisions.
-
     def share(self, topic: str, clients: Sequence[str]) -> list[MessageQueue]:
-        """The queues of a topic that fall to this consumer."""
         return allocate(self.shared.settings.client_id, self.shared.routes.readable(topic), clients)
 
     def last_offset(self, held: ProcessQueue) -> int:
-        """The progress with which a queue is given up."""
         return held.next_offset if held.frozen else held.progress
-
-    # How it is done.
 
     def soon(self, delay_ns: int = 0) -> None:
         at = self.shared.io.now() + delay_ns
@@ -101,7 +95,6 @@ class Rebalancing:
                 self._rebalance(topic)
 
     def leave(self) -> None:
-        """Give up all queues, and take none any more."""
         self.leaving = True
         self._wanted.clear()
         for held in list(self.shared.held.values()):
@@ -116,7 +109,6 @@ class Rebalancing:
         self.shared.held.clear()
 
     def give_up(self, held: ProcessQueue) -> None:
-        """Commit, and let go of the queue."""
         queue = held.queue
         locked = self.shared.settings.orderly and self.shared.io.now() < held.locked_until
         last = self.last_offset(held)
@@ -126,19 +118,16 @@ class Rebalancing:
         self.pulling.given_up(queue)
         self._releasing[queue] = held
         if self.shared.settings.orderly and not locked:
-            # Perhaps it is another's by now, whose progress must not be set back.
+            # Another consumer may have the queue already, whose progress must not be set back.
             self.shared.listener.given_up(queue, held.progress)
             self._released(held)
         else:
             self.progress.commit(held, partial(self._released, held))
             self.shared.listener.given_up(queue, held.progress)
 
-    def set_right(self, held: ProcessQueue) -> None:
-        """The queue's offset was illegal: begin anew with the one that the broker proposed."""
+    def correct(self, held: ProcessQueue) -> None:
         self.give_up(held)
         self.soon()
-
-    # Lists.
 
     def _rebalance(self, topic: str) -> None:
         shared = self.shared
@@ -146,7 +135,7 @@ class Rebalancing:
         if shared.settings.broadcasting:
             self._share(topic, queues)
             return
-        address = self._whom(topic)
+        address = self._next_broker(topic)
         if address is None:
             shared.routes.refresh_if_old(topic)
             self.soon(RETRY_NS)
@@ -155,15 +144,15 @@ class Rebalancing:
         code, values = RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": shared.settings.group}
         ask(shared.calls, address, code, values, partial(self._listed, topic))
 
-    def _whom(self, topic: str) -> str | None:
-        """One broker name after the other, as long as they do not answer."""
+    def _next_broker(self, topic: str) -> str | None:
+        """The broker names in turn, while they do not answer."""
         routes = self.shared.routes
         names = sorted(each.broker_name for each in routes.topics[topic].broker_datas)
         choice = routes.choose(names[self._turn % len(names)], MASTER_ID) if names else None
         return choice.address if choice is not None else None
 
     def _listed(self, topic: str, outcome: Outcome) -> None:
-        again = self._asking.pop(topic)
+        repeat = self._asking.pop(topic)
         if self.leaving:
             return
         found = body_of(ConsumerList, outcome)
@@ -175,7 +164,7 @@ class Rebalancing:
         if self.shared.settings.client_id not in found.consumer_id_list:
             self.beat()
         self._share(topic, self.share(topic, found.consumer_id_list))
-        if again:
+        if repeat:
             self.soon()
 
     def _share(self, topic: str, share: list[MessageQueue]) -> None:
@@ -186,8 +175,6 @@ class Rebalancing:
         for queue in share:
             if queue not in self.shared.held and queue not in self._taking and queue not in self._releasing:
                 self._take(queue)
-
-    # Taking.
 
     def _take(self, queue: MessageQueue) -> None:
         self._taking.add(queue)

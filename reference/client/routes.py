@@ -1,10 +1,10 @@
-"""Where topics are, as name servers say, and which broker of a name a client turns to.
+"""A client's routes, from name servers, and its choice of a broker for a broker name.
 
-A route stays until a name server gives another: one that does not answer, or that knows no route any more, changes
-nothing. A refresh asks the name server that answered last, then each of the others once. Addresses of a broker name
-are those of the newest route that lists it.
-Source: MQClientInstance (updateTopicRouteInfoFromNameServer, findBrokerAddressInSubscribe,
-topicRouteData2TopicPublishInfo, topicRouteData2TopicSubscribeInfo). Left out: the ordered topics' own configuration.
+A route stays until a name server returns another one; a failed request or a missing route changes nothing. A refresh
+asks the name server that answered last, then each of the others once. A broker name's addresses come from the newest
+route that lists it. Left out: the ordered topics' own configuration. Source: MQClientInstance
+(updateTopicRouteInfoFromNameServer, findBrokerAddressInSubscribe, topicRouteData2TopicPublishInfo,
+topicRouteData2TopicSubscribeInfo).
 """
 
 from collections.abc import Callable, Mapping
@@ -24,30 +24,28 @@ MASTER_ID = 0
 PERM_READ = 4
 PERM_WRITE = 2
 REFRESH_REST_NS = 3 * SECOND
-"""Failures of calls ask for a topic's route at most this often."""
+"""Least time between refreshes of a topic's route because of failed calls."""
 MAX_BROKERS = 1_000
 MAX_QUEUES = 10_000
-"""Of one topic; a route may claim any number."""
+"""Bound for one topic's queues, whatever its route claims."""
 MAX_WAITING = 10_000
 
 
 class Choice(NamedTuple):
-    """The broker that a client turns to: RocketMQ's FindBrokerResult."""
-
     broker_id: int
     address: str
     version: int = 0
-    """The ordinal in MQVersion that its last answer to a heartbeat carried; 0: none came yet."""
+    """Its ordinal in MQVersion, from its last answer to a heartbeat; 0: none yet."""
 
     @property
     def is_slave(self) -> bool:
-        """Whether it copies the master: it takes no progress, so none is carried to it."""
+        """Whether it is a slave, which does not accept progress."""
         return self.broker_id != MASTER_ID
 
 
 def choose(addresses: Mapping[int, str], wanted: int, only_this: bool = False) -> Choice | None:
-    """The broker with the ``wanted`` id; for a slave's id else the one with the next id; else any, which is the lowest
-    id, unless ``only_this`` will do.
+    """The broker with the ``wanted`` id; for a slave's id else the one with the next id; else the one with the lowest
+    id, unless ``only_this``.
     """
     candidates = [wanted] if wanted == MASTER_ID else [wanted, wanted + 1]
     if not only_this and addresses:
@@ -56,7 +54,7 @@ def choose(addresses: Mapping[int, str], wanted: int, only_this: bool = False) -
 
 
 class Routes:
-    """The routes of one client. ``learned`` hears of each answer: the topic, and its route or None if there is none."""
+    """The routes of one client. ``learned`` is called for each answer, with the topic and its route or None."""
 
     def __init__(
         self,
@@ -76,23 +74,18 @@ class Routes:
         self._readable: dict[str, list[MessageQueue]] = {}
         self._writable: dict[str, list[MessageQueue]] = {}
         self._server = 0
-        self._asked: dict[str, int] = {}
+        self._requested_at: dict[str, int] = {}
         self._waiting: dict[str, list[Callable[[], None]]] = {}
 
-    # What is known.
-
     def choose(self, broker_name: str, wanted: int, only_this: bool = False) -> Choice | None:
-        """As :func:`choose`, of the brokers of that name, with the version that the chosen one has told."""
         found = choose(self.brokers.get(broker_name, {}), wanted, only_this)
         return None if found is None else found._replace(version=self._versions.get(found.address, 0))
 
-    def told_version(self, address: str, version: int) -> None:
-        """A broker answered a heartbeat. Only brokers of the routes are remembered."""
+    def record_version(self, address: str, version: int) -> None:
         if any(address in addresses.values() for addresses in self.brokers.values()):
             self._versions[address] = version
 
     def addresses(self, masters_only: bool) -> list[str]:
-        """Where all brokers of all routes listen, by name and id."""
         found = [
             address
             for _, brokers in sorted(self.brokers.items())
@@ -102,7 +95,6 @@ class Routes:
         return list(dict.fromkeys(found))
 
     def readable(self, topic: str) -> list[MessageQueue]:
-        """The queues that consumers share, in order; none without a route."""
         if topic not in self._readable and topic in self.topics:
             queues = self.topics[topic].queue_datas
             counts = [(each.broker_name, each.read_queue_nums) for each in queues if each.perm & PERM_READ]
@@ -110,7 +102,6 @@ class Routes:
         return self._readable.get(topic, [])
 
     def writable(self, topic: str) -> list[MessageQueue]:
-        """The queues that producers use, in order: those whose master is there."""
         if topic not in self._writable and topic in self.topics:
             queues = self.topics[topic].queue_datas
             counts = [
@@ -121,15 +112,13 @@ class Routes:
             self._writable[topic] = _queues(topic, counts)
         return self._writable.get(topic, [])
 
-    # How it becomes known.
-
     def refresh(self, topic: str, done: Callable[[], None] | None = None) -> None:
-        """Ask for the topic's route, unless that is going on; ``done`` is called when it is over, whatever came."""
+        """Request the topic's route, unless a request is in flight; ``done`` is called at its end."""
         if self.closed:
             return
         waiting = self._waiting.get(topic)
         if waiting is None:
-            self._asked[topic] = self.io.now()
+            self._requested_at[topic] = self.io.now()
             self._waiting[topic] = [done] if done else []
             self._ask(topic, len(self.name_servers))
         elif done is not None and len(waiting) < MAX_WAITING:
@@ -138,9 +127,9 @@ class Routes:
             done()
 
     def refresh_if_old(self, topic: str) -> None:
-        """A call failed: perhaps its broker has gone. Asks no more often than every 3 s."""
-        asked = self._asked.get(topic)
-        if asked is None or self.io.now() - asked >= REFRESH_REST_NS:
+        """A call failed: its broker may be gone. Refreshes at most every 3 s."""
+        requested_at = self._requested_at.get(topic)
+        if requested_at is None or self.io.now() - requested_at >= REFRESH_REST_NS:
             self.refresh(topic)
 
     def _ask(self, topic: str, tries: int) -> None:
@@ -153,7 +142,7 @@ class Routes:
             return
         if not self._take(topic, outcome):
             if server == self._server:
-                # Other topics' questions may have failed there, too.
+                # Requests for other topics may have failed there, too.
                 self._server = (server + 1) % len(self.name_servers)
             if tries > 1:
                 self._ask(topic, tries - 1)
@@ -162,7 +151,6 @@ class Routes:
             done()
 
     def _take(self, topic: str, outcome: Outcome) -> bool:
-        """Take in what a name server said; whether it said anything."""
         if outcome.answer is not None and outcome.answer.code == TOPIC_NOT_EXIST:
             self.learned(topic, None)
             return True

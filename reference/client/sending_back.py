@@ -1,11 +1,10 @@
-"""Messages that the application could not handle: sent back to their master, to come again by the group's retry topic.
+"""Sends failed messages back to their master, for redelivery through the group's retry topic.
 
-The progress of the queue waits for that. What was not sent back, because nobody could be asked, or answered, or the
-master refused, is given to the application once more after 5 s. A queue that was given up meanwhile is its next
-owner's, who gets these messages again.
+The queue's progress waits for that. A message that could not be sent back (no broker, no answer, a refusal) is given to
+the application again after 5 s. After a queue was given up, its next owner gets these messages.
 
-Left out: what RocketMQ does first where a send-back fails, which is to send a copy to the retry topic by a producer.
-Source: ConsumeMessageConcurrentlyService.processConsumeResult, DefaultMQPushConsumerImpl.sendMessageBack.
+Left out: RocketMQ's first resort after a failed send-back, a copy sent to the retry topic by a producer. Source:
+ConsumeMessageConcurrentlyService.processConsumeResult, DefaultMQPushConsumerImpl.sendMessageBack.
 """
 
 from functools import partial
@@ -25,13 +24,11 @@ CALL_NS = 5 * SECOND
 
 
 class SendingBack:
-    """Of one consumer."""
-
     def __init__(self, shared: Shared) -> None:
         self.shared = shared
 
     def consume(self, held: ProcessQueue, message: Record, tries: int = 0) -> None:
-        """Give the application a message of a queue that the consumer has; ``tries``: how often it has failed."""
+        """Give a message to the application; ``tries``: its failures so far."""
         fails = self.shared.settings.fails
         level = fails(message, tries) if fails is not None else None
         if level is None:
@@ -40,8 +37,7 @@ class SendingBack:
             held.failed[message.queue_offset] = message, tries + 1
             self._send(held, message, level)
 
-    def again(self, queue: MessageQueue, offset: int) -> None:
-        """The time of a message that was not sent back has come."""
+    def retry(self, queue: MessageQueue, offset: int) -> None:
         held = self.shared.held.get(queue)
         if held is not None and offset in held.failed:
             self.consume(held, *held.failed[offset])

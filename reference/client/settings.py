@@ -1,4 +1,4 @@
-"""What a client is told by whoever starts it.
+"""Settings of clients.
 
 Source: ClientConfig, DefaultMQPushConsumer, DefaultMQProducer; PullAPIWrapper for the user's choice of a broker.
 """
@@ -11,40 +11,38 @@ from ..wire.record import Record
 
 SECOND = 1_000_000_000
 MAX_BROKER_ID = (1 << 63) - 1
-"""Java's long, which broker ids are."""
+"""Broker ids are Java longs."""
 CONSUME_FROM = ("CONSUME_FROM_FIRST_OFFSET", "CONSUME_FROM_LAST_OFFSET")
 
 
 class ConsumerSettings(NamedTuple):
-    """One consumer. Client ids must differ within a group, and decide who gets which queue."""
+    """One consumer. Client ids must differ within a group, and decide the assignment of queues."""
 
     client_id: str
     group: str
     topics: Mapping[str, str]
-    """Topic to what is wanted of it: ``*`` for all, or tags: ``a || b``."""
+    """Topic to subscription: ``*`` for all, or tags: ``a || b``."""
     name_servers: tuple[str, ...]
-    """``host:port`` each; the next one is asked when one fails."""
+    """``host:port`` each; the next one is tried after a failure."""
     broadcasting: bool = False
-    """Every consumer gets every message; its offsets live and end with it."""
+    """Every consumer gets every message; its offsets are in memory."""
     orderly: bool = False
     """Consume a queue only while its lock is held. Not with broadcasting."""
     consume_from_where: str = "CONSUME_FROM_LAST_OFFSET"
-    """Where a queue begins of which the group has no offset; the other is CONSUME_FROM_FIRST_OFFSET."""
+    """Where a queue without a group offset begins; the other is CONSUME_FROM_FIRST_OFFSET."""
     pull_batch_size: int = 32
-    """Messages of one pull at most."""
     connect_broker_by_user: bool = False
-    """The user chooses the broker that is read from: brokers' suggestions are ignored."""
+    """Read from ``default_broker_id``: brokers' suggestions are ignored."""
     default_broker_id: int = 0
-    """The broker id that is asked then. Where it is missing another one stands in, as for a suggestion."""
+    """The broker id to read from. Another one is used if it is missing, as for a suggestion."""
     fails: Callable[[Record, int], int | None] | None = None
-    """The application, if it may fail at a message; the number says how often it has since the message came. It answers
-    with the delay level at which it wants the message once more (0: the broker's choice), None if it succeeded. Not
-    with broadcasting or orderly."""
+    """The application's result for a message and its failures so far: None for success, else the delay level of its
+    redelivery (0: the broker's choice). None: it never fails. Not with broadcasting or orderly.
+    """
     max_reconsume_times: int = 16
-    """After how many retries such a message is a dead letter."""
+    """Retries after which such a message is a dead letter."""
 
     def check(self) -> None:
-        """ConfigError for what cannot work."""
         _check_client(self.client_id, self.group, self.name_servers)
         if not self.topics:
             raise ConfigError(f"consumer {self.client_id} has no topic: give topics={{'name': '*'}}")
@@ -62,26 +60,22 @@ class ConsumerSettings(NamedTuple):
         if not 0 <= self.default_broker_id <= MAX_BROKER_ID:
             raise ConfigError(f"default_broker_id is {self.default_broker_id}: use 0 (the master) to {MAX_BROKER_ID}")
         if self.default_broker_id and not self.connect_broker_by_user:
-            # RocketMQ would pass over it without a word.
+            # RocketMQ would ignore it silently.
             raise ConfigError(
-                f"default_broker_id is {self.default_broker_id}, which nothing asks while connect_broker_by_user is "
+                f"default_broker_id is {self.default_broker_id}, which has no effect while connect_broker_by_user is "
                 "False: set that to True, or leave the id out"
             )
 
 
 class ProducerSettings(NamedTuple):
-    """One producer."""
-
     client_id: str
     group: str
     name_servers: tuple[str, ...]
     retries: int = 2
-    """How often a send that failed is tried again at most."""
     send_timeout_ms: int = 3_000
     """For all tries of one send together."""
 
     def check(self) -> None:
-        """ConfigError for what cannot work."""
         _check_client(self.client_id, self.group, self.name_servers)
         if not 0 <= self.retries <= 16:
             raise ConfigError(f"retries is {self.retries}: use 0 to 16")

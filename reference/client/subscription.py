@@ -1,4 +1,4 @@
-"""What a group takes of its topics: everything, or messages with certain tags. Source: FilterAPI, PullAPIWrapper."""
+"""A group's subscriptions: all messages of a topic, or those with certain tags. Source: FilterAPI, PullAPIWrapper."""
 
 from collections.abc import Mapping
 
@@ -10,13 +10,12 @@ ALL = "*"
 
 
 class Subscriptions(dict[str, SubscriptionData]):
-    """By topic. ``version``: ms since the epoch; brokers keep the newest of a group."""
+    """By topic. ``version``: ms since the epoch; brokers use a group's newest."""
 
     def __init__(self, topics: Mapping[str, str], version: int) -> None:
         super().__init__({topic: _parse(topic, wanted, version) for topic, wanted in topics.items()})
 
     def wants(self, topic: str, message: Record) -> bool:
-        """Whether the message's own tag is among those wanted of its topic."""
         subscription = self.get(topic)
         tags = subscription.tags_set if subscription is not None else ()
         return not tags or properties_of(message.message.properties).get(TAGS) in tags

@@ -1,9 +1,9 @@
 """``pairproof reference broker``: run one reference broker, master or slave, from a RocketMQ properties file.
 
-Listens on listenPort, the fast port two below and the HA port one above, on loopback unless ``bindAddress`` says
-otherwise. SIGTERM and Ctrl-C stop it in an orderly way. Where the file has no ``namesrvAddr``, the environment's
-NAMESRV_ADDR says which name servers it registers at. It connects to nothing but loopback, whatever file or name server
-say, unless ``--connect-anywhere`` is given: a production file would announce it at production's name server.
+Listens on listenPort, the fast port two below and the HA port one above, on loopback unless ``bindAddress`` is set.
+SIGTERM and Ctrl-C stop it in an orderly way. Without ``namesrvAddr`` in the file it registers at the name servers of
+the environment's NAMESRV_ADDR. It connects only to loopback unless ``--connect-anywhere`` is given: a production file
+would announce it at production's name server.
 """
 
 from pathlib import Path
@@ -19,16 +19,16 @@ from .process import run
     "--connect-anywhere",
     "anywhere",
     is_flag=True,
-    help="Let it connect to name servers and masters on other machines, and register there. Without it: loopback only.",
+    help="Connect to name servers and masters on other machines, and register there. Default: loopback only.",
 )
 @click.pass_context
 def command(context: click.Context, config: Path, anywhere: bool) -> None:
     """Run one reference broker from a RocketMQ properties file.
 
-    Exit codes: 0 stopped by SIGTERM or Ctrl-C, 2 it cannot start, 4 it cannot go on, 5 it refuses its
-    store, of which nothing was changed.
+    Exit codes: 0 stopped by SIGTERM or Ctrl-C, 2 cannot start, 4 cannot continue, 5 refuses its store, which is
+    unchanged.
     """
-    # Here, so that a list of the commands needs none of this.
+    # Imported here, so that listing the commands stays fast.
     from ..shell import broker_file
     from ..shell.serve import serve
     from ..shell.settings import settings

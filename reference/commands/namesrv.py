@@ -1,7 +1,7 @@
 """``pairproof reference namesrv``: run a reference name server from a RocketMQ properties file.
 
-Listens on listenPort (9876 unless the file says otherwise), on loopback unless ``bindAddress`` says otherwise. SIGTERM
-and Ctrl-C stop it. A name server connects to nobody.
+Listens on listenPort (default 9876), on loopback unless ``bindAddress`` is set. SIGTERM and Ctrl-C stop it. A name
+server opens no connections.
 """
 
 from pathlib import Path
@@ -17,9 +17,9 @@ from .process import run
 def command(context: click.Context, config: Path) -> None:
     """Run a reference name server from a RocketMQ properties file.
 
-    Exit codes: 0 stopped by SIGTERM or Ctrl-C, 2 it cannot start, 4 it cannot go on.
+    Exit codes: 0 stopped by SIGTERM or Ctrl-C, 2 cannot start, 4 cannot continue.
     """
-    # Here, so that a list of the commands needs none of this.
+    # Imported here, so that listing the commands stays fast.
     from ..shell import properties
     from ..shell.serve import serve_names
     from ..shell.settings import name_settings

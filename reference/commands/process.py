@@ -1,4 +1,4 @@
-"""What the commands that run a process share: a properties file in, one line and an exit code for what goes wrong."""
+"""Shared by the commands that run a process: read a properties file, report a failure in one line and an exit code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run(
     context: click.Context, config: Path, read: Callable[[Path], dict[str, str]],
     begin: Callable[[dict[str, str], Log], None],
 ) -> None:  # fmt: skip
-    """Run ``begin`` with the file's keys and values until it returns; exit with 2, 4 or 5 as the commands say."""
+    """Run ``begin`` with the file's keys and values until it returns; exit with 2, 4 or 5 as the commands document."""
     from ..errors import BrokerError
     from ..shell.log import Log
     from ..shell.serve import BrokerFailed

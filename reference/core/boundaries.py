@@ -1,12 +1,11 @@
-"""Whether what a slave is sent fits the files of its own log: ``mappedFileSizeCommitLog`` must be the master's.
+"""Checks that replicated bytes fit the slave's files: ``mappedFileSizeCommitLog`` must equal the master's.
 
-Nothing on the wire names that size. But a copy begins at a border of the master's files, no record crosses one, and a
-filler ends at one. A slave whose own files end elsewhere cannot read its log back, and a master that hears its reports
-takes it for a second copy. So each record's and filler's first eight bytes are looked at before they are stored.
+The HA protocol does not carry that size. But a copy begins at a boundary of the master's files, no record crosses one,
+and a filler ends at one. With another size a slave cannot read its log back, and the master takes it for a second copy.
+So the first eight bytes of each record and filler are checked before they are stored.
 
-Where the bytes are no record's beginning, as behind the end of a history that is not the master's, nothing is said:
-nobody knows the borders there any more. Source: CommitLog.doAppend, HAConnection (where a copy begins),
-MappedFileQueue.rollNextFile.
+Bytes that begin no record are not checked: after a diverged history the boundaries are unknown. Source:
+CommitLog.doAppend, HAConnection (start of a copy), MappedFileQueue.rollNextFile.
 """
 
 from ..wire.record import BLANK_SIZE, MAGIC_BLANK, MAGIC_V1, MAGIC_V2, peek
@@ -16,20 +15,19 @@ SETTING = "mappedFileSizeCommitLog"
 
 
 class Boundaries:
-    """Follows the borders of records in one slave's log while that grows. ``misfit``: why the log cannot; final."""
+    """Tracks the record boundaries in a slave's growing log. ``misfit``: why the log cannot grow; final."""
 
     def __init__(self, log: CommitLog) -> None:
         self.log = log
         self.misfit: str | None = None
         self._next: int | None = None
-        """Where the next record or filler begins; None where that is not known."""
+        """Start of the next record or filler; None if unknown."""
         self._reached: int | None = None
         self._known = False
 
     def fits(self, offset: int, body: bytes) -> bool:
-        """Whether ``body``, which continues the log at ``offset``, may be stored there."""
         if not self._known or self.log.end == 0:
-            # Recovery has ended the log behind a whole record; an empty one begins as a file of the master does.
+            # Recovery ends the log after a whole record; an empty log begins at a file of the master.
             self._known, self._next = True, offset
             if self.log.end == 0 and offset % self.log.file_size:
                 self._refuse(f"a file of the master begins at {offset}")
@@ -41,11 +39,10 @@ class Boundaries:
         return self.misfit is None
 
     def stored(self) -> None:
-        """What was asked for last is in the log now."""
+        """Record that the bytes of the last :meth:`fits` are in the log."""
         self._next = self._reached
 
     def _after(self, at: int, offset: int, body: bytes) -> int | None:
-        """Where the record or filler ends that begins at ``at``."""
         head = body[at - offset : at - offset + BLANK_SIZE] if at >= offset else self._begun(at, offset, body)
         length, magic = peek(head)
         room = self.log.file_size - at % self.log.file_size
@@ -55,14 +52,13 @@ class Boundaries:
         elif magic not in (MAGIC_V1, MAGIC_V2):
             return None
         elif length + BLANK_SIZE > room:
-            # A master leaves room for a filler.
             self._refuse(f"the master has a record [{at}, {at + length}), across {at + room}")
         return at + length if length >= BLANK_SIZE else None
 
     def _begun(self, at: int, offset: int, body: bytes) -> bytes:
-        """The first bytes of what the log already holds a part of; bytes that nothing means where it is not so."""
+        """The first bytes of an entry that the log holds in part; zeros if the log lacks them."""
         held = self.log.read(at, offset - at)
         return held + body[: BLANK_SIZE - len(held)] if len(held) == offset - at else bytes(BLANK_SIZE)
 
     def _refuse(self, why: str) -> None:
-        self.misfit = f"{SETTING} is {self.log.file_size} here, and another one at the master: {why}"
+        self.misfit = f"{SETTING} is {self.log.file_size} here, but differs at the master: {why}"

@@ -1,10 +1,10 @@
 """One broker, master or slave: BrokerController, sans-IO.
 
-Wires the store, both halves of replication, the tables, and the processors that answer requests on the main and the
-fast port (pulls on the main port only); everything else a client may ask gets code 3. A slave copies the log from
-``haMasterAddress`` or from where a name server says its master is; with neither it serves what it has.
+It wires the store, both halves of replication, the tables, and the processors that answer requests on the main and the
+fast port (pulls: main port only). Any other request gets code 3. A slave copies the log from ``haMasterAddress``, or
+else from the master that a name server reports; with neither it serves its own log.
 
-The parts are class attributes, so that another version of one decision replaces exactly that part.
+The parts are class attributes, so that a subclass can replace exactly one decision.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -52,8 +52,6 @@ CONFIG = "config"
 
 
 class Broker:
-    """A node of the pair. The shell calls the ``on_…`` methods; see :class:`pairproof.reference.ports.Node`."""
-
     peers_class: ClassVar[type[CommandPeers]] = CommandPeers
     store_class: ClassVar[type[MessageStore]] = MessageStore
     master_class: ClassVar[type[HaMaster]] = HaMaster
@@ -150,10 +148,7 @@ class Broker:
 
     @property
     def recovery(self) -> str:
-        """How the last start found the log: empty, normal or abnormal."""
         return self.store.recovery
-
-    # Life.
 
     def on_start(self) -> None:
         self.store.start()
@@ -176,7 +171,7 @@ class Broker:
         self.registration.start()
 
     def on_stop(self) -> None:
-        """End in an orderly way: everything durable, no abort file."""
+        """Stop in an orderly way: everything durable, no abort file."""
         self.registration.stop()
         self.delivery.stop()
         self.replica.stop()
@@ -193,11 +188,9 @@ class Broker:
         self.store.stop()
 
     def expire(self, keep_files: int) -> None:
-        """Retention: delete all but the newest ``keep_files`` of the log, and let go of all that lay in the others."""
+        """Retention: delete all but the newest ``keep_files`` of the log, with their index entries."""
         if self.store.expire(keep_files):
             self.ha.expired()
-
-    # Connections.
 
     def on_accepted(self, conn: Conn, port: str) -> None:
         if port == "ha":
@@ -208,9 +201,9 @@ class Broker:
             self._fast.add(conn)
 
     def on_connected(self, address: str, conn: Conn) -> None:
-        """A connection of one's own stands: to the master's log, or to a name server or the master's main port.
+        """An outgoing connection is open: to the master's log, or to a name server or the master's main port.
 
-        Where both have one address, each gets one of the two connections.
+        If both have one address, each gets one of the two connections.
         """
         if self.parts.calls.connects_to(address):
             self.parts.calls.on_connected(address, conn)
@@ -224,7 +217,6 @@ class Broker:
             self.replica.on_lost()
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
-        """Bytes of the master, of a slave, of a client, or of whom this broker asked."""
         if conn is self.replica.conn:
             if self.replica.on_bytes(data):
                 self.store.dispatch()
@@ -257,7 +249,6 @@ class Broker:
             self.ha.on_closed(conn)
 
     def on_timer(self, key: Hashable) -> None:
-        """A deadline of one of the parts; their keys begin with a name."""
         assert isinstance(key, tuple)
         handler = self._timers.get(key[0])
         if handler is not None:
@@ -276,15 +267,12 @@ class Broker:
         if self.ha.flushed_only:
             self.ha.wake()
 
-    # Requests.
-
     def _on_command(self, conn: Conn, command: Command) -> None:
-        # To what we told clients nobody waits for an answer.
+        # Responses to notifications are ignored.
         if not command.is_response:
             self.handle(self.peers, conn, command)
 
     def handle(self, peers: CommandPeers, conn: Conn, command: Command) -> None:
-        """Do what is asked, and answer over ``peers``."""
         handler = self.handlers.get(command.code)
         if handler is None or (command.code == RequestCode.PULL_MESSAGE and conn in self._fast):
             remark = f" request type {command.code} not supported"
@@ -310,7 +298,7 @@ class Broker:
         self.pulling.arrived(message.topic, message.queue_id, record.queue_offset + 1, tags_code)
         self.delivery.arrived(message.topic, message.queue_id)
 
-    # What comes round from time to time, and only while there is something to do.
+    # Periodic work, scheduled only while there is some.
 
     def _arm_sweeps(self) -> None:
         now = self.io.now()
@@ -334,8 +322,6 @@ class Broker:
         self.members.expire()
         self._arm_sweeps()
 
-    # Tables.
-
     def _files(self) -> dict[str, ConfigFile]:
         parts = self.parts
         return {
@@ -350,7 +336,7 @@ class Broker:
         self.io.flush(file.names, (CONFIG, table, file.saves))
 
     def _found_master(self, address: str, ha_address: str) -> None:
-        """A name server said where the master is; empty where it knows none: then the log's last source stays."""
+        """A name server reported the master; empty if it knows none: then the last HA address remains."""
         if self.config.is_slave:
             self.sync.master = address
             if ha_address and not self.config.haMasterAddress:

@@ -1,8 +1,8 @@
-"""Calls to other nodes: requests out, answers in, many in flight at once, each ended exactly once.
+"""Calls to other nodes: many requests in flight, each ended exactly once.
 
-One connection per address, opened when first needed and kept. An outcome is ``ok`` with an answer whose code says that
-the call did what it could, ``fail`` when it certainly did not happen, ``info`` when nobody knows. Requests that a peer
-makes over such a connection, as brokers do, go to ``on_request``. Source: NettyRemotingClient.
+One connection per address is opened on first use and reused. An outcome is ``ok`` for a successful answer, ``fail`` if
+the call certainly did not happen, ``info`` if its effect is unknown. Requests that a peer sends over such a connection,
+as brokers do, go to ``on_request``. Source: NettyRemotingClient.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -24,7 +24,7 @@ ANSWERS = {
     remoting.PULL_OFFSET_MOVED: "PULL_OFFSET_MOVED",
     remoting.QUERY_NOT_FOUND: "QUERY_NOT_FOUND",
 }
-"""Codes that say that a call did what it could: a message stored, a pull that tells how to go on, nothing found."""
+"""Codes of successful calls: a message stored, a pull's next step, nothing found."""
 
 
 class Outcome(NamedTuple):
@@ -39,7 +39,7 @@ Done = Callable[[Outcome], None]
 
 
 class _Line:
-    """One connection and the calls on it, by opaque. ``queued``: frames that wait for the connection."""
+    """One connection and its calls by opaque. ``queued``: frames that wait for the connection."""
 
     __slots__ = ("address", "calls", "conn", "queued", "reader", "unsent")
 
@@ -53,7 +53,7 @@ class _Line:
 
 
 class Calls:
-    """All calls of one node. ``address`` is whatever the shell's ``connect`` understands.
+    """All calls of one node. ``address`` is in the format of the shell's ``connect``.
 
     Timers have keys ``("call", address, opaque)``.
     """
@@ -69,11 +69,9 @@ class Calls:
         return conn in self.by_conn
 
     def expects(self, address: str) -> bool:
-        """Whether a connection to this address is of these calls."""
         return address in self.lines
 
     def connects_to(self, address: str) -> bool:
-        """Whether a connection to this address is being made."""
         line = self.lines.get(address)
         return line is not None and line.conn is None
 
@@ -81,14 +79,12 @@ class Calls:
         self, address: str, code: int, fields: Mapping[str, str], body: bytes, done: Done,
         timeout_ns: int = CALL_TIMEOUT_NS,
     ) -> None:  # fmt: skip
-        """Ask; ``done`` hears the outcome, perhaps at once."""
         opaque = self.next_opaque()
         self.call_frame(
             address, opaque, remoting.encode(Command(code, opaque, 0, dict(fields), body)), done, timeout_ns
         )
 
-    def tell(self, address: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> None:
-        """One-way: nobody hears what becomes of it. A connection that cannot be made forgets it."""
+    def send_oneway(self, address: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> None:
         opaque = self.next_opaque()
         line = self._line(address)
         frame = remoting.encode(Command(code, opaque, remoting.ONEWAY_FLAG, dict(fields), body))
@@ -98,14 +94,12 @@ class Calls:
             line.queued[opaque] = frame
 
     def next_opaque(self) -> int:
-        """A number for a frame of one's own making; see :meth:`call_frame`."""
         self.opaque += 1
         return self.opaque
 
     def call_frame(
         self, address: str, opaque: int, frame: bytes, done: Done, timeout_ns: int = CALL_TIMEOUT_NS
     ) -> None:
-        """Ask with a frame that carries ``opaque``."""
         line = self._line(address)
         if len(line.calls) >= MAX_CALLS:
             done(Outcome("fail", "too many calls", None))
@@ -118,7 +112,6 @@ class Calls:
             self._write(line, frame)
 
     def close(self, address: str) -> None:
-        """End the connection; calls on it end as disconnected."""
         line = self.lines.get(address)
         if line is not None:
             if line.conn is not None:
@@ -129,7 +122,7 @@ class Calls:
                 self._end(line, "fail", "refused")
 
     def close_all(self) -> None:
-        """End every connection without a word to anybody."""
+        """Close every connection without ending its calls."""
         for conn in list(self.by_conn):
             self.io.close(conn)
         for line in self.lines.values():
@@ -137,10 +130,7 @@ class Calls:
                 self.io.cancel(("call", line.address, opaque))
         self.by_conn, self.lines = {}, {}
 
-    # What the shell tells us.
-
     def on_connected(self, address: str, conn: Conn) -> None:
-        """A connection stands: what was queued goes out."""
         line = self.lines.get(address)
         if line is None or line.conn is not None:
             self.io.close(conn)
@@ -153,7 +143,6 @@ class Calls:
                 self._write(line, frame)
 
     def on_connect_failed(self, address: str) -> None:
-        """Nothing was sent: what was queued did not happen."""
         line = self.lines.get(address)
         if line is not None and line.conn is None:
             del self.lines[address]
@@ -196,8 +185,6 @@ class Calls:
             waiting = line.queued.pop(opaque, None) is not None
             done(Outcome("fail" if waiting else "info", "timeout", None))
 
-    # How it is done.
-
     def _line(self, address: str) -> _Line:
         line = self.lines.get(address)
         if line is None:
@@ -208,7 +195,7 @@ class Calls:
     def _write(self, line: _Line, frame: bytes) -> None:
         line.unsent += frame if line.unsent else frame[self.io.send(line.conn, frame) :]
         if len(line.unsent) > MAX_UNSENT:
-            # A peer that reads nothing must not fill our memory.
+            # Bound the memory that a peer which does not read can take.
             self.close(line.address)
 
     def _answered(self, line: _Line, answer: Command) -> None:

@@ -1,8 +1,8 @@
-"""The checkpoint file: up to which store time the log, the queues and the index are known to be durable.
+"""The checkpoint file: the store times up to which the log, the queues and the index are durable.
 
-4096 bytes, of which the first three longs are used; what RocketMQ 5 keeps behind them stays as it is. Whoever flushes
-sets a time when the flush has ended, never before, and saves the file then. RocketMQ sets them as it dispatches, so its
-checkpoint may promise more than the disk holds. Source: StoreCheckpoint.
+4096 bytes, of which the first three longs are used; the fields of RocketMQ 5 behind them are preserved. The caller sets
+a time after its flush has ended, then saves the file. RocketMQ sets the times at dispatch, so its checkpoint may claim
+more than the disk holds. Source: StoreCheckpoint.
 """
 
 from struct import Struct
@@ -18,10 +18,10 @@ _TIMES = Struct(">qqq")
 
 
 class Checkpoint:
-    """Three store times, ms since the epoch; 0 for nothing yet."""
+    """Three store times, ms since the epoch; 0: unset."""
 
     def __init__(self, disk: Disk) -> None:
-        """Read it; without a file all times are 0."""
+        """Read the file; without one all times are 0."""
         self._disk = disk
         self._file = disk.open(NAME, SIZE) if NAME in disk.names("") else None
         times = self._file.read(0, _TIMES.size) if self._file else bytes(_TIMES.size)
@@ -31,7 +31,7 @@ class Checkpoint:
         self.physic_ms, self.logics_ms, self.index_ms = _TIMES.unpack(times)
 
     def save(self) -> None:
-        """Write the three times, if there is room for the file; flushing :data:`NAME` is up to the caller."""
+        """Write the times if the disk has room; the caller flushes :data:`NAME`."""
         if self._file is None:
             try:
                 self._file = self._disk.open(NAME, SIZE)
@@ -41,7 +41,7 @@ class Checkpoint:
 
 
 def store_ms_at(log: CommitLog, at: int) -> int:
-    """When the record that begins at ``at`` was stored; -1 if no whole record does."""
+    """Store time of the record that begins at ``at``; -1 without a whole record."""
     try:
         size, _ = peek(log.read(at, 8))
         found = decode(log.read(at, size), check_crc=False)

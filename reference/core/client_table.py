@@ -1,12 +1,11 @@
-"""Who is connected: producers and consumers by group, from their heartbeats.
+"""Connected producers and consumers by group, from their heartbeats.
 
-A client is a connection; it is forgotten when that closes, when it says so, or after 120 s without a heartbeat.
-Whenever a group's consumers or topics change, all its consumers are to be told to share the queues out anew: the calls
-return the groups, ``told`` says who that is. A consumer that expires makes its group be told, too; RocketMQ leaves that
-to the next rebalance. In memory only, and never copied to a slave.
-Not here: creating groups and retry topics, sending NOTIFY_CONSUMER_IDS_CHANGED (40), and whether the group's
-notifyConsumerIdsChangedEnable allows it. Source: ClientManageProcessor, ConsumerManager, ConsumerGroupInfo,
-ProducerManager.
+A client is a connection. It is removed when the connection closes, when it unregisters, or after 120 s without a
+heartbeat. When a group's consumers or topics change, all its consumers (``consumers_of``) must be notified to
+rebalance: the calls return such groups. An expired consumer triggers a notification, too; RocketMQ leaves that to the
+next rebalance. The table is in memory only and never replicated. Left out: creating groups and retry topics, sending
+NOTIFY_CONSUMER_IDS_CHANGED (40), and notifyConsumerIdsChangedEnable. Source: ClientManageProcessor, ConsumerManager,
+ConsumerGroupInfo, ProducerManager.
 """
 
 from typing import NamedTuple
@@ -18,22 +17,18 @@ EXPIRES_NS = 120 * 1_000_000_000
 SCAN_NS = 10 * 1_000_000_000
 MAX_GROUPS = 100_000
 MAX_SUBSCRIBED = 64 * 1024 * 1024
-"""Bytes, roughly, of all groups' subscriptions."""
+"""Approximate bytes of all groups' subscriptions."""
 
 
 class Client(NamedTuple):
-    """One member of a group."""
-
     client_id: str
     seen: int
-    """When its last heartbeat came, ns."""
     language: str = "OTHER"
     version: int = 0
-    """Of its client library, as its last heartbeat's frame says."""
 
 
 class Consumers:
-    """A consumer group: its members, and what it subscribes to, as its newest heartbeat says."""
+    """A consumer group: its members and the subscriptions of its newest heartbeat."""
 
     __slots__ = ("clients", "consume_from_where", "consume_type", "message_model", "size", "subscriptions")
 
@@ -44,9 +39,9 @@ class Consumers:
         self.consume_type = self.message_model = self.consume_from_where = ""
 
     def heartbeat(self, conn: Conn, client: Client, data: ConsumerData, room: int) -> bool:
-        """Take it in; whether there is a new member, a new topic or a topic less.
+        """Record a heartbeat; whether a member or topic is new, or a topic is gone.
 
-        Subscriptions stay what they are if they would take more than ``room`` bytes more.
+        Subscriptions are unchanged if they would take more than ``room`` additional bytes.
         """
         self.consume_type, self.message_model = data.consume_type, data.message_model
         self.consume_from_where = data.consume_from_where
@@ -67,12 +62,11 @@ class ClientTable:
         self.producers: dict[str, dict[Conn, Client]] = {}
         self.consumers: dict[str, Consumers] = {}
         self.subscribed = 0
-        """Bytes, roughly, of all groups' subscriptions."""
 
     def heartbeat(
         self, conn: Conn, data: HeartbeatData, now: int, language: str = "OTHER", version: int = 0
     ) -> list[str]:
-        """Take in a HEART_BEAT (34); the consumer groups that changed by it. A group too many is ignored."""
+        """Record a HEART_BEAT (34); the consumer groups that changed. A group beyond the limit is ignored."""
         client = Client(data.client_id, now, language, version)
         for producer in data.producer_data_set:
             if producer.group_name in self.producers or len(self.producers) < MAX_GROUPS:
@@ -90,35 +84,33 @@ class ClientTable:
         return changed
 
     def unregister(self, conn: Conn, producer_group: str | None, consumer_group: str | None) -> list[str]:
-        """Take in an UNREGISTER_CLIENT (35); the consumer groups that changed."""
         if producer_group is not None:
             self._drop_producer(producer_group, conn)
         return [consumer_group] if consumer_group is not None and self._drop_consumer(consumer_group, conn) else []
 
     def closed(self, conn: Conn) -> list[str]:
-        """The connection is gone; the consumer groups that changed."""
         for group in list(self.producers):
             self._drop_producer(group, conn)
         return [group for group in list(self.consumers) if self._drop_consumer(group, conn)]
 
     def expire(self, now: int) -> list[Conn]:
-        """Connections with a membership older than 120 s: the caller closes them and calls ``closed``."""
+        """Connections whose last heartbeat is over 120 s old: the caller closes them and calls ``closed``."""
         members = [*self.producers.values(), *(group.clients for group in self.consumers.values())]
         late = [conn for clients in members for conn, client in clients.items() if now - client.seen > EXPIRES_NS]
         return list(dict.fromkeys(late))
 
-    def told(self, group: str) -> list[Conn]:
-        """Who must hear that the group changed: all its consumers, the one that caused it included."""
+    def consumers_of(self, group: str) -> list[Conn]:
+        """All consumers to notify of a change, including the one that caused it."""
         found = self.consumers.get(group)
         return list(found.clients) if found else []
 
     def consumer_ids(self, group: str) -> list[str]:
-        """The answer to GET_CONSUMER_LIST_BY_GROUP (38): client ids; empty if there is no such group."""
+        """The client ids of GET_CONSUMER_LIST_BY_GROUP (38); empty for an unknown group."""
         found = self.consumers.get(group)
         return [client.client_id for client in found.clients.values()] if found else []
 
     def subscription(self, group: str, topic: str) -> SubscriptionData | None:
-        """What a pull without a subscription of its own takes; None if the group has none, or no live consumer."""
+        """The subscription of a pull that carries none; None without one or without a live consumer."""
         found = self.consumers.get(group)
         return found.subscriptions.get(topic) if found else None
 
@@ -144,5 +136,5 @@ def _size(data: SubscriptionData) -> int:
 
 
 def _newer(old: SubscriptionData | None, new: SubscriptionData) -> SubscriptionData:
-    """A heartbeat of a consumer that knows less does not take the group's subscription back."""
+    """A heartbeat with an older subscription does not replace the group's newer one."""
     return old if old is not None and old.sub_version >= new.sub_version else new

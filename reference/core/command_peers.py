@@ -1,11 +1,10 @@
-"""Connections that bring remoting commands: frames in, answers out, both bounded.
+"""Connections that carry remoting commands: frames in, answers out, both bounded.
 
-A peer that sends what is no frame is dropped, since nothing tells whom to answer; so is one that lets its answers pile
-up. While a peer does not take its answers its next requests wait, unparsed. Where all of them together hold up too many
-bytes, half frames or answers, those go that have got no further for the longest time: never whoever came last. Where
-there are too many connections, an idle one makes room: first those that have never asked anything, the oldest first,
-then those that have asked nothing for :data:`IDLE_NS`. What a command means is its node's business.
-Source: NettyRemotingServer; its limits on memory and connections are ours.
+A peer that sends a malformed frame is disconnected, since there is no request to answer; so is one that lets its
+answers pile up. While a peer does not read its answers, its next requests wait unparsed. If all peers together hold too
+many bytes (partial frames or answers), the peers without progress for the longest time are disconnected. If there are
+too many connections, an idle one is closed: first those that never sent a command, oldest first, then those without a
+command for :data:`IDLE_NS`. Source: NettyRemotingServer; the limits on memory and connections are ours.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,23 +17,21 @@ from .unsent import send_on
 
 MAX_PEERS = 1_000
 IDLE_NS = 90 * 1_000_000_000
-"""Clients send heartbeats every 30 s, brokers register as often; a slave fetches tables every 60 s at the latest."""
+"""Clients send heartbeats every 30 s, brokers register as often; a slave fetches tables at least every 60 s."""
 MAX_UNSENT = 4 * 1024 * 1024
 MAX_HELD = 2 * remoting.MAX_FRAME
-"""Bytes that one peer may have sent and not seen taken."""
 MAX_HELD_BY_ALL = 8 * remoting.MAX_FRAME
 MAX_UNSENT_BY_ALL = 8 * remoting.MAX_FRAME
 
 
-class Kept:
-    """Bytes kept for each connection, those first that have got no further for the longest time, and their sum."""
+class HeldBytes:
+    """Bytes held for each connection, in the order of their last progress, and their sum."""
 
     def __init__(self) -> None:
         self.sizes: dict[Conn, int] = {}
         self.total = 0
 
     def note(self, conn: Conn, size: int, got_on: bool) -> None:
-        """So many are kept for it now. ``got_on``: some of those that were kept before are not any more."""
         self.total += size - self.sizes.get(conn, 0)
         if got_on or not size:
             self.sizes.pop(conn, None)
@@ -43,46 +40,42 @@ class Kept:
 
     @property
     def oldest(self) -> Conn:
-        """Whose bytes have been kept for the longest time."""
         return next(iter(self.sizes))
 
 
 class Seats:
-    """The open connections, by who has to leave first when there are too many."""
+    """The open connections in the order in which they make room."""
 
     def __init__(self) -> None:
-        # In order: who came first; who asked last longest ago.
+        # In order of connecting, and of the last command.
         self.silent: dict[Conn, None] = {}
-        self.asked: dict[Conn, int] = {}
+        self.active: dict[Conn, int] = {}
 
     def __len__(self) -> int:
-        return len(self.silent) + len(self.asked)
+        return len(self.silent) + len(self.active)
 
     def take(self, conn: Conn) -> None:
         self.silent[conn] = None
 
-    def asks(self, conn: Conn, now: int) -> None:
-        """It sends a whole command."""
+    def received(self, conn: Conn, now: int) -> None:
         self.silent.pop(conn, None)
-        self.asked.pop(conn, None)
-        self.asked[conn] = now
+        self.active.pop(conn, None)
+        self.active[conn] = now
 
     def leave(self, conn: Conn) -> None:
         self.silent.pop(conn, None)
-        self.asked.pop(conn, None)
+        self.active.pop(conn, None)
 
     def idle(self, now: int) -> Conn | None:
-        """Who makes room; None if all have asked something lately."""
+        """The connection that makes room; None if none is idle."""
         if self.silent:
             return next(iter(self.silent))
-        conn, last = next(iter(self.asked.items()))
+        conn, last = next(iter(self.active.items()))
         return conn if now - last >= IDLE_NS else None
 
 
 class CommandPeers:
-    """The open connections of one node. ``on_gone`` hears of each that ends, whoever ended it; ``version`` is told with
-    every answer.
-    """
+    """The open connections of one node. ``on_gone`` is called for each that ends; every answer carries ``version``."""
 
     def __init__(
         self,
@@ -98,10 +91,10 @@ class CommandPeers:
         self._readers: dict[Conn, CommandReader] = {}
         self._seats = Seats()
         self._unsent: dict[Conn, bytearray] = {}
-        self._unsent_sizes = Kept()
-        self._held = Kept()
+        self._unsent_sizes = HeldBytes()
+        self._held = HeldBytes()
         self._feeds = False
-        # In order and each once: a dict's keys.
+        # An ordered set.
         self._later: dict[Callable[[], None], None] = {}
 
     def __contains__(self, conn: Conn) -> bool:
@@ -111,7 +104,6 @@ class CommandPeers:
         return len(self._readers)
 
     def accept(self, conn: Conn) -> None:
-        """Somebody connected: an idle connection makes room, if need be; where there is none this one is closed."""
         if len(self._readers) >= MAX_PEERS and not self.make_room():
             self.io.close(conn)
             return
@@ -119,14 +111,12 @@ class CommandPeers:
         self._seats.take(conn)
 
     def make_room(self) -> bool:
-        """Close the connection that has been idle for the longest time; False if none is idle."""
         idle = self._seats.idle(self.io.now())
         if idle is not None:
             self.drop(idle)
         return idle is not None
 
     def feed(self, conn: Conn, data: bytes) -> None:
-        """Bytes came: hand over the commands that are complete now, as long as their answers are taken."""
         self._feeds = True
         self._feed(conn, data)
         self._feeds = False
@@ -135,7 +125,7 @@ class CommandPeers:
             each()
 
     def when_through(self, what: Callable[[], None]) -> None:
-        """Do it once, when the commands that came together have been handed over; now if none are being."""
+        """Call ``what`` once, after the commands of the current batch; now if there is none."""
         if self._feeds:
             self._later[what] = None
         else:
@@ -154,7 +144,7 @@ class CommandPeers:
                     break
                 if not got_on:
                     got_on = True
-                    self._seats.asks(conn, self.io.now())
+                    self._seats.received(conn, self.io.now())
                 self.on_command(conn, command)
                 if conn not in self._readers:
                     return
@@ -168,7 +158,6 @@ class CommandPeers:
             self.drop(self._held.oldest)
 
     def writable(self, conn: Conn) -> None:
-        """The socket takes bytes again: first what is left of the answers, then what was asked meanwhile."""
         unsent = self._unsent.get(conn)
         if unsent is None:
             return
@@ -187,7 +176,7 @@ class CommandPeers:
         body: bytes = b"",
         remark: str | None = None,
     ) -> None:
-        """Answer the request, unless it is one-way. An answer that is no frame is an error that says so."""
+        """Answer a request unless it is one-way. An answer that cannot be encoded becomes an error."""
         if request.is_oneway:
             return
         try:
@@ -198,7 +187,6 @@ class CommandPeers:
         self.send(conn, frame)
 
     def send(self, conn: Conn, data: bytes) -> None:
-        """Send a frame, behind those that wait; nothing if the connection has ended."""
         if conn not in self._readers:
             return
         unsent = self._unsent.get(conn)

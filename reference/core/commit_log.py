@@ -1,9 +1,9 @@
-"""The commit log: records one after the other in fixed-size files, written by puts on a master, by bytes on a slave.
+"""The commit log: records in fixed-size files, appended by puts on a master and as replicated bytes on a slave.
 
-Promises: physical offsets only grow; a record never crosses a file border, the rest of a file that is too small for the
-next record becomes a filler; what was cut is never readable again. Whoever calls says when a flush ended; this module
-only knows what is due. Not here: when files expire, a memory pool before the page cache, checkpoints.
-Source: CommitLog, DefaultAppendMessageCallback, MappedFileQueue.
+Promises: physical offsets only grow. A record never crosses a file boundary; a filler takes the rest of a file that is
+too small for the next record. Truncated bytes are never readable again. The caller reports the end of a flush; this
+module tracks unflushed files. Left out: retention, a memory pool before the page cache, checkpoints. Source: CommitLog,
+DefaultAppendMessageCallback, MappedFileQueue.
 """
 
 from collections.abc import Sequence
@@ -29,24 +29,24 @@ from .recovery import SECTOR, Hints, LogRecovery, Recovery
 
 MAX_MESSAGE_SIZE = 4 * 1024 * 1024
 OVER_BODY = 64 * 1024
-"""How much a whole record may exceed the largest body (MessageExtEncoder)."""
+"""By how much a record may exceed the largest body (MessageExtEncoder)."""
 
 
 class Put(NamedTuple):
-    """Where a message went: its record is ``data`` and takes [lo, hi)."""
+    """A stored message: its record is ``data`` and takes [lo, hi)."""
 
     lo: int
     hi: int
     filler: tuple[int, int] | None
-    """[from, to) of the filler that was written before it, up to its file's end."""
+    """[from, to) of the filler before it, up to its file's end."""
     data: bytes
 
 
 class CommitLog:
     """One node's log. All offsets and sizes are bytes.
 
-    ``start`` is the first file's start, ``end`` the write position, ``flushed`` the offset up to which the log is
-    durable. A log without files is empty: both ends are 0.
+    ``start`` is the first file's start, ``end`` the write position, ``flushed`` the durable end. A log without files is
+    empty: both ends are 0.
     """
 
     recovery_class: ClassVar[type[LogRecovery]] = LogRecovery
@@ -59,23 +59,21 @@ class CommitLog:
         self.max_message_size = max_message_size
         self.flushed = 0
         self._unfinished = False
-        """Whether bytes behind the end are still in the files: recovery has left an unfinished record there."""
+        """Whether recovery left the bytes of an unfinished record after the end."""
 
     @property
     def start(self) -> int:
-        """The first file's start offset; 0 without files."""
         return self.files.start
 
     @property
     def end(self) -> int:
-        """The offset behind the last byte written; 0 without files."""
         return self.files.end
 
     def recover(self, clean: bool, hints: Hints | None = None) -> Recovery:
-        """Open what the disk holds and end the log behind its last whole record; what remains is durable.
+        """Open the files and end the log after its last whole record; the rest is durable. Call once, first.
 
-        ``clean``: whether the last stop was an orderly one. Once, before anything else. StoreRefused, and nothing has
-        changed, if the files do not form a log (size, names, gaps), or if it is not whole after a clean stop.
+        ``clean``: the last stop was orderly. Raises StoreRefused, with nothing changed, if the files do not form a log
+        (size, names, gaps) or if it is not whole after a clean stop.
         """
         self.files.load()
         recovery = self.recovery_class(self.files, clean, hints).run()
@@ -86,8 +84,8 @@ class CommitLog:
     def put(self, message: Message, queue_offset: int, store_ms: int) -> Put:
         """Append a message as a master does.
 
-        CodecError for a message that the format or the limits refuse, StoreFull if the disk has no room for the next
-        file; nothing is written then.
+        Raises CodecError if the format or the limits refuse it, StoreFull if the disk lacks room for the next file;
+        nothing is written then.
         """
         message = _ended(message)
         size = self._size_within_limits(message)
@@ -96,7 +94,7 @@ class CommitLog:
         at = filler[1] if filler else self.end
         data = encode(message, queue_offset, at, store_ms)
         if at == self.files.limit:
-            # The file first: without room for it the log stays as it was, and never ends in a filler.
+            # Add the file first: without room the log is unchanged and never ends in a filler.
             self.files.add_file()
         if filler:
             self.files.write(filler[0], encode_blank(filler[1] - filler[0]))
@@ -105,9 +103,9 @@ class CommitLog:
         return Put(at, at + size, filler, data)
 
     def make_room(self, messages: Sequence[Message]) -> tuple[int, int] | None:
-        """Let these messages, to be put next, lie in one file, so that the disk can refuse none of them.
+        """Make the next messages fit into one file, so that the disk can refuse none of them.
 
-        The range of the filler that this takes, if any. Errors as :meth:`put`; nothing is written then.
+        Returns the range of the filler needed, if any. Errors as :meth:`put`; nothing is written then.
         """
         size = sum(self._size_within_limits(_ended(each)) for each in messages)
         if size > self.file_size - BLANK_SIZE:
@@ -122,11 +120,11 @@ class CommitLog:
         return filler
 
     def append(self, at: int, data: bytes) -> bool:
-        """Append replicated bytes as a slave does, wherever records begin and end in them.
+        """Append replicated bytes, independent of record boundaries.
 
-        An empty log takes any first offset: its first file then starts at ``at`` minus ``at`` modulo the file size,
-        even if ``data`` is empty. Otherwise ``at`` must be the end. False, and nothing is written, for another offset,
-        for bytes that would pass the file's end or that of all offsets, or without room for a file.
+        An empty log takes any first offset: its first file starts at ``at`` minus ``at`` modulo the file size, even if
+        ``data`` is empty. Otherwise ``at`` must be the end. Returns False, with nothing written, for another offset,
+        for bytes that pass the file's end or the largest offset, or without room for a file.
         """
         try:
             return 0 <= at <= MAX_OFFSET - len(data) and self._append(at, data)
@@ -134,11 +132,9 @@ class CommitLog:
             return False
 
     def read(self, at: int, limit: int) -> bytes:
-        """Up to ``limit`` bytes from ``at``, at most to the file's end and the log's; empty if there are none."""
         return self.files.read(at, limit)
 
     def record_size(self, at: int) -> int:
-        """Bytes of the whole record that begins at ``at`` by its own size and magic; 0 if none does."""
         if not self.start <= at <= self.end - BLANK_SIZE:
             return 0
         size, magic = peek(self.read(at, BLANK_SIZE))
@@ -146,15 +142,12 @@ class CommitLog:
         return size if magic in (MAGIC_V1, MAGIC_V2) and FIXED_SIZE <= size <= room else 0
 
     def flush_due(self, upto: int | None = None) -> list[str]:
-        """Disk names of the files that hold bytes, below ``upto`` if given, which are not known to be durable."""
         return self.files.names(self.flushed, self.end if upto is None else upto)
 
     def mark_flushed(self, upto: int) -> None:
-        """A flush that covered the log up to ``upto`` has ended."""
         self.flushed = max(self.flushed, min(upto, self.end))
 
     def expire(self, keep_files: int) -> int:
-        """Delete the oldest files until ``keep_files`` are left, never the last one; where the log now starts."""
         self.files.expire(keep_files)
         self.flushed = max(self.flushed, self.start)
         return self.start
@@ -177,13 +170,12 @@ class CommitLog:
         return True
 
     def _erase_unfinished(self) -> None:
-        """Before the log grows: what lies behind its end must never be taken for a part of it."""
+        """Zero the bytes after the end before the log grows over them."""
         if self._unfinished:
             self.files.truncate(self.end)
             self._unfinished = False
 
     def _filler_before(self, size: int) -> tuple[int, int] | None:
-        """The range that a filler takes before a record of ``size`` bytes; None if the record fits at the end."""
         at = self.end
         room = -at % self.file_size
         if room == 0 or room >= size + BLANK_SIZE:
@@ -206,13 +198,14 @@ class CommitLog:
         if len(message.topic.encode()) > MAX_TOPIC:
             raise CodecError(f"topic of {len(message.topic.encode())} bytes: the limit is {MAX_TOPIC}")
         if "\0" in message.topic or bytes(SECTOR) in message.properties:
-            # Recovery takes so many for a lost sector; fewer in properties are stored, as in RocketMQ.
+            # Recovery takes a run of this length for a lost sector; shorter runs in properties are stored, as in
+            # RocketMQ.
             raise CodecError(f"a topic must not contain NUL characters, nor properties {SECTOR} in a row")
         return size
 
 
 def _ended(message: Message) -> Message:
-    """Properties that end in NUL get the separator that may follow the last one: the end of a record is no zero."""
+    """Properties that end in NUL get the optional final separator, so that no record ends in a zero."""
     if message.properties[-1:] != b"\0":
         return message
     return message._replace(properties=message.properties + BETWEEN.encode())

@@ -1,13 +1,13 @@
-"""Broker settings under RocketMQ's own names and 4.9 defaults, as a properties file carries them.
+"""Broker settings with RocketMQ's names and 4.9 defaults, as in a properties file.
 
-Four are ours: ``rocketmqVersion`` says which version line's replication path to follow, ``haPushes`` whether slaves
-get what is written (RocketMQ) or only what is flushed, ``haCutReports`` whether a slave whose socket takes a report in
-part closes the connection (RocketMQ) or waits, ``totalMemory`` how many bytes of memory the machine has, against which
-a reader's lag is measured. The program asks its machine for that, or its container's limit, where no file says it; the
-default is what a simulated machine has.
+Four are ours: ``rocketmqVersion`` selects the version line of the replication path; ``haPushes`` whether slaves get all
+written bytes (RocketMQ) or only flushed ones; ``haCutReports`` whether a slave closes the connection after a partial
+write of a report (RocketMQ) or waits; ``totalMemory`` the machine's memory in bytes, against which a reader's lag is
+measured. The program reads that from its machine or container unless a file sets it; the default suits a simulated
+machine.
 
-Attributes keep RocketMQ's spelling on purpose: who knows ``broker.conf`` knows this class. Times are milliseconds,
-sizes bytes. Only what this broker acts on is here; other known keys are the shell's business.
+Attributes have RocketMQ's spelling, for readers of ``broker.conf``. Times are milliseconds, sizes bytes. Only settings
+that this broker uses are here; the shell handles other valid keys.
 """
 
 from __future__ import annotations
@@ -31,15 +31,14 @@ MAY_BE_ZERO = (
 PUSHES = ("written", "flushed")
 CUT_REPORTS = ("closes", "waits")
 MAX_NUMBER = (1 << 31) - 1
-"""Java's int, which RocketMQ's settings are."""
 MAX_MEMORY = (1 << 63) - 1
 MAX_SHOWN = 60
-"""Characters of a value that a complaint repeats."""
+"""Characters of a value that an error message repeats."""
 
 
 @dataclass(frozen=True)
 class BrokerConfig:
-    """One broker's settings. Raises :class:`ConfigError` for values that cannot work."""
+    """One broker's settings. Raises :class:`ConfigError` for invalid values."""
 
     brokerClusterName: str = "DefaultCluster"
     brokerName: str = "broker-a"
@@ -122,17 +121,14 @@ class BrokerConfig:
 
     @property
     def address(self) -> str:
-        """Where clients and slaves reach it, as it registers."""
         return f"{self.brokerIP1}:{self.listenPort}"
 
     @property
     def store_host(self) -> tuple[bytes, int]:
-        """Where its messages say that they are stored."""
         return packed_ipv4(self.brokerIP1), self.listenPort
 
     @property
     def ha_address(self) -> str:
-        """Where slaves get its log, as it registers."""
         return f"{self.brokerIP2 or self.brokerIP1}:{self.listenPort + 1}"
 
     @property
@@ -141,32 +137,27 @@ class BrokerConfig:
 
     @property
     def log_memory(self) -> int:
-        """How many bytes of the log, counted back from its end, are taken to be in memory."""
-        # Java's arithmetic, whose last byte is not always that of whole numbers.
+        # Java's float arithmetic, which may differ from integers in the last byte.
         return int(self.totalMemory * (self.accessMessageInMemoryMaxRatio / 100.0))
 
     @property
     def version(self) -> Version:
-        """What its version line does on the replication path."""
         return VERSIONS[self.rocketmqVersion]
 
     @property
     def slaves_to_wait_for(self) -> int:
-        """How many slaves must hold a waiting send before it is answered with PUT_OK."""
         if self.brokerRole != "SYNC_MASTER":
             return 0
         return (self.inSyncReplicas or self.version.in_sync_replicas) - 1
 
     @property
     def ack_timeout_ms(self) -> int:
-        """How long a send waits for them."""
         return int(getattr(self, self.version.ack_wait.setting))
 
     @classmethod
     def from_properties(cls, values: Mapping[str, object]) -> BrokerConfig:
-        """Settings from keys and values as text or numbers. Unknown keys are a :class:`ConfigError`.
-
-        RocketMQ ignores them silently, which is how a mistyped key goes unnoticed for years.
+        """Settings from keys and values as text or numbers. Unknown keys raise :class:`ConfigError`; RocketMQ ignores
+        them.
         """
         known: dict[str, Callable[[Any], object]] = {each.name: _READERS[type(each.default)] for each in fields(cls)}
         given: dict[str, object] = {}
@@ -217,8 +208,8 @@ def _check_text(key: str, text: str) -> None:
 
 
 def _shown(value: object) -> str:
-    # A number of thousands of digits cannot even be written.
-    text = repr(value) if not isinstance(value, int) or abs(value) < 10**MAX_SHOWN else "a number that is much larger"
+    # Python refuses to format a number of thousands of digits.
+    text = repr(value) if not isinstance(value, int) or abs(value) < 10**MAX_SHOWN else "a much larger number"
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 

@@ -1,14 +1,14 @@
-"""One consume queue: where the messages of one queue lie in the log, 20 bytes each, in fixed-size files.
+"""One consume queue: the log positions of one queue's messages, 20 bytes each, in fixed-size files.
 
 Logical offset n is at byte 20 n. A queue that begins above 0 on this node (a fresh slave's) begins in the file that
-covers its first message; the slots before it hold a marker. Entries whose log files have expired stay until their whole
-file goes, but are not given out. Not here: the consume queue extension (enableConsumeQueueExt, off by default).
+covers its first message; the slots before it hold a marker. Entries of expired log files remain until their whole file
+expires, but are not returned. Left out: the consume queue extension (enableConsumeQueueExt, off by default).
 
 Where this differs from RocketMQ, on purpose:
-- A marker is no entry: it never counts for the position that the queue has reached (there it means 2 GiB).
-- A queue without live entries begins again where its next message says, and keeps its offset until then; RocketMQ
-  appends that message at the end of what it has, under a wrong offset, or starts again at 0.
-- What is cut is erased, and entries must grow: a hole is not taken for an entry at offset 0.
+- A marker is not an entry: it never counts for the queue's position (in RocketMQ it means 2 GiB).
+- A queue without live entries restarts at its next message's offset, and keeps its offset until then. RocketMQ
+  appends that message at its end, under a wrong offset, or restarts at 0.
+- Truncated entries are erased, and positions must grow: a hole is not read as an entry at offset 0.
 Source: ConsumeQueue.
 """
 
@@ -29,31 +29,29 @@ _PIECE = 3_200 * ENTRY_SIZE
 
 
 class Entry(NamedTuple):
-    """One consume queue entry."""
-
     physical_offset: int
     size: int
     tags_code: int
-    """Java hash of TAGS, 0 without; for delayed messages when to deliver, ms since the epoch."""
+    """Java hash of TAGS, 0 without; for delayed messages the delivery time, ms since the epoch."""
 
 
 MARKER = Entry(0, 0x7FFFFFFF, 0)
-"""What the slots before the first message of a queue that begins above 0 hold."""
+"""Fills the slots before the first message of a queue that begins above 0."""
 _MARKER_BYTES = _ENTRY.pack(*MARKER)
 _TORN_MARKER = 0x7F000000
-"""The least size that is left of a marker of which a power loss took a part; no record is as large."""
+"""Least size field of a marker torn by a power loss; no record is as large."""
 
 
 def file_size_of(configured: int) -> int:
-    """mappedFileSizeConsumeQueue as it takes effect: rounded up to whole entries."""
+    """The effective mappedFileSizeConsumeQueue: rounded up to whole entries."""
     return -(-configured // ENTRY_SIZE) * ENTRY_SIZE
 
 
 class ConsumeQueue:
     """Entries with logical offsets [``first``, ``next_offset``).
 
-    ``last_end`` is the log offset behind the last message that the queue has, -1 without one. ``gaps`` counts entries
-    that came with a higher offset than the next one: they take the next one all the same.
+    ``last_end`` is the log offset after the queue's last message, -1 without one. ``gaps`` counts entries that came
+    with an offset above the next one; they take the next one.
     """
 
     def __init__(self, disk: Disk, folder: str, file_size: int) -> None:
@@ -66,16 +64,15 @@ class ConsumeQueue:
 
     @property
     def next_offset(self) -> int:
-        """The offset that the next message gets."""
         return self.files.end // ENTRY_SIZE
 
     def recover(self, clean: bool) -> None:
-        """Open the files and end the queue behind its last whole entry; what remains is durable.
+        """Open the files and end the queue after its last whole entry; the rest is durable.
 
-        After a clean stop only the last three files are read. StoreRefused for files that do not form a queue; after
-        another stop files behind a gap are given up instead. Which entries are live says :meth:`expire`.
+        After a clean stop only the last three files are read. StoreRefused for files that do not form a queue; after an
+        unclean stop the files after a gap are dropped instead. :meth:`expire` determines the live entries.
         """
-        # A power loss may take a file and leave the one behind it.
+        # A power loss may take a file and leave the next one.
         for name in reversed(self.files.load(to_gap=not clean)):
             self._disk.delete(name)
         recent = self.files.starts[-FILES_AFTER_CLEAN_STOP:]
@@ -85,11 +82,10 @@ class ConsumeQueue:
         self.flushed = self.files.end
 
     def check(self, clean: bool) -> None:
-        """StoreRefused where :meth:`recover` would raise it. Changes nothing on the disk."""
         self.files.load(to_gap=not clean)
 
     def stored_end(self, clean: bool) -> int:
-        """The log offset behind the last message that the files hold, -1 without one; otherwise as :meth:`check`."""
+        """The log offset after the last message in the files, -1 without one; otherwise as :meth:`check`."""
         self.check(clean)
         end = self._whole_until(next(iter(self.files.starts[-FILES_AFTER_CLEAN_STOP:]), 0))
         last = self._entry(end // ENTRY_SIZE - 1) if end > self.files.start else MARKER
@@ -98,7 +94,7 @@ class ConsumeQueue:
     def put(self, offset: int, entry: Entry) -> bool:
         """Add the entry of the message with this logical offset; False if the queue has it already.
 
-        StoreFull without room for a file or for the entry: then nothing was added.
+        StoreFull, with nothing added, without room for a file or the entry.
         """
         if entry.physical_offset + entry.size <= self.last_end:
             return False
@@ -118,7 +114,6 @@ class ConsumeQueue:
         return True
 
     def get(self, offset: int, limit: int) -> list[Entry]:
-        """Up to ``limit`` entries from logical ``offset`` on; none if that is outside the queue."""
         found: list[Entry] = []
         if offset < self.first:
             return found
@@ -130,10 +125,10 @@ class ConsumeQueue:
         return found
 
     def offset_by_time(self, ms: int, store_ms: Callable[[Entry], int]) -> int:
-        """The live message stored at ``ms``, or else the nearer of its neighbours, the earlier one of equals.
+        """The live message stored at ``ms``, or else the nearer neighbour, the earlier one of equals.
 
-        The first or last message if all were stored later or earlier; the next offset without any; 0 if ``store_ms``
-        cannot tell (negative).
+        The first or last message if all were stored later or earlier; the next offset without any; 0 if ``store_ms`` is
+        negative (unreadable).
         """
         low, high = self.first, self.next_offset - 1
         before: tuple[int, int] | None = None
@@ -154,41 +149,34 @@ class ConsumeQueue:
         return (before or after or (0, self.next_offset))[1]
 
     def truncate(self, log_end: int) -> None:
-        """The log ends at ``log_end`` now: forget, durably, every message that begins there or behind.
-
-        :meth:`expire` follows.
-        """
+        """Remove, durably, every message that begins at or after the new log end. :meth:`expire` follows."""
         kept = self._first_at(log_end) * ENTRY_SIZE
         if kept < self.files.end:
             self._end_at(kept)
 
     def expire(self, log_start: int) -> None:
-        """The log starts at ``log_start`` now: delete the files before it, but not the last; ``first`` moves on."""
         self.first = self._first_at(log_start)
         gone = (self.first * ENTRY_SIZE - self.files.start) // self._file_size
         self.files.expire(len(self.files.starts) - gone)
 
     def flush_due(self, upto: int | None = None) -> list[str]:
-        """Disk names of the files with entries, below byte ``upto`` if given, that are not known to be durable."""
         return self.files.names(self.flushed, self.files.end if upto is None else upto)
 
     def flush_to(self, least_pages: int) -> int | None:
-        """Up to where a look flushes; None if it leaves the queue alone.
+        """Up to where a flush round flushes; None if it skips the queue.
 
-        As RocketMQ's flush service, but that a thorough look (0) takes all there is, not one file: what the checkpoint
-        notes then is durable, however fast the queue grows.
+        As RocketMQ's flush service, except that a thorough round (0) flushes all files, not one: then the checkpoint is
+        right however fast the queue grows.
         """
         if not least_pages:
             return self.files.end if self.flushed < self.files.end else None
         return flush_to(self.flushed, self.files.end, self._file_size, least_pages)
 
     def mark_flushed(self, upto: int) -> None:
-        """A flush that covered the queue up to byte ``upto`` has ended."""
         self.flushed = max(self.flushed, min(upto, self.files.end))
 
     def clear(self) -> None:
-        """Delete every file: the queue is empty and begins at 0 again."""
-        # The oldest first, as in expire: a crash leaves no gap.
+        # Oldest first, as in expire: a crash leaves no gap.
         for name in self.files.names(self.files.start, self.files.limit):
             self._disk.delete(name)
         self._empty()
@@ -219,7 +207,6 @@ class ConsumeQueue:
         return Entry._make(_ENTRY.unpack(self.files.read(offset * ENTRY_SIZE, ENTRY_SIZE)))
 
     def _first_at(self, physical_offset: int) -> int:
-        """The logical offset of the first message at or behind a log offset; the next offset if there is none."""
         low, high = self.files.start // ENTRY_SIZE, self.next_offset
         while low < high:
             middle = (low + high) // 2
@@ -231,7 +218,6 @@ class ConsumeQueue:
         return low
 
     def _whole_until(self, at: int) -> int:
-        """The byte behind the last whole entry from ``at`` on."""
         reached = 0
         while piece := self.files.read(at, _PIECE):
             for entry in map(Entry._make, _ENTRY.iter_unpack(piece)):

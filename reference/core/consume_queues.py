@@ -1,7 +1,7 @@
-"""All consume queues of one node: consumequeue/<topic>/<queue id>/, made as messages for them are dispatched.
+"""All consume queues of one node, in consumequeue/<topic>/<queue id>/, created at dispatch.
 
-A topic from a peer becomes a folder's name, so only legal topics and queue ids of at least 0 get a queue.
-Source: DefaultMessageStore.consumeQueueTable, loadConsumeQueue and FlushConsumeQueueService, TopicValidator.
+A topic from a peer becomes a folder name, so only legal topics and queue ids of at least 0 get a queue. Source:
+DefaultMessageStore.consumeQueueTable, loadConsumeQueue and FlushConsumeQueueService, TopicValidator.
 """
 
 import re
@@ -17,7 +17,7 @@ _QUEUE_ID = re.compile(r"0|[1-9][0-9]{0,9}")
 
 
 class ConsumeQueues:
-    """The queues by topic and queue id. A queue that is not known is empty and begins at 0."""
+    """The queues by topic and queue id. An unknown queue is empty and begins at 0."""
 
     def __init__(self, disk: Disk, file_size: int, folder: str = FOLDER, least_pages: int = 0) -> None:
         self._disk = disk
@@ -26,7 +26,7 @@ class ConsumeQueues:
         self._queues: dict[tuple[str, int], ConsumeQueue] = {}
         self._least_pages = least_pages
         self.ripe = False
-        """Whether some queue has gathered enough for any look of the flush service."""
+        """Whether some queue has enough dirty pages for any flush round."""
         self._dirty: dict[tuple[str, int], ConsumeQueue] = {}
         self._flushing: list[tuple[ConsumeQueue, int]] = []
 
@@ -35,37 +35,31 @@ class ConsumeQueues:
 
     @property
     def last_end(self) -> int:
-        """The log offset behind the last message that any queue has; -1 without one."""
         return max((queue.last_end for queue in self._queues.values()), default=-1)
 
     @property
     def gaps(self) -> int:
-        """Entries that came with a higher offset than their queue's next one."""
         return sum(queue.gaps for queue in self._queues.values())
 
     def known(self) -> list[tuple[str, int]]:
-        """Topic and queue id of every queue, sorted."""
         return sorted(self._queues)
 
     def check(self, clean: bool) -> None:
-        """StoreRefused where :meth:`recover` would raise it. Changes nothing."""
         for each in self._stored():
             ConsumeQueue(self._disk, self._path(*each), self._file_size).check(clean)
 
     def stored_end(self, clean: bool = True) -> int:
-        """The log offset behind the last message that the files of any queue have; -1 without one. Changes nothing."""
         queues = [ConsumeQueue(self._disk, self._path(*each), self._file_size) for each in self._stored()]
         return max((queue.stored_end(clean) for queue in queues), default=-1)
 
     def recover(self, clean: bool) -> None:
-        """Open every queue that the disk holds; StoreRefused for folders that are none."""
         for topic, queue_id in self._stored():
             self._made(topic, queue_id).recover(clean)
 
     def put(self, topic: str, queue_id: int, offset: int, entry: Entry) -> bool:
-        """Add a message's entry to its queue, which is made if it is new.
+        """Add a message's entry to its queue, creating the queue if needed.
 
-        False if the queue has it already, or for a topic, queue id or offset that cannot be; StoreFull without room.
+        False if the queue has the entry, or for an illegal topic, queue id or offset; StoreFull without room.
         """
         queue = self._queues.get((topic, queue_id))
         if queue is None:
@@ -79,27 +73,23 @@ class ConsumeQueues:
         return True
 
     def next_offset(self, topic: str, queue_id: int) -> int:
-        """The offset that the queue's next message gets."""
         queue = self._queues.get((topic, queue_id))
         return queue.next_offset if queue else 0
 
     def min_offset(self, topic: str, queue_id: int) -> int:
-        """The first live message's offset; the next offset if there is none."""
         queue = self._queues.get((topic, queue_id))
         return queue.first if queue else 0
 
     def get(self, topic: str, queue_id: int, offset: int, limit: int) -> list[Entry]:
-        """Up to ``limit`` entries from logical ``offset`` on; none if that is outside the queue."""
         queue = self._queues.get((topic, queue_id))
         return queue.get(offset, limit) if queue else []
 
     def offset_by_time(self, topic: str, queue_id: int, ms: int, store_ms: Callable[[Entry], int]) -> int:
-        """See :meth:`ConsumeQueue.offset_by_time`; 0 for a queue that is not known."""
         queue = self._queues.get((topic, queue_id))
         return queue.offset_by_time(ms, store_ms) if queue else 0
 
     def truncate(self, log_end: int) -> None:
-        """Forget, durably, every message that begins at ``log_end`` or behind; at 0 also the queues' files."""
+        """Remove, durably, every message that begins at or after ``log_end``; at 0 also the queues' files."""
         for queue in self._queues.values():
             if log_end:
                 queue.truncate(log_end)
@@ -107,36 +97,33 @@ class ConsumeQueues:
                 queue.clear()
 
     def expire(self, log_start: int) -> None:
-        """The log starts at ``log_start`` now: messages before it leave their queues, whose offsets stay."""
+        """Remove messages before the log's new start; the queues keep their offsets."""
         for queue in self._queues.values():
             queue.expire(log_start)
 
     @property
     def dirty(self) -> bool:
-        """Whether some entries are not durable, and no flush of them has begun."""
         return bool(self._dirty)
 
     def begin_flush(self, least_pages: int = 0) -> list[str]:
-        """Disk names of what a look of the flush service flushes; :meth:`finish_flush` when they are flushed.
+        """Disk names that a flush round flushes; call :meth:`finish_flush` after the flush.
 
-        Of each queue one file at most, and only if ``least_pages`` have gathered; 0: all there is.
+        At most one file per queue, and only with ``least_pages`` dirty pages; 0: everything.
         """
-        due = {place: (queue, queue.flush_to(least_pages)) for place, queue in self._dirty.items()}
+        due = {key: (queue, queue.flush_to(least_pages)) for key, queue in self._dirty.items()}
         self._flushing = [(queue, upto) for queue, upto in due.values() if upto is not None]
-        self._dirty = {place: queue for place, (queue, upto) in due.items() if upto is None or upto < queue.files.end}
+        self._dirty = {key: queue for key, (queue, upto) in due.items() if upto is None or upto < queue.files.end}
         self.ripe = False
         return [name for queue, upto in self._flushing for name in queue.flush_due(upto)]
 
     def finish_flush(self) -> None:
-        """What :meth:`begin_flush` named has been flushed."""
         for queue, upto in self._flushing:
             queue.mark_flushed(upto)
         self._flushing = []
         self.ripe = any(queue.flush_to(self._least_pages) is not None for queue in self._dirty.values())
 
     def sync(self) -> None:
-        """Make everything durable before returning: for a clean stop."""
-        # A flush that is under way may never end.
+        # A flush in progress may never end.
         for queue in dict.fromkeys([*(queue for queue, _ in self._flushing), *self._dirty.values()]):
             for name in queue.flush_due():
                 self._disk.sync(name)

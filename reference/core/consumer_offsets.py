@@ -1,8 +1,8 @@
-"""Consumer progress: the next queue offset that each group wants, by topic, group and queue. ``consumerOffset.json``.
+"""Consumer progress: each group's next offset by topic and queue. ``consumerOffset.json``.
 
-A commit overwrites, smaller values included. A broker saves the table every flushConsumerOffsetInterval, so a killed
-one loses the commits since then. What a slave gets from its master replaces each topic@group it names as a whole; the
-others stay, since the master's table says nothing of what was deleted. Source: ConsumerOffsetManager, SlaveSynchronize.
+A commit overwrites, even with a smaller value. A broker saves the table every flushConsumerOffsetInterval, so a kill
+loses the later commits. The master's table replaces each topic@group that it names; the slave keeps the others, since
+the table does not list deletions. Source: ConsumerOffsetManager, SlaveSynchronize.
 """
 
 from collections.abc import Mapping
@@ -16,21 +16,19 @@ MAX_KEYS = 100_000
 
 
 class ConsumerOffsets:
-    """Offsets by ``topic@group`` and queue. ``table`` is for reading; a sync puts a new one in its place at once."""
+    """Offsets by ``topic@group`` and queue. ``table`` is read-only; a sync replaces it in one step."""
 
     def __init__(self, disk: WholeFiles) -> None:
         self.file = ConfigFile(disk, "consumerOffset.json")
         self.table: dict[str, dict[int, int]] = {}
         self.changed = False
-        """Whether it holds what has not been saved."""
 
     def load(self) -> None:
-        """Take over what was saved; nothing if nothing was."""
         saved = self.file.load(partial(beans.decode, bodies.ConsumerOffsets))
         self.table = saved.offset_table if saved else {}
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
-        """The group goes on at ``offset``. False, and nothing kept, for one topic@group too many."""
+        """Set the group's next offset. False, with nothing changed, beyond the limit of topic@group keys."""
         key = f"{topic}@{group}"
         if key not in self.table and len(self.table) >= MAX_KEYS:
             return False
@@ -41,21 +39,18 @@ class ConsumerOffsets:
         return True
 
     def query(self, group: str, topic: str, queue_id: int) -> int | None:
-        """What the group committed last; None if nothing."""
         return self.table.get(f"{topic}@{group}", {}).get(queue_id)
 
     def remove_group(self, group: str) -> None:
-        """Forget the group's progress in all topics."""
         kept = {key: queues for key, queues in self.table.items() if key.partition("@")[2] != group}
         self.changed = self.changed or len(kept) < len(self.table)
         self.table = kept
 
     def encode(self) -> bytes:
-        """The body of GET_ALL_CONSUMER_OFFSET (43), with what has not been saved yet."""
         return beans.encode(bodies.ConsumerOffsets(self.table))
 
     def apply_from_master(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
-        """A slave: take each topic@group of the master as a whole, and save."""
+        """On a slave: replace each topic@group that the master names, and save."""
         self.table = {**self.table, **{key: dict(queues) for key, queues in offsets.items()}}
         self.changed = True
         self.save()

@@ -1,7 +1,7 @@
-"""Delay levels, and what the consume queue holds as a message's tags code: its delivery time if it is delayed.
+"""Delay levels, and the tags code in the consume queue: the delivery time of a delayed message, else a hash.
 
-A delayed message lies in SCHEDULE_TOPIC_XXXX, one queue per level, until its time has come. Not here: who delivers it.
-A level that is no number counts as none, where RocketMQ would stop dispatch for good; no time is later than a long.
+A delayed message waits in SCHEDULE_TOPIC_XXXX, one queue per level, until its delivery time. Left out: delivery. A
+level that is not a number means none (RocketMQ would stop dispatch for good); delivery times are bounded by a long.
 Source: ScheduleMessageService.parseDelayLevel and computeDeliverTimestamp, CommitLog.checkMessageAndReturnSize.
 """
 
@@ -14,7 +14,6 @@ from ..wire.properties import DELAY, tags_code
 
 SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
 DEFAULT_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
-"""messageDelayLevel's default."""
 
 _MAX_LONG = (1 << 63) - 1
 _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -24,7 +23,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 
 @lru_cache(maxsize=16)
 def parse_levels(text: str) -> tuple[int, ...]:
-    """Delays in ms, level 1 first; ConfigError for anything but numbers with s, m, h or d, one space in between."""
+    """Delays in ms, level 1 first; ConfigError unless the text is numbers with s, m, h or d, separated by one space."""
     found = [_LEVEL.fullmatch(each) for each in text.split(" ")]
     if None in found:
         raise ConfigError(f"messageDelayLevel must be like '1s 5s 1m 2h 1d', not {text!r}")
@@ -41,12 +40,12 @@ def level_of(properties: Mapping[str, str], delays_ms: tuple[int, ...]) -> int:
 
 
 def queue_of_level(level: int) -> int:
-    """The queue of SCHEDULE_TOPIC_XXXX where messages of this level wait."""
+    """The queue of SCHEDULE_TOPIC_XXXX for this level."""
     return level - 1
 
 
 def queue_tags_code(topic: str, properties: Mapping[str, str], store_ms: int, delays_ms: tuple[int, ...]) -> int:
-    """What the consume queue entry holds: when to deliver a waiting message (ms), else the hash of the tags."""
+    """The tags code of an entry: the delivery time (ms) of a waiting message, else the hash of the tags."""
     if topic == SCHEDULE_TOPIC:
         level = level_of(properties, delays_ms)
         if level > 0:

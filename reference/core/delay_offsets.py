@@ -1,8 +1,8 @@
-"""How far the delayed messages of each level have been delivered: ``delayOffset.json``.
+"""Delivery progress of each delay level: ``delayOffset.json``.
 
-A master keeps the table and saves it from time to time (10 s in RocketMQ). A slave saves the text that the master gave
-it, byte by byte, and loads it only when it becomes a master. Not here: clamping to the queue's range, and delivery.
-Source: ScheduleMessageService, DelayOffsetSerializeWrapper, SlaveSynchronize.syncDelayOffset.
+A master saves its table periodically (10 s in RocketMQ). A slave saves the master's text unchanged, and loads it only
+when it becomes a master. Left out: limiting offsets to the queue's range, and delivery. Source: ScheduleMessageService,
+DelayOffsetSerializeWrapper, SlaveSynchronize.syncDelayOffset.
 """
 
 from functools import partial
@@ -19,20 +19,16 @@ class DelayOffsets:
         self.file = ConfigFile(disk, "delayOffset.json")
         self.table: dict[int, int] = {}
         self.changed = False
-        """Whether it holds what has not been saved."""
 
     def load(self) -> None:
-        """Take over what was saved; nothing if nothing was."""
         saved = self.file.load(partial(beans.decode, bodies.DelayOffsets))
         self.table = saved.offset_table if saved else {}
 
     def put(self, level: int, offset: int) -> None:
-        """Everything below ``offset`` of this level has been delivered."""
         self.changed = self.changed or self.table.get(level) != offset
         self.table[level] = offset
 
     def encode(self) -> bytes:
-        """The body of GET_ALL_DELAY_OFFSET (45)."""
         return beans.encode(bodies.DelayOffsets(self.table))
 
     def save(self) -> None:
@@ -40,6 +36,6 @@ class DelayOffsets:
             self.changed = not self.file.save(beans.encode(bodies.DelayOffsets(self.table), pretty=True))
 
     def save_text(self, body: bytes) -> None:
-        """A slave: save what the master answered to 45. CodecError, and nothing is saved, if it is no such table."""
+        """On a slave: save the master's answer to 45. CodecError, with nothing saved, for a malformed table."""
         beans.decode(bodies.DelayOffsets, body)
         self.file.save(body)

@@ -1,16 +1,14 @@
-"""A master delivers delayed messages: what waits in SCHEDULE_TOPIC_XXXX is put again, as what it was meant to be.
+"""A master delivers delayed messages: it puts each from SCHEDULE_TOPIC_XXXX again, into its real topic and queue.
 
-One queue per level; its entries' tags codes are the delivery times (ms). A message goes to its real topic and queue,
-and is otherwise as it waited, DELAY included. A level's position moves on only after the put. Positions are saved every
-10 s while they change, and at a clean stop, but not before the log is durable up to what they say: whatever crash
-comes, a message may be delivered twice, but is never lost. Timers run only for levels where something waits, and a turn
-of the event loop delivers at most :data:`BATCH` messages.
+One queue per level; the entries' tags codes are delivery times (ms). A delivered message keeps its other fields, DELAY
+included. A level's position advances only after the put. Positions are saved every 10 s while they change, and at a
+clean stop, but only once the log is durable up to them: a crash may deliver a message twice, but never loses it. Timers
+run only for levels with waiting messages, and one turn of the event loop delivers at most :data:`BATCH` messages.
 
-As in RocketMQ a delivery time that is further away than its level's delay means now: the clock has been set back. What
-cannot be delivered (an expired record, no real topic, one of the system's) is passed over. Where it differs on purpose:
-positions are saved there whether or not the log is durable; and a full disk is tried again after a second. A level that
-messageDelayLevel no longer has is left alone.
-Source: ScheduleMessageService.
+As in RocketMQ, a delivery time further away than its level's delay means now: the clock was set back. Messages that
+cannot be delivered (an expired record, no real topic, a system topic) are skipped. Differences on purpose: RocketMQ
+saves positions whether or not the log is durable; a full disk is retried after a second. Levels missing from
+messageDelayLevel are ignored. Source: ScheduleMessageService.
 """
 
 import re
@@ -34,26 +32,22 @@ _QUEUE = re.compile(r"[0-9]{1,9}")
 
 
 class DelayedDelivery:
-    """One master's delivery. ``next``: by level the queue offset of the first message that has not been delivered."""
+    """One master's delivery. ``next``: the offset of the first undelivered message, by level."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.next: dict[int, int] = {}
         self._armed: set[Hashable] = set()
-        # Where the log ended after the last delivery.
+        # Log end after the last delivery.
         self._end = 0
-        # A table that is to be saved when the log is durable up to there.
+        # A table, and the log offset that must be durable before it is saved.
         self._unsaved: tuple[bytes, int] | None = None
 
-    # Decisions.
-
     def wait_ms(self, level: int, entry: Entry) -> int:
-        """How long this message still has to wait; 0 or less: its time has come."""
         wait = entry.tags_code - self.parts.io.wall_ms()
         return wait if wait <= self.parts.store.delays_ms[level - 1] else 0
 
     def real_message(self, entry: Entry) -> Message | None:
-        """The message as it was meant to be; None if there is none to deliver."""
         record = self.parts.store.record_at(entry.physical_offset)
         if record is None:
             return None
@@ -62,8 +56,6 @@ class DelayedDelivery:
         if not NAME.fullmatch(topic) or topic in NO_SENDS or not _QUEUE.fullmatch(queue):
             return None
         return record.message._replace(topic=topic, queue_id=int(queue))
-
-    # Life.
 
     def start(self) -> None:
         saved, queues = self.parts.delay_offsets, self.parts.store.queues
@@ -76,14 +68,14 @@ class DelayedDelivery:
             self.next[level] = at
             if queue in queues:
                 self._arm(level)
-        # At once: a predecessor's table may be past what the log holds here, and would be believed after a crash, when
-        # the log has grown beyond it.
+        # Save at once: a predecessor's table may point past this log, and would be used after a crash once the log has
+        # grown.
         saved.save()
         if saved.changed:
             self._arm_save(SAVE_NS)
 
     def stop(self) -> None:
-        """Make the log durable up to what the table says; who stops the broker saves the table."""
+        """Make the log durable up to the saved positions; the broker saves the table."""
         log = self.parts.store.log
         if self.parts.delay_offsets.changed:
             for name in log.flush_due():
@@ -103,8 +95,6 @@ class DelayedDelivery:
         else:
             self._deliver(key[1])
 
-    # How it is done.
-
     def _deliver(self, level: int) -> None:
         store, puts = self.parts.store, self.parts.puts
         queue = SCHEDULE_TOPIC, queue_of_level(level)
@@ -117,7 +107,7 @@ class DelayedDelivery:
                 message = self.real_message(entry)
                 end = puts.put(message).hi if message is not None else end
             except CodecError:
-                # It will never fit: waiting for it would hold up all that follow.
+                # Skip a message that never fits, so that it does not block the others.
                 pass
             except StoreFull:
                 rest = RETRY_NS
@@ -133,7 +123,7 @@ class DelayedDelivery:
         self._arm(level, rest)
 
     def _arm(self, level: int, rest_ns: int = 0) -> None:
-        """Ring when the level's next message is due, after a rest at the earliest; never if none waits."""
+        """Set the timer for the level's next message, ``rest_ns`` away at least; none if none waits."""
         queues = self.parts.store.queues
         queue = SCHEDULE_TOPIC, queue_of_level(level)
         for entry in queues.get(*queue, max(self.next[level], queues.min_offset(*queue)), 1):
@@ -147,7 +137,7 @@ class DelayedDelivery:
             self.parts.io.timer(SAVE, self.parts.io.now() + rest_ns)
 
     def _save(self) -> None:
-        """Save the positions, as they are now or were when the log was not yet durable enough for them."""
+        """Save the positions as of now, or as of when the log became durable for them."""
         offsets = self.parts.delay_offsets
         now = beans.encode(bodies.DelayOffsets(offsets.table), pretty=True)
         text, end = self._unsaved or (now, self._end)

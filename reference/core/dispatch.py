@@ -1,11 +1,11 @@
-"""Reput: from the log, record by record, into the consume queues and the key index.
+"""Reput: dispatch records from the log into the consume queues and the key index.
 
-Only whole records are dispatched, up to the first one that is not complete: a slave may hold a part. Fillers are jumped
-over, as are records whose parts do not add up to their size; at anything else dispatch stays, says why and tries again.
-Queues get messages without a transaction and committed ones, the index also prepared ones. No CRC is checked.
+Only whole records are dispatched, up to the first incomplete one: a slave may hold a part. Fillers are skipped, as are
+records whose parts do not add up to their size. At any other bytes dispatch stops, records why, and retries. Queues get
+messages without a transaction and committed ones, the index also prepared ones. CRCs are not checked.
 
-Where this differs from RocketMQ, on purpose: a master does not skip what it cannot read either; and after an abnormal
-stop everything from the log's start is dispatched again, since the checkpoint's times are only as right as the clock.
+Where this differs from RocketMQ, on purpose: a master does not skip unreadable bytes either; and after an abnormal stop
+everything from the log's start is dispatched again, since the checkpoint's times are only as right as the clock.
 Source: DefaultMessageStore.ReputMessageService, start and recover; CommitLog.checkMessageAndReturnSize and
 recoverAbnormally; IndexService.buildIndex.
 """
@@ -36,23 +36,22 @@ _WINDOW = 64 * 1024
 _TRANSACTION, _NONE, _COMMIT, _ROLLBACK = 0xC, 0x0, 0x8, 0xC
 
 Arrived = Callable[[Record, int], None]
-"""Told of each message that its queue did not have yet, with its tags code."""
+"""Called with each message new to its queue, and its tags code."""
 
 
 def keys_of(properties: Mapping[str, str]) -> list[str]:
-    """What a message can be found by: its client's id, and each word of KEYS."""
+    """A message's index keys: its client id and each word of KEYS."""
     unique = properties.get("UNIQ_KEY")
     words = [word for word in properties.get("KEYS", "").split(" ") if word]
     return [unique, *words] if unique else words
 
 
 class Dispatcher:
-    """One node's dispatch. ``index`` is None where messageIndexEnable is off.
+    """One node's dispatch. ``index`` is None if messageIndexEnable is off.
 
-    ``at`` is how far it has come, ``last_ms`` the store time of the last record dispatched (before the first: what the
-    checkpoint says), and ``stalled`` why it cannot go on although bytes are there; None while it only waits for the
-    rest of a record.
-    ``lacks_room`` says that this is a full disk, which may not last.
+    ``at`` is the dispatch position, ``last_ms`` the store time of the last dispatched record (initially the
+    checkpoint's). ``stalled`` is why dispatch cannot continue although bytes are there; None while it waits for the
+    rest of a record. ``lacks_room``: the cause is a full disk, which may pass.
     """
 
     def __init__(
@@ -74,18 +73,15 @@ class Dispatcher:
         self.lacks_room = False
         self._added = 0
 
-    # Decisions.
-
     def replay_from(self, checkpoint: Checkpoint) -> int:
-        """After an abnormal stop: the offset up to which the stored queues are believed."""
+        """After an abnormal stop: the offset up to which the stored queues are trusted."""
         return self.log.start
 
-    # Life.
-
     def recover(self, clean: bool, checkpoint: Checkpoint) -> None:
-        """Open queues and index, make them agree with the log, and find where to go on. Once, after the log's own.
+        """Open queues and index, align them with the log, and find where to continue. Call once, after the log's
+        recovery.
 
-        After a clean stop that is behind the last message that any queue has. Nothing is dispatched yet.
+        After a clean stop that is the end of the last message in any queue. Nothing is dispatched yet.
         """
         log = self.log
         self.last_ms = checkpoint.logics_ms
@@ -104,9 +100,9 @@ class Dispatcher:
         self.at = at
 
     def dispatch(self) -> int:
-        """Dispatch every whole record up to the log's end; how many messages that adds to the queues.
+        """Dispatch every whole record up to the log's end; the number of messages added to queues.
 
-        Without room for a file it stays, as for anything that is no record.
+        Stops without room for a file, and at anything that is not a record.
         """
         log = self.log
         self.stalled, self.lacks_room = None, False
@@ -122,20 +118,18 @@ class Dispatcher:
         return self._added - before
 
     def expire(self) -> None:
-        """The log's first files are gone: so are the messages in them."""
         self.queues.expire(self.log.start)
         if self.index is not None:
             self.index.expire(self.log.start)
         self.at = max(self.at, self.log.start)
 
     def store_ms(self, entry: Entry) -> int:
-        """When an entry's message was stored; -1 if it cannot be read."""
         return store_ms_at(self.log, entry.physical_offset)
 
     def _scan(self, window: bytes) -> int:
-        """Dispatch what is whole in ``window``, which begins at ``at`` and lies in one file.
+        """Dispatch the whole records in ``window``, which begins at ``at`` and lies in one file.
 
-        How many bytes from the new ``at`` on the next step needs.
+        Returns the bytes that the next step needs from the new ``at`` on.
         """
         begin = self.at
         room = self.log.file_size - begin % self.log.file_size
@@ -178,7 +172,7 @@ class Dispatcher:
         message = record.message
         kind = message.sys_flag & _TRANSACTION
         properties = properties_of(message.properties)
-        # The index first: if it has no room nothing has been done, and what it did is not done twice.
+        # The index first: if it lacks room nothing has changed, and its work is not repeated.
         if self.index is not None and kind != _ROLLBACK:
             self.index.put(message.topic, keys_of(properties), self.at, record.store_ms)
         if kind in (_NONE, _COMMIT):

@@ -1,10 +1,9 @@
 """A queue of fixed-size files over the disk port: RocketMQ's MappedFileQueue.
 
-Each file is named by its start offset (20 digits) and has its full size, zero-filled, from its creation; files follow
-each other without a gap, and no read or write crosses their borders. Where it differs: the next file is created when
-it is needed, not one ahead (one that RocketMQ made ahead is used); and what lies behind a cut is zeroed, because bytes
-left there could be taken for records once the log has grown past them.
-Source: MappedFileQueue, MappedFile, UtilAll.offset2FileName.
+Each file is named by its start offset (20 digits) and has its full, zeroed size from its creation. Files are
+contiguous, and no read or write crosses their boundaries. Differences: a file is created when needed, not one ahead
+(files that RocketMQ created ahead are used); bytes after a truncation are zeroed, because the growing log could
+otherwise expose them as records. Source: MappedFileQueue, MappedFile, UtilAll.offset2FileName.
 """
 
 from itertools import pairwise
@@ -19,9 +18,8 @@ _ZEROS = bytes(_PIECE)
 
 
 class MappedFiles:
-    """The files of one folder. ``end`` is the write position; offsets count bytes since the first file ever.
-
-    With no file, ``start`` and ``end`` are 0.
+    """The files of one folder. ``end`` is the write position; offsets count from the first file ever. Without a file,
+    ``start`` and ``end`` are 0.
     """
 
     def __init__(self, disk: Disk, folder: str, file_size: int) -> None:
@@ -35,17 +33,17 @@ class MappedFiles:
         self._files: list[File] = []
 
     def load(self, to_gap: bool = False) -> list[str]:
-        """Open what the folder holds, every file taken as full.
+        """Open the folder's files, each taken as full.
 
-        StoreRefused, with the remedy, for a foreign name, a file of another size or a gap between files; if ``to_gap``
-        the files behind a gap are left out instead: the disk names of these.
+        StoreRefused, with the remedy, for a foreign name, a file of another size or a gap between files. With
+        ``to_gap`` the files after a gap are left out instead; returns their disk names.
         """
         starts = [self._start_of(name) for name in self.disk.names(self.folder)]
         behind: list[int] = []
-        for place, (before, after) in enumerate(pairwise(starts), 1):
+        for number, (before, after) in enumerate(pairwise(starts), 1):
             if after != before + self.file_size:
                 if to_gap:
-                    starts, behind = starts[:place], starts[place:]
+                    starts, behind = starts[:number], starts[number:]
                     break
                 raise StoreRefused(
                     f"{self.folder} has a gap: {self._name(before)} ends at {before + self.file_size}, the next file "
@@ -58,31 +56,25 @@ class MappedFiles:
 
     @property
     def limit(self) -> int:
-        """The offset behind the last existing file; ``start`` if there is none."""
         return self.start + len(self._files) * self.file_size
 
     @property
     def starts(self) -> list[int]:
-        """Start offsets of the files, without those that were made ahead: that begin at ``end`` or behind it.
-
-        The first file is in any case none of these.
-        """
+        """Start offsets of the files, without later ones that were created ahead (at or after ``end``)."""
         return list(range(self.start, min(self.limit, max(self.end, self.start + 1)), self.file_size))
 
     def read(self, at: int, limit: int) -> bytes:
-        """Up to ``limit`` bytes from ``at``, at most to the end of its file and to ``end``; empty outside the log."""
         if not self.start <= at < self.end or limit <= 0:
             return b""
         index, inside = divmod(at - self.start, self.file_size)
         return self._files[index].read(inside, min(limit, self.file_size - inside, self.end - at))
 
     def write(self, at: int, data: bytes) -> None:
-        """Write within one existing file; ``end`` stays."""
         index, inside = divmod(at - self.start, self.file_size)
         self._files[index].write(inside, data)
 
     def begin(self, at: int) -> None:
-        """Let an empty log begin in the file that covers ``at``, with its end at ``at``; StoreFull without room."""
+        """Begin an empty log at ``at``, in the file that covers it; StoreFull without room."""
         assert self.end == 0, "only an empty log can begin anywhere"
         start = at - at % self.file_size
         if not self._files or start != self.start:
@@ -92,24 +84,22 @@ class MappedFiles:
         self.end = at
 
     def add_file(self) -> None:
-        """Create the file behind the last one; StoreFull without room, and then nothing has changed."""
+        """Append a file; StoreFull, with nothing changed, without room."""
         self._files.append(self.disk.open(self._name(self.limit), self.file_size))
 
     def names(self, lo: int, hi: int) -> list[str]:
-        """Disk names of the existing files that hold a byte of [lo, hi)."""
         if lo >= hi:
             return []
         first = max(lo - lo % self.file_size, self.start)
         return [self._name(each) for each in range(first, min(hi, self.limit), self.file_size)]
 
     def truncate(self, end: int) -> int:
-        """End the log at ``end``, durably. The offset behind the last non-zero byte that this removed, or ``end``.
+        """End the log at ``end``, durably. Returns the offset after the last non-zero byte removed, or ``end``.
 
-        Later files are deleted, the last one first: a crash in between leaves no gap. The rest of the file around
-        ``end`` becomes zero.
+        Later files are deleted, last first: a crash leaves no gap. The rest of the file around ``end`` is zeroed.
         """
         removed = self.used_until(end)
-        # A file that starts right at the end stays if it was there: nothing in it is behind the cut but zeros.
+        # A file that starts at the end may stay: it holds only zeros.
         keep = max(self.start, end - end % self.file_size)
         self._delete_from(keep + self.file_size)
         self.end = end
@@ -118,16 +108,15 @@ class MappedFiles:
         return removed
 
     def used_until(self, end: int) -> int:
-        """The offset behind the last non-zero byte of all files, or ``end`` if only zeros lie behind that."""
         used = end
         for start in range(self.start, self.limit, self.file_size):
             used = max(used, self._last_used(max(start, end), start + self.file_size))
         return used
 
     def expire(self, keep: int) -> None:
-        """Delete all but the newest ``keep`` files, and never the last, the oldest first: a crash leaves no gap.
+        """Delete all but the newest ``keep`` files, oldest first, never the last: a crash leaves no gap.
 
-        Files that were made ahead stay, and are not counted.
+        Files that were created ahead are kept and not counted.
         """
         while len(self.starts) > max(1, keep):
             self.disk.delete(self._name(self.start))
@@ -135,7 +124,6 @@ class MappedFiles:
             self.start += self.file_size
 
     def sync(self, lo: int, hi: int) -> None:
-        """Make [lo, hi) durable before returning."""
         for name in self.names(lo, hi):
             self.disk.sync(name)
 
@@ -147,11 +135,11 @@ class MappedFiles:
         self.disk.sync(self._name(self.limit - self.file_size))
 
     def _last_used(self, lo: int, hi: int) -> int:
-        """The offset behind the last non-zero byte of [lo, hi), within one file; 0 if all are zero."""
+        """The offset after the last non-zero byte of [lo, hi), within one file; 0 if all are zero."""
         while hi > lo:
             at = max(lo, hi - _PIECE)
             piece = self._raw(at, hi - at)
-            # Comparing is far quicker than stripping, and nearly every piece is all zeros.
+            # Comparing is far faster than stripping, and nearly every piece is zeros.
             if piece != _ZEROS[: hi - at]:
                 return at + len(piece.rstrip(b"\0"))
             hi = at

@@ -1,10 +1,10 @@
-"""When RocketMQ's flush services look, and how much must have gathered for a look to flush: for log and queues alike.
+"""When RocketMQ's flush services wake up, and how many dirty pages a wake-up needs to flush: for log and queues.
 
-A service looks every interval from its start on. Most looks flush a file only if it is full, or if the write position
-is at least so many pages of 4 KiB ahead of what is durable; a thorough look flushes whatever there is. The first look
-is thorough, then one each thorough interval. A look flushes one file, the one with the first bytes that are not
-durable; the next look goes on with the next. Source: FlushRealTimeService and FlushConsumeQueueService of 4.9.7,
-MappedFileQueue.flush, MappedFile.isAbleToFlush.
+A service wakes up each interval after its start. Most wake-ups flush a file only if it is full, or if the write
+position is at least ``least_pages`` of 4 KiB ahead of the durable end; a thorough one flushes everything. The first
+wake-up is thorough, then one per thorough interval. A wake-up flushes one file, the first with dirty bytes; the next
+one continues. Source: FlushRealTimeService and FlushConsumeQueueService of 4.9.7, MappedFileQueue.flush,
+MappedFile.isAbleToFlush.
 """
 
 from typing import NamedTuple
@@ -13,28 +13,27 @@ PAGE = 4_096
 
 
 class Look(NamedTuple):
-    """A look that is to come: when, ns, and how many pages it wants; 0: whatever there is."""
+    """A scheduled wake-up: time, ns, and the dirty pages needed (0: any)."""
 
     at: int
     least_pages: int
 
 
 class FlushSchedule:
-    """The looks of one service. ``began``: when it started, ns."""
+    """The wake-ups of one service. ``began``: its start, ns."""
 
     def __init__(self, interval_ns: int, least_pages: int, thorough_ns: int, began: int) -> None:
         self.interval_ns = interval_ns
         self.least_pages = least_pages
         self.began = began
         self._every = max(1, -(-thorough_ns // interval_ns))
-        """How many looks apart the thorough ones are."""
 
     def following(self, now: int, flushed: int, end: int, file_size: int) -> Look:
-        """The next look after ``now`` that will flush something if nothing more is written."""
+        """The next wake-up after ``now`` that flushes something if nothing more is written."""
         return self.next_ripe(now, flush_to(flushed, end, file_size, self.least_pages) is not None)
 
     def next_ripe(self, now: int, ripe: bool) -> Look:
-        """The next look after ``now``, if enough has gathered for any of them; otherwise the next thorough one."""
+        """The next wake-up after ``now`` if ``ripe`` (enough dirty pages for any); otherwise the next thorough one."""
         number = (now - self.began) // self.interval_ns + 1
         rest = (1 - number) % self._every
         if rest and ripe:
@@ -43,7 +42,9 @@ class FlushSchedule:
 
 
 def flush_to(flushed: int, end: int, file_size: int, least_pages: int) -> int | None:
-    """Up to where a look flushes what is written up to ``end`` and durable up to ``flushed``; None if it does not."""
+    """The end of what a wake-up flushes, given the written ``end`` and the durable ``flushed``; None if it flushes
+    nothing.
+    """
     if flushed >= end:
         return None
     begin = flushed - flushed % file_size

@@ -1,11 +1,11 @@
 """When a broker's log becomes durable: FlushRealTimeService and GroupCommitService of RocketMQ, sans-IO.
 
-ASYNC_FLUSH flushes as :mod:`pairproof.reference.core.flush_schedule` says: four pages, or all of it each ten seconds,
-unless the settings say otherwise. SYNC_FLUSH flushes at once, one flush at a time, and a send that waits is answered
-when a flush covers it or its deadline passes.
+ASYNC_FLUSH follows :mod:`pairproof.reference.core.flush_schedule`: by default four pages, or everything each ten
+seconds. SYNC_FLUSH flushes at once, one flush at a time; a waiting send is answered when a flush covers it or its
+deadline passes.
 
-Where only flushed bytes are pushed (``haPushes``), every look flushes all that there is, in whatever files: slaves
-would be ten seconds behind otherwise. RocketMQ has no such mode.
+If only flushed bytes are pushed (``haPushes``), every wake-up flushes everything: otherwise slaves would lag ten
+seconds. RocketMQ has no such mode.
 """
 
 from collections import deque
@@ -20,8 +20,6 @@ MAX_WAITING_SENDS = 10_000
 
 
 class Flusher:
-    """Flushes one log by its configured type."""
-
     def __init__(self, config: BrokerConfig, log: CommitLog, io: Effects, watcher: Watcher) -> None:
         self.log = log
         self.io = io
@@ -40,14 +38,13 @@ class Flusher:
         self.running = False
         self.on_put = config.version.flushes_on_put and not config.is_slave
         self.look: Look | None = None
-        """The look that is to come, if any."""
         self.urged = 0
 
     def start(self) -> None:
         self.schedule.began = self.io.now()
 
     def urge(self) -> None:
-        """Somebody waits for what is written: flush it at once, whatever the flush type."""
+        """Flush everything written at once, whatever the flush type."""
         self.urged = self.log.end
         self._flush(self.urged)
 
@@ -60,7 +57,7 @@ class Flusher:
             self._await_look()
 
     def wait(self, end: int, answer: Callable[[str], None]) -> None:
-        """``answer`` is called once, with PUT_OK when [.., end) is durable, or FLUSH_DISK_TIMEOUT."""
+        """Call ``answer`` once: with PUT_OK when [.., end) is durable, or with FLUSH_DISK_TIMEOUT."""
         if len(self.waiting) >= MAX_WAITING_SENDS:
             answer("FLUSH_DISK_TIMEOUT")
             return
@@ -97,7 +94,7 @@ class Flusher:
         least = look.least_pages if look is not None else 0
         self._flush(log.end if self.takes_all else flush_to(log.flushed, log.end, log.file_size, least))
         if not self.running and log.flushed < log.end:
-            # What this look was for has been flushed meanwhile, since somebody urged it; what came behind it waits.
+            # An urged flush has covered this wake-up's pages already; later pages wait.
             self._await_look()
 
     def _await_look(self) -> None:

@@ -1,14 +1,14 @@
 """The master's half of HA replication: HAService and HAConnection of RocketMQ, sans-IO.
 
-Every accepted connection goes through the phases of :data:`NEXT`. The first report of a peer decides where its copy
-starts, or that it is refused; from then on the log is pushed in frames without a window, idle links carry heartbeats
-and silent peers are dropped. A report counts as an acknowledgement only when an honest slave could have made it. What
-may be pushed ends with the log, or with what is durable of it, as ``haPushes`` says.
+Every accepted connection follows the phases of :data:`NEXT`. A peer's first report decides where its copy starts, or
+refuses it. From then on the log is pushed in frames without a window, idle links carry heartbeats, and silent peers are
+disconnected. A report counts as an ack only if an honest slave could have made it. ``haPushes`` limits what is pushed:
+the log, or its durable part.
 
-Where this differs from RocketMQ on purpose (see docs/decisions): a connection counts as a slave only from its first
-valid report on, a first report outside the log is refused instead of believed, two connections of one slave count as
-one replica, a slave whose next bytes have expired is told so by a close, and connections are bounded, each address's
-too: where there are too many, the one goes that has got no further for the longest time.
+Where this differs from RocketMQ on purpose (see docs/decisions): a connection counts as a slave only after its first
+valid report; a first report outside the log is refused; two connections of one slave count as one replica; a slave
+whose next bytes have expired is disconnected; and connections are bounded, in all and per address: the one without
+progress for the longest time makes room.
 """
 
 from collections import Counter
@@ -24,21 +24,17 @@ from .group_transfer import GroupTransfer, Waiting
 
 MAX_CONNECTIONS = 64
 MAX_PER_ADDRESS = 8
-"""Behind a proxy all slaves have one address, and each may leave a few half-open connections behind."""
+"""Behind a proxy all slaves have one address, and each may leave a few half-open connections."""
 
 
 class Phase(Enum):
-    """Where a connection stands."""
-
     ACCEPTED = auto()
     TRANSFER = auto()
     REFUSED = auto()
     CLOSED = auto()
 
 
-class Heard(Enum):
-    """What can happen to a connection."""
-
+class Received(Enum):
     VALID_REPORT = auto()
     INVALID_REPORT = auto()
     SILENCE = auto()
@@ -47,30 +43,28 @@ class Heard(Enum):
     END = auto()
 
 
-NEXT: dict[tuple[Phase, Heard], Phase] = {
-    (Phase.ACCEPTED, Heard.VALID_REPORT): Phase.TRANSFER,
-    (Phase.ACCEPTED, Heard.INVALID_REPORT): Phase.REFUSED,
-    (Phase.ACCEPTED, Heard.SILENCE): Phase.CLOSED,
-    (Phase.ACCEPTED, Heard.CROWDED): Phase.CLOSED,
-    (Phase.ACCEPTED, Heard.END): Phase.CLOSED,
-    (Phase.TRANSFER, Heard.VALID_REPORT): Phase.TRANSFER,
-    (Phase.TRANSFER, Heard.INVALID_REPORT): Phase.CLOSED,
-    (Phase.TRANSFER, Heard.SILENCE): Phase.CLOSED,
-    (Phase.TRANSFER, Heard.EXPIRED): Phase.CLOSED,
-    (Phase.TRANSFER, Heard.CROWDED): Phase.CLOSED,
-    (Phase.TRANSFER, Heard.END): Phase.CLOSED,
-    # A refused peer stays refused whatever it says later: its log is not ours.
-    (Phase.REFUSED, Heard.VALID_REPORT): Phase.REFUSED,
-    (Phase.REFUSED, Heard.INVALID_REPORT): Phase.REFUSED,
-    (Phase.REFUSED, Heard.SILENCE): Phase.CLOSED,
-    (Phase.REFUSED, Heard.CROWDED): Phase.CLOSED,
-    (Phase.REFUSED, Heard.END): Phase.CLOSED,
+NEXT: dict[tuple[Phase, Received], Phase] = {
+    (Phase.ACCEPTED, Received.VALID_REPORT): Phase.TRANSFER,
+    (Phase.ACCEPTED, Received.INVALID_REPORT): Phase.REFUSED,
+    (Phase.ACCEPTED, Received.SILENCE): Phase.CLOSED,
+    (Phase.ACCEPTED, Received.CROWDED): Phase.CLOSED,
+    (Phase.ACCEPTED, Received.END): Phase.CLOSED,
+    (Phase.TRANSFER, Received.VALID_REPORT): Phase.TRANSFER,
+    (Phase.TRANSFER, Received.INVALID_REPORT): Phase.CLOSED,
+    (Phase.TRANSFER, Received.SILENCE): Phase.CLOSED,
+    (Phase.TRANSFER, Received.EXPIRED): Phase.CLOSED,
+    (Phase.TRANSFER, Received.CROWDED): Phase.CLOSED,
+    (Phase.TRANSFER, Received.END): Phase.CLOSED,
+    # A refused peer stays refused whatever it reports later: its log has diverged.
+    (Phase.REFUSED, Received.VALID_REPORT): Phase.REFUSED,
+    (Phase.REFUSED, Received.INVALID_REPORT): Phase.REFUSED,
+    (Phase.REFUSED, Received.SILENCE): Phase.CLOSED,
+    (Phase.REFUSED, Received.CROWDED): Phase.CLOSED,
+    (Phase.REFUSED, Received.END): Phase.CLOSED,
 }
 
 
 class HaConnection:
-    """One accepted peer: HAConnection with its read and write service."""
-
     __slots__ = (
         "acked", "address", "conn", "got_on", "last_read", "last_write", "next_offset", "phase", "reports", "unsent"
     )  # fmt: skip
@@ -78,7 +72,7 @@ class HaConnection:
     def __init__(self, conn: Conn, address: str, now: int) -> None:
         self.conn = conn
         self.address = address
-        # Whether it has ever reported more than at first, and since when no more than now.
+        # Whether it has reported progress since its first report, and when it last did.
         self.got_on = (False, now)
         self.phase = Phase.ACCEPTED
         self.reports = ReportReader()
@@ -86,12 +80,12 @@ class HaConnection:
         self.acked = -1
         self.last_read = now
         self.last_write = now
-        # What the socket did not take of a frame: it goes out before anything else.
+        # The unsent rest of a frame.
         self.unsent = b""
 
 
 class HaMaster:
-    """All HA connections of a master, and the sends that wait for a slave's word."""
+    """All HA connections of a master, and the sends that wait for a slave's report."""
 
     transfer_class: ClassVar[type[GroupTransfer]] = GroupTransfer
 
@@ -101,20 +95,19 @@ class HaMaster:
         self.watcher = watcher
         self.connections: dict[Conn, HaConnection] = {}
         self.needed = config.slaves_to_wait_for
-        self.says_unavailable = not config.version.counts_replicas
+        self.checks_availability = not config.version.counts_replicas
         self.group_transfer = self.transfer_class(config.version.ack_wait, config.ack_timeout_ms * MS, io, self.enough)
         self.flushed_only = config.haPushes == "flushed"
-        # Monotone over all connections while the process lives (push2SlaveMaxOffset).
+        # Monotone over all connections of an incarnation (push2SlaveMaxOffset).
         self.push_offset = 0
         self.batch = config.haTransferBatchSize
         self.heartbeat_ns = config.haSendHeartbeatInterval * MS
         self.housekeeping_ns = config.haHousekeepingInterval * MS
         self.fall_behind_max = config.haSlaveFallbehindMax
 
-    # Decisions: small methods, each the one place where its question is answered.
+    # Decisions: one small method per question.
 
     def push_limit(self) -> int:
-        """Up to where the log may leave this node."""
         return self.log.flushed if self.flushed_only else self.log.end
 
     def start_offset(self, reported: int) -> int | None:
@@ -127,35 +120,32 @@ class HaMaster:
         return None
 
     def is_believable(self, peer: HaConnection, reported: int) -> bool:
-        """Whether an honest slave on this connection could hold ``reported`` bytes: no more than it was sent."""
+        """Whether an honest slave on this connection could hold ``reported`` bytes: at most what it was sent."""
         return 0 <= reported <= min(self.log.end, peer.next_offset)
 
     def may_push(self, peer: HaConnection) -> bool:
-        """Whether log bytes and heartbeats may go out to this peer."""
         if self.flushed_only and peer.next_offset > self.log.flushed:
             return False
         return peer.phase is Phase.TRANSFER
 
     def frame_body(self, peer: HaConnection) -> bytes:
-        """The next frame's body: at most a batch, never beyond one mapped file; empty when caught up."""
         return self.log.read(peer.next_offset, min(self.batch, self.push_limit() - peer.next_offset))
 
     def counts_as_slave(self, peer: HaConnection) -> bool:
-        """Whether this connection makes a slave available."""
         return peer.phase is Phase.TRANSFER
 
     def slave_available(self, end: int) -> bool:
-        """Whether a send that ends at ``end`` may hope for a slave (isSlaveOK), where that is asked at all."""
-        if not self.says_unavailable:
+        """Whether a slave is available to a send that ends at ``end`` (isSlaveOK); True where versions do not check."""
+        if not self.checks_availability:
             return True
         if end - self.push_offset >= self.fall_behind_max:
             return False
         return any(self.counts_as_slave(each) for each in self.connections.values())
 
     def makes_room(self, address: str) -> HaConnection | None:
-        """Who has to go before one more peer of this address is taken in; None while there is room.
+        """The connection to close before a peer of this address is accepted; None while there is room.
 
-        Of an address that has the most connections, so that one address cannot crowd out another.
+        It belongs to an address with the most connections, so that one address cannot crowd out another.
         """
         counts = Counter(each.address for each in self.connections.values())
         crowded = {address}
@@ -169,47 +159,41 @@ class HaMaster:
         )
 
     def replica_of(self, peer: HaConnection) -> Hashable:
-        """Which slave this connection belongs to: its words count once, however many connections it left behind."""
+        """The slave of this connection: its reports count once, however many connections it has left behind."""
         return self.io.peer(peer.conn)
 
     def believe(self, reported: int) -> None:
-        """A believable report: raise the push offset and answer the sends that enough slaves now hold."""
+        """Accept a report: raise the push offset and answer the sends that enough slaves now hold."""
         self.push_offset = max(self.push_offset, reported)
         self.group_transfer.covered(self.reached())
 
     def reached(self) -> int:
-        """The offset that as many slaves as a send waits for have reported."""
         if self.needed <= 1:
             return self.push_offset
         acked = sorted(self._replicas().values(), reverse=True)
         return min(self.push_offset, acked[self.needed - 1]) if len(acked) >= self.needed else 0
 
     def enough(self, send: Waiting) -> bool:
-        """Whether as many slaves as needed hold this send."""
-        holders = (acked >= send.end and who not in send.without for who, acked in self._replicas().items())
+        holders = (acked >= send.end and slave not in send.without for slave, acked in self._replicas().items())
         return sum(holders) >= self.needed
 
     def await_slave(self, end: int, answer: Callable[[str], None]) -> None:
-        """``answer`` is called once: PUT_OK when enough slaves have reported ``end``, or FLUSH_SLAVE_TIMEOUT."""
         if self.reached() >= end:
             answer("PUT_OK")
         else:
             self.group_transfer.add(end, answer)
 
-    # What the shell tells us.
-
     def on_accepted(self, conn: Conn) -> None:
-        """A peer connected to the HA port: strangers that get no further must not keep a slave out."""
+        """A peer connected to the HA port. Peers without progress must not keep a slave out."""
         address = self.io.address(conn)[0]
         crowded = self.makes_room(address)
         if crowded is not None:
-            self._move(crowded, Heard.CROWDED)
+            self._move(crowded, Received.CROWDED)
         now = self.io.now()
         self.connections[conn] = HaConnection(conn, address, now)
         self.io.timer(("ha-silence", conn), now + self.housekeeping_ns)
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
-        """Bytes of a peer: whole reports are acted on in order."""
         peer = self.connections.get(conn)
         if peer is None:
             return
@@ -227,10 +211,9 @@ class HaMaster:
     def on_closed(self, conn: Conn) -> None:
         peer = self.connections.get(conn)
         if peer is not None:
-            self._move(peer, Heard.END)
+            self._move(peer, Received.END)
 
     def on_timer(self, key: tuple[str, Hashable]) -> None:
-        """A deadline passed: silence, heartbeat or a waiting send."""
         what, conn = key
         if what == "ha-transfer":
             self.group_transfer.on_timer()
@@ -244,22 +227,18 @@ class HaMaster:
             self._check_heartbeat(peer)
 
     def wake(self) -> None:
-        """There is new data, or newly durable data: idle writers go on at once."""
         for peer in self.connections.values():
             if peer.phase is not Phase.ACCEPTED and not peer.unsent:
                 self._pump(peer)
 
     def expired(self) -> None:
-        """The oldest files are gone: who still needed them will never get on, so it is told."""
         for peer in list(self.connections.values()):
             if peer.phase is Phase.TRANSFER and peer.next_offset < self.log.start:
                 self.watcher.refused(peer.conn, peer.acked, self.log.end, "its next bytes have expired on the master")
-                self._move(peer, Heard.EXPIRED)
-
-    # How it is done.
+                self._move(peer, Received.EXPIRED)
 
     def _replicas(self) -> dict[Hashable, int]:
-        """The newest word of every slave: a connection of its own that it has left is overruled by its next one."""
+        """The last report of every slave: its newest connection overrules those that it has left."""
         peers = self.connections.values()
         return {self.replica_of(each): each.acked for each in peers if each.phase is Phase.TRANSFER}
 
@@ -273,32 +252,32 @@ class HaMaster:
                 peer.acked = reported
                 self.believe(reported)
             else:
-                self._move(peer, Heard.INVALID_REPORT)
+                self._move(peer, Received.INVALID_REPORT)
 
     def _on_first_report(self, peer: HaConnection, reported: int) -> None:
         start = self.start_offset(reported)
         if start is None:
             why = "ahead of the master's log end" if reported > self.log.end else "before the master's log start"
             self.watcher.refused(peer.conn, reported, self.log.end, why)
-            self._move(peer, Heard.INVALID_REPORT)
+            self._move(peer, Received.INVALID_REPORT)
             return
         if reported == 0:
-            # A slave without a log: what it will report later says nothing about what lies before its start.
+            # A slave without a log: its later reports do not cover what precedes its start.
             self.group_transfer.abandon(start, self.replica_of(peer))
         peer.next_offset = start
         peer.acked = reported
-        self._move(peer, Heard.VALID_REPORT)
+        self._move(peer, Received.VALID_REPORT)
         self.believe(reported)
         self._check_heartbeat(peer)
         self._pump(peer)
 
-    def _move(self, peer: HaConnection, heard: Heard) -> None:
-        peer.phase = NEXT[peer.phase, heard]
+    def _move(self, peer: HaConnection, received: Received) -> None:
+        peer.phase = NEXT[peer.phase, received]
         if peer.phase is Phase.CLOSED:
             del self.connections[peer.conn]
             self.io.cancel(("ha-silence", peer.conn))
             self.io.cancel(("ha-heartbeat", peer.conn))
-            if heard is not Heard.END:
+            if received is not Received.END:
                 self.io.close(peer.conn)
 
     def _pump(self, peer: HaConnection) -> None:
@@ -327,13 +306,13 @@ class HaMaster:
         now = self.io.now()
         if now - peer.last_write >= self.heartbeat_ns and not peer.unsent and self.may_push(peer):
             self._write(peer, encode_header(peer.next_offset, 0))
-        # Lazy: one timer a link, moved on only when it fires.
+        # Lazy: one timer per link, moved only when it fires.
         due = peer.last_write + self.heartbeat_ns
         self.io.timer(("ha-heartbeat", peer.conn), due if due > now else now + self.heartbeat_ns)
 
     def _check_silence(self, peer: HaConnection) -> None:
         due = peer.last_read + self.housekeeping_ns
         if self.io.now() >= due:
-            self._move(peer, Heard.SILENCE)
+            self._move(peer, Received.SILENCE)
         else:
             self.io.timer(("ha-silence", peer.conn), due)

@@ -1,15 +1,14 @@
 """The slave's half of HA replication: HAClient of RocketMQ 4.9, sans-IO.
 
-Connects to the master, says how far its log reaches, appends what comes and reports each step. A report that the socket
-does not take in the version's number of writes closes the connection, unless ``haCutReports=waits``: then the rest of
-it leaves when the socket has room, and only the newest log end after it. A frame that does not start where the log ends
-is never appended: the slave closes and asks again from its own end. Only a slave without any log takes whatever offset
-comes first. What does not fit the slave's files (:mod:`pairproof.reference.core.boundaries`) is not stored either, and
-ends the copy until the slave is started again.
+Connects to the master, reports its log end, appends what it receives and reports each step. If the socket does not take
+a report within the version's number of writes, the slave closes the connection; with ``haCutReports=waits`` it sends
+the rest when the socket has room, followed only by the newest log end. A frame that does not start at the log's end is
+never appended: the slave reconnects and reports its own end. Only an empty log accepts any first offset. Bytes that do
+not fit the slave's files (:mod:`pairproof.reference.core.boundaries`) are not stored, and end the copy until a restart.
 
-Where this differs from 4.9 on purpose: a silent master is noticed (4.9 looks at its own writes), an append that fails
-ends the connection (4.9 ignores it), reconnects are at least five seconds apart (4.9 does not wait), and files of
-another size than the master's are noticed (4.9 writes a log that it cannot read).
+Where this differs from 4.9 on purpose: it detects a silent master (4.9 checks its own writes), a failed append ends the
+connection (4.9 ignores it), reconnects are at least five seconds apart (4.9 does not wait), and it detects files of
+another size than the master's (4.9 writes an unreadable log).
 """
 
 from enum import Enum, auto
@@ -26,32 +25,28 @@ MAX_FRAME_BODY = 4 * 1024 * 1024 - 12
 
 
 class Phase(Enum):
-    """Where the slave stands."""
-
     STOPPED = auto()
     WAITING = auto()
     CONNECTING = auto()
     CONNECTED = auto()
 
 
-class Heard(Enum):
-    """What can happen to the slave's connection."""
-
+class Received(Enum):
     GO = auto()
     CONNECTED = auto()
     LOST = auto()
     STOP = auto()
 
 
-NEXT: dict[tuple[Phase, Heard], Phase] = {
-    (Phase.STOPPED, Heard.GO): Phase.CONNECTING,
-    (Phase.WAITING, Heard.GO): Phase.CONNECTING,
-    (Phase.WAITING, Heard.STOP): Phase.STOPPED,
-    (Phase.CONNECTING, Heard.CONNECTED): Phase.CONNECTED,
-    (Phase.CONNECTING, Heard.LOST): Phase.WAITING,
-    (Phase.CONNECTING, Heard.STOP): Phase.STOPPED,
-    (Phase.CONNECTED, Heard.LOST): Phase.WAITING,
-    (Phase.CONNECTED, Heard.STOP): Phase.STOPPED,
+NEXT: dict[tuple[Phase, Received], Phase] = {
+    (Phase.STOPPED, Received.GO): Phase.CONNECTING,
+    (Phase.WAITING, Received.GO): Phase.CONNECTING,
+    (Phase.WAITING, Received.STOP): Phase.STOPPED,
+    (Phase.CONNECTING, Received.CONNECTED): Phase.CONNECTED,
+    (Phase.CONNECTING, Received.LOST): Phase.WAITING,
+    (Phase.CONNECTING, Received.STOP): Phase.STOPPED,
+    (Phase.CONNECTED, Received.LOST): Phase.WAITING,
+    (Phase.CONNECTED, Received.STOP): Phase.STOPPED,
 }
 
 
@@ -77,14 +72,10 @@ class HaSlave:
         self.last_read = 0
         self.last_attempt = 0
 
-    # Decisions.
-
     def accepts(self, offset: int) -> bool:
-        """Whether a frame that starts at ``offset`` continues this log."""
         return self.log.end == 0 or offset == self.log.end
 
     def append(self, offset: int, body: bytes) -> bool:
-        """Store a whole frame's body; False if the store would not, or the body does not fit its files."""
         if not self.fits(offset, body) or not self.log.append(offset, body):
             return False
         self.boundaries.stored()
@@ -93,22 +84,18 @@ class HaSlave:
         return True
 
     def fits(self, offset: int, body: bytes) -> bool:
-        """Whether the log can be read back with this in it."""
+        """Whether the log stays readable with these bytes."""
         return self.boundaries.fits(offset, body)
 
     def report_value(self) -> int:
-        """What the slave may claim: the bytes that are in its log."""
         return self.log.end
 
-    # What the shell tells us.
-
     def start(self) -> None:
-        """Begin to copy; without an address, or with files of another size, the slave just serves what it has."""
+        """Begin to copy. Without an address, or with files of another size, the slave only serves its log."""
         if self.address and self.boundaries.misfit is None:
-            self._move(Heard.GO)
+            self._move(Received.GO)
 
     def follow(self, address: str) -> None:
-        """The master is there now; acted on at the next connect."""
         self.address = address
         if self.phase is Phase.STOPPED:
             self.start()
@@ -116,16 +103,16 @@ class HaSlave:
     def stop(self) -> None:
         if self.phase is not Phase.STOPPED:
             conn = self.conn
-            self._move(Heard.STOP)
+            self._move(Received.STOP)
             if conn is not None:
                 self.io.close(conn)
 
     def on_connected(self, conn: Conn) -> None:
-        """The connection stands. Nothing is sent yet: the first report waits one heartbeat interval, as in 4.9."""
+        """The connection is open. The first report waits one heartbeat interval, as in 4.9."""
         if self.phase is not Phase.CONNECTING:
             self.io.close(conn)
             return
-        self._move(Heard.CONNECTED)
+        self._move(Received.CONNECTED)
         self.conn = conn
         self.frames = FrameReader(MAX_FRAME_BODY)
         self.unsent = b""
@@ -135,12 +122,10 @@ class HaSlave:
         self.io.timer(("ha-silence", None), now + self.housekeeping_ns)
 
     def on_lost(self) -> None:
-        """The connection could not be made, or was closed by the other side."""
         if self.phase in (Phase.CONNECTING, Phase.CONNECTED):
-            self._move(Heard.LOST)
+            self._move(Received.LOST)
 
     def on_bytes(self, data: bytes) -> bool:
-        """Bytes of the master; True if the log grew."""
         if self.phase is not Phase.CONNECTED:
             return False
         self.last_read = self.io.now()
@@ -159,18 +144,16 @@ class HaSlave:
         return self.log.end > before
 
     def on_writable(self) -> None:
-        """The socket takes bytes again: finish the report that it cut, if that waits."""
         if self.unsent:
             self._write(self.unsent)
             if not self.unsent and self.report_value() > self.reported:
                 self._report()
 
     def on_timer(self, key: tuple[str, None]) -> None:
-        """Time to reconnect, to report, or to notice that the master is silent."""
         now = self.io.now()
         if key[0] == "ha-reconnect":
             if self.phase is Phase.WAITING:
-                self._move(Heard.GO)
+                self._move(Received.GO)
         elif self.phase is not Phase.CONNECTED:
             return
         elif key[0] == "ha-report":
@@ -184,8 +167,6 @@ class HaSlave:
         else:
             self.io.timer(key, self.last_read + self.housekeeping_ns)
 
-    # How it is done.
-
     def _on_frame(self, offset: int, body: bytes) -> bool:
         if not self.accepts(offset) or not self.append(offset, body):
             return False
@@ -196,7 +177,7 @@ class HaSlave:
         return self._write(encode_report(self.reported))
 
     def _write(self, cell: bytes) -> bool:
-        """Whether the connection goes on: the whole cell has left, or the rest may follow when the socket has room."""
+        """Whether the connection continues: the cell has left, or its rest may follow."""
         for _ in range(self.writes):
             taken = self.io.send(self.conn, cell)
             cell = cell[taken:]
@@ -213,10 +194,10 @@ class HaSlave:
             self.stop()
             return
         self.io.close(self.conn)
-        self._move(Heard.LOST)
+        self._move(Received.LOST)
 
-    def _move(self, heard: Heard) -> None:
-        self.phase = NEXT[self.phase, heard]
+    def _move(self, received: Received) -> None:
+        self.phase = NEXT[self.phase, received]
         now = self.io.now()
         if self.phase is Phase.CONNECTING:
             self.last_attempt = now

@@ -1,14 +1,14 @@
-"""The key index: by a message's keys where it lies in the log. Hash files of a fixed number of slots and entries.
+"""The key index: the log positions of messages by key. Hash files with fixed numbers of slots and entries.
 
-A slot holds the number of its newest entry, an entry that of the one before it; numbers begin at 1. Only hashes are
-kept, so an answer may hold messages of other keys: whoever reads the records compares. Files are named by when they
-were made (UTC here, local time there: only their order counts) and a new one is made when the last is full.
+A slot holds the number of its newest entry, an entry that of the previous one; numbers begin at 1. Only hashes are
+stored, so the caller must compare the records' keys. Files are named by their creation time (UTC here, local time in
+RocketMQ: only the order matters); a new one is created when the last is full.
 
 Where this differs from RocketMQ, on purpose:
 - A message that is dispatched again is not entered again.
-- The first entry of a file has time 0; RocketMQ counts it from the end of the file before and finds it too late.
-- After an abnormal stop a file is trusted if it is full, older than the checkpoint says and within the log. RocketMQ
-  also trusts one that merely took over its predecessor's time.
+- The first entry of a file has time 0; RocketMQ counts it from the end of the previous file, which is too late.
+- After an abnormal stop a file is trusted if it is full, older than the checkpoint's time and within the log.
+  RocketMQ also trusts one that merely inherited its predecessor's time.
 Source: IndexService, IndexFile, IndexHeader.
 """
 
@@ -37,7 +37,7 @@ _MS = timedelta(milliseconds=1)
 
 
 class Found(NamedTuple):
-    """Log offsets, newest first, and up to where the index goes."""
+    """Log offsets, newest first, and the end of the index."""
 
     offsets: list[int]
     last_ms: int
@@ -45,7 +45,7 @@ class Found(NamedTuple):
 
 
 def key_hash(topic: str, key: str) -> int:
-    """Java's hash of ``topic#key`` without its sign."""
+    """The absolute value of Java's hash of ``topic#key``."""
     value = abs(java_hash(f"{topic}#{key}"))
     return 0 if value == 1 << 31 else value
 
@@ -57,7 +57,7 @@ def name_of(wall_ms: int) -> str:
 
 
 class IndexFile:
-    """One file. Attributes are the header's fields; ``count`` is the number of the next entry."""
+    """One file. Attributes are the header's fields; ``count`` is the next entry's number."""
 
     def __init__(self, disk: Disk, name: str, slots: int, entries: int) -> None:
         self.name = name
@@ -74,23 +74,20 @@ class IndexFile:
         return self.count >= self.entries
 
     def follow(self, before: IndexFile) -> None:
-        """A new file behind ``before`` goes on where that one ended."""
         self.begin_ms = self.end_ms = before.end_ms
         self.begin_offset = self.end_offset = before.end_offset
         self._write_header()
 
     def tail(self, offset: int) -> int:
-        """How many of the last entries are for the message at ``offset``."""
         at = self.count - 1
         while at and self._entry(at)[1] == offset:
             at -= 1
         return self.count - 1 - at
 
     def put(self, value: int, offset: int, store_ms: int) -> None:
-        """Enter a message under a hash; the file must not be full."""
         if self.count == 1:
             self.begin_ms, self.begin_offset = store_ms, offset
-            # The header's room first: without it an entry that was counted could be forgotten.
+            # Allocate the header first: otherwise a counted entry could be lost.
             self._write_header()
         seconds = (store_ms - self.begin_ms) // 1000 if self.begin_ms > 0 else 0
         older = self._newest(value)
@@ -104,7 +101,7 @@ class IndexFile:
         self._write_header()
 
     def select(self, found: list[int], value: int, limit: int, begin_ms: int, end_ms: int) -> None:
-        """Add the messages entered under a hash in [begin, end], newest first, until ``found`` has ``limit``."""
+        """Add the messages under a hash in [begin, end], newest first, until ``found`` has ``limit``."""
         at = self._newest(value)
         while at and len(found) < limit:
             read, offset, seconds, older = self._entry(at)
@@ -133,9 +130,9 @@ class IndexFile:
 
 
 class KeyIndex:
-    """The index files of one node. ``wall_ms`` tells the time for a new file's name.
+    """The index files of one node. ``wall_ms`` returns the time for a new file's name.
 
-    ``flushed_ms`` is for the checkpoint: the store time up to which full files are known to be durable.
+    ``flushed_ms``, for the checkpoint: the store time up to which full files are durable.
     """
 
     def __init__(self, disk: Disk, slots: int, entries: int, wall_ms: Callable[[], int]) -> None:
@@ -151,15 +148,14 @@ class KeyIndex:
 
     @property
     def end_offset(self) -> int:
-        """The log offset of the last message entered; 0 without one."""
         return self.files[-1].end_offset if self.files else 0
 
     def recover(self, clean: bool, flushed_ms: int, log_end: int) -> bool:
-        """Open the files and delete those that cannot be trusted; whether there were any.
+        """Open the files and delete untrusted ones; whether there were any.
 
-        After a clean stop that is what lies behind the log's end, after another one also every file that is not full
-        or not older than ``flushed_ms``, the checkpoint's time. What was in them must be dispatched again, from
-        ``end_offset`` on. StoreRefused for a foreign name or size.
+        Untrusted are entries beyond the log's end and, after an unclean stop, every file that is not full or not older
+        than ``flushed_ms``, the checkpoint's time. Their messages must be dispatched again, from ``end_offset`` on.
+        StoreRefused for a foreign name or size.
         """
         files = self.stored()
 
@@ -177,7 +173,7 @@ class KeyIndex:
         return len(self.files) < len(files)
 
     def stored(self) -> list[IndexFile]:
-        """The files that the disk holds; StoreRefused for a foreign name or size. Changes nothing."""
+        """The files on the disk; StoreRefused for a foreign name or size. Changes nothing."""
         names = self._disk.names(FOLDER)
         for name in names:
             if not _NAME.fullmatch(name):
@@ -185,10 +181,7 @@ class KeyIndex:
         return [self._open(name) for name in names]
 
     def put(self, topic: str, keys: list[str], offset: int, store_ms: int) -> None:
-        """Enter the message at ``offset`` under its keys, unless the index is past it or has it.
-
-        StoreFull without room for another file; doing it again goes on where that was.
-        """
+        """Enter a message, unless the index has it. StoreFull without room for a file; a retry continues there."""
         end = self.end_offset
         if offset < end:
             return
@@ -198,7 +191,6 @@ class KeyIndex:
             self.files[-1].put(key_hash(topic, key), offset, store_ms)
 
     def query(self, topic: str, key: str, limit: int, begin_ms: int, end_ms: int) -> Found:
-        """Up to ``limit`` messages with this key stored in [begin, end], as exactly as whole seconds tell."""
         found: list[int] = []
         if not self.files:
             return Found(found, 0, 0)
@@ -211,29 +203,25 @@ class KeyIndex:
         return Found(found, self.files[-1].end_ms, self.files[-1].end_offset)
 
     def expire(self, log_start: int) -> None:
-        """The log starts at ``log_start`` now: delete the files of which nothing is left, never the last one."""
         while len(self.files) > 1 and self.files[0].end_offset < log_start:
             self._disk.delete(f"{FOLDER}/{self.files.pop(0).name}")
 
     @property
     def ripe(self) -> bool:
-        """Whether a full file is not durable, of the newest ones: older ones were flushed when they filled."""
+        """Whether one of the newest full files is not durable; older ones were flushed when they filled."""
         return any(file.full and not file.durable for file in self.files[-2:])
 
     def begin_flush(self) -> list[str]:
-        """Disk names of the full files that are not durable; :meth:`finish_flush` when they are flushed."""
         self._flushing = [file for file in self.files if file.full and not file.durable]
         return [f"{FOLDER}/{file.name}" for file in self._flushing]
 
     def finish_flush(self) -> None:
-        """What :meth:`begin_flush` named has been flushed."""
         for file in self._flushing:
             file.durable = True
             self.flushed_ms = file.end_ms
         self._flushing = []
 
     def sync(self) -> None:
-        """Make everything durable before returning: for a clean stop."""
         self._flushing = [file for file in self.files if file.full]
         for file in self.files:
             if not file.durable:
@@ -242,7 +230,6 @@ class KeyIndex:
         self.finish_flush()
 
     def _entered(self, offset: int) -> int:
-        """How many keys of the message at ``offset``, perhaps the last one entered, have been."""
         entered = 0
         for file in reversed(self.files):
             count = file.tail(offset)
@@ -254,7 +241,7 @@ class KeyIndex:
     def _add_file(self) -> None:
         name = name_of(self._wall_ms())
         if self.files and name <= self.files[-1].name:
-            # The clock stood still or went back: names must still tell the order.
+            # The clock stood still or went back: names must keep the order.
             name = f"{int(self.files[-1].name) + 1:017d}"
         file = self._open(name)
         if self.files:

@@ -1,14 +1,14 @@
 """A slave fetches its master's tables: topics, consumer offsets, delay offsets, subscription groups, in this order.
 
-When it looks is its version line's schedule. A look does nothing while no name server has said where the master is, or
-if that is this very broker. One table that cannot be had (no connection, no answer in 3 s, a body that is no such
-table) does not keep the others from being fetched. A round that takes longer than the period delays the next one: there
-are never two at once. Topics come from the master's fast port, two below its main one.
+The version line's schedule sets the rounds. A round does nothing while no name server has reported the master, or if
+the master is this broker. A failed fetch (no connection, no answer in 3 s, a malformed body) does not affect the other
+tables. A round that takes longer than the period delays the next one: rounds never overlap. Topics come from the
+master's fast port, two below its main one.
 
-Topics and groups are taken over if their data version differs. Consumer offsets have none, and replace the slave's for
-each topic@group that the master names; delay offsets go to their file as they came. Neither file is rewritten if it
-says so already. A table may fill a frame (16 MiB).
-Source: SlaveSynchronize, BrokerController.handleSlaveSynchronize, BrokerOuterAPI.
+Topics and groups are replaced if their data version differs. Consumer offsets have no version, and replace the slave's
+for each topic@group in the master's table; delay offsets are written to their file unchanged. Unchanged files are not
+rewritten. A table may fill a frame (16 MiB). Source: SlaveSynchronize, BrokerController.handleSlaveSynchronize,
+BrokerOuterAPI.
 """
 
 import re
@@ -32,7 +32,7 @@ _ADDRESS = re.compile(r"([^\s:]+):([0-9]{1,5})")
 
 
 class Step(NamedTuple):
-    """One table to fetch. ``take`` takes the answer's body over; False if the slave has that version already."""
+    """One table to fetch. ``take`` applies the answer's body; False if the slave has that version already."""
 
     table: str
     code: int
@@ -41,9 +41,9 @@ class Step(NamedTuple):
 
 
 class MetadataSync:
-    """One slave's sync. ``master``: its address by the name server's last word; empty where unknown.
+    """One slave's sync. ``master``: its address from a name server; empty if unknown.
 
-    ``topics_applied`` is called when the slave's topics have become others.
+    ``topics_applied`` is called when the slave's topics have changed.
     """
 
     def __init__(self, parts: Parts, topics_applied: Callable[[], None]) -> None:
@@ -58,13 +58,13 @@ class MetadataSync:
             Step("groups", RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, False, self.take_groups),
         )
         self._left: Iterator[Step] = iter(())
-        # What was taken over last, and as which version; one's own changes may have come since.
+        # The last applied body by table, and its version; local changes may have followed.
         self._seen: dict[str, tuple[bytes, DataVersion]] = {}
         self._due = 0
         self._last = 0
 
     def start(self) -> None:
-        """Begin the schedule. Without a name server there is none: nobody could ever say where the master is."""
+        """Begin the schedule. Without a name server there is none: the master stays unknown."""
         if self.parts.config.name_servers:
             self._last = self.parts.io.now()
             self._due = self._last + self.schedule.first * MS
@@ -72,15 +72,14 @@ class MetadataSync:
 
     def on_timer(self, key: Hashable) -> None:
         if self.parts.io.now() - self._last < self.schedule.rest * MS or not self._address(fast=False):
-            self._look_again()
+            self._schedule_next()
             return
         self._left = iter(self.steps)
         self._next()
 
-    # What is done with an answer. CodecError: it is no such table.
+    # Application of answers. CodecError: malformed table.
 
     def take_topics(self, body: bytes) -> bool:
-        """The master's topics instead of one's own, if their version differs."""
         applied = self._take(self.parts.topics, body)
         if applied:
             self.topics_applied()
@@ -90,7 +89,6 @@ class MetadataSync:
         return self._take(self.parts.groups, body)
 
     def take_offsets(self, body: bytes) -> bool:
-        """The master's consumer offsets over one's own."""
         offsets = self.parts.offsets
         theirs = beans.decode(bodies.ConsumerOffsets, body).offset_table
         if offsets.changed or any(offsets.table.get(key) != queues for key, queues in theirs.items()):
@@ -98,20 +96,17 @@ class MetadataSync:
         return True
 
     def take_delays(self, body: bytes) -> bool:
-        """The text of the master's delay offsets into the file."""
         delays = self.parts.delay_offsets
         if self.parts.io.disk.read_whole(delays.file.name) != body:
             delays.save_text(body)
         return True
 
-    # How it is done.
-
     def _take(self, table: VersionedTable[Any], body: bytes) -> bool:
         name = table.file.name
-        # Perhaps the disk was full when it was taken over.
+        # The disk may have been full when the table was applied.
         table.save()
         if self._seen.get(name) == (body, table.version):
-            # Nearly every time, and reading it again costs more than all the rest.
+            # The usual case; parsing the body again would dominate the cost.
             return False
         entries, version = table.parse(body)
         self._seen[name] = body, version
@@ -122,7 +117,7 @@ class MetadataSync:
         address = self._address(step.fast) if step is not None else ""
         if step is None or not address:
             self._last = self.parts.io.now()
-            self._look_again()
+            self._schedule_next()
             return
         self.parts.watcher.synced(step.table, "asked")
         self.parts.calls.call(address, step.code, {}, b"", partial(self._ended, step), TIMEOUT_NS)
@@ -137,13 +132,13 @@ class MetadataSync:
         self.parts.watcher.synced(step.table, status)
         self._next()
 
-    def _look_again(self) -> None:
+    def _schedule_next(self) -> None:
         now = self.parts.io.now()
         self._due = max(now, self._due + self.schedule.every * MS)
         self.parts.io.timer(LOOK, self._due)
 
     def _address(self, fast: bool) -> str:
-        """Where to ask; empty if the master is unknown, this broker itself, or nowhere that can be."""
+        """The address to fetch from; empty if the master is unknown, this broker itself, or has an illegal address."""
         found = _ADDRESS.fullmatch(self.master)
         if found is None or self.master == self.parts.config.address:
             return ""

@@ -1,11 +1,11 @@
-"""A name server, sans-IO: brokers register, slaves learn who their master is, clients ask for routes.
+"""A name server, sans-IO: brokers register, slaves learn their master, clients ask for routes.
 
-Answers 103, 104, 105, 106, 206 and 322 on its one port. An unknown code gets no answer at all, as from RocketMQ 4.9; a
-request that cannot be read gets code 1 and says why. A broker is lost the moment its connection ends, or when it has
-not been heard of for 120 s, which is looked at every 10 s. A registration may fill a frame (16 MiB), and be read for
-ten seconds: a name server is for brokers that one trusts. Left out: the key-value and order configuration, the other
-admin codes, registrations of brokers before 3.0.11; closing idle connections is the shell's business.
-Source: DefaultRequestProcessor, BrokerHousekeepingService, NamesrvController.
+Answers 103, 104, 105, 106, 206 and 322 on its one port. An unknown code gets no answer, as from RocketMQ 4.9; a
+malformed request gets code 1 with a reason. A broker is removed when its connection ends, or after 120 s without a
+message, which is checked every 10 s. A registration may fill a frame (16 MiB) and take ten seconds to parse: brokers
+are trusted. Left out: the key-value and order configuration, the other admin codes, registrations of brokers before
+3.0.11; the shell closes idle connections. Source: DefaultRequestProcessor, BrokerHousekeepingService,
+NamesrvController.
 """
 
 from collections.abc import Hashable, Mapping
@@ -33,8 +33,6 @@ NO_ROUTE = (
 
 
 class NameServer:
-    """A node; see :class:`pairproof.reference.ports.Node`."""
-
     peers_class: ClassVar[type[CommandPeers]] = CommandPeers
     routes_class: ClassVar[type[RouteTable]] = RouteTable
 
@@ -55,7 +53,6 @@ class NameServer:
         self.io.timer(SCAN, self.io.now() + FIRST_SCAN_NS)
 
     def on_stop(self) -> None:
-        """End all connections; nothing is kept."""
         self.io.cancel(SCAN)
         self.peers.drop_all()
 
@@ -63,10 +60,10 @@ class NameServer:
         self.peers.accept(conn)
 
     def on_connected(self, address: str, conn: Conn) -> None:
-        """Never: a name server connects to nobody."""
+        """Never called: a name server opens no connections."""
 
     def on_connect_failed(self, address: str) -> None:
-        """Never: a name server connects to nobody."""
+        """Never called: a name server opens no connections."""
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
         self.peers.feed(conn, data)
@@ -84,7 +81,7 @@ class NameServer:
         self.io.timer(SCAN, now + SCAN_NS)
 
     def on_flushed(self, token: Hashable) -> None:
-        """Never: a name server has no files."""
+        """Never called: a name server has no files."""
 
     def _on_command(self, conn: Conn, command: Command) -> None:
         handler = None if command.is_response else self._handlers.get(command.code)  # type: ignore[call-overload]
@@ -145,5 +142,5 @@ def _identity(header: Mapping[str, Any]) -> Identity:
 
 @lru_cache(maxsize=64)
 def _decoded(body: bytes, compressed: bool, crc: int) -> RegisterBrokerBody:
-    # Cached: a broker says the same again every half minute.
+    # Cached: a broker registers with the same body every 30 s.
     return decode_registration(body, {"compressed": compressed, "bodyCrc32": crc})

@@ -1,4 +1,4 @@
-"""What the processors of one broker share: its settings, its store, its tables, and who is connected."""
+"""The shared parts of one broker's processors: settings, store, tables, connected clients."""
 
 from dataclasses import dataclass
 
@@ -18,8 +18,6 @@ from .topics import TopicTable
 
 @dataclass(slots=True)
 class Parts:
-    """One broker's parts; each is the only one of its kind."""
-
     config: BrokerConfig
     io: Effects
     watcher: Watcher
@@ -32,6 +30,4 @@ class Parts:
     clients: ClientTable
     locks: QueueLocks
     peers: CommandPeers
-    """Connections that clients and other brokers opened."""
     calls: Calls
-    """Connections that this broker opened to name servers and to its master."""

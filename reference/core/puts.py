@@ -1,7 +1,7 @@
-"""What a stored message's answer waits for: its flush and its replicas, in parallel.
+"""A stored message's answer waits for its flush and its replicas, in parallel.
 
-The flush status is set first and the replica status overrides it. Source: CommitLog.asyncPutMessage, handleDiskFlush
-and handleHA (submitFlushRequest, submitReplicaRequest).
+The flush status is set first; the replica status overrides it. Source: CommitLog.asyncPutMessage, handleDiskFlush and
+handleHA (submitFlushRequest, submitReplicaRequest).
 """
 
 from collections.abc import Callable, Sequence
@@ -14,14 +14,12 @@ from .store import MessageStore, Stored
 Answer = Callable[[str], None]
 """Called once with PUT_OK, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE."""
 Later = Callable[[Callable[[], None]], None]
-"""Does something once, soon; told again before that, still once."""
+"""Schedules a callback once, soon; repeated calls are merged."""
 MAX_KEPT_BACK = 8 * 1024
-"""Bytes of the log that may wait for more before they leave for the slaves."""
+"""Bytes of the log that may wait for more before they are pushed."""
 
 
 class PendingPut:
-    """A stored send whose answer waits for its flush and its replica."""
-
     __slots__ = ("answer", "flush", "replica")
 
     def __init__(self, answer: Answer) -> None:
@@ -43,36 +41,28 @@ class PendingPut:
 
 
 class Puts:
-    """Stores messages on a master and tells what became of them."""
-
     def __init__(self, config: BrokerConfig, store: MessageStore, ha: HaMaster) -> None:
         self.config = config
         self.store = store
         self.ha = ha
         self._sent_on = 0
 
-    # Decisions.
-
     def waits_for_slave(self, wait: bool) -> bool:
-        """Whether a send's answer depends on a slave."""
         return wait and self.config.slaves_to_wait_for > 0
 
     def waits_for_flush(self, wait: bool) -> bool:
-        """Whether a send's answer depends on the disk."""
         return wait and self.store.flusher.sync
 
     def put(self, message: Message) -> Stored:
-        """Store a message; see :meth:`MessageStore.put`. Nobody waits yet: :meth:`settle` comes next."""
         return self.store.put(message)
 
     def put_batch(self, messages: Sequence[Message]) -> list[Stored]:
-        """Store all of them or none; see :meth:`MessageStore.put_batch`. Then as after :meth:`put`."""
         return self.store.put_batch(messages)
 
     def settle(self, end: int, wait: bool, answer: Answer, later: Later | None = None) -> None:
-        """Decide what the answer waits for, then let the disk and the slaves get to work.
+        """Decide what the answer waits for, then start flush and push.
 
-        With ``later`` slaves get several messages in one frame, if they came together.
+        With ``later``, messages that arrived together reach the slaves in one frame.
         """
         pending = PendingPut(answer)
         flusher = self.store.flusher
@@ -83,7 +73,7 @@ class Puts:
         else:
             self.ha.await_slave(end, pending.replicated)
             if self.ha.flushed_only:
-                # It leaves for the slaves after the flush only, and a whole flush interval is a long wait.
+                # It is pushed only after the flush, and a whole flush interval is a long wait.
                 flusher.urge()
         if self.waits_for_flush(wait):
             flusher.wait(end, pending.flushed)

@@ -1,7 +1,7 @@
 """Queue locks for orderly consumers: which client of a group may consume a queue.
 
-A lock lives 60 s from its last renewal and is then anybody's. Locks are in memory only and every broker has its own:
-nothing is copied to a slave. Source: RebalanceLockManager.
+A lock expires 60 s after its last renewal. Locks are in memory only and per broker, and are never replicated. Source:
+RebalanceLockManager.
 """
 
 from collections.abc import Hashable, Iterable
@@ -14,7 +14,7 @@ Queue = TypeVar("Queue", bound=Hashable)
 
 
 class Lock(NamedTuple):
-    """Who holds a queue, and until when, ns."""
+    """A queue's holder, and the expiry, ns."""
 
     client: str
     until: int
@@ -27,18 +27,16 @@ class QueueLocks:
         self._locks: dict[tuple[str, Hashable], Lock] = {}
 
     def lock(self, group: str, client: str, queues: Iterable[Queue], now: int) -> list[Queue]:
-        """Take or renew what is free or the client's own; the queues that it holds now, in the order asked."""
+        """Lock or renew queues that are free or the client's; returns those that it holds now, in the given order."""
         return [queue for queue in dict.fromkeys(queues) if self._take((group, queue), client, now)]
 
     def unlock(self, group: str, client: str, queues: Iterable[Hashable]) -> None:
-        """Give back what the client holds; another client's locks stay."""
         for queue in queues:
             held = self._locks.get((group, queue))
             if held is not None and held.client == client:
                 del self._locks[group, queue]
 
     def holder(self, group: str, queue: Hashable, now: int) -> str | None:
-        """The client that holds the queue; None if it is free."""
         held = self._locks.get((group, queue))
         return held.client if held is not None and now <= held.until else None
 

@@ -1,10 +1,10 @@
-"""What a pull finds in a queue: the range check, the batch's limits, and where to read next.
+"""Reads a pull's messages from a queue: the range check, the batch's limits, and the next offset.
 
-The broker's log end and memory decide whether a reader is slow: when what it reads lies further behind the log's end
-than accessMessageInMemoryMaxRatio percent of the memory. A queue on the disk gives smaller batches. A slave does not
-correct offsets, since it may only be behind, unless offsetCheckInSlave is set. Where this differs from RocketMQ, on
-purpose: who asks for more than 800 messages does not have more entries looked at.
-Source: DefaultMessageStore.getMessage, isTheBatchFull, checkInDiskByCommitOffset, nextOffsetCorrection.
+A reader is slow if its messages lie further behind the broker's log end than accessMessageInMemoryMaxRatio percent of
+the memory. A queue on disk returns smaller batches. A slave does not correct offsets, since it may only be behind,
+unless offsetCheckInSlave is set. Where this differs from RocketMQ, on purpose: a request for more than 800 messages
+does not scan more entries. Source: DefaultMessageStore.getMessage, isTheBatchFull, checkInDiskByCommitOffset,
+nextOffsetCorrection.
 """
 
 from collections.abc import Callable
@@ -18,13 +18,13 @@ IN_MEMORY = (32, 256 * 1024)
 ON_DISK = (8, 64 * 1024)
 """Messages and bytes of one answer."""
 MOST_SCANNED = 800
-"""Queue entries that a pull looks at, however many messages it wants and however few its filter takes."""
+"""Queue entries that a pull scans at most."""
 
 Takes = Callable[[Entry], bool]
 
 
 class Found(NamedTuple):
-    """What a pull found. ``low`` and ``high``: the queue's first and next logical offset."""
+    """The result of a pull. ``low`` and ``high``: the queue's first and next logical offset."""
 
     status: str
     """RocketMQ's GetMessageStatus."""
@@ -32,36 +32,29 @@ class Found(NamedTuple):
     low: int
     high: int
     slow: bool = False
-    """Whether a slave should serve the next pull."""
     messages: tuple[bytes, ...] = ()
-    """Records as the log has them."""
 
 
 class Reader:
-    """Reads queues of one store."""
-
     def __init__(self, config: BrokerConfig, store: MessageStore) -> None:
         self.store = store
         self.memory = config.log_memory
         self.corrects = not config.is_slave or config.offsetCheckInSlave
 
-    # Decisions.
-
     @property
     def moves(self) -> bool:
-        """Whether a reader outside the queue is sent into it: not by queues that may only be behind."""
+        """Whether a reader outside the queue is moved into it: not if the queue may only be behind."""
         return self.corrects and not self.store.behind
 
     def is_slow(self, offset: int) -> bool:
-        """Whether the log has grown by more than the memory since what lies at ``offset``."""
+        """Whether the log has grown by more than the memory since ``offset``."""
         return self.store.log.end - offset > self.memory
 
-    def corrected(self, asked: int, right: int) -> int:
-        """Where a reader that is outside the queue is sent."""
-        return right if self.moves else asked
+    def corrected(self, wanted: int, right: int) -> int:
+        return right if self.moves else wanted
 
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
-        """Up to ``limit`` messages that ``takes`` takes, from logical ``offset`` on."""
+        """Up to ``limit`` messages that ``takes`` accepts, from logical ``offset`` on."""
         queues = self.store.queues
         low, high = queues.min_offset(topic, queue_id), queues.next_offset(topic, queue_id)
         if (topic, queue_id) not in queues:
@@ -80,7 +73,7 @@ class Reader:
         self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None, bounds: tuple[int, int]
     ) -> Found:
         store = self.store
-        # Without a filter every entry is a message, and no answer has more than a batch of those.
+        # Without a filter every entry is a message, and an answer has at most one batch.
         entries = store.queues.get(topic, queue_id, offset, IN_MEMORY[0] if takes is None else MOST_SCANNED)
         found: list[bytes] = []
         size = scanned = 0

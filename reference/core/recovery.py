@@ -1,34 +1,32 @@
-"""Where a commit log ends after a start, and what lies behind that end.
+"""Finds the end of a commit log at a start, and decides about the bytes after it.
 
-A record is whole if it decodes (magic, sizes, CRC), lies where it says it does and has no lost sector in its topic or
-properties; a filler is whole if it reaches exactly to its file's end. Parsing goes on in the next file after a filler,
-and stops for good at anything else. It begins at the third last file after a clean stop, otherwise at the first.
+A record is whole if it decodes (magic, sizes, CRC), lies at its own offset and has no lost sector in its topic or
+properties; a filler is whole if it reaches exactly to its file's end. Parsing continues in the next file after a
+filler, and stops at anything else. It begins at the third last file after a clean stop, otherwise at the first.
 
-- **After a clean stop nothing is cut.** What was stopped in an orderly way was whole: a log that is not whole then has
-  been damaged since, and the broker refuses to start (StoreRefused) before a byte has changed; so it does where the
-  queues know messages behind the log's end, whose files are missing then. Two things are no damage:
-  a slave stops in the middle of a record. Then no whole record lies behind the last one, and the queues end with it.
-  And a slave copies on in the middle of a record from a master whose log is another by now (its store was lost): its
-  own broker could not read on there. Then the queues end before that place, although messages lie whole behind it.
-- **After an unclean stop** everything behind the end is cut, zeroed and made durable.
+- **After a clean stop nothing is cut.** A log that is not whole was damaged since, and the broker refuses to start
+  (StoreRefused) before a byte has changed; also if the queues hold messages after the log's end, whose files are
+  missing. Two cases are not damage. A slave may stop in the middle of a record: then no whole record follows the last
+  one, and the queues end with it. And a slave may continue in the middle of a record with the log of a master that has
+  lost its store: its broker could not read on there, so the queues end earlier although whole messages follow.
+- **After an unclean stop** everything after the end is cut, zeroed and made durable.
 
-A lost sector: a machine crash leaves the sectors of a file that the disk never got as zeros. The CRC covers the body
-only, and zeros over the sizes do not add up; but topic and properties may decode with zeros in them. RocketMQ stores
-NUL characters there, so only 512 zeros at a multiple of 512 in the file count. Of a record that may not have been
-durable at an unclean stop also these do: a sector of zeros that begins in the text and reaches beyond the record's
-end; and in a copied log, which may have been flushed in the middle of a record, zeros from anywhere in the text to the
-end of their sector. And a slave's log may end in the middle of a text: a last record that ends in zeros and is in no
-queue is taken for the piece of one.
+Lost sectors: after a machine crash, sectors that never reached the disk are zeros. The CRC covers the body only, and
+zeroed sizes do not add up; but topic and properties may decode with zeros in them. RocketMQ stores NUL characters
+there, so only 512 zeros at a multiple of 512 in the file count. In a record that may not have been durable at an
+unclean stop these count, too: a sector of zeros that begins in the text and reaches beyond the record's end; and in a
+copied log, whose flush may end within a record, zeros from anywhere in the text to the end of their sector. A slave's
+log may also end in the middle of a text: a last record that ends in zeros and is in no queue counts as unfinished.
 
 Where this differs from RocketMQ, on purpose:
-- It cuts also after a clean stop, takes a record wherever it says that it lies, and knows no lost sectors.
-- A filler that nothing follows stays part of the log. RocketMQ keeps or drops it depending on whether the next file had
-  been created ahead. Only its 8 defined bytes are needed: the others are undefined (zeros, here).
-- What is kept is synced, so it may be reported as durable; what is cut is erased.
+- RocketMQ cuts also after a clean stop, accepts a record at any offset, and ignores lost sectors.
+- A filler at the end stays part of the log. RocketMQ keeps or drops it depending on whether the next file was created
+  ahead. Only its 8 defined bytes are needed: the others are undefined (zeros, here).
+- The remaining log is synced, so it may be reported as durable; cut bytes are erased.
 
-A log whose first bytes were replicated into the middle of a file (a master that does not start at a file border) begins
-with zeros there, so nothing in it can be parsed: after an unclean stop it is cut to its file's start, as in RocketMQ.
-Source: CommitLog.recoverNormally and recoverAbnormally, MappedFileQueue.truncateDirtyFiles.
+A log whose first bytes were replicated into the middle of a file (a master that does not start at a file boundary)
+begins with zeros, so it cannot be parsed: after an unclean stop it is cut to its file's start, as in RocketMQ. Source:
+CommitLog.recoverNormally and recoverAbnormally, MappedFileQueue.truncateDirtyFiles.
 """
 
 from collections.abc import Callable, Iterator
@@ -55,50 +53,43 @@ from .files import MappedFiles
 FILES_AFTER_CLEAN_STOP = 3
 SECTOR = 512
 MAX_MISSED = 64 * 1024 * 1024
-"""Bytes of what looks like records behind a cut and is none, after which whole ones are counted no further."""
+"""Bytes of record-like garbage after a cut at which counting whole records stops."""
 UNTOUCHED = "nothing was changed: restore"
 _WINDOW = 64 * 1024
 _MAGIC_AT = 4
 _IN_NO_QUEUE = 0x4
-"""What the system flags of prepared and rolled back messages have in common."""
+"""The bit common to the system flags of prepared and rolled back messages."""
 
 
 class Recovery(NamedTuple):
-    """How a log was recovered."""
-
     kind: str
     """``empty`` (no file), ``normal`` or ``abnormal``."""
     start: int
     end: int
     cut_from: int | None
-    """The offset behind the last non-zero byte that was cut; None if nothing but zeros was."""
+    """The offset after the last non-zero byte cut; None if only zeros were."""
     why: str
-    """Why the log ends at ``end`` instead of ``cut_from``; empty if nothing was cut."""
     lost: int = 0
-    """Whole records that lay behind the cut."""
+    """Whole records in the cut bytes."""
     unfinished: bool = False
-    """Whether the piece of a record behind the end was left where it is."""
 
-    def told(self) -> str:
-        """What was cut, for people; empty if nothing was."""
+    def describe(self) -> str:
+        """The cut, for people; empty if nothing was cut."""
         if self.cut_from is None:
             return ""
         return f"cut {self.cut_from - self.end} bytes at {self.end}, with {counted(self.lost)} in them: {self.why}"
 
 
 class Hints(NamedTuple):
-    """What the rest of the store knows of the log."""
-
     copied: bool = False
-    """Whether it is a slave's."""
     durable_ms: int = 0
-    """Records that were stored before this time are durable, as the checkpoint says."""
+    """Records stored before this time are durable, by the checkpoint."""
     dispatched: Callable[[], int] = lambda: -1
-    """The log offset behind the last message in the stored queues, -1 without one. Asked only where it matters."""
+    """Returns the log offset after the last message in the stored queues, -1 without one. Called only if needed."""
 
 
 class LogRecovery:
-    """One recovery of one loaded log. Its decisions are methods, so that another version can replace exactly one."""
+    """One recovery of one loaded log. Its decisions are methods, so that a subclass can replace exactly one."""
 
     def __init__(self, files: MappedFiles, clean: bool, hints: Hints | None = None) -> None:
         self.files = files
@@ -107,8 +98,8 @@ class LogRecovery:
         self._window = b""
         self._window_at = 0
         self._doubtful: int | None = None
-        """Where the first record lies that may not have been durable: what lies behind it may not either, even if its
-        time is earlier, since clocks go back.
+        """Start of the first record that may not have been durable. Later ones may not either, whatever their time:
+        clocks go back.
         """
 
     def run(self) -> Recovery:
@@ -120,7 +111,7 @@ class LogRecovery:
         first = self.first_file()
         end, why = self.find_end(first)
         if end == first > files.start:
-            # Nothing in the last files is whole: those before them are not trusted unread.
+            # The last files hold nothing whole: parse all files.
             first = files.start
             end, why = self.find_end(first)
         used = files.used_until(end)
@@ -129,19 +120,18 @@ class LogRecovery:
             files.end = end
             files.sync(first, files.end)
             return Recovery("normal", files.start, files.end, None, "", unfinished=used > end)
-        lost = self.count_cluster(end, used)
+        lost = self.count_records(end, used)
         removed = self.cut(end)
         files.sync(first, files.end)
         cut_from = removed if removed > files.end else None
         return Recovery("abnormal", files.start, files.end, cut_from, "" if cut_from is None else why, lost)
 
     def first_file(self) -> int:
-        """Start offset of the file where parsing begins."""
         starts = self.files.starts
         return starts[-FILES_AFTER_CLEAN_STOP:][0] if self.clean else starts[0]
 
     def find_end(self, at: int) -> tuple[int, str]:
-        """The offset behind the last whole record or filler from ``at`` on, and why nothing whole follows."""
+        """The offset after the last whole record or filler from ``at`` on, and why nothing whole follows."""
         limit = self.files.limit
         while at < limit:
             step = self.step(at)
@@ -179,16 +169,16 @@ class LogRecovery:
             if begin >= text and (suspect or boundary <= end) and self._is_zero(begin, size):
                 return f"record at {at} has a lost sector: zeros from {begin} on"
             sector = boundary
-        # A slave's piece of a record may decode, too, and its log may be a master's by now.
+        # A slave's unfinished record may decode, too, and a slave may have become a master since.
         ends_in_zero = message.properties[-1:] == b"\0" and not any(self.files.read(end, BLANK_SIZE))
         if ends_in_zero and (self.clean or suspect) and self._dispatched < end:
             return f"record at {at} ends in zeros, nothing follows, and no queue has it: it is not written whole"
         return None
 
     def check_whole(self, end: int, used: int, why: str) -> None:
-        """StoreRefused if a log that was stopped cleanly lacks what it had.
+        """StoreRefused if a log lost bytes since its clean stop.
 
-        Behind its end there may be an unfinished record, or another master's log, of which the queues know nothing.
+        After its end there may be an unfinished record, or another master's log that no queue has.
         """
         reached = self._dispatched
         if used <= end and reached <= end:
@@ -199,9 +189,9 @@ class LogRecovery:
                 f"orderly way: {UNTOUCHED} the log's missing files (does storePathCommitLog name their folder?), or "
                 f"create an empty file named abort in it, to lose these messages as after a crash"
             )
-        lost, last = self.count_cluster(end, used), self._last_record_end(end)
-        # A slave that had no room for its queues stops behind its log; what it lacks its master has. Nor do its queues
-        # know of the piece of a record that is all that its oldest files left.
+        lost, last = self.count_records(end, used), self._last_record_end(end)
+        # A slave without room for its queues stops dispatch before its log's end; its master has those messages. Its
+        # queues do not have a partial record either, which may be all that its oldest files left.
         alone = end == self.files.start and reached <= end
         own = reached == last or (self.hints.copied and (reached < last or alone))
         if (lost or not own) and not (0 <= reached <= end and self._stopped_dispatch(reached, used)):
@@ -211,12 +201,10 @@ class LogRecovery:
                 f"empty file named abort in it, to have it cut there as after a crash"
             )
 
-    def count_cluster(self, end: int, used: int) -> int:
-        """Whole records in [end, used), wherever they begin."""
+    def count_records(self, end: int, used: int) -> int:
         return sum(1 for _ in self._whole(end, used))
 
     def cut(self, end: int) -> int:
-        """End the log at ``end``; the offset behind the last non-zero byte that this removed."""
         return self.files.truncate(end)
 
     @cached_property
@@ -224,9 +212,10 @@ class LogRecovery:
         return self.hints.dispatched()
 
     def _stopped_dispatch(self, reached: int, used: int) -> bool:
-        """Whether the broker itself got no further than it could read. Then its dispatch, which had come to
-        ``reached``, jumps over what no queue has and what does not add up to its size, and finds no complete record;
-        and the queues lack messages that lie whole behind.
+        """Whether the broker itself could not read on.
+
+        Then its dispatch, which had reached ``reached``, skips records that belong to no queue or do not add up to
+        their size, and finds no complete record; and the queues lack whole messages that follow.
         """
         at = max(reached, self.files.start)
         while (room := self.files.file_size - at % self.files.file_size) >= BLANK_SIZE and at < used:
@@ -256,46 +245,44 @@ class LogRecovery:
                 at, missed = at + 1, missed + BLANK_SIZE + len(self._window)
 
     def _last_record_end(self, end: int) -> int:
-        """The offset behind the last record before ``end``, in its file or the one before; -1 if there is none."""
         at = max(self.files.start, end - end % self.files.file_size - self.files.file_size)
         last = -1
         while at < end:
             step = self.step(at)
             if isinstance(step, str):
-                # In a file that is trusted unread.
+                # In a file that was not parsed.
                 break
             at += step
-            # A record never reaches to its file's end: a filler does.
+            # A record never reaches its file's end; a filler does.
             if at % self.files.file_size:
                 last = at
         return last
 
     def _is_zero(self, at: int, size: int) -> bool:
-        """Whether the file has nothing but zeros from ``at`` to the end of its sector."""
         inside = at % size
         piece = self.files.read(at, min(SECTOR - inside % SECTOR, size - inside))
         return not any(piece)
 
     def _next_magic(self, at: int, until: int) -> int:
-        """Where what may be a record begins, from ``at`` on; -1 if none does before ``until``."""
+        """Start of the next possible record from ``at`` on; -1 if none begins before ``until``."""
         while at < until:
             piece = self.files.read(at + _MAGIC_AT, min(_WINDOW, until - at))
-            found = min((place for magic in RECORD_MAGICS if (place := piece.find(magic)) >= 0), default=-1)
+            found = min((index for magic in RECORD_MAGICS if (index := piece.find(magic)) >= 0), default=-1)
             if found >= 0:
                 return at + found
             file_end = at - at % self.files.file_size + self.files.file_size
-            # A magic may begin in this piece and end in the next one; none crosses a file's end.
+            # A magic may span two pieces, but not two files.
             ahead = at + len(piece) - _MAGIC_AT + 1
             at = file_end if ahead + 2 * _MAGIC_AT > file_end else max(ahead, at + 1)
         return -1
 
     def _load(self, at: int, room: int) -> tuple[bytes, int]:
-        """A piece of the file that holds what begins at ``at`` as far as its size says, and where it begins there."""
+        """A window with the record at ``at``, as far as its size field is plausible, and its position in the window."""
         inside = at - self._window_at
         if not 0 <= inside <= len(self._window) - BLANK_SIZE:
             inside = self._refill(at, min(_WINDOW, room))
         size, magic = peek(self._window, inside)
-        # Of a filler eight bytes do, and of anything else none: a stranger's numbers are not a size to read.
+        # Eight bytes suffice for a filler; the size field of anything else is not trusted.
         if magic in (MAGIC_V1, MAGIC_V2) and len(self._window) - inside < size <= room:
             inside = self._refill(at, max(size, min(_WINDOW, room)))
         return self._window, inside

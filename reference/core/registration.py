@@ -1,13 +1,13 @@
-"""A broker makes itself known at every name server, and learns there where its master is.
+"""A broker registers at every name server, and learns its master there.
 
-It registers at the start, 10 s later, and then every registerNameServerPeriod (at least 10 s, at most 60 s); also when
-its topics have changed, once for all changes of one turn of the event loop. A name server that does not answer is asked
-again at the next period. Each has at most one registration under way; what changes meanwhile follows. The first answer
-of a round counts. A clean stop says goodbye, without waiting.
+It registers at the start, 10 s later, and then every registerNameServerPeriod (10 to 60 s); also after changes of its
+topics, once per turn of the event loop. A name server that does not answer is retried at the next period. Each has at
+most one registration in flight; changes during it cause another. The first answer of a round counts. A clean stop
+unregisters without waiting.
 
-Every registration carries the whole topic table, uncompressed; RocketMQ sends only what is new after a change. Left
-out: asking first whether anything changed (forceRegister=false), the order configuration in answers.
-Source: BrokerController.registerBrokerAll and doRegisterBrokerAll, BrokerOuterAPI.
+Every registration carries the whole topic table, uncompressed; after a change RocketMQ sends only the new topics. Left
+out: the version query before a registration (forceRegister=false), the order configuration in answers. Source:
+BrokerController.registerBrokerAll and doRegisterBrokerAll, BrokerOuterAPI.
 """
 
 from collections.abc import Callable, Hashable
@@ -32,9 +32,7 @@ SOON = ("register", "soon")
 
 
 class Registration:
-    """One broker's registrations. ``found``: called with a slave's master's address and HA address, empty where
-    unknown.
-    """
+    """One broker's registrations. ``found`` is called with the master's address and HA address, empty where unknown."""
 
     def __init__(self, parts: Parts, found: Callable[[str, str], None]) -> None:
         config = parts.config
@@ -44,14 +42,11 @@ class Registration:
         self.period_ns = max(SHORTEST_MS, min(config.registerNameServerPeriod, LONGEST_MS)) * MS
         self._on_duty = False
         self._under_way: set[str] = set()
-        # Those that must hear once more, since something changed while their registration was under way.
+        # Name servers to register at again: the topics changed during their registration.
         self._outdated: set[str] = set()
-        self._said: tuple[DataVersion, bytes] | None = None
-        """The last registration's body, and the version that it is of."""
+        self._encoded: tuple[DataVersion, bytes] | None = None
         self._round = 0
         self._answered_round = 0
-
-    # Life.
 
     def start(self) -> None:
         if self.name_servers:
@@ -68,10 +63,9 @@ class Registration:
         for address in self.name_servers:
             line = calls.lines.get(address)
             if line is not None and line.conn is not None:
-                calls.tell(address, RequestCode.UNREGISTER_BROKER, goodbye)
+                calls.send_oneway(address, RequestCode.UNREGISTER_BROKER, goodbye)
 
     def topics_changed(self) -> None:
-        """Register anew, soon."""
         if self._on_duty:
             self.parts.io.timer(SOON, self.parts.io.now())
 
@@ -79,8 +73,6 @@ class Registration:
         if key == PERIOD:
             self.parts.io.timer(PERIOD, self.parts.io.now() + self.period_ns)
         self._register_everywhere()
-
-    # How it is done.
 
     def _register_everywhere(self) -> None:
         self._round += 1
@@ -93,10 +85,10 @@ class Registration:
             return
         self._under_way.add(address)
         topics, config = self.parts.topics, self.parts.config
-        if self._said is None or self._said[0] is not topics.version:
+        if self._encoded is None or self._encoded[0] is not topics.version:
             table = TopicConfigs(dict(topics.entries), topics.version)
-            self._said = topics.version, encode_registration(RegisterBrokerBody(table))
-        body = self._said[1]
+            self._encoded = topics.version, encode_registration(RegisterBrokerBody(table))
+        body = self._encoded[1]
         more = {"haServerAddr": config.ha_address, "compressed": False, "bodyCrc32": body_crc(body)}
         fields = headers.encode_request(RequestCode.REGISTER_BROKER, {**self._identity(), **more})
         ended = partial(self._ended, address, self._round)
@@ -127,7 +119,6 @@ class Registration:
 
 
 def _read(outcome: Outcome) -> dict[str, Any] | None:
-    """What a name server said; None if it refused, or said nothing that can be read."""
     answer = outcome.answer
     if answer is None or answer.code != remoting.SUCCESS:
         return None

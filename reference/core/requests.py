@@ -1,4 +1,4 @@
-"""A request as processors see it, and how it is answered."""
+"""A request for processors, and its answer."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from .command_peers import CommandPeers
 
 
 class Request(NamedTuple):
-    """One request: who asks, the frame, and its header by long names and with its types."""
-
     peers: CommandPeers
     conn: Conn
     command: Command
@@ -26,20 +24,19 @@ class Request(NamedTuple):
         body: bytes = b"",
         remark: str | None = None,
     ) -> None:
-        """Answer with header values by long names. May be called later, or never if the asker is gone by then."""
+        """Answer with header values by long names. Call it now, later, or never if the connection has ended."""
         fields = headers.encode_response(self.command.code, values, code) if values else {}
         self.peers.answer(self.conn, self.command, code, fields, body, remark)
 
     def refuse(self, code: int, remark: str) -> None:
-        """Answer with a code that is not SUCCESS and says why."""
         self.peers.answer(self.conn, self.command, code, None, b"", remark)
 
     def kept(self, *names: str) -> Request:
-        """The request while its answer waits: of its header only ``names``, and without its body."""
+        """The request as stored until its answer: without its body, and only these header fields."""
         peers, conn, command, header = self
-        kept = Command(command.code, command.opaque, command.flag, {}, binary=command.binary)
-        return Request(peers, conn, kept, {name: header[name] for name in names})
+        waiting = Command(command.code, command.opaque, command.flag, {}, binary=command.binary)
+        return Request(peers, conn, waiting, {name: header[name] for name in names})
 
 
 Handler = Callable[[Request], None]
-"""Answers one request, now or later. CodecError: the request is answered with code 1 and that text."""
+"""Answers one request, now or later. CodecError: answered with code 1 and the error's text."""

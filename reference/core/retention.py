@@ -1,13 +1,13 @@
-"""Retention by time: the log's oldest files go when nothing in them is younger than fileReservedTime hours.
+"""Retention by time: deletes the log's oldest files whose records are all older than fileReservedTime hours.
 
-A file's age is that of the first record in the file behind it: the disk port knows no time of last modification, which
-is what RocketMQ goes by. So the last file never goes. Files go only in the hours of deleteWhen (``04`` or ``04;16``;
-empty: in any hour), taken as UTC, since a sans-IO node does not know where it is; at most ten at a time, then
-cleanResourceInterval passes; the first ones a minute after the start. With them go what queues and index have of them.
+A file's age is that of the first record in the next file (RocketMQ uses the modification time, which the disk port
+lacks). So the last file is never deleted. Files are deleted only in the hours of deleteWhen (``04`` or ``04;16``;
+empty: any), taken as UTC, since a sans-IO node has no time zone; at most ten at a time, then cleanResourceInterval
+passes; the first ones a minute after the start. Their entries in queues and index are deleted with them.
 
-Nobody polls: a timer runs only when there is a file that will be due, up to the moment when it is. Whether the log has
-a new file is looked at when a flush ends. Left out: deleting because the disk is full (diskMaxUsedSpaceRatio).
-Source: DefaultMessageStore.CleanCommitLogService, MappedFileQueue.deleteExpiredFileByTime, UtilAll.isItTimeToDo.
+No polling: a timer runs only if a file will be due, until that moment. The end of a flush checks for a new file. Left
+out: deletion because the disk is full (diskMaxUsedSpaceRatio). Source: DefaultMessageStore.CleanCommitLogService,
+MappedFileQueue.deleteExpiredFileByTime, UtilAll.isItTimeToDo.
 """
 
 import re
@@ -27,7 +27,7 @@ _HOUR = re.compile(r"[01]?[0-9]|2[0-3]")
 
 
 def hours_of(text: str) -> frozenset[int]:
-    """The hours of a deleteWhen; empty for any. ConfigError for what are no hours."""
+    """The hours of a deleteWhen; empty for any. ConfigError for a malformed one."""
     words = text.split(";") if text.strip() else []
     if not all(_HOUR.fullmatch(word.strip()) for word in words):
         raise ConfigError(f"deleteWhen must be hours from 00 to 23 with ; in between, or empty, not {text!r}")
@@ -35,7 +35,7 @@ def hours_of(text: str) -> frozenset[int]:
 
 
 class Retention:
-    """One broker's retention. ``expire`` is told how many files to keep."""
+    """One broker's retention. ``expire`` receives the number of files to keep."""
 
     def __init__(self, store: MessageStore, config: BrokerConfig, io: Effects, expire: Callable[[int], None]) -> None:
         self.store = store
@@ -47,19 +47,13 @@ class Retention:
         self._earliest = 0
         self._known_limit = -1
 
-    # Decisions.
-
     def due_ms(self, index: int) -> int | None:
-        """When the file at this place, the oldest being 0, may go; None if that is not known, or never."""
         starts = self.store.log.files.starts
         behind = store_ms_at(self.store.log, starts[index + 1]) if index + 1 < len(starts) else -1
         return behind + self.keep_ms if behind >= 0 else None
 
     def is_the_hour(self, wall_ms: int) -> bool:
-        """Whether files may go at this time."""
         return not self.hours or wall_ms // HOUR_MS % 24 in self.hours
-
-    # Life.
 
     def start(self) -> None:
         self._earliest = self.io.now() + FIRST_NS
@@ -85,7 +79,7 @@ class Retention:
     def _arm(self) -> None:
         files = self.store.log.files
         due = self.due_ms(0)
-        # A slave's next file may hold no whole record yet: then the next flush is worth another look.
+        # A slave's next file may hold no whole record yet: then check again after the next flush.
         self._known_limit = files.limit if due is not None or files.limit <= files.start + files.file_size else -1
         if due is None:
             return

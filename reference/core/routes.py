@@ -1,9 +1,9 @@
-"""Which brokers there are, and which topic is where: the name server's tables, in memory only.
+"""The name server's tables of brokers and topics, in memory only.
 
-A broker is known by its address, under its group's name and its id there (0: the master). Topics come from masters
-only, when the data version of a registration is new or the broker is; a registration adds and replaces topics, it
-never deletes any. A topic goes when its last broker group has no broker left. Left out: order configuration, and what
-RocketMQ 5 added (acting masters, topic deletion). Source: RouteInfoManager.
+A broker is identified by its address, and has a broker name and id (0: the master). Topics come from masters only, if
+the broker or the registration's data version is new; a registration adds and replaces topics, it never deletes any. A
+topic is removed with its last broker group. Left out: order configuration, and RocketMQ 5's additions (acting masters,
+topic deletion). Source: RouteInfoManager.
 """
 
 from typing import NamedTuple
@@ -25,8 +25,6 @@ MAX_TOPICS = 100_000
 
 
 class Identity(NamedTuple):
-    """How a broker introduces itself."""
-
     cluster: str
     name: str
     broker_id: int
@@ -34,18 +32,13 @@ class Identity(NamedTuple):
 
 
 class Live(NamedTuple):
-    """A broker that has registered and not been lost since."""
-
     conn: Conn
     seen: int
-    """When it was heard of last, ns."""
     version: DataVersion
     ha_address: str
 
 
 class Master(NamedTuple):
-    """What a slave needs of its master; empty texts where it has none."""
-
     address: str = ""
     ha_address: str = ""
 
@@ -60,12 +53,12 @@ class RouteTable:
         self._filters: dict[str, tuple[str, ...]] = {}
 
     def register(self, who: Identity, conn: Conn, ha_address: str, body: RegisterBrokerBody, now: int) -> Master | None:
-        """Take in a registration; the master for a slave. None, and nothing changed, for one broker too many."""
+        """Register a broker; returns a slave's master. None, with nothing changed, beyond the limit of brokers."""
         new_address, new_name = who.address not in self.live, who.name not in self.brokers
         if (new_address and len(self.live) >= MAX_BROKERS) or (new_name and len(self.brokers) >= MAX_BROKERS):
             return None
         topics, version = body.topic_config_serialize_wrapper
-        first = self._place(who)
+        first = self._set_address(who)
         if who.broker_id == MASTER_ID and (first or self.changed(who.address, version)):
             for topic in topics.values():
                 self._add_topic(who.name, topic)
@@ -79,7 +72,7 @@ class RouteTable:
         return Master(master, self.live[master].ha_address)
 
     def unregister(self, who: Identity) -> None:
-        """A broker says goodbye: its id goes, whatever address has it, and its address under whatever name."""
+        """Remove the broker's id, whatever its address, and its address, whatever its name."""
         if who.address in self.live:
             self._forget(who.address)
         if who.name in self.brokers:
@@ -87,29 +80,25 @@ class RouteTable:
             self._tidy(who.name)
 
     def changed(self, address: str, version: DataVersion) -> bool:
-        """Whether the broker's topics are not those it registered; so for one that is not registered."""
         found = self.live.get(address)
         return found is None or found.version != version
 
     def touch(self, address: str, now: int) -> None:
-        """The broker was heard of, without a registration."""
         if address in self.live:
             self.live[address] = self.live[address]._replace(seen=now)
 
     def gone(self, conn: Conn) -> None:
-        """A connection ended: forget whoever registered over it last."""
         for address in [address for address, live in self.live.items() if live.conn is conn]:
             self._forget(address)
 
     def expire(self, now: int) -> list[Conn]:
-        """Forget brokers not heard of for 120 s; their connections, to be closed."""
+        """Remove brokers without a message for 120 s; returns their connections, to be closed."""
         late = {address: live.conn for address, live in self.live.items() if now - live.seen > EXPIRES_NS}
         for address in late:
             self._forget(address)
         return list(dict.fromkeys(late.values()))
 
     def route(self, topic: str) -> TopicRouteData | None:
-        """Where the topic is; None if nowhere."""
         queues = self.topics.get(topic)
         if not queues:
             return None
@@ -119,14 +108,12 @@ class RouteTable:
         return TopicRouteData(brokers, tuple(queues.values()), filters)
 
     def cluster_info(self) -> ClusterInfo:
-        """All brokers, and the broker names of each cluster."""
         clusters: dict[str, tuple[str, ...]] = {}
         for name, broker in self.brokers.items():
             clusters[broker.cluster] = (*clusters.get(broker.cluster, ()), name)
         return ClusterInfo({name: _copy(broker) for name, broker in self.brokers.items()}, clusters)
 
-    def _place(self, who: Identity) -> bool:
-        """Note the broker's address; whether nobody had its id."""
+    def _set_address(self, who: Identity) -> bool:
         broker = self.brokers.setdefault(who.name, BrokerData(who.name, who.cluster, {}))
         addresses = broker.broker_addrs
         for broker_id in [each for each, its in addresses.items() if its == who.address and each != who.broker_id]:
@@ -149,7 +136,7 @@ class RouteTable:
             self._tidy(name)
 
     def _tidy(self, name: str) -> None:
-        """A group without brokers goes, and so do topics that were nowhere else."""
+        """Remove a group without brokers, and topics that only it had."""
         if self.brokers[name].broker_addrs:
             return
         del self.brokers[name]

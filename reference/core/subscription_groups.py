@@ -1,8 +1,8 @@
-"""The consumer groups that a broker knows: ``subscriptionGroup.json``, and automatic creation.
+"""A broker's consumer groups: ``subscriptionGroup.json``, and automatic creation.
 
-A group that somebody asks about is created with the defaults where autoCreateSubscriptionGroup is set; the system's own
-groups are there from the start. A group's brokerId and whichBrokerWhenConsumeSlowly split reads between master and
-slave. Left out: filters, and what RocketMQ 5 added. Source: SubscriptionGroupManager, MixAll.isSysConsumerGroup.
+With autoCreateSubscriptionGroup a request creates an unknown group with the defaults; the system's groups exist from
+the start. A group's brokerId and whichBrokerWhenConsumeSlowly split reads between master and slave. Left out: filters,
+and RocketMQ 5's additions. Source: SubscriptionGroupManager, MixAll.isSysConsumerGroup.
 """
 
 import re
@@ -24,12 +24,9 @@ SYSTEM_GROUPS = (
     "CID_ONSAPI_OWNER",
 )
 NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
-"""What a group may be called."""
 
 
 class GroupTable(VersionedTable[SubscriptionGroupConfig]):
-    """Subscription groups by name."""
-
     body = SubscriptionGroups
     queue_numbers = ("retry_queue_nums",)
 
@@ -38,17 +35,17 @@ class GroupTable(VersionedTable[SubscriptionGroupConfig]):
     ) -> None:
         self.auto_create = auto_create
         self.keeps = keeps
-        """Whether a group that is created is put into the table; a slave has only its master's."""
+        """Whether a created group is stored in the table; a slave stores only its master's."""
         system = {group: SubscriptionGroupConfig(group) for group in SYSTEM_GROUPS}
         super().__init__(ConfigFile(disk, "subscriptionGroup.json"), wall_ms, system)
 
     def find(self, group: str) -> SubscriptionGroupConfig | None:
-        """The group, created if need be, on a slave for this once; None if that cannot be."""
+        """The group, created if needed, on a slave only for this call; None if that is impossible."""
         found = self.get(group)
         return found if found is not None else self.find_all([group]).get(group)
 
     def find_all(self, groups: Iterable[str]) -> Mapping[str, SubscriptionGroupConfig]:
-        """As :meth:`find` for each, and one change for all that are created; without those that cannot be."""
+        """As :meth:`find` for each, in one change; without those that are impossible."""
         known: dict[str, SubscriptionGroupConfig] = {}
         new: dict[str, SubscriptionGroupConfig] = {}
         for group in groups:

@@ -1,9 +1,9 @@
-"""The broker's topics: ``topics.json``, automatic creation, permissions, and the topics that every broker has.
+"""The broker's topics: ``topics.json``, automatic creation, permissions, and system topics.
 
-A send to an unknown topic creates it after the template that the client names, TBW102 as a rule, which exists only
-where autoCreateTopicEnable is set; retry and dead-letter topics come with their group. Names are checked by whoever
-takes a request, and telling the name server is the broker's business: it compares ``version``. Left out: order topics
-at the name server, trace topics, unit mode. Source: TopicConfigManager, TopicValidator, PermName, MixAll.
+A send to an unknown topic creates it from the template that the client names, usually TBW102, which exists only with
+autoCreateTopicEnable; retry and dead-letter topics come with their group. Processors check names; the broker compares
+``version`` and registers changes. Left out: order topics at the name server, trace topics, unit mode. Source:
+TopicConfigManager, TopicValidator, PermName, MixAll.
 """
 
 import re
@@ -15,9 +15,8 @@ from .config_file import ConfigFile
 from .versioned_table import VersionedTable
 
 NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")
-"""What a topic may be called."""
 STORED_NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
-"""What a stored message's topic may be called: retry and dead-letter topics of RocketMQ 5 may be longer."""
+"""Legal names in stored messages: retry and dead-letter topics of RocketMQ 5 may be longer."""
 INHERIT, WRITE, READ = 1, 2, 4
 TEMPLATE = "TBW102"
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
@@ -31,16 +30,15 @@ NO_SENDS = frozenset(
         "OFFSET_MOVED_EVENT",
     ]
 )
-"""Topics that a client may not send to."""
 
 
 def retry_topic(group: str) -> str:
-    """Where the group's messages wait that are to be delivered once more."""
+    """The topic of the group's messages to redeliver."""
     return f"%RETRY%{group}"
 
 
 def dead_letter_topic(group: str) -> str:
-    """Where the group's messages go that have been retried too often."""
+    """The topic of the group's messages with too many retries."""
     return f"%DLQ%{group}"
 
 
@@ -67,14 +65,14 @@ class TopicTable(VersionedTable[TopicConfig]):
         super().__init__(ConfigFile(disk, "topics.json"), wall_ms, system)
 
     def for_send(self, topic: str, template: str, queues: int) -> TopicConfig | None:
-        """The topic that a send names, created after the template if need be; None if that cannot be.
+        """A send's topic, created from the template if needed; None if that is impossible.
 
-        ``queues``: the client's wish, at most the template's. It may come to 0: then no queue takes the send.
+        ``queues``: the client's wish, at most the template's. With 0 no queue accepts the send.
         """
         found, model = self.get(topic), self.get(template)
         if found is not None or model is None:
             return found
-        # The file may still have a template from when automatic creation was on.
+        # A file from before autoCreateTopicEnable was off may still have the template.
         if not model.perm & INHERIT or (template == TEMPLATE and not self.auto_create):
             return None
         queues = max(0, min(queues, model.write_queue_nums))
@@ -84,11 +82,11 @@ class TopicTable(VersionedTable[TopicConfig]):
         ))  # fmt: skip
 
     def ensure(self, topic: str, queues: int, perm: int = READ | WRITE) -> TopicConfig | None:
-        """The topic, created with these values if need be: for retry and dead-letter topics. None: one too many."""
+        """The topic, created with these values if needed: for retry and dead-letter topics. None beyond the limit."""
         return self.get(topic) or self._create(TopicConfig(topic, queues, queues, perm))
 
     def ensure_all(self, queues: Mapping[str, int]) -> None:
-        """These topics with so many queues each, those that are new made in one change; none that is one too many."""
+        """Create the missing topics, with their numbers of queues, in one change, up to the limit."""
         new = {topic: TopicConfig(topic, each, each) for topic, each in queues.items() if self.get(topic) is None}
         self.put_all(new)
 

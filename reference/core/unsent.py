@@ -1,7 +1,7 @@
-"""What a socket did not take: kept in order, and offered again when it takes bytes again.
+"""Unsent bytes of a socket, in order, sent when it takes bytes again.
 
-Frames that come meanwhile only go behind it. To offer everything again with each of them takes time in the square of
-what waits: minutes, for a peer that has stopped to read and is owed twenty thousand answers.
+New frames are appended to them. Offering all pending bytes with each new frame would take quadratic time: minutes, for
+a peer that does not read twenty thousand answers.
 """
 
 from ..ports import Conn, Effects
@@ -11,12 +11,12 @@ PIECE = 256 * 1024
 
 
 def send_on(io: Effects, conn: Conn, unsent: bytearray) -> int:
-    """Send, and take away, what the socket takes now; how many bytes that was."""
+    """Send and remove the bytes that the socket takes; returns their number."""
     before = len(unsent)
     while unsent:
         piece = bytes(unsent[:PIECE])
         taken = io.send(conn, piece)
-        # Cutting a bytearray at its front moves no bytes.
+        # Deleting at a bytearray's front moves no bytes.
         del unsent[:taken]
         if taken < len(piece):
             break

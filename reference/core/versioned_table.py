@@ -1,9 +1,9 @@
-"""A table of configs by name, with a data version, kept in a config file: what topics and groups have in common.
+"""A table of configs by name with a data version, in a config file: the base of topics and groups.
 
-Every change of one's own makes the next version and saves the file at once. A slave takes its master's table, version
-included, iff the versions differ (not: iff the master's is newer), and puts it in the place of its own in one step: a
-reader sees the old table or the new one, never a part. Source: TopicConfigManager, SubscriptionGroupManager,
-DataVersion, SlaveSynchronize (which clears the table first; a pull in between finds nothing).
+Every local change makes the next version and saves the file at once. A slave replaces its table by its master's,
+version included, iff the versions differ (not: iff the master's is newer), in one step: readers never see a part.
+Source: TopicConfigManager, SubscriptionGroupManager, DataVersion, SlaveSynchronize (which clears the table first; a
+pull in between finds nothing).
 """
 
 from collections.abc import Callable, Mapping
@@ -16,18 +16,17 @@ from .config_file import ConfigFile
 
 MAX_ENTRIES = 100_000
 MAX_QUEUES = 10_000
-"""Queues of one topic on one broker. A table that says more, its master's or a file's, is taken to say this."""
+"""Queues of one topic on one broker. Larger numbers in a master's table or a file are reduced to this."""
 
 Entry = TypeVar("Entry")
 
 
 class VersionedTable(Generic[Entry]):
-    """``entries`` by name, for reading. ``wall_ms``: the clock for versions, ms since the epoch."""
+    """``entries`` by name, read-only. ``wall_ms``: the clock for versions, ms since the epoch."""
 
     body: ClassVar[Any]
-    """The table as a body and as its file has it: a named tuple of the entries and their version."""
+    """The type of the table's body and file: a named tuple of entries and version."""
     queue_numbers: ClassVar[tuple[str, ...]]
-    """Fields of an entry that are numbers of queues."""
 
     def __init__(self, file: ConfigFile, wall_ms: Callable[[], int], system: Mapping[str, Entry]) -> None:
         self.file = file
@@ -39,42 +38,37 @@ class VersionedTable(Generic[Entry]):
 
     @property
     def changed(self) -> bool:
-        """Whether it holds what has not been saved, since the disk was full."""
         return self._changed
 
     def parse(self, data: bytes) -> tuple[Mapping[str, Entry], DataVersion]:
-        """Entries and version of a body or file; CodecError for anything else."""
         return _parsed(self.body, self.queue_numbers, data)
 
     def encode(self, *, pretty: bool = False) -> bytes:
-        """The table as a body, or as its file has it: made once, for all who ask until it changes."""
+        """The table as a body, or ``pretty`` as in its file; cached until it changes."""
         made = self._made.get(pretty)
         if made is None:
             made = self._made[pretty] = beans.encode(self.body(dict(self.entries), self.version), pretty=pretty)
         return made
 
     def load(self) -> None:
-        """Take over what was saved, over the system's own entries."""
         saved = self.file.load(self.parse)
         if saved is not None:
             self.entries, self.version = {**self.entries, **saved[0]}, saved[1]
             self._made.clear()
 
     def save(self) -> None:
-        """Save what has changed since the last time. Every change does; a timer may, in case the disk was full."""
+        """Save unsaved changes. Every change saves; a timer retries after a full disk."""
         if self._changed:
             self._changed = not self.file.save(self.encode(pretty=True))
 
     def get(self, name: str) -> Entry | None:
-        """The entry; None if there is none."""
         return self.entries.get(name)
 
     def put(self, name: str, entry: Entry) -> bool:
-        """Create or replace an entry. False, and nothing changed, for one too many."""
         return bool(self.put_all({name: entry}))
 
     def put_all(self, entries: Mapping[str, Entry]) -> Mapping[str, Entry]:
-        """Create or replace all of them in one change, but for those that are too many; what was put."""
+        """Create or replace entries in one change, up to the limit; returns those."""
         room = MAX_ENTRIES - len(self.entries)
         too_many = set([name for name in entries if name not in self.entries][max(0, room) :])
         taken = {name: entry for name, entry in entries.items() if name not in too_many} if too_many else entries
@@ -83,14 +77,13 @@ class VersionedTable(Generic[Entry]):
         return taken
 
     def remove(self, name: str) -> bool:
-        """Delete an entry. False if it is not there."""
         if name not in self.entries:
             return False
         self._change({key: entry for key, entry in self.entries.items() if key != name})
         return True
 
     def apply_from_master(self, entries: Mapping[str, Entry], version: DataVersion) -> bool:
-        """A slave: take the master's table if its version differs. Whether it did."""
+        """On a slave: replace the table by the master's if its version differs; whether it did."""
         if version == self.version:
             return False
         self._become(entries, version)
@@ -108,7 +101,7 @@ class VersionedTable(Generic[Entry]):
 
 @lru_cache(maxsize=128)
 def _parsed(body: Any, queue_numbers: tuple[str, ...], data: bytes) -> tuple[Mapping[str, Any], DataVersion]:
-    # Cached: brokers are started again and again on tables that nobody has changed.
+    # Cached: brokers restart often on unchanged tables.
     entries, version = beans.decode(body, data)
     return {
         name: each._replace(**{field: max(0, min(getattr(each, field), MAX_QUEUES)) for field in queue_numbers})

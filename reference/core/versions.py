@@ -1,9 +1,9 @@
-"""What differs between RocketMQ's version lines on the replication path, as data; the code interprets it.
+"""Differences between RocketMQ's version lines on the replication path, as data that the code interprets.
 
-The reference speaks the wire of all of them, which never changed. Left out: known defects of a version; those are
-mutants. Sources: HAService.GroupTransferService and CommitLog.handleHA (submitReplicaRequest) of 4.4.0, 4.9.2 and
-4.9.7, GroupTransferService of 5.5.0, HAConnection's constructor; HAClient.reportSlaveMaxOffset of 4.4.0, 4.9.7 and
-5.3.3; BrokerController.handleSlaveSynchronize and MessageStoreConfig.flushCommitLogTimed of 4.4.0, 4.9.7 and 5.5.0;
+The wire format is the same in all. Left out: known defects of a version; those are mutants. Sources:
+HAService.GroupTransferService and CommitLog.handleHA (submitReplicaRequest) of 4.4.0, 4.9.2 and 4.9.7,
+GroupTransferService of 5.5.0, HAConnection's constructor; HAClient.reportSlaveMaxOffset of 4.4.0, 4.9.7 and 5.3.3;
+BrokerController.handleSlaveSynchronize and MessageStoreConfig.flushCommitLogTimed of 4.4.0, 4.9.7 and 5.5.0;
 PullMessageProcessor's rejectRequest and composeResponseHeader of 4.9.7 and 5.3.3; MQVersion.
 """
 
@@ -12,30 +12,29 @@ from typing import NamedTuple
 
 
 class AckWait(NamedTuple):
-    """How long a send waits for a slave: until the transfer thread, which judges one send after the other, gives it up,
-    or its sender stops waiting."""
+    """How long a send waits for a slave: until the transfer thread, which serves one send after the other, gives up, or
+    until its sender stops waiting.
+    """
 
     setting: str
     """The setting that bounds it, ms."""
     in_turn: bool
-    """The thread's patience begins when it reaches the send, and later sends wait for their turn; otherwise each send
-    has a deadline from its append on."""
+    """The thread's time for a send begins at its turn; otherwise each send has a deadline after its append."""
     wake_ups: int
-    """The thread gives a send up after so many wake-ups, each at most a second after the last; 0: after the setting."""
+    """The thread gives up after so many wake-ups, each at most a second after the last; 0: after the setting."""
     sender_gives_up: bool
     """Whether the sender stops waiting after the setting, counted from the append. The thread does not notice, and
-    spends the rest of its patience on that send."""
+    spends the rest of its time on that send.
+    """
 
 
 class SyncSchedule(NamedTuple):
     """When a slave fetches its master's tables, ms."""
 
     first: int
-    """From the start to the first time it looks."""
     every: int
-    """From one look to the next."""
     rest: int
-    """It only does it if so much has passed since it last did, or since the start."""
+    """A round fetches only after so much time since the last fetch or the start."""
 
 
 EARLY_SYNC = SyncSchedule(10_000, 60_000, 0)
@@ -50,21 +49,21 @@ class Version(NamedTuple):
     ha_socket_buffer: int
     """Bytes of SO_SNDBUF and SO_RCVBUF on HA connections; 0: the system decides."""
     in_sync_replicas: int
-    """How many brokers hold a message when a SYNC_MASTER answers PUT_OK, itself counted, unless configured."""
+    """Default number of brokers, the master included, that hold a message when a SYNC_MASTER answers PUT_OK."""
     counts_replicas: bool
-    """Whether inSyncReplicas is a setting. Where it is, nobody is told SLAVE_NOT_AVAILABLE: the send just waits."""
+    """Whether inSyncReplicas is a setting. If so, sends just wait, and never get SLAVE_NOT_AVAILABLE."""
     sync: SyncSchedule
     report_writes: int
-    """How many writes a slave makes of one report; if bytes are left then, it closes the connection."""
+    """Writes per report; a slave closes the connection if bytes are left then."""
     ordinal: int
-    """Its place in MQVersion, which every answer carries."""
     flushes_on_put: bool = False
-    """Whether each put wakes ASYNC_FLUSH's service, as where flushCommitLogTimed is false; otherwise only time does."""
+    """Whether each put wakes ASYNC_FLUSH's service, as with flushCommitLogTimed=false; otherwise only time does."""
     refuses_reads: bool = False
-    """Whether a slave without slaveReadEnable answers pulls with SYSTEM_BUSY; otherwise it serves them, and only names
-    the master as the broker to ask next."""
+    """Whether a slave without slaveReadEnable answers pulls with SYSTEM_BUSY; otherwise it serves them, and suggests
+    the master for the next pull.
+    """
     sends_home: bool = False
-    """Whether a slave suggests the master to readers who do not lag, whatever id their group wants for these."""
+    """Whether a slave suggests the master to readers that do not lag, whatever broker id their group prefers."""
 
 
 FIVE_ROUNDS = AckWait("syncFlushTimeout", in_turn=True, wake_ups=5, sender_gives_up=True)
@@ -79,4 +78,4 @@ VERSIONS: Mapping[str, Version] = {
         BY_DEADLINE, 0, 1, True, LATE_SYNC, report_writes=3, ordinal=513, refuses_reads=True, sends_home=True
     ),
 }
-"""By the last release of a line that behaves so: up to 4.5.2 as 4.4.0, up to 4.9.2, from 4.9.3 on, 5.x."""
+"""Named by the last release with this behaviour: up to 4.5.2 as 4.4.0, up to 4.9.2, from 4.9.3 on, 5.x."""

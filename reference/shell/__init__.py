@@ -1,1 +1,1 @@
-"""Runs sans-IO nodes for real: asyncio, non-blocking sockets, memory-mapped files, one thread for flushes."""
+"""Runs sans-IO nodes on asyncio, non-blocking sockets, memory-mapped files, and one thread for flushes."""

@@ -1,11 +1,11 @@
-"""The one reader of brokers' properties files, for every command that is given one.
+"""The one reader of brokers' properties files, for every command.
 
-It refuses what cannot be a broker's file (JSON, YAML, a page of text), and what RocketMQ would pass over or read as
-something else than was meant, with its line: a mistyped key that decides about loss, a value in quotes, in other
-letter case, with a blank at its end, or of another type. It also refuses what pairproof has no model of and what makes
-another system of a pair: DLedger, controller mode, several folders for one log.
+It refuses files that are not a broker's (JSON, YAML, prose) and, with their line, settings that RocketMQ would ignore
+or misread: a mistyped key that affects message loss, a value in quotes, in other letter case, with a trailing blank, or
+of another type. It also refuses what pairproof does not model and what changes the kind of system: DLedger, controller
+mode, several folders for one log.
 
-Not here: what a command makes of the keys.
+Left out: the use of the keys.
 """
 
 from __future__ import annotations
@@ -22,29 +22,27 @@ from . import catalogue, properties
 from .properties import Entry, plain, quoted
 
 OTHER_STARTS = ("{", "[", "<")
-"""With which JSON and XML begin."""
+"""First characters of JSON and XML."""
 LEAST_SHARE = 10
-"""One key in so many is a broker's, or the file is something else."""
+"""At least one key in so many must be a broker's."""
 MAX_COMPARED = 200
-"""Keys that are compared with the real ones: a file with more unknown ones is no broker's."""
+"""Keys compared with the real ones; a file with more unknown ones is not a broker's."""
 OWN = ("storePathRootDir", "storePathCommitLog", "bindAddress", "serverChannelMaxIdleTimeSeconds")
-"""What ``pairproof broker`` acts on itself."""
 OTHER_SYSTEMS = {
     "enableDLegerCommitLog": "DLedger replicates by a quorum",
     "enableControllerMode": "controller mode elects its masters",
 }
-"""Switches, and what they are about."""
 SPLITTER = ","
-"""RocketMQ's, between the folders of one log (MessageStoreConfig.MULTI_PATH_SPLITTER)."""
+"""RocketMQ's separator between the folders of one log (MessageStoreConfig.MULTI_PATH_SPLITTER)."""
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _YAML = re.compile(r"(---|\s*(- )?[\w.\"'-]+:(\s.*)?|\s*- .*|\s*#.*|\s*)")
 _WHAT = {int: "a whole number", float: "a number", bool: "true or false"}
 
 
 def read(path: Path, more: Mapping[str, type] | None = None) -> dict[str, Entry]:
-    """Keys, their values and lines. ``more``: what a program has beside RocketMQ's releases, with types.
+    """Keys, their values and lines. ``more``: a program's keys beside those of RocketMQ's releases, with types.
 
-    ConfigError, one line with the remedy, for what the module's text says.
+    ConfigError, one line with the remedy, for the cases in the module's docstring.
     """
     text = properties.text(path)
     where = plain(str(path))
@@ -56,7 +54,7 @@ def read(path: Path, more: Mapping[str, type] | None = None) -> dict[str, Entry]
     if wrong := catalogue.misspelt(list(found)[:MAX_COMPARED], known):
         key, meant = wrong
         raise ConfigError(
-            f"{where}:{found[key].line}: RocketMQ has no key {plain(key)}, and would pass over "
+            f"{where}:{found[key].line}: RocketMQ has no key {plain(key)}, and would ignore "
             f"{quoted(found[key].value)}; did you mean {meant}?"
         )
     if is_other:
@@ -70,7 +68,7 @@ def read(path: Path, more: Mapping[str, type] | None = None) -> dict[str, Entry]
 
 
 def check_slave_id(where: str, found: Mapping[str, Entry]) -> None:
-    """ConfigError if a slave's file has the id of a master."""
+    """ConfigError if a slave's file has a master's id."""
     number = found.get("brokerId")
     if number is not None and int(number.value) <= 0:
         raise ConfigError(
@@ -80,14 +78,14 @@ def check_slave_id(where: str, found: Mapping[str, Entry]) -> None:
 
 
 def values(path: Path) -> dict[str, str]:
-    """Keys and values only."""
+    """Keys and values only; errors as :func:`read`."""
     return {key: each.value for key, each in read(path).items()}
 
 
 def value(where: str, text: str, kind: type, choices: tuple[str, ...] = ()) -> int | bool | str:
-    """As RocketMQ reads it; ConfigError if it cannot. A number with a point stays text."""
+    """The value as RocketMQ reads it; ConfigError if it cannot. A number with a point stays text."""
     if choices and text not in choices:
-        hint = "; RocketMQ passes over any other spelling" if text.upper() in choices else ""
+        hint = "; RocketMQ ignores any other spelling" if text.upper() in choices else ""
         raise ConfigError(f"{where} must be one of {', '.join(choices)}, not {quoted(text)}{hint}")
     try:
         if kind is int:
@@ -111,7 +109,7 @@ def _check(where: str, key: str, entry: Entry, kind: type) -> None:
         raise ConfigError(f"{where}={plain(text, properties.MAX_SHOWN)}: RocketMQ takes the quotes for a part of the "
                           f"value; delete them")  # fmt: skip
     if entry.ends_with_blank and (choices or kind is not str):
-        raise ConfigError(f"{where} ends with a blank, with which RocketMQ reads another value; delete the blank")
+        raise ConfigError(f"{where} ends with a blank, which changes the value that RocketMQ reads; delete the blank")
     found = value(where, text, kind, choices)
     if key in OTHER_SYSTEMS and found is True:
         raise ConfigError(f"{where}=true: {OTHER_SYSTEMS[key]}, and pairproof only has a master with its slaves, so a "
@@ -132,7 +130,7 @@ def _other(text: str, found: Mapping[str, Entry], known: Mapping[str, type]) -> 
 
 
 def _kind(text: str) -> str:
-    """What a file obviously is, if not properties."""
+    """The file's obvious format, if not properties."""
     start = text.lstrip()[:1]
     if start in "{[":
         try:

@@ -1,8 +1,8 @@
-"""Which settings RocketMQ's brokers have, by release, and which key a mistyped one may have meant.
+"""RocketMQ's broker settings by release, and suggestions for mistyped keys.
 
-RocketMQ passes over a key that it does not have, and over a value that it cannot read, without a word. So a mistyped
-``flushDiskTyp=SYNC_FLUSH`` leaves a broker under ASYNC_FLUSH. Source: the setters in the jars of five releases
-(``rocketmq_settings.txt``); other releases are taken for the nearest older one.
+RocketMQ silently ignores unknown keys and unreadable values. So a mistyped ``flushDiskTyp=SYNC_FLUSH`` leaves a broker
+with ASYNC_FLUSH. Source: the setters in the jars of five releases (``rocketmq_settings.txt``); other releases count as
+the nearest older one.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ DECIDES_LOSS = re.compile(
 OF_LEGEND = ("storePathConsumeQueue", "storePathIndex", "storeCheckpoint", "abortFile")
 """Keys that many files have, and no release does: these paths follow from storePathRootDir."""
 CLOSE, QUITE_CLOSE = 0.8, 0.85
-"""How like a real key a mistyped one is. The second refuses a file, so it is the stricter one."""
+"""Least similarity of a mistyped key to a real one. The second causes a refusal, so it is stricter."""
 MAX_KEY = 60
 """Characters of a key that is worth a comparison: the longest real one has 49."""
 
 
 class Setting(NamedTuple):
-    """One key. ``since`` and ``until``: places in :data:`RELEASES`, both inclusive."""
+    """One key. ``since`` and ``until``: indexes into :data:`RELEASES`, inclusive."""
 
     kind: type
     since: int
@@ -73,12 +73,12 @@ def _rows() -> list[list[str]]:
 @cache
 def of(release: str) -> Mapping[str, type]:
     """The keys of a release, and their types."""
-    place = RELEASES.index(nearest(release))
-    return {key: each.kind for key, each in settings().items() if each.since <= place <= each.until}
+    index = RELEASES.index(nearest(release))
+    return {key: each.kind for key, each in settings().items() if each.since <= index <= each.until}
 
 
 def nearest(release: str) -> str:
-    """The newest of :data:`RELEASES` that is not newer; the oldest for one that is older than all."""
+    """The newest of :data:`RELEASES` that is not newer; the oldest for older ones."""
     own = _numbers(release)
     return max((each for each in RELEASES if _numbers(each) <= own), key=_numbers, default=RELEASES[0])
 
@@ -88,22 +88,22 @@ def _numbers(release: str) -> tuple[int, ...]:
 
 
 def close(key: str, more: Iterable[str] = (), cutoff: float = CLOSE) -> str:
-    """The real key that is most like this one; empty if none is."""
+    """The real key most similar to this one; empty if none is."""
     return like(key, (*settings(), *OF_LEGEND, *more), cutoff)
 
 
 def like(key: str, keys: Iterable[str], cutoff: float) -> str:
-    """The one of ``keys`` that is most like this one; empty if none is."""
+    """The one of ``keys`` most similar to this one; empty if none is."""
     if len(key) > MAX_KEY:
         return ""
-    # Letter case is the most frequent mistake, and no difference between two real keys.
+    # Letter case is the most frequent mistake, and never distinguishes two real keys.
     known = {each.lower(): each for each in keys}
     found = get_close_matches(key.lower(), known, 1, cutoff)
     return known[found[0]] if found else ""
 
 
 def lacks(release: str, key: str, more: Iterable[str] = ()) -> str:
-    """That a release does not have a key, and what was meant or which release has it."""
+    """A message that a release lacks a key, with a suggestion or the releases that have it."""
     if key in OF_LEGEND:
         return f"RocketMQ ignores the key {key}, though many files name it: the path follows from storePathRootDir"
     if key in settings():
@@ -112,12 +112,12 @@ def lacks(release: str, key: str, more: Iterable[str] = ()) -> str:
         return f"RocketMQ {release} has no key {key} and ignores it, {_releases(settings()[key].releases)}{hint}"
     meant = close(key, more)
     hint = f"; did you mean {meant}?" if meant else ""
-    also = " (RocketMQ passes over that key, too)" if meant in OF_LEGEND else ""
+    also = " (RocketMQ ignores that key, too)" if meant in OF_LEGEND else ""
     return f"RocketMQ {release} has no key {plain(key, MAX_SHOWN)} and ignores it{hint}{also}"
 
 
 def misspelt(keys: Collection[str], known: Collection[str]) -> tuple[str, str] | None:
-    """The first key that nobody knows and that is like one that decides about loss, and that one."""
+    """The first unknown key that is similar to a key that affects message loss, and that key."""
     for key in keys:
         if key not in known and DECIDES_LOSS.fullmatch(meant := close(key, known, QUITE_CLOSE)):
             return key, meant

@@ -1,19 +1,19 @@
 """A store directory: the disk port over real files.
 
-Files are mapped, so a write is in the page cache, and thereby visible to every process, at once; kill -9 loses none.
-A flush is fdatasync, which is what Java's MappedByteBuffer.force asks the kernel for; Python's own msync would hold
-the interpreter, and with it the whole broker, until the disk is through. A new file appears under its name complete
-and zero-filled. The flush that follows makes its name durable, too.
+Files are mapped, so a write is in the page cache, visible to every process, at once, and survives kill -9. A flush is
+fdatasync, like Java's MappedByteBuffer.force; Python's msync would block the interpreter, and so the whole broker,
+until the disk is done. A new file appears under its name complete and zero-filled. The next flush also makes its name
+durable.
 
-A write to a mapped page that has no block on a full disk would kill the process, so each page's block is reserved
-before it is written: those of queues and index, of which a file may stay nearly empty, one by one, those of the commit
-log with the whole file: when it is made, or before the first write where RocketMQ made it, which reserves nothing. What
-has no block is not touched, but known to be zeros.
+Writing to a mapped page without a block on a full disk would kill the process, so each page's block is allocated before
+the write: one by one for queues and index, whose files may stay nearly empty; for the commit log with the whole file,
+at its creation, or before the first write if RocketMQ created it (without allocation). Pages without a block are never
+touched, but known to be zeros.
 
-A file that is mapped costs no descriptor, so topics cost none, and a process that has none left is answered as a full
-disk is.
+Mapped files use no descriptors, so topics do not either; a process without free descriptors behaves as with a full
+disk.
 
-The commit log may be in another directory (storePathCommitLog). ``lock`` is locked as RocketMQ locks it.
+The commit log may be in another directory (storePathCommitLog). ``lock`` is locked as in RocketMQ.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ COMMIT_LOG = "commitlog"
 SPARSE = ("consumequeue/", "index/")
 BLOCK = mmap.PAGESIZE
 STAT_BLOCK = 512
-"""Bytes of st_blocks' unit."""
+"""The unit of st_blocks, bytes."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 HIDDEN = "."
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -45,7 +45,7 @@ _MAP_FAILED = ctypes.c_void_p(-1).value
 
 
 class MappedFile:
-    """One mapped file; it stays mapped as long as somebody holds this."""
+    """One mapped file; it stays mapped while it is referenced."""
 
     __slots__ = ("_blocks", "_bytes", "_path", "_sparse", "size")
 
@@ -54,14 +54,12 @@ class MappedFile:
             about = os.fstat(file.fileno())
             found = about.st_size
             if found != size:
-                # RocketMQ names a file before it gives it its size.
-                remedy = (
-                    "configure the size that it was written with" if found else "nothing is in it, move it elsewhere"
-                )
+                # RocketMQ creates a file before it sets its size.
+                remedy = "configure the size that it was written with" if found else "it is empty, move it elsewhere"
                 raise StoreRefused(f"{path} has {found} bytes, not the configured {size}: {remedy}")
             has_holes = sparse or about.st_blocks * STAT_BLOCK < size
             self._blocks = _blocks_of(file.fileno(), size) if has_holes else None
-            # Nothing of no size can be mapped.
+            # An empty file cannot be mapped.
             self._bytes = _mapped(file.fileno(), size) if size else memoryview(bytearray())
         self._path = path
         self._sparse = sparse
@@ -77,7 +75,7 @@ class MappedFile:
         )
 
     def write(self, at: int, data: bytes) -> None:
-        """Write into the page cache; StoreFull without room for it, and nothing is written then."""
+        """Write into the page cache; StoreFull, with nothing written, without room."""
         self._check(at, len(data))
         blocks = self._blocks
         end = at + len(data)
@@ -94,7 +92,7 @@ class MappedFile:
 
     def _reserve(self, blocks: bytearray, number: int) -> None:
         first, last = (number, number + 1) if self._sparse else (0, len(blocks))
-        with _told_full(self._path):
+        with _store_errors(self._path):
             fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
             try:
                 os.posix_fallocate(fd, first * BLOCK, min(last * BLOCK, self.size) - first * BLOCK)
@@ -108,18 +106,17 @@ class MappedFile:
 
 
 def _mapped(fd: int, size: int) -> memoryview:
-    """The bytes of a file. Python's own mmap would keep a descriptor of it."""
+    """The bytes of a file. Python's own mmap would hold a descriptor."""
     at = _LIBC.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, fd, 0)
     if at == _MAP_FAILED:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     memory = (ctypes.c_ubyte * size).from_address(at)
-    # What still shows it keeps it alive; at the process's end the kernel unmaps it.
+    # Live references delay this; at the process's end the kernel unmaps it.
     weakref.finalize(memory, _LIBC.munmap, at, size).atexit = False
     return memoryview(memory).cast("B")
 
 
 def _pieces(lo: int, hi: int) -> Iterator[tuple[int, int]]:
-    """[lo, hi) in pieces that lie in one block each."""
     while lo < hi:
         end = min(hi, lo - lo % BLOCK + BLOCK)
         yield lo, end
@@ -127,7 +124,7 @@ def _pieces(lo: int, hi: int) -> Iterator[tuple[int, int]]:
 
 
 def _blocks_of(fd: int, size: int) -> bytearray:
-    """For each block of a file 1 if it may be touched, 0 if it is in a hole: without a block, or never written."""
+    """For each block 1 if it may be touched, 0 if it is in a hole (without a block, or never written)."""
     blocks = bytearray(-(-size // BLOCK))
     at = 0
     while at < size:
@@ -145,7 +142,7 @@ def _blocks_of(fd: int, size: int) -> bytearray:
 
 
 class RealDisk:
-    """One node's store directory, created when its first file is."""
+    """One node's store directory, created with its first file."""
 
     def __init__(self, root: Path, commit_log: Path | None = None) -> None:
         self.root = root
@@ -156,11 +153,10 @@ class RealDisk:
         path = self._path(folder)
         if not path.is_dir():
             return []
-        # A file under construction is hidden, and so is one whose construction was cut by a crash.
+        # Files under construction are hidden, as are those whose construction a crash interrupted.
         return sorted(each.name for each in path.iterdir() if each.is_file() and not each.name.startswith(HIDDEN))
 
     def folders(self, folder: str) -> list[str]:
-        """Folders in ``folder`` that hold any file, sorted."""
         path = self._path(folder)
         if not path.is_dir():
             return []
@@ -169,14 +165,14 @@ class RealDisk:
     def open(self, name: str, size: int) -> MappedFile:
         path = self._path(name)
         sparse = name.startswith(SPARSE)
-        with _told_full(path):
+        with _store_errors(path):
             if not path.exists():
                 self._create(path, size, sparse)
                 self._unnamed.add(name)
             return MappedFile(path, size, sparse)
 
     def delete(self, name: str) -> None:
-        """Remove, durably: what recovery or retention has cut must not come back."""
+        """Remove durably: files that recovery or retention removed must not come back."""
         path = self._path(name)
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
@@ -185,7 +181,7 @@ class RealDisk:
 
     def write_whole(self, name: str, data: bytes) -> None:
         path = self._path(name)
-        with _told_full(path):
+        with _store_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         self._unnamed.add(name)
@@ -197,14 +193,13 @@ class RealDisk:
             return None
 
     def rename(self, old: str, new: str) -> None:
-        """Another name for the file, durable with its next flush."""
         with contextlib.suppress(FileNotFoundError):
             self._path(old).rename(self._path(new))
             self._unnamed.discard(old)
             self._unnamed.add(new)
 
     def sync(self, name: str) -> None:
-        """Make one file durable before returning; nothing if it is gone. Any thread may call this."""
+        """Make one file durable before returning; nothing if it is gone. Thread-safe."""
         path = self._path(name)
         try:
             fd = os.open(path, os.O_RDONLY)
@@ -245,7 +240,7 @@ class RealDisk:
 
 
 @contextlib.contextmanager
-def _told_full(path: Path) -> Iterator[None]:
+def _store_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as why:
@@ -265,7 +260,7 @@ def _sync_folder(path: Path) -> None:
 def locked(root: Path) -> Iterator[None]:
     """Hold the store's lock file; StoreError if another process holds it.
 
-    A store that is refused meanwhile (StoreRefused) has no other lock file afterwards than before.
+    If the store is refused (StoreRefused), the lock file is left as before.
     """
     path = root / "lock"
     try:
@@ -285,7 +280,7 @@ def locked(root: Path) -> Iterator[None]:
             ) from None
         was_empty = file.tell() == 0
         with contextlib.suppress(OSError):
-            # Nobody reads it; without room for it the lock holds all the same.
+            # Its content is not read; without room the lock still holds.
             if was_empty:
                 file.write(b"lock")
                 file.flush()

@@ -1,7 +1,7 @@
-"""What a running broker says on stderr: few lines, and never at the price of its work.
+"""A running broker's messages on stderr: few lines, which never block its work.
 
-At most :data:`LINES_A_SECOND`; the next line says how many were left out. A reader of stderr that does not read stops
-nothing: a line that does not fit is left out, too.
+At most :data:`LINES_A_SECOND`; the next line counts the omitted ones. If the reader of stderr does not read, a line
+that does not fit is omitted, too.
 """
 
 import os
@@ -17,30 +17,27 @@ MAX_LINE = 1_000
 
 
 class Log:
-    """Writes lines to one file descriptor."""
-
     def __init__(self, fd: int = 2, clock: Callable[[], float] = time.monotonic) -> None:
         self.fd = fd
         self.clock = clock
         self.second = -1
-        self.said = 0
+        self.written = 0
         self.left_out = 0
 
     def say(self, text: str) -> None:
-        """Write one line with the time, or count it as left out."""
         second = int(self.clock())
         if second != self.second:
-            self.second, self.said = second, 0
-        if self.said >= LINES_A_SECOND or not self._takes():
+            self.second, self.written = second, 0
+        if self.written >= LINES_A_SECOND or not self._takes():
             self.left_out += 1
             return
-        self.said += 1
-        missing = f" ({self.left_out} lines left out before this)" if self.left_out else ""
+        self.written += 1
+        missing = f" ({self.left_out} lines omitted before this)" if self.left_out else ""
         line = " ".join(text.split())[:MAX_LINE]
         try:
             os.write(self.fd, f"{datetime.now():%F %T} {line}{missing}\n".encode("utf-8", "backslashreplace"))
         except OSError:
-            # Nobody can be told.
+            # The reader is gone.
             self.left_out += 1
             return
         self.left_out = 0
@@ -53,13 +50,12 @@ class Log:
 
 
 UNSYNCED = {"failed": "cannot be fetched from the master", "unread": "of the master cannot be read"}
-"""What is said of a table that is not taken over."""
 
 
 class LogWatcher:
-    """Says what an operator should know of what happens inside a broker: changes, not what comes round again.
+    """Logs changes inside a broker that an operator needs, not repetitions.
 
-    ``name_servers``: how many it registers at.
+    ``name_servers``: the number of its name servers.
     """
 
     def __init__(self, log: Log, name_servers: int = 1) -> None:
@@ -67,31 +63,31 @@ class LogWatcher:
         self.name_servers = name_servers
         self._synced: dict[str, str] = {}
         self._master: str | None = None
-        # In a row; one that is away among several is told of once.
+        # Consecutive answers; a name server that is down among several is logged once.
         self._answers = name_servers
 
     def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
-        """Not worth a line."""
+        """Not logged."""
 
     def flushed(self, upto: int) -> None:
-        """Not worth a line."""
+        """Not logged."""
 
     def dispatched(self, upto: int) -> None:
-        """Not worth a line."""
+        """Not logged."""
 
     def persisted(self, table: str) -> None:
-        """Not worth a line."""
+        """Not logged."""
 
     def synced(self, table: str, status: str) -> None:
-        """A table of the master could be taken over and before it could not, or the other way round."""
-        said = UNSYNCED.get(status, "are those of the master")
-        if status == "asked" or self._synced.get(table) == said:
+        """Log a change between synced and not synced."""
+        text = UNSYNCED.get(status, "are those of the master")
+        if status == "asked" or self._synced.get(table) == text:
             return
-        self._synced[table] = said
-        self.log.say(f"metadata: {table} {said}")
+        self._synced[table] = text
+        self.log.say(f"metadata: {table} {text}")
 
     def registered(self, answer: Mapping[str, str] | None) -> None:
-        """A name server does not answer, or all do again; or they say that the master is another one."""
+        """Log a name server that stops answering, the recovery of all, and a change of the master."""
         if answer is None:
             if self._answers >= self.name_servers:
                 self.log.say("registration: a name server does not answer")

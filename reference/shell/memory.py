@@ -1,9 +1,9 @@
-"""How much memory this machine has: its own, or what its control groups leave a process of it, whichever is less.
+"""This machine's memory: its own, or its control groups' limit, whichever is less.
 
-That is what a container-aware JDK reports as physical memory (JDK 10, 8u191 and later), so a broker in a container
-measures readers against the container's limit. Looked at once, at the start, as RocketMQ does. Limits are those of the
-process's own group and of every group above it that can be seen: ``memory.max`` of cgroup v2,
-``memory.limit_in_bytes`` of v1. What cannot be read limits nothing.
+A container-aware JDK reports the same as physical memory (JDK 10, 8u191 and later), so a broker in a container measures
+readers against the container's limit. It is read once, at the start, as in RocketMQ. Limits are those of the process's
+own group and of every visible group above it: ``memory.max`` of cgroup v2, ``memory.limit_in_bytes`` of v1. Unreadable
+limits are ignored.
 
 Left out: swap, and soft limits (``memory.high``). Source: StoreUtil.getTotalPhysicalMemorySize, OperatingSystemMXBean.
 """
@@ -16,20 +16,19 @@ PROC = Path("/proc")
 GROUPS = Path("/sys/fs/cgroup")
 V1, V2 = "memory.limit_in_bytes", "memory.max"
 MAX_LINES = 100
-"""Of a process's list of groups; kernels have some dozen hierarchies."""
+"""Lines of a process's list of groups; kernels have some dozen hierarchies."""
 MAX_DEPTH = 100
-"""Groups within groups that are looked at."""
+"""Levels of nested groups."""
 MAX_DIGITS = 30
 
 
 def machine_memory(proc: Path = PROC, groups: Path = GROUPS, physical: int | None = None) -> int:
-    """Bytes. ``physical``: the machine's own memory, asked of the system unless given."""
+    """Bytes. ``physical``: the machine's own memory, by default from the system."""
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if physical is None else physical
     return min([whole, *(limit for file in _files(proc, groups) if (limit := _limit(file)) is not None)])
 
 
 def _files(proc: Path, groups: Path) -> Iterator[Path]:
-    """The files that may hold a limit of this process."""
     try:
         lines = (proc / "self/cgroup").read_text().splitlines()[:MAX_LINES]
     except (OSError, ValueError):
@@ -44,19 +43,18 @@ def _files(proc: Path, groups: Path) -> Iterator[Path]:
 
 
 def _upwards(mounted: Path, path: str, name: str) -> Iterator[Path]:
-    """The file of a group and of those above it, up to what is mounted.
+    """The file of a group and of those above it, up to the mount.
 
-    A container without a namespace for groups has its own group mounted as the root, under a path that it cannot see.
+    A container without a cgroup namespace has its own group mounted as the root, under a path that it cannot see.
     """
     parts = PurePosixPath(path).parts[1 : MAX_DEPTH + 1]
-    # The kernel writes ".." for a group outside of what is mounted: neither it nor any group above it can be seen.
+    # The kernel writes ".." for a group outside the mount: neither it nor any group above it is visible.
     if ".." not in parts:
         for count in range(len(parts) + 1):
             yield mounted.joinpath(*parts[:count], name)
 
 
 def _limit(file: Path) -> int | None:
-    """None where there is no limit, or none that can be read."""
     try:
         text = file.read_text().strip()
     except (OSError, ValueError):

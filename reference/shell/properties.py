@@ -1,12 +1,12 @@
-"""Properties files as Java's Properties.load reads them: ``broker.conf``.
+"""Properties files, as Java's Properties.load reads them: ``broker.conf``.
 
 ``key = value``, ``key: value`` or ``key value``; comments begin with ``#`` or ``!``; a backslash at the end continues
-the line; ``\\t \\n \\r \\f \\uXXXX`` are escapes, before anything else a backslash stands for nothing. The text is
-ISO-8859-1, the last of equal keys wins. One difference: blanks at a value's end are dropped; RocketMQ keeps them, and
-then silently takes a number with one for no number at all. Source: java.util.Properties.
+the line; ``\\t \\n \\r \\f \\uXXXX`` are escapes, any other backslash is dropped. The text is ISO-8859-1, the last of
+equal keys wins. One difference: blanks at a value's end are dropped; RocketMQ keeps them, and then silently rejects
+such a number. Source: java.util.Properties.
 
-Refused are bytes that Java would read without a word and that no editor shows: UTF-16 and UTF-32, a byte order mark,
-control characters.
+Refused are bytes that Java reads silently and editors do not show: UTF-16 and UTF-32, a byte order mark, control
+characters.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BLANKS = " \t\f"
 WIDE = {
     b"\xff\xfe\x00\x00": "UTF-32", b"\x00\x00\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16",
 }  # fmt: skip
-"""Byte order marks of encodings that are not ASCII's; the longer ones first."""
+"""Byte order marks of encodings other than ASCII's; the longer ones first."""
 MARK = b"\xef\xbb\xbf"
 """UTF-8's."""
 _KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
@@ -36,11 +36,8 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 
 class Entry(NamedTuple):
-    """One setting of a file."""
-
     value: str
     line: int
-    """Where its key stands, from 1."""
     ends_with_blank: bool = False
 
 
@@ -50,7 +47,7 @@ def read(path: Path) -> dict[str, str]:
 
 
 def text(path: Path) -> str:
-    """The file's text, as Java decodes it; ConfigError if it cannot be read, or is not a text that Java reads right."""
+    """The file's text, as Java decodes it; ConfigError if it cannot be read or Java would misread it."""
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
@@ -64,7 +61,7 @@ def text(path: Path) -> str:
 
 
 def _misencoded(raw: bytes) -> str:
-    """What is wrong with the bytes of a file, and the remedy; empty if nothing is."""
+    """What is wrong with a file's bytes, and the remedy; empty if nothing is."""
     wide = next((name for mark, name in WIDE.items() if raw.startswith(mark)), "")
     zeros = raw.count(0)
     if not wide and zeros and zeros in range(len(raw) // 2 - len(raw) // 8, len(raw) // 2 + 2):
@@ -80,12 +77,12 @@ def _misencoded(raw: bytes) -> str:
 
 
 def parse(text: str) -> dict[str, str]:
-    """Keys and values of a file's text; ConfigError for an escape that is none."""
+    """Keys and values of a file's text; ConfigError for an illegal escape."""
     return {key: each.value for key, each in entries(text).items()}
 
 
 def entries(text: str, where: str = "line ") -> dict[str, Entry]:
-    """The same with the lines that they come from. ``where``: what a message has before a line's number."""
+    """As :func:`parse`, with line numbers. ``where``: text before a line number in messages."""
     found = {}
     for number, line in _logical_lines(text):
         match = _KEY.match(line)
@@ -94,15 +91,15 @@ def entries(text: str, where: str = "line ") -> dict[str, Entry]:
         separator = _SEPARATOR.match(value)
         assert separator is not None, "so does an empty separator"
         value = value[separator.end() :]
-        kept, at = value.rstrip(BLANKS), f"{where}{number}"
-        found[_unescape(match[0], at)] = Entry(_unescape(kept, at), number, kept != value)
+        stripped, at = value.rstrip(BLANKS), f"{where}{number}"
+        found[_unescape(match[0], at)] = Entry(_unescape(stripped, at), number, stripped != value)
     return found
 
 
 def plain(text: str, most: int = 4_096) -> str:
-    """A text that may be printed: no control characters, and at most so many characters."""
+    """A printable text: no control characters, limited length."""
     try:
-        # A file is read as ISO-8859-1 and mostly written as UTF-8.
+        # A file is read as ISO-8859-1, but mostly written as UTF-8.
         text = text.encode("iso-8859-1").decode("utf-8")
     except UnicodeError:
         pass
@@ -116,7 +113,7 @@ def quoted(text: str) -> str:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines without comments, blank ones and leading blanks; continued ones joined. With the number of the first."""
+    """Logical lines with the number of their first line: without comments, blank lines and leading blanks."""
     joined, first = "", 0
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         line = line.lstrip(BLANKS)

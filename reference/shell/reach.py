@@ -1,9 +1,9 @@
-"""Which machines a process may connect to: this one by its loopback, unless its operator allows more.
+"""The machines that a process may connect to: only this one, by loopback, unless its operator allows more.
 
-A ``broker.conf`` may come from production and name a production name server. Registering there would announce this
-broker to its clients. So a broker that names another machine is refused before it touches its disk. Addresses that it
-learns later, such as the master's from a name server, are checked at each connect. Host names count by what they
-resolve to, and the connect goes to the address that was checked. IPv4 only, as all connections.
+A production ``broker.conf`` may name a production name server. Registering there would announce this broker to its
+clients. So a broker whose file names another machine is refused before it touches its disk. Addresses that it learns
+later, such as its master's, are checked at each connect. Host names are resolved first, and the connect uses the
+checked address. IPv4 only.
 """
 
 import asyncio
@@ -17,26 +17,26 @@ OPTION = "--connect-anywhere"
 
 
 class NotAllowed(OSError):
-    """The address is on another machine, and connects there are not allowed."""
+    """The address is on another machine, and such connections are not allowed."""
 
 
 def check(named: Iterable[tuple[str, str]]) -> None:
-    """ConfigError unless all of these settings' addresses are on loopback. ``named``: pairs of key and host:port."""
+    """ConfigError unless all addresses are on loopback. ``named``: pairs of key and host:port."""
     for key, address in named:
         host = address.rpartition(":")[0]
         try:
             found = {each[4][0] for each in socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_STREAM)}
         except (OSError, ValueError):
-            why = "which cannot be looked up"
+            why = "which cannot be resolved"
         else:
             if all(is_loopback(str(each)) for each in found):
                 continue
             why = "which is not on loopback"
-        raise ConfigError(f"{key} names {address}, {why}: give {OPTION} if this broker is to connect to it")
+        raise ConfigError(f"{key} names {address}, {why}: give {OPTION} to let this broker connect to it")
 
 
 async def resolve(host: str, anywhere: bool) -> str:
-    """The IPv4 address to connect to; NotAllowed for another machine's, OSError or ValueError if there is none."""
+    """The IPv4 address to connect to; NotAllowed for another machine, OSError or ValueError without one."""
     try:
         found = str(IPv4Address(host))
     except AddressValueError:
@@ -48,5 +48,5 @@ async def resolve(host: str, anywhere: bool) -> str:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an IPv4 address is this machine's own whatever its network: 127.0.0.0/8."""
+    """Whether an IPv4 address is in 127.0.0.0/8."""
     return IPv4Address(address).is_loopback

@@ -1,7 +1,7 @@
 """One process: lock the store, listen, recover, serve until SIGTERM or SIGINT.
 
-What keeps it from starting is a BrokerError, one line for whoever started it. So is what ends it later, as
-:class:`BrokerFailed`; the abort file then stays, and the next start recovers as after a crash.
+A failed start is a BrokerError, one line for the user. A later failure is a :class:`BrokerFailed`; the abort file then
+remains, and the next start recovers as after a crash.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from ..ports import Node, Watcher
 from . import reach, sockets
 from .disk import RealDisk, locked
 from .log import Log, LogWatcher
-from .settings import NameSettings, Settings, told
+from .settings import NameSettings, Settings, describe_ignored
 from .shell import Limits, Shell
 
 DESCRIPTORS = 4_096
-"""Connections and some more; the usual limit of a process is 1,024."""
+"""Descriptors to request; the usual limit of a process is 1,024."""
 SPARE = 64
-"""Of them no connection gets: a broker opens a file to make it, to map it, or to flush it."""
+"""Descriptors not available to connections: a broker opens a file to create, map or flush it."""
 
 
 class BrokerFailed(BrokerError):
-    """The broker was running and cannot go on."""
+    """A running broker cannot continue."""
 
 
 class Process(NamedTuple):
-    """What one process runs: a node on its disk, and where it listens."""
+    """A process's node, its disk and its ports."""
 
     disk: RealDisk
     bind: str
     ports: list[tuple[int, str]]
-    """Port numbers, and what the node calls each."""
+    """Port numbers, and the node's names for them."""
     limits: Limits
     build: Callable[[Shell], Node]
     started: Callable[[], str]
-    """What to say once it runs, and once it has stopped."""
+    """Log lines for the start and the stop."""
     stopped: Callable[[], str]
     ignored: tuple[str, ...]
     shell: Callable[[RealDisk, Log, Limits], Shell] = Shell
 
 
 class Classes(NamedTuple):
-    """What a broker's process is made of: others than these for whoever tests with it."""
+    """The classes of a broker's process; tests replace some."""
 
     broker: type[Broker] = Broker
     watcher: Callable[[Log, int], Watcher] = LogWatcher
@@ -63,10 +63,10 @@ PLAIN = Classes()
 
 
 def serve(settings: Settings, log: Log, classes: Classes = PLAIN) -> None:
-    """Run the broker until a signal stops it; BrokerError if it cannot start, BrokerFailed if it cannot go on."""
+    """Run the broker until a signal stops it; BrokerError if it cannot start, BrokerFailed if it cannot continue."""
     broker: Broker
     if not settings.anywhere:
-        # Before anything is on the disk.
+        # Before anything is written to the disk.
         reach.check(settings.connects)
 
     def build(shell: Shell) -> Node:
@@ -92,7 +92,7 @@ def serve(settings: Settings, log: Log, classes: Classes = PLAIN) -> None:
 
 
 def serve_names(settings: NameSettings, log: Log) -> None:
-    """Run a name server; as :func:`serve`. It keeps nothing on disk."""
+    """Run a name server; as :func:`serve`. It stores nothing."""
     nowhere = Path("/nonexistent")
     run(
         Process(
@@ -129,7 +129,7 @@ async def _run(process: Process, log: Log) -> None:
         for listener, (_, port) in zip(listeners, process.ports, strict=True):
             shell.serve(listener, port)
         if process.ignored:
-            log.say(told(process.ignored))
+            log.say(describe_ignored(process.ignored))
         log.say(process.started())
         try:
             await shell.ended
@@ -150,12 +150,12 @@ def _started(settings: Settings, broker: Broker) -> str:
     return (
         f"{config.brokerName} ({config.brokerRole} {config.brokerId}) listens on {settings.bind}, ports {numbers}"
         f"{copies}; store {settings.root}: {broker.recovery} recovery, log [{broker.log.start}, {broker.log.end})"
-        + (f"; {cut}" if (cut := broker.store.recovered.told()) else "")
+        + (f"; {cut}" if (cut := broker.store.recovered.describe()) else "")
     )
 
 
 def _descriptors_for_connections() -> int:
-    """How many there are, once the process's limit is as high as it may be; of few, half are kept."""
+    """Descriptors for connections, after raising the process's limit; of few, half are spare."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return DESCRIPTORS

@@ -1,13 +1,13 @@
-"""What a broker's properties file says to the shell, and what goes on to the broker.
+"""A broker's properties file for the shell and the broker.
 
-The broker gets the keys it acts on. The shell takes the paths, the idle time and, ours, ``bindAddress``: RocketMQ
-listens on every address, we on loopback unless told otherwise. All other keys are listed, not refused: a file written
-for RocketMQ starts us, and a mistyped key is seen. A master's ``brokerId`` is 0 whatever the file says, as there.
+The broker gets its keys. The shell uses the paths, the idle time and our ``bindAddress``: RocketMQ listens on every
+address, we on loopback by default. All other keys are listed, not refused: a RocketMQ file works unchanged, and a
+mistyped key is visible. A master's ``brokerId`` is always 0, as in RocketMQ.
 
-Where the file says nothing, the name servers are those of the environment's NAMESRV_ADDR, as in RocketMQ, and
-``totalMemory`` is the machine's memory, or its container's limit. ``brokerIP1``, to which others are told to connect,
-is 127.0.0.1 then, where RocketMQ takes an address of the machine.
-Source: BrokerStartup, BrokerConfig, MixAll.properties2Object, MessageStoreConfig, NettyServerConfig.
+By default the name servers are those of the environment's NAMESRV_ADDR, as in RocketMQ, and ``totalMemory`` is the
+memory of the machine or container. The default of ``brokerIP1``, the address for other nodes, is 127.0.0.1; RocketMQ's
+is an address of the machine. Source: BrokerStartup, BrokerConfig, MixAll.properties2Object, MessageStoreConfig,
+NettyServerConfig.
 """
 
 import os
@@ -34,31 +34,27 @@ _ADDRESS = re.compile(r"[^\s:]+:([0-9]{1,5})")
 
 
 class Settings(NamedTuple):
-    """One broker process."""
-
     config: BrokerConfig
     root: Path
     commit_log: Path
     bind: str
     idle_s: int
     ignored: tuple[str, ...]
-    """Keys of the file that nothing here acts on, sorted."""
     connects: tuple[tuple[str, str], ...] = ()
-    """Keys, and the addresses that they tell this broker to connect to."""
+    """Keys, and the addresses that they make this broker connect to."""
     anywhere: bool = False
-    """Whether these and others may be on other machines."""
 
     @property
     def ports(self) -> list[tuple[int, str]]:
-        """Port numbers, and what the node calls each: the fast port serves what the main port serves, but pulls."""
+        """Port numbers and their names: ``fast`` is ``main`` without pulls."""
         main = self.config.listenPort
         return [(main, "main"), (main - 2, "fast"), (main + 1, "ha")]
 
 
 def settings(values: dict[str, str], environment: Mapping[str, str] = os.environ, anywhere: bool = False) -> Settings:
-    """Settings from a file's keys and values; ConfigError, one line with the key, for what cannot work.
+    """Settings from a file's keys and values; ConfigError, one line with the key, for invalid ones.
 
-    Host names are not looked up here: without ``anywhere`` that is done before the broker starts.
+    Host names are not resolved here: without ``anywhere`` that happens before the broker starts.
     """
     acted_on = {each.name for each in fields(BrokerConfig)}
     known = {*acted_on, *OWN, IDLE}
@@ -97,8 +93,6 @@ def settings(values: dict[str, str], environment: Mapping[str, str] = os.environ
 
 
 class NameSettings(NamedTuple):
-    """One name server process."""
-
     port: int
     bind: str
     idle_s: int
@@ -122,8 +116,8 @@ def name_settings(values: dict[str, str]) -> NameSettings:
     return NameSettings(int(port), bind, _seconds(values.get(IDLE, str(IDLE_S))), ignored)
 
 
-def told(ignored: tuple[str, ...]) -> str:
-    """The ignored keys in one line: RocketMQ's own, and those that no release has, with what was meant."""
+def describe_ignored(ignored: tuple[str, ...]) -> str:
+    """The ignored keys in one line: RocketMQ's, and unknown ones with suggestions."""
     real = [key for key in ignored if key in catalogue.settings() or key in catalogue.names()]
     known = [*(each.name for each in fields(BrokerConfig)), *OWN, IDLE]
     unreal = []
@@ -131,8 +125,8 @@ def told(ignored: tuple[str, ...]) -> str:
         if key not in real:
             meant = catalogue.close(key, known)
             unreal.append(f"{plain(key, MAX_SHOWN)}{f' (did you mean {meant}?)' if meant else ''}")
-    told = {"nothing here acts on these settings": real, "RocketMQ has no such settings": unreal}
-    return "; ".join(f"{what}: {_some(keys)}" for what, keys in told.items() if keys)
+    groups = {"nothing here acts on these settings": real, "RocketMQ has no such settings": unreal}
+    return "; ".join(f"{what}: {_some(keys)}" for what, keys in groups.items() if keys)
 
 
 def _some(keys: list[str]) -> str:

@@ -1,11 +1,10 @@
-"""The asyncio shell: lets a sans-IO node act on real sockets, files and clocks. Implements the effects port.
+"""The asyncio shell: runs a sans-IO node on real sockets, files and clocks. Implements the effects port.
 
-Everything of the node runs on the loop's thread; one thread flushes, and names of hosts are looked up in another. What
-a node sends to a connection while it is told one thing leaves in one write, up to ``GATHERED`` bytes; beyond them the
-kernel's socket buffers are the only ones here: ``send`` takes what the socket takes. Bounded: connections, idle time
-of clients, accepts at a time, the time that one connection's requests take before others have their turn; a client that
-does not take its answers is not read from. What a node raises ends the broker as a crash would: nothing is known of
-its state any more.
+The node runs on the loop's thread; one thread flushes, another resolves host names. Bytes that a node sends to a
+connection during one event leave in one write, up to ``GATHERED`` bytes; beyond them only the kernel's socket buffers
+hold bytes: ``send`` takes what the socket takes. Bounded are connections, idle time of clients, accepts at a time, and
+the time for one connection's requests before others get their turn; a client that does not read its answers is not read
+from. An exception of the node ends the broker like a crash: its state is unknown.
 """
 
 import asyncio
@@ -24,24 +23,23 @@ from .log import Log
 from .sockets import OF_CLIENTS, Connection
 
 READ_LEAST, READ_MOST = 1024, 16 * 1024
-"""Bytes read at a time: first few, since they may hold requests that take long, then more and more."""
+"""Bytes read at a time: first few, since they may hold slow requests, then more."""
 TURN_S = 0.01
-"""When this is over no more is read from a connection until others have had their turn."""
+"""Time after which other connections get their turn."""
 GATHERED = 8 * 1024
-"""Bytes of one connection that wait for more to leave with them: the more, the longer the peer waits for the first."""
+"""Bytes of one connection that wait to leave together: larger values delay the first ones."""
 ACCEPTS_AT_ONCE = 64
 REST_S = 1
 MAX_UNREACHABLE = 1_000
-"""Addresses that nobody could be connected to lately; of more nothing is said."""
+"""Unreachable addresses to remember; further ones are not logged."""
 MAX_ADDRESS = 300
-"""Characters of one that are remembered."""
 NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 P = ParamSpec("P")
 
 
 class Limits(NamedTuple):
-    """Bounds of one process. Idle: neither read from nor written to; clients only, replicas watch each other."""
+    """Bounds of one process. Idle: neither read from nor written to; clients only, replicas check each other."""
 
     connections: int = 2_000
     idle_s: float = 120
@@ -50,7 +48,7 @@ class Limits(NamedTuple):
 
 
 class Shell:
-    """Runs one node. Create it where a loop runs."""
+    """Runs one node. Create it inside a running loop."""
 
     def __init__(self, disk: RealDisk, log: Log, limits: Limits | None = None) -> None:
         self.disk = disk
@@ -70,10 +68,7 @@ class Shell:
         self._flusher = ThreadPoolExecutor(1, "flush")
         self._over = False
 
-    # Life.
-
     def start(self, node: Node) -> None:
-        """Start the node; from now on whatever it raises ends ``ended``."""
         self._node = node
         self.loop.set_exception_handler(self._failed)
         node.on_start()
@@ -85,17 +80,15 @@ class Shell:
         self.loop.add_reader(listener, self._accept, listener, port)
 
     def end(self) -> None:
-        """Let ``ended`` complete: somebody wants the node to stop."""
         if not self.ended.done():
             self.ended.set_result(None)
 
     def stop(self) -> None:
-        """An orderly end: the node's own, then everything that is open."""
         self._node.on_stop()
         self.abandon()
 
     def abandon(self) -> None:
-        """Close everything; the node hears nothing more."""
+        """Close everything; the node receives no more events."""
         self._over = True
         for listener in self._listeners:
             self.loop.remove_reader(listener)
@@ -113,7 +106,7 @@ class Shell:
         if not self.ended.done():
             self.ended.set_exception(why)
 
-    # Effects: what the node may do.
+    # Effects of the node.
 
     def now(self) -> int:
         return time.monotonic_ns()
@@ -127,7 +120,7 @@ class Shell:
         task.add_done_callback(partial(self._connected, address))
 
     def send(self, conn: Connection, data: bytes) -> int:
-        """Hand bytes to the socket; how many it took. What goes to a closed one is lost, as on any network."""
+        """Send bytes to the socket; returns the number taken. Bytes for a closed one are lost, as on any network."""
         if not conn.open:
             return len(data)
         if self._gathers and not conn.blocked and len(conn.waiting) + len(data) <= GATHERED:
@@ -138,7 +131,6 @@ class Shell:
         return self._write(conn, data) if self._empty(conn) else 0
 
     def _empty(self, conn: Connection) -> bool:
-        """Write what waits; whether nothing does now."""
         if conn.waiting:
             data = bytes(conn.waiting)
             del conn.waiting[: self._write(conn, data)]
@@ -150,7 +142,7 @@ class Shell:
         except BlockingIOError:
             taken = 0
         except OSError:
-            # The node is not told from within its own call.
+            # The node must not be called from within its own call.
             self.loop.call_soon(self._lost, conn)
             return len(data)
         if taken:
@@ -166,7 +158,6 @@ class Shell:
         return conn.address
 
     def close(self, conn: Connection) -> None:
-        """Close it; what the kernel took still arrives."""
         if conn.open:
             self._empty(conn)
             conn.open = False
@@ -185,17 +176,16 @@ class Shell:
             timer.cancel()
 
     def runs(self, thread: Hashable) -> bool:
-        """Always: all of the node runs on the loop's thread."""
+        """Always: the whole node runs on the loop's thread."""
         return True
 
     def flush(self, names: list[str], token: Hashable) -> None:
         done = self.loop.run_in_executor(self._flusher, self._sync, tuple(names))
         done.add_done_callback(partial(self._flushed, token))
 
-    # What happens.
+    # Events.
 
-    def _tell(self, what: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Tell the node, then let out what it has sent meanwhile."""
+    def _call(self, what: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
         self._gathers = True
         what(*args, **kwargs)
         self._gathers = False
@@ -210,20 +200,18 @@ class Shell:
 
     def _flushed(self, token: Hashable, done: asyncio.Future[None]) -> None:
         if not self._over and not done.cancelled():
-            # A flush that failed ends the broker: what the kernel dropped then cannot be flushed again.
+            # A failed flush ends the broker: the kernel has dropped the pages, so a retry would prove nothing.
             done.result()
-            self._tell(self.flush_ended, token)
+            self._call(self.flush_ended, token)
 
     def flush_ended(self, token: Hashable) -> None:
-        """What was to be flushed is durable: the node hears of it."""
         self._node.on_flushed(token)
 
     def _ring(self, key: Hashable) -> None:
         del self._timers[key]
-        self._tell(self._node.on_timer, key)
+        self._call(self._node.on_timer, key)
 
     def connect_failed(self, address: str) -> None:
-        """Nobody can be connected to at ``address``: the node hears of it."""
         self._node.on_connect_failed(address)
 
     def _connected(self, address: str, done: asyncio.Task[tuple[socket.socket, tuple[str, int]]]) -> None:
@@ -231,17 +219,17 @@ class Shell:
         if done.cancelled():
             return
         why = done.exception()
-        known = address[:MAX_ADDRESS]
+        short = address[:MAX_ADDRESS]
         if self._over:
             if why is None:
                 done.result()[0].close()
         elif isinstance(why, sockets.NOT_CONNECTED):
-            if known not in self._unreachable and len(self._unreachable) < MAX_UNREACHABLE:
-                self._unreachable.add(known)
-                self.log.say(f"cannot connect to {address}, and says so once: {why or type(why).__name__}")
+            if short not in self._unreachable and len(self._unreachable) < MAX_UNREACHABLE:
+                self._unreachable.add(short)
+                self.log.say(f"cannot connect to {address}(logged once): {why or type(why).__name__}")
             self.connect_failed(address)
         else:
-            self._unreachable.discard(known)
+            self._unreachable.discard(short)
             conn = self._adopt(*done.result(), "")
             self._read(conn)
             self.log.say(f"connected to {address}")
@@ -257,7 +245,7 @@ class Shell:
                 if why.errno in NO_ROOM:
                     self._rest(listener, port, why)
                     return
-                # A peer that was gone before it was accepted.
+                # The peer was gone before the accept.
                 continue
             if len(self.connections) >= self.limits.connections:
                 sock.close()
@@ -270,7 +258,7 @@ class Shell:
             if not conn.open:
                 self._refused(address, port)
             elif len(self.connections) <= before:
-                self._crowded(port, f"took in {address[0]} in place of another connection that had long got no further")
+                self._crowded(port, f"accepted {address[0]} in place of a connection without progress")
             else:
                 self._full.discard(port)
 
@@ -280,10 +268,10 @@ class Shell:
     def _crowded(self, port: str, what: str) -> None:
         if port not in self._full:
             self._full.add(port)
-            self.log.say(f"the {port} port is full, which is said once: {what}; {len(self.connections)} are open")
+            self.log.say(f"the {port} port is full (logged once): {what}; {len(self.connections)} are open")
 
     def _rest(self, listener: socket.socket, port: str, why: OSError) -> None:
-        # The connection stays in the backlog, so the loop would ring again at once, and for ever.
+        # The connection stays in the backlog, so the loop would call this again at once.
         self.loop.remove_reader(listener)
         self.log.say(f"cannot accept connections for {REST_S} s: {why.strerror}")
         self._timers["accept", listener] = self.loop.call_later(REST_S, self._accept_again, listener, port)
@@ -299,7 +287,7 @@ class Shell:
 
     def _read(self, conn: Connection) -> None:
         if conn.open:
-            self.loop.add_reader(conn.fd, self._tell, self._take, conn)
+            self.loop.add_reader(conn.fd, self._call, self._take, conn)
 
     def _take(self, conn: Connection) -> None:
         began, size = self.loop.time(), READ_LEAST
@@ -314,12 +302,12 @@ class Shell:
                 self._lost(conn)
                 return
             conn.last_used = began
-            self.hear(conn, data)
+            self.receive(conn, data)
             if len(data) < size or self.loop.time() - began > TURN_S:
                 return
             size = min(2 * size, READ_MOST)
 
-    def hear(self, conn: Connection, data: bytes) -> None:
+    def receive(self, conn: Connection, data: bytes) -> None:
         self._node.on_bytes(conn, data)
 
     def _block(self, conn: Connection) -> None:
@@ -335,7 +323,7 @@ class Shell:
             return
         if conn.yields:
             self._read(conn)
-        self._tell(self._node.on_writable, conn)
+        self._call(self._node.on_writable, conn)
 
     def _lost(self, conn: Connection) -> None:
         if conn.open:
@@ -346,5 +334,5 @@ class Shell:
         oldest = self.loop.time() - self.limits.idle_s
         for conn in [each for each in self.connections if each.port in OF_CLIENTS and each.last_used <= oldest]:
             self._lost(conn)
-        # A key that no node can have.
+        # No node has this key.
         self._timers["idle", self] = self.loop.call_later(self.limits.idle_s / 8, self._watch_idle)

@@ -1,6 +1,6 @@
-"""Non-blocking TCP sockets for the shell: one connection, listening ports, connecting.
+"""Non-blocking TCP sockets for the shell: connections, listening ports, connecting.
 
-As RocketMQ's: TCP_NODELAY on both ends, SO_REUSEADDR on listening ports, five seconds for a connect. IPv4 only.
+As in RocketMQ: TCP_NODELAY on both ends, SO_REUSEADDR on listening ports, five seconds for a connect. IPv4 only.
 """
 
 import asyncio
@@ -15,13 +15,12 @@ BACKLOG = 1_024
 CONNECT_TIMEOUT_S = 5
 
 NOT_CONNECTED = (OSError, ValueError, OverflowError)
-"""What :func:`connect` raises: nobody takes it, or the address is none. A name server may have given it."""
+"""Errors of :func:`connect`: refused, or a malformed address, perhaps from a name server."""
 OF_CLIENTS = ("main", "fast")
-"""The ports that clients come in on."""
 
 
 class Connection:
-    """An open connection, compared by identity. ``port``: the node's name for the port it came in on, or empty."""
+    """An open connection, compared by identity. ``port``: the node's name for its listening port, or empty."""
 
     __slots__ = ("_loopback", "address", "blocked", "fd", "last_used", "open", "port", "sock", "waiting")
 
@@ -44,20 +43,20 @@ class Connection:
 
     @property
     def peer(self) -> Hashable:
-        """The other machine's address. On loopback that is everybody's: there every connection is its own peer."""
+        """The remote address. On loopback all machines share it: there every connection is its own peer."""
         return self if self._loopback else self.address[0]
 
     @property
     def yields(self) -> bool:
-        """Whether nothing is read from it while it is ``blocked``, not taking what it is sent: clients only.
+        """Whether reading pauses while the connection is ``blocked`` (does not take its answers): clients only.
 
-        Replicas must be heard, or both ends could wait for each other.
+        Replicas are always read, or both ends could wait for each other.
         """
         return self.port in OF_CLIENTS
 
 
 def listen(host: str, ports: list[int], stack: ExitStack) -> list[socket.socket]:
-    """Listening sockets, closed with ``stack``; ConfigError, with the port, if one cannot be had."""
+    """Listening sockets, closed with ``stack``; ConfigError, with the port, if one is not available."""
     found = []
     for port in ports:
         sock = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
@@ -75,10 +74,10 @@ def listen(host: str, ports: list[int], stack: ExitStack) -> list[socket.socket]
 
 
 async def connect(address: str, anywhere: bool = False) -> tuple[socket.socket, tuple[str, int]]:
-    """A socket connected to ``host:port``, and the other end's address; what follows a ``#`` tells connections apart.
+    """A socket connected to ``host:port``, and the remote address; a suffix after ``#`` distinguishes connections.
 
-    To this machine's loopback only, unless ``anywhere``. OSError if nobody takes it, or it is not allowed; ValueError
-    or OverflowError for an address that is none.
+    Only to this machine's loopback, unless ``anywhere``. OSError if refused or not allowed; ValueError or OverflowError
+    for a malformed address.
     """
     host, _, port = address.partition("#")[0].rpartition(":")
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -87,10 +86,10 @@ async def connect(address: str, anywhere: bool = False) -> tuple[socket.socket, 
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             found = await reach.resolve(host, anywhere)
             await asyncio.get_running_loop().sock_connect(sock, (found, int(port)))
-        # Now: of a peer that resets the connection it cannot be had later.
+        # Now: after a reset by the peer it is not available.
         peer = sock.getpeername()
         if sock.getsockname() == peer:
-            # TCP lets a socket meet itself where nobody listens on a port of the ephemeral range.
+            # TCP lets a socket connect to itself if a port of the ephemeral range has no listener.
             raise ConnectionRefusedError(f"{address} is the address of this socket itself")
     except BaseException:
         sock.close()

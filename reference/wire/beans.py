@@ -1,11 +1,11 @@
-"""A JSON body as a named tuple and back, by the tuple's type hints.
+"""Converts a JSON body to a named tuple and back, by the tuple's type hints.
 
-A tuple's fields have Java's names in snake case, and are written in the order of Java's names, as fastjson does. Read
-are ``bool``, ``int``, ``float``, ``str``, other named tuples, ``X | None``, ``tuple[X, ...]`` and ``dict[K, V]``, where
-K is ``str``, ``int`` (in quotes or not) or a named tuple. A missing or null field takes its default, an unknown one is
-ignored; a wrong type, or a missing field without a default, is a CodecError that names the path to it.
+Fields have Java's names in snake case, and are written in the order of Java's names, as fastjson does. Types are
+``bool``, ``int``, ``float``, ``str``, other named tuples, ``X | None``, ``tuple[X, ...]`` and ``dict[K, V]``, where K
+is ``str``, ``int`` (quoted or not) or a named tuple. A missing or null field takes its default, an unknown one is
+ignored; a wrong type, or a missing field without a default, is a CodecError that names its path.
 
-The bodies themselves are in ``bodies.py``, ``bodies_client.py`` and ``bodies_route.py``.
+The bodies are in ``bodies.py``, ``bodies_client.py`` and ``bodies_route.py``.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from . import fastjson
 _Bean = TypeVar("_Bean")
 _Reader = Callable[[Any], Any]
 
-# Where Java's name is not the camel case of ours.
+# Java names other than the camel case of ours.
 _SPELLED = {("HeartbeatData", "client_id"): "clientID", ("LockBatchResponse", "lock_ok_mq_set"): "lockOKMQSet"}
 _integer = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _PLAIN = frozenset((str, int, bool, float, type(None)))
-"""What stays as it is: most of all values."""
+"""Types written unchanged: nearly all values have one."""
 _WORDS = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
 
 
@@ -41,7 +41,7 @@ def encode(bean: Any, *, pretty: bool = False, standard: bool = False) -> bytes:
 
 
 def from_json(kind: type[_Bean], value: Any) -> _Bean:
-    """A ``kind`` of what :func:`fastjson.loads` gave."""
+    """A ``kind`` from the result of :func:`fastjson.loads`."""
     wanted: Any = kind
     try:
         bean: _Bean = _reader(wanted)(value)
@@ -51,7 +51,7 @@ def from_json(kind: type[_Bean], value: Any) -> _Bean:
 
 
 def to_json(value: Any) -> Any:
-    """What :func:`fastjson.dumps` writes for ``value``: named tuples become objects, also as keys."""
+    """The argument of :func:`fastjson.dumps` for ``value``: named tuples become objects, also as keys."""
     if type(value) in _PLAIN:
         return value
     if hasattr(value, "_fields"):
@@ -71,7 +71,6 @@ def _to_key(key: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _names(kind: Any) -> list[tuple[str, str]]:
-    """(Java's name, ours) in the order of Java's."""
     return sorted((_java_name(kind.__name__, field), field) for field in kind._fields)
 
 

@@ -1,26 +1,22 @@
-"""Bodies of the broker's own tables: topics, subscription groups, consumer progress, and its runtime information.
+"""Bodies of the broker's tables: topics, subscription groups, consumer progress, runtime information.
 
-A slave fetches the first four from its master, and brokers keep them as config files, which have the same content in
-the pretty form: ``beans.decode(TopicConfigs, body)``, ``beans.encode(table, pretty=True)``. Extra fields of RocketMQ 5
-are ignored. Source: DataVersion, TopicConfig, TopicConfigSerializeWrapper, SubscriptionGroupConfig,
-SubscriptionGroupWrapper, ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper, KVTable.
+A slave fetches the first four from its master, and brokers store them as config files in the pretty form:
+``beans.decode(TopicConfigs, body)``, ``beans.encode(table, pretty=True)``. Extra fields of RocketMQ 5 are ignored.
+Source: DataVersion, TopicConfig, TopicConfigSerializeWrapper, SubscriptionGroupConfig, SubscriptionGroupWrapper,
+ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper, KVTable.
 """
 
 from typing import NamedTuple
 
 
 class DataVersion(NamedTuple):
-    """Which state a table is in; two are the same state iff both numbers agree."""
+    """A table's version; equal iff both numbers agree."""
 
     timestamp: int = 0
-    """Milliseconds since the epoch of the last change."""
     counter: int = 0
-    """Changes so far."""
 
 
 class TopicConfig(NamedTuple):
-    """A topic as its broker holds it."""
-
     topic_name: str
     read_queue_nums: int = 16
     write_queue_nums: int = 16

@@ -1,9 +1,8 @@
-"""Bodies between clients and brokers: heartbeats, group members, queue locks, statistics, batches of messages.
+"""Bodies between clients and brokers: heartbeats, group members, queue locks, statistics, message batches.
 
-JSON bodies go through :mod:`pairproof.reference.wire.beans`; a batch (320) has its own bytes. Enumerations stay the
-texts that Java names them by. Source: HeartbeatData, ConsumerData, SubscriptionData, LockBatchRequestBody,
-LockBatchResponseBody, GetConsumerListByGroupResponseBody, TopicStatsTable, ConsumeStats, ConsumerConnection,
-MessageDecoder.encodeMessages.
+JSON bodies go through :mod:`pairproof.reference.wire.beans`; a batch (320) has its own format. Enumerations are Java's
+names. Source: HeartbeatData, ConsumerData, SubscriptionData, LockBatchRequestBody, LockBatchResponseBody,
+GetConsumerListByGroupResponseBody, TopicStatsTable, ConsumeStats, ConsumerConnection, MessageDecoder.encodeMessages.
 """
 
 from collections.abc import Iterable
@@ -15,28 +14,22 @@ from ..errors import CodecError
 
 
 class ProducerData(NamedTuple):
-    """A producer group of the client that sends the heartbeat."""
-
     group_name: str
 
 
 class SubscriptionData(NamedTuple):
-    """What a group takes of a topic."""
-
     topic: str
     sub_string: str = "*"
     tags_set: tuple[str, ...] = ()
     code_set: tuple[int, ...] = ()
     """Java's hashes of the tags."""
     sub_version: int = 0
-    """Milliseconds since the epoch; the newer subscription of a group wins."""
+    """Milliseconds since the epoch; a group's newest subscription wins."""
     expression_type: str = "TAG"
     class_filter_mode: bool = False
 
 
 class ConsumerData(NamedTuple):
-    """A consumer group of the client that sends the heartbeat."""
-
     group_name: str
     consume_type: str = "CONSUME_PASSIVELY"
     """CONSUME_PASSIVELY is a push consumer, CONSUME_ACTIVELY a pull consumer."""
@@ -61,8 +54,6 @@ class ConsumerList(NamedTuple):
 
 
 class MessageQueue(NamedTuple):
-    """A queue of a topic on a broker group."""
-
     topic: str
     broker_name: str
     queue_id: int
@@ -98,8 +89,6 @@ class TopicStatsTable(NamedTuple):
 
 
 class OffsetWrapper(NamedTuple):
-    """How far a group is in a queue."""
-
     broker_offset: int
     consumer_offset: int
     last_timestamp: int
@@ -114,8 +103,6 @@ class ConsumeStats(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """A client as its broker sees it."""
-
     client_id: str
     client_addr: str
     language: str = "OTHER"
@@ -143,7 +130,7 @@ class BatchItem(NamedTuple):
 
     body: bytes
     properties: bytes = b""
-    """As :func:`properties.properties_to` writes them."""
+    """In the format of :func:`properties.properties_to`."""
     flag: int = 0
 
 
@@ -165,7 +152,7 @@ def encode_batch(items: Iterable[BatchItem]) -> bytes:
 
 
 def decode_batch(data: bytes) -> list[BatchItem]:
-    """The items; magic and CRC are ignored. CodecError for lengths that do not add up."""
+    """The items; magic and CRC are ignored. CodecError for inconsistent lengths."""
     items, at = [], 0
     while at < len(data):
         left = len(data) - at

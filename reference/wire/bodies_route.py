@@ -1,8 +1,8 @@
 """Bodies of the name server: routes, clusters, and a broker's registration in both its forms.
 
-Plain JSON goes through :mod:`pairproof.reference.wire.beans`. A compressed registration is a zlib stream of parts with
-their lengths, and loses a topic's system flag and order: Java leaves them out there. Source: TopicRouteData,
-BrokerData, QueueData, ClusterInfo, RegisterBrokerBody, TopicConfig.encode, DefaultRequestProcessor.
+Plain JSON goes through :mod:`pairproof.reference.wire.beans`. A compressed registration is a zlib stream of
+length-prefixed parts, without a topic's system flag and order, as in Java. Source: TopicRouteData, BrokerData,
+QueueData, ClusterInfo, RegisterBrokerBody, TopicConfig.encode, DefaultRequestProcessor.
 """
 
 import zlib
@@ -16,14 +16,12 @@ from .bodies import DataVersion, TopicConfig, TopicConfigs
 from .remoting import MAX_FRAME
 
 STANDARD_JSON_VERSION = 401
-"""Clients from 4.9.4 on get integer keys in quotes in a route, older ones do not."""
+"""First version of clients (4.9.4) that get quoted integer keys in a route."""
 
 _INT = Struct(">i")
 
 
 class BrokerData(NamedTuple):
-    """A broker group and where its brokers listen."""
-
     broker_name: str
     cluster: str
     broker_addrs: dict[int, str]
@@ -31,8 +29,6 @@ class BrokerData(NamedTuple):
 
 
 class QueueData(NamedTuple):
-    """A topic's queues on a broker group."""
-
     broker_name: str
     read_queue_nums: int
     write_queue_nums: int
@@ -64,7 +60,7 @@ class RegisterBrokerBody(NamedTuple):
 
 
 def encode_route(route: TopicRouteData, request_version: int, accept_standard_json_only: bool = False) -> bytes:
-    """The route for a client that said this of itself; for new clients with sorted, quoted broker ids."""
+    """The route in the form for this client's version; new clients get sorted, quoted broker ids."""
     if request_version < STANDARD_JSON_VERSION and not accept_standard_json_only:
         return beans.encode(route)
     brokers = [data._replace(broker_addrs=dict(sorted(data.broker_addrs.items()))) for data in route.broker_datas]
@@ -107,7 +103,7 @@ def decode_registration(body: bytes, header: Mapping[str, int | bool | str]) -> 
 
 
 class _Parts:
-    """Cuts what a compressed registration holds; every part has its length before it."""
+    """Splits a compressed registration into its length-prefixed parts."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

@@ -1,8 +1,8 @@
 """A broker's configuration as text: the body of codes 25 and 26, in the form of Java's properties files.
 
-Read as Java's ``Properties.load`` does: comments, continued lines, escapes, and ``=``, ``:`` or blanks between key and
-value. Written one ``key=value`` per line. Backslashes are escaped, which Java's own writer forgets to do. What the keys
-mean is the broker's business. Source: MixAll.properties2String and string2Properties, java.util.Properties.
+Reads like Java's ``Properties.load``: comments, continued lines, escapes, and ``=``, ``:`` or blanks between key and
+value. Writes one ``key=value`` per line, with escaped backslashes (Java does not escape them). Source:
+MixAll.properties2String and string2Properties, java.util.Properties.
 """
 
 import re
@@ -18,7 +18,7 @@ _one_line = re.compile(r"(?![ \t\f])[^\r\n]*")
 
 
 def decode(text: bytes) -> dict[str, str]:
-    """Key to value; of a key that occurs twice, the last one. CodecError for text that is not UTF-8."""
+    """Key to value; the last one of repeated keys. CodecError for text that is not UTF-8."""
     try:
         lines = re.split(r"\r\n|\r|\n", text.decode())
     except UnicodeDecodeError as why:
@@ -51,7 +51,7 @@ def _plain(escape: re.Match[str]) -> str:
 
 
 def encode(values: Mapping[str, str]) -> bytes:
-    """The text; CodecError for a key or value that one line cannot hold."""
+    """The text; CodecError for a key or value that does not fit one line."""
     for key, value in values.items():
         if not re.fullmatch(r"[A-Za-z0-9_.-]+", key) or not _one_line.fullmatch(value):
             raise CodecError(f"configuration {key!r:.40} = {value!r:.40} does not fit one line")

@@ -1,9 +1,9 @@
-"""The JSON dialect of RocketMQ's bodies and config files: what fastjson 1.2 writes, and the part of what it reads.
+"""The JSON dialect of RocketMQ's bodies and config files: fastjson 1.2's output, and the needed part of its input.
 
 Beyond JSON, an object's keys may be integers (``{0:5}``), objects (``{{"topic":"t"}:{..}}``) or bare names, and texts
-may stand in single quotes. Time and memory are linear in the text, nesting is at most 64 deep and integers have 64
-bits; everything else is a CodecError. An object key becomes a tuple of its (name, value) pairs in the order of the
-names, and is written as an object again.
+may have single quotes. Time and memory are linear in the text, nesting is at most 64 deep and integers have 64 bits;
+everything else is a CodecError. An object key becomes a tuple of its (name, value) pairs in the order of the names, and
+is written as an object again.
 
 Left out, because no body needs it: comments, stray commas, ``$ref`` and ``@type``, typed numbers (``1L``), dates.
 Source: fastjson's JSONLexerBase, MapSerializer, ListSerializer and SerializeWriter, and captured files.
@@ -20,10 +20,10 @@ from ..errors import CodecError
 MAX_DEPTH = 64
 _LONG = 1 << 63
 
-# strict=False: control characters may stand in a text as they are.
+# strict=False permits unescaped control characters.
 _scan_text: Callable[[str, int, bool], tuple[str, int]] = vars(json.decoder)["scanstring"]
 _space = re.compile(r"[ \t\r\n\f\b]*+")
-# No possessive groups: until 3.11.5 Python matches what they gave up ("1e").
+# No possessive groups: before 3.11.5 Python matches what they gave up ("1e").
 _number = re.compile(r"(-?[0-9]++)((?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)")
 _name = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*+")
 _single_quoted = re.compile(r"'((?:[^'\\]++|\\.)*)'", re.DOTALL)
@@ -36,7 +36,7 @@ Key = str | int | tuple[tuple[str, Any], ...]
 
 
 def loads(text: str | bytes) -> Any:
-    """The one value that ``text`` holds; CodecError, with the place, for anything else."""
+    """The one value in ``text``; CodecError, with the position, for anything else."""
     try:
         source = text if isinstance(text, str) else text.decode()
     except UnicodeDecodeError as why:
@@ -81,7 +81,7 @@ def _to_number(found: re.Match[str]) -> int | float:
         if not isfinite(value):
             raise CodecError(f"body at {found.start()}: a number too large for a double")
         return value
-    # By length first: turning a million digits into an integer takes more than linear time.
+    # Check the length first: converting a million digits takes more than linear time.
     if len(digits) > 20 or not -_LONG <= int(digits) < _LONG:
         raise CodecError(f"body at {found.start()}: {digits[:24]} is not a 64-bit integer")
     return int(digits)
@@ -159,19 +159,19 @@ def _frozen(key: Mapping[Any, Any], at: int) -> tuple[tuple[str, Any], ...]:
 
 
 def dumps(value: Any, *, pretty: bool = False, standard: bool = False) -> bytes:
-    """``value`` as fastjson writes it: no spaces, keys in the order given, entries that are None left out.
+    """``value`` as fastjson writes it: no spaces, keys in the given order, None entries omitted.
 
-    ``pretty``: with new lines and tabs, as RocketMQ's config files. ``standard``: integer keys in quotes, as the name
-    server answers clients that ask for JSON proper. CodecError for what has no place in JSON.
+    ``pretty``: with newlines and tabs, as in RocketMQ's config files. ``standard``: quoted integer keys, as a name
+    server answers clients that want standard JSON. CodecError for values that JSON cannot hold.
     """
     parts: list[str] = []
     _write(value, parts, "\n" if pretty else "", standard)
-    # As Java encodes: a lone half of a surrogate pair becomes a question mark.
+    # As in Java: a lone surrogate becomes a question mark.
     return "".join(parts).encode("utf-8", "replace")
 
 
 def _write(value: Any, parts: list[str], line: str, standard: bool) -> None:
-    # The plain types first: nearly all values have one of them.
+    # The plain types first: nearly all values have one.
     kind = type(value)
     if kind is int:
         parts.append(repr(value))
@@ -188,7 +188,7 @@ def _write(value: Any, parts: list[str], line: str, standard: bool) -> None:
     elif isinstance(value, list | tuple):
         _write_list(value, parts, line, standard)
     else:
-        raise CodecError(f"{value!r:.40} has no place in a JSON body")
+        raise CodecError(f"{value!r:.40} cannot be in a JSON body")
 
 
 def _write_list(values: Iterable[Any], parts: list[str], line: str, standard: bool) -> None:
@@ -205,7 +205,7 @@ def _write_object(items: Iterable[tuple[Any, Any]], parts: list[str], line: str,
     for key, value in items:
         if value is None:
             continue
-        # Only names stand on lines of their own: that is how the config files look.
+        # Only names have their own lines, as in the config files.
         if isinstance(key, str):
             parts += (start, inner, _quote(key), ":")
         elif type(key) is int:

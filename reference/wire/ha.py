@@ -1,11 +1,10 @@
 """The bytes of the HA link: reports from slave to master, frames from master to slave.
 
 A report is one signed 64-bit offset. A frame is a 12-byte header (offset of its first body byte, body size) and that
-many raw commit log bytes; size 0 is a heartbeat. Everything is big-endian. Both readers take a stream in whatever
-pieces it arrives and give the same answers for every segmentation.
+many raw commit log bytes; size 0 is a heartbeat. Everything is big-endian. Both readers accept any segmentation of a
+stream, with the same results.
 
-Not here: what an offset means, and which offsets are acceptable. Source: RocketMQ 4.9's HAConnection and
-HAService.HAClient.
+Left out: which offsets are acceptable. Source: RocketMQ 4.9's HAConnection and HAService.HAClient.
 """
 
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ _HEADER = Struct(">qi")
 
 
 def encode_report(offset: int) -> bytes:
-    """The 8 bytes that report ``offset`` (bytes of log held). Any signed 64-bit value, so that tests can lie too."""
+    """The 8 bytes that report ``offset`` (bytes of log held). Any signed 64-bit value, for tests with false reports."""
     return _REPORT.pack(offset)
 
 
@@ -31,7 +30,7 @@ def encode_header(offset: int, size: int) -> bytes:
 
 
 class ReportReader:
-    """Cuts a slave's stream into reports. Holds back at most 7 bytes; every byte sequence is valid."""
+    """Splits a slave's stream into reports. Holds at most 7 bytes; every byte sequence is valid."""
 
     __slots__ = ("_rest",)
 
@@ -48,10 +47,10 @@ class ReportReader:
 
 
 class FrameReader:
-    """Cuts a master's stream into frames.
+    """Splits a master's stream into frames.
 
-    Buffers one header and one body of at most ``max_body`` bytes besides what the last ``feed`` brought. Once the
-    stream is broken it stays so: every later ``feed`` raises the same error.
+    Buffers one header and one body of at most ``max_body`` bytes besides the last ``feed``. A broken stream stays
+    broken: every later ``feed`` raises the same error.
     """
 
     __slots__ = ("_broken", "_buffer", "announced", "max_body")
@@ -59,16 +58,16 @@ class FrameReader:
     def __init__(self, max_body: int) -> None:
         self.max_body = max_body
         self.announced: tuple[int, int] | None = None
-        """(offset, size) of the header whose body is still incomplete: lets a slave object before the body is here."""
+        """(offset, size) of the header whose body is incomplete: a slave can reject it before the body arrives."""
         self._buffer = bytearray()
         self._broken: CodecError | None = None
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Take ``data`` in at once, and give an iterator over the frames that are complete now: (offset, body).
+        """Add ``data``, and return an iterator over the complete frames: (offset, body).
 
-        A heartbeat has the body ``b""``. The iterator raises CodecError when it reaches a header with a negative
-        offset, or a size that is negative or above ``max_body``; what came before that header has been given by
-        then. Frames that the caller does not take from the iterator come with the next ``feed``.
+        A heartbeat has the body ``b""``. The iterator raises CodecError at a header with a negative offset, or a size
+        that is negative or above ``max_body``, after the frames before it. Frames not taken from the iterator come with
+        the next ``feed``.
         """
         if self._broken is not None:
             raise self._broken
@@ -87,7 +86,7 @@ class FrameReader:
             if len(buffer) < end:
                 return
             body = bytes(buffer[HEADER_SIZE:end]) if size else b""
-            # Cutting a bytearray at its front moves no bytes, so a feed of many small frames stays linear.
+            # Deleting at a bytearray's front moves no bytes, so many small frames take linear time.
             del buffer[:end]
             self.announced = None
             yield offset, body

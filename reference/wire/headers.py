@@ -1,9 +1,8 @@
-"""The typed header of every request and response: one table of the fields, their types and which are required.
+"""The typed header of every request and response: a table of fields, types and required fields.
 
-All fields travel as text. Reading proves that the required ones are there and that numbers are numbers of their size; a
-truth value is what Java's ``Boolean.parseBoolean`` makes of any text. Fields that the table does not know are ignored.
-SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE travel with one-letter names, and are read and written here with the long ones.
-What the values mean is the broker's business. Source: the ``*RequestHeader`` and ``*ResponseHeader`` classes of
+All fields travel as text. Decoding checks that required fields exist and numbers are in range; a bool is read like
+Java's ``Boolean.parseBoolean``. Unknown fields are ignored. SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE travel with
+one-letter names, and have the long ones here. Source: the ``*RequestHeader`` and ``*ResponseHeader`` classes of
 org.apache.rocketmq.common.protocol.header, RequestCode.
 """
 
@@ -27,8 +26,6 @@ from .remoting import (
 
 
 class RequestCode(IntEnum):
-    """What a request asks for."""
-
     SEND_MESSAGE = 10
     PULL_MESSAGE = 11
     QUERY_MESSAGE = 12
@@ -74,8 +71,6 @@ class RequestCode(IntEnum):
 
 
 class Field(NamedTuple):
-    """One header field."""
-
     name: str
     kind: str
     """One of text, int (32 bits), long (64 bits) and bool."""
@@ -88,7 +83,7 @@ class Row(NamedTuple):
     request: tuple[Field, ...]
     response: tuple[Field, ...]
     carriers: tuple[int, ...]
-    """The response codes that come with the required fields; any other may leave them out."""
+    """The response codes with the required fields; any other may omit them."""
 
 
 def _row(request: str = "", response: str = "", carriers: tuple[int, ...] = (SUCCESS,)) -> Row:
@@ -96,7 +91,6 @@ def _row(request: str = "", response: str = "", carriers: tuple[int, ...] = (SUC
 
 
 def _fields(spec: str) -> tuple[Field, ...]:
-    """``name``, ``name:kind``, and a question mark behind what may be missing."""
     found = []
     for word in spec.split():
         name, _, kind = word.rstrip("?").partition(":")
@@ -184,7 +178,7 @@ _integer = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 
 
 class _Plan(NamedTuple):
-    """A header's fields, each with the name under which it travels."""
+    """A header's fields, each with its name on the wire."""
 
     fields: tuple[tuple[str, Field], ...]
     names: frozenset[str]
@@ -206,9 +200,9 @@ _OTHER_RESPONSES = {
 
 
 def decode_request(command: Command) -> dict[str, Any]:
-    """The request's header by long names; optional fields that are missing stay away.
+    """The request's header by long names, without missing optional fields.
 
-    CodecError names the field that is missing or ill-typed, or the code if the table does not know it.
+    CodecError names the missing or malformed field, or the unknown code.
     """
     return _decode(_request(command.code), command.fields, command.code, None)
 
@@ -219,7 +213,7 @@ def decode_response(request_code: int, command: Command) -> dict[str, Any]:
 
 
 def encode_request(code: int, values: Mapping[str, Any]) -> dict[str, str]:
-    """The fields of a request, from values by long names (None: left out); CodecError as :func:`decode_request`."""
+    """The fields of a request, from values by long names (None: omitted); CodecError as :func:`decode_request`."""
     return _encode(_request(code), values, code, None)
 
 

@@ -1,6 +1,6 @@
-"""The offset message id: where a message lies, as text. Store host, port and physical offset in upper-case hex.
+"""The offset message id: store host, port and physical offset of a message, in upper-case hex.
 
-32 characters for an IPv4 host, 56 for IPv6. Not here: the client's own UNIQ_KEY. Source: MessageDecoder's
+32 characters for an IPv4 host, 56 for IPv6. Left out: the client's own UNIQ_KEY. Source: MessageDecoder's
 createMessageId and decodeMessageId.
 """
 
@@ -25,7 +25,7 @@ def encode(host: tuple[bytes, int], offset: int) -> str:
 
 
 def decode(text: str) -> tuple[tuple[bytes, int], int]:
-    """(host, physical offset) of an id; CodecError for anything that is not one."""
+    """(host, physical offset) of an id; CodecError for anything else."""
     width = _LENGTHS.get(len(text))
     if width is None:
         raise CodecError(f"a message id has 32 or 56 characters, not {len(text)}")
@@ -34,7 +34,7 @@ def decode(text: str) -> tuple[tuple[bytes, int], int]:
     except ValueError as why:
         raise CodecError(f"message id {text!r} is not hexadecimal") from why
     if len(raw) != width + _TAIL.size:
-        # fromhex skips blanks: what is left is too short.
+        # fromhex skips blanks: then the result is too short.
         raise CodecError(f"message id {text!r} is not hexadecimal")
     port, offset = _TAIL.unpack_from(raw, width)
     return (raw[:width], port), offset

@@ -1,7 +1,7 @@
-"""A message's properties: the text between record and application, and the tags code made of it.
+"""A message's properties: their text form in the record, and the tags code.
 
-``name \\x01 value`` pairs joined by ``\\x02``. RocketMQ up to 4.9.0 and from 5.2.0 on also writes a ``\\x02`` at the
-end, 4.9.1 to 5.1 do not, and neither do we; both are read. Source: MessageDecoder.messageProperties2String and
+``name \\x01 value`` pairs joined by ``\\x02``. RocketMQ up to 4.9.0 and from 5.2.0 on also writes a final ``\\x02``;
+4.9.1 to 5.1 do not, and neither do we; both are read. Source: MessageDecoder.messageProperties2String and
 string2messageProperties, MessageExtBrokerInner.tagsString2tagsCode.
 """
 
@@ -20,8 +20,8 @@ _RESERVED = frozenset("\x01\x02")
 def properties_of(raw: bytes) -> dict[str, str]:
     """Names and values in stored order.
 
-    Never fails: entries without a name, a value or a separator are left out and bytes that are no UTF-8 become
-    U+FFFD, as Java does.
+    Never fails: entries without a name, a value or a separator are omitted and bytes that are not UTF-8 become U+FFFD,
+    as in Java.
     """
     found = {}
     for entry in raw.decode("utf-8", "replace").split(BETWEEN):
@@ -53,6 +53,6 @@ def java_hash(text: str) -> int:
 
 
 def tags_code(properties: Mapping[str, str]) -> int:
-    """What the consume queue holds for filtering: the hash of TAGS, 0 without tags."""
+    """The filter value in the consume queue: the hash of TAGS, 0 without tags."""
     tags = properties.get(TAGS)
     return java_hash(tags) if tags else 0

@@ -3,10 +3,10 @@
 Field order and sizes are those of CommitLog's message layout: 91 bytes besides body, topic and properties for two IPv4
 hosts, 12 more per IPv6 host (bits 0x10 and 0x20 of the system flag). Big-endian, signed. The CRC covers the body only.
 
-Decoding proves magic, sizes, bounds and CRC. It does not prove that a record lies where it says it lies: recovery does
+Decoding checks magic, sizes, bounds and CRC, but not whether a record lies at its own offset: recovery does
 (:mod:`pairproof.reference.core.recovery`). V2 has two bytes for the topic's length instead of one: RocketMQ 5 writes
-it, and so do we, for topics over 127 bytes, which only retry and dead-letter topics of long groups have.
-Source: CommitLog.calMsgLength and checkMessageAndReturnSize, MessageExtEncoder, MessageVersion, MessageDecoder.
+it, and so do we, for topics over 127 bytes, which only retry and dead-letter topics of long groups have. Source:
+CommitLog.calMsgLength and checkMessageAndReturnSize, MessageExtEncoder, MessageVersion, MessageDecoder.
 """
 
 from struct import Struct
@@ -51,7 +51,7 @@ FIXED_SIZE = 91
 MAX_TOPIC = 127
 """Bytes of a V1 record's topic."""
 MAX_WIDE_TOPIC = 32767
-"""Bytes of a V2 record's."""
+"""Bytes of a V2 record's topic."""
 MAX_PROPERTIES = 32767
 BORN_HOST_V6 = 0x10
 STORE_HOST_V6 = 0x20
@@ -73,7 +73,7 @@ _LENGTHS = 3
 
 
 class Message(NamedTuple):
-    """What a producer and the broker's front say about a message, before it has a place in the log."""
+    """The fields of a message from the producer and the broker, without its position in the log."""
 
     topic: str
     queue_id: int
@@ -90,8 +90,6 @@ class Message(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A message with its place: what the log holds."""
-
     size: int
     queue_offset: int
     physical_offset: int
@@ -107,14 +105,14 @@ class Blank(NamedTuple):
 
 
 def size_of(message: Message) -> int:
-    """Bytes of the record, without checking any limit."""
+    """Bytes of the record; limits are not checked."""
     head = _HEADS[message.sys_flag & _ANY_V6].size
     topic = len(message.topic.encode())
     return head + _LENGTHS + (topic > MAX_TOPIC) + len(message.body) + topic + len(message.properties)
 
 
 def text_size(message: Message) -> int:
-    """Bytes from the topic's first one to the record's end: what no CRC covers and no sum of lengths proves."""
+    """Bytes from the topic's start to the record's end: neither the CRC nor the sizes cover their content."""
     return len(message.topic.encode()) + 2 + len(message.properties)
 
 
@@ -154,14 +152,14 @@ def _too_long(topic: bytes, properties: bytes) -> str:
 
 
 def encode_blank(size: int) -> bytes:
-    """The 8 defined bytes of a filler that takes ``size`` bytes, these 8 included."""
+    """The 8 defined bytes of a filler of ``size`` bytes, these 8 included."""
     if size < BLANK_SIZE:
         raise CodecError(f"a filler takes at least {BLANK_SIZE} bytes, not {size}")
     return _START.pack(size, MAGIC_BLANK)
 
 
 def peek(data: bytes, at: int = 0) -> tuple[int, int]:
-    """(size, magic) of what begins at ``at``, unchecked; CodecError if fewer than 8 bytes are there."""
+    """(size, magic) at ``at``, unchecked; CodecError for fewer than 8 bytes."""
     if len(data) - at < BLANK_SIZE:
         raise CodecError(_too_few(len(data) - at, at))
     size, magic = _START.unpack_from(data, at)
@@ -169,28 +167,28 @@ def peek(data: bytes, at: int = 0) -> tuple[int, int]:
 
 
 def decode(data: bytes, at: int = 0, check_crc: bool = True, origin: int = 0) -> Record | Blank:
-    """What begins at ``data[at:]``. Never looks at, nor allocates for, more than ``data`` holds.
+    """The record or filler at ``data[at:]``. Never reads or allocates beyond ``data``.
 
-    ``origin``: where ``data`` begins in the log; only for the places that errors name.
+    ``origin``: the log offset of ``data``, for error messages.
 
-    CodecError (with the place and the reason) unless it is a filler of at least 8 bytes, whose undefined rest may lie
-    outside ``data``, or one whole record with fitting lengths and, if ``check_crc``, the right CRC.
+    CodecError, with the position and the reason, unless it is a filler of at least 8 bytes, whose undefined rest may
+    lie outside ``data``, or one whole record with consistent lengths and, if ``check_crc``, the right CRC.
     """
-    place = origin + at
+    position = origin + at
     if len(data) - at < BLANK_SIZE:
-        raise CodecError(_too_few(len(data) - at, place))
+        raise CodecError(_too_few(len(data) - at, position))
     size, magic = _START.unpack_from(data, at)
     if magic == MAGIC_BLANK:
         if size < BLANK_SIZE:
-            raise CodecError(f"filler at {place} has size {size}, less than its own {BLANK_SIZE} bytes")
+            raise CodecError(f"filler at {position} has size {size}, less than its own {BLANK_SIZE} bytes")
         return Blank(size)
     if magic not in (MAGIC_V1, MAGIC_V2):
-        raise CodecError(_why_magic(magic, place))
+        raise CodecError(_why_magic(magic, position))
     if size < FIXED_SIZE:
-        raise CodecError(f"record at {place} has size {size}, less than the smallest one of {FIXED_SIZE}")
+        raise CodecError(f"record at {position} has size {size}, less than the smallest one of {FIXED_SIZE}")
     if size > len(data) - at:
-        raise CodecError(f"record at {place} has size {size}, but only {len(data) - at} bytes are there")
-    return _decode_record(data, at, size, check_crc, place)
+        raise CodecError(f"record at {position} has size {size}, but only {len(data) - at} bytes are there")
+    return _decode_record(data, at, size, check_crc, position)
 
 
 def _decode_record(data: bytes, at: int, size: int, check_crc: bool, position: int) -> Record:
@@ -211,7 +209,7 @@ def _decode_record(data: bytes, at: int, size: int, check_crc: bool, position: i
         raise CodecError(f"record at {position} of {size} bytes claims a body of {body_size} bytes")
     topic_size = data[topic_at] << 8 | data[topic_at + 1] if wide else data[topic_at]
     properties_at = topic_at + topic_size + _LENGTHS + wide
-    # Java's numbers are signed: a length above these would be negative there.
+    # Java's numbers are signed: a larger length would be negative there.
     if topic_size > (MAX_WIDE_TOPIC if wide else MAX_TOPIC) or properties_at > end:
         raise CodecError(f"record at {position} of {size} bytes claims a topic of {topic_size} bytes")
     (properties_size,) = _SHORT.unpack_from(data, properties_at - 2)
@@ -233,7 +231,7 @@ def _decode_record(data: bytes, at: int, size: int, check_crc: bool, position: i
 
 
 def why_misplaced(record: Record, position: int) -> str | None:
-    """Why a decoded record cannot be what was once written at ``position``; None if it can."""
+    """Why a decoded record cannot have been written at ``position``; None if it can."""
     if record.physical_offset != position:
         return f"record at {position} says that it belongs at {record.physical_offset}"
     return None

@@ -1,10 +1,10 @@
 """The client link's frames: requests and responses of RocketMQ's remoting protocol.
 
-A frame is ``total length | header type and length | header | body``; the header is JSON whose ``extFields`` values are
-all strings, or RocketMQ's binary form (:mod:`pairproof.reference.wire.remoting_binary`), and a response uses its
-request's form. Any code passes through the codec; helpers exist for two only, SEND_MESSAGE_V2 (310) and PULL_MESSAGE
-(11). Not here: which fields a code requires, and what a broker answers. Source: RemotingCommand, NettyDecoder,
-SendMessageRequestHeaderV2, PullMessageRequestHeader, ResponseCode.
+A frame is ``total length | header type and length | header | body``. The header is JSON whose ``extFields`` values are
+strings, or RocketMQ's binary form (:mod:`pairproof.reference.wire.remoting_binary`); a response uses its request's
+form. The codec accepts any code; helpers exist only for SEND_MESSAGE_V2 (310) and PULL_MESSAGE (11). Left out: required
+fields of a code, and a broker's answers. Source: RemotingCommand, NettyDecoder, SendMessageRequestHeaderV2,
+PullMessageRequestHeader, ResponseCode.
 """
 
 import json
@@ -41,7 +41,7 @@ SUBSCRIPTION_NOT_EXIST = 24
 SUBSCRIPTION_NOT_LATEST = 25
 SUBSCRIPTION_GROUP_NOT_EXIST = 26
 INVALID_PARAMETER = 29
-"""Only 5.x answers so."""
+"""Only in 5.x."""
 CONSUMER_NOT_ONLINE = 206
 
 RESPONSE_NAMES = {
@@ -74,7 +74,7 @@ SEND_STATUS = {
     SLAVE_NOT_AVAILABLE: "SLAVE_NOT_AVAILABLE",
     FLUSH_SLAVE_TIMEOUT: "FLUSH_SLAVE_TIMEOUT",
 }
-"""The four answers to a send that mean: the message is stored. By response code."""
+"""Response codes of the four answers to a stored send."""
 
 CODE_OF_STATUS = {status: code for code, status in SEND_STATUS.items()}
 
@@ -84,7 +84,7 @@ VERSION = 407
 """The ordinal of 4.9.7 in MQVersion."""
 
 MAX_FRAME = 16 * 1024 * 1024
-"""Bytes, its own length's included."""
+"""Bytes, including the length field."""
 MAX_HEADER = 256 * 1024
 """Properties take at most 32767 bytes, six characters each where all of them need an escape."""
 
@@ -94,22 +94,20 @@ _LENGTH_SIZE = 4
 _BINARY_BIT = 1 << 24
 _HEADER_MASK = 0xFFFFFF
 
-# Escapes everything beyond ASCII: a lone surrogate from a hostile request can then be echoed without an error.
+# Escapes everything beyond ASCII: a lone surrogate from a malformed request can be echoed.
 _quote = json.encoder.encode_basestring_ascii
-# Control characters may stand in a text as they are: fastjson takes them.
+# Unescaped control characters are permitted, as in fastjson.
 _decoder = JSONDecoder(strict=False)
-# Without the decoder's own search for white space around the value: Java writes none.
+# Without the decoder's search for white space around the value: Java writes none.
 _scan: Callable[[str, int], tuple[Any, int]] = vars(_decoder)["scan_once"]
 
 
 class Command(NamedTuple):
-    """One request or response."""
-
     code: int
     opaque: int
-    """Chosen by who asks, copied by who answers."""
+    """Chosen by the requester, copied into the response."""
     flag: int
-    """Bit 0: a response; bit 1: one-way, nobody waits for an answer."""
+    """Bit 0: a response; bit 1: one-way, without a response."""
     fields: dict[str, str]
     body: bytes = b""
     remark: str | None = None
@@ -128,7 +126,7 @@ class Command(NamedTuple):
 
 
 def encode(command: Command) -> bytes:
-    """The whole frame. CodecError if header or frame pass their limits."""
+    """The whole frame. CodecError if header or frame exceed their limits."""
     code, opaque, flag, fields, body, remark, language, version, binary = command
     if binary:
         header = remoting_binary.encode(code, opaque, flag, fields, remark, language, version)
@@ -144,20 +142,20 @@ def encode(command: Command) -> bytes:
 def _json_header(
     code: int, opaque: int, flag: int, fields: Mapping[str, str], remark: str | None, language: str, version: int
 ) -> str:
-    # Spelled out, since a general encoder takes twice as long and every call of every client passes here.
+    # Written by hand: a general encoder takes twice as long, and every call of every client passes here.
     extra = ",".join([f"{_quote(name)}:{_quote(value)}" for name, value in fields.items()])
-    said = "" if remark is None else f'"remark":{_quote(remark)},'
+    remark_json = "" if remark is None else f'"remark":{_quote(remark)},'
     return (
         f'{{"code":{code},"extFields":{{{extra}}},"flag":{flag},"language":{_quote(language)},"opaque":{opaque},'
-        f'{said}"serializeTypeCurrentRPC":"JSON","version":{version}}}'
+        f'{remark_json}"serializeTypeCurrentRPC":"JSON","version":{version}}}'
     )
 
 
 class CommandReader:
-    """Cuts a stream into commands, whatever its segmentation.
+    """Splits a stream into commands, whatever its segmentation.
 
-    Buffers one frame of at most ``max_frame`` bytes besides what the last ``feed`` brought. Once the stream is broken
-    it stays so: every later ``feed`` raises the same error.
+    Buffers one frame of at most ``max_frame`` bytes besides the last ``feed``. A broken stream stays broken: every
+    later ``feed`` raises the same error.
     """
 
     __slots__ = ("_broken", "_buffer", "_frame", "max_frame")
@@ -169,10 +167,10 @@ class CommandReader:
         self._broken: CodecError | None = None
 
     def feed(self, data: bytes) -> Iterator[Command]:
-        """Take ``data`` in at once, and give an iterator over the commands that are complete now.
+        """Add ``data``, and return an iterator over the complete commands.
 
-        The iterator raises CodecError when it reaches a frame that is none; the commands before it have been given by
-        then. Commands that the caller does not take from the iterator come with the next ``feed``.
+        The iterator raises CodecError at a malformed frame, after the commands before it. Commands not taken from the
+        iterator come with the next ``feed``.
         """
         if self._broken is not None:
             raise self._broken
@@ -181,7 +179,7 @@ class CommandReader:
 
     @property
     def held(self) -> int:
-        """Bytes of frames that nobody has taken yet, half ones included."""
+        """Bytes of frames not taken yet, partial ones included."""
         return len(self._buffer)
 
     def _commands(self) -> Iterator[Command]:
@@ -259,7 +257,7 @@ def _decode(header: bytes, body: bytes, kind: int) -> Command:
 
 
 def _as_java_reads(fields: object) -> dict[str, str]:
-    """Field values as Java's map of strings takes them: numbers and booleans as text, nulls left out."""
+    """Field values as in Java's map of strings: numbers and booleans as text, without nulls."""
     if not isinstance(fields, dict):
         raise CodecError("header's extFields is not an object")
     read = {}
@@ -286,7 +284,7 @@ def send_request(
     sys_flag: int = 0,
     batch: bool = False,
 ) -> bytes:
-    """A SEND_MESSAGE_V2 frame, with the one-letter field names of its header. ``born_ms``: ms since the epoch.
+    """A SEND_MESSAGE_V2 frame, with one-letter field names. ``born_ms``: ms since the epoch.
 
     ``batch``: a SEND_BATCH_MESSAGE frame instead, which has the same header.
     """
@@ -311,9 +309,9 @@ def pull_request(
     opaque: int, *, consumer_group: str, topic: str, queue_id: int, offset: int, max_messages: int,
     tags: str = "*",
 ) -> bytes:  # fmt: skip
-    """A PULL_MESSAGE frame for what has these tags in the queue from logical ``offset`` on, answered at once.
+    """A PULL_MESSAGE frame for messages with these tags from logical ``offset`` on, answered at once.
 
-    Brings its subscription along (system flag 4), so the group needs no heartbeat; commits nothing.
+    It carries its subscription (system flag 4), so the group needs no heartbeat; it commits nothing.
     """
     fields = {
         "consumerGroup": consumer_group,
@@ -340,6 +338,6 @@ def response(
     version: int = VERSION,
 ) -> bytes:
     """The frame that answers ``request``, in its header form. ``version``: the answering node's."""
-    told = dict(fields)
-    answer = Command(code, request.opaque, RESPONSE_FLAG, told, body, remark, version=version, binary=request.binary)
+    texts = dict(fields)
+    answer = Command(code, request.opaque, RESPONSE_FLAG, texts, body, remark, version=version, binary=request.binary)
     return encode(answer)

@@ -25,7 +25,7 @@ _INT = Struct(">i")
 def encode(
     code: int, opaque: int, flag: int, fields: Mapping[str, str], remark: str | None, language: str, version: int
 ) -> bytes:
-    """The header; CodecError for a number that does not fit its place. An unknown language is written as OTHER."""
+    """The header; CodecError for a number that is out of range. An unknown language is written as OTHER."""
     known = language if language in LANGUAGES else "OTHER"
     entries = bytearray()
     note = (remark or "").encode("utf-8", "replace")
@@ -40,7 +40,7 @@ def encode(
 
 
 def decode(header: bytes) -> tuple[int, str, int, int, int, str | None, dict[str, str]]:
-    """(code, language, version, opaque, flag, remark, fields); CodecError for lengths that do not add up."""
+    """(code, language, version, opaque, flag, remark, fields); CodecError for inconsistent lengths."""
     try:
         code, language, version, opaque, flag = _FIXED.unpack_from(header)
         remark, at = _text(header, _FIXED.size, _INT)

@@ -1,4 +1,4 @@
-"""``pairproof campaign``: play many trials on many processes or machines, into one run folder."""
+"""``pairproof campaign``: run many trials on many processes or machines, into one run folder."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 EVERY_S = 5.0
 DEFAULT = "deep"
-"""The profile whose shares and sample a campaign has."""
 
 
 @click.command("campaign", epilog=example("campaign --trials 10000 --engine local"))
@@ -51,10 +50,10 @@ DEFAULT = "deep"
     shell_complete=completes(names=lambda: PROFILES),
     default=DEFAULT,
     show_default=True,
-    help=f"Whose shares the searches have, and whose sample of histories is kept: {', '.join(PROFILES)}.",
+    help=f"Profile that sets search weights and history sampling: {', '.join(PROFILES)}.",
 )
 @click.option(
-    "--trials", type=click.IntRange(1, MAX_TRIALS), default=100_000, show_default=True, help="Of the searches."
+    "--trials", type=click.IntRange(1, MAX_TRIALS), default=100_000, show_default=True, help="Number of search trials."
 )
 @options.seed
 @options.law
@@ -63,7 +62,7 @@ DEFAULT = "deep"
     type=click.Choice(options.ENGINES),
     default=SPARK,
     show_default=True,
-    help="Who plays: Spark's executors, or processes of this machine.",
+    help="Run on Spark executors or local processes.",
 )
 @click.option("--master", cls=Typed, metavar="URL", help="A Spark cluster's master; default: this machine.")
 @options.jobs("With --engine local: chunks", default="all cores")
@@ -71,7 +70,7 @@ DEFAULT = "deep"
     "--resume",
     type=Place(),
     metavar="RUN_FOLDER",
-    help="Go on with a campaign that was ended; what it plays is in its folder.",
+    help="Resume an interrupted campaign; its options come from the run folder.",
 )
 @options.runs()
 @options.report
@@ -83,44 +82,44 @@ def command(
     context: click.Context, /, resume: Path | None, engine: str, master: str | None, jobs: int | None, report: bool,
     report_engine: str, full: bool, json_to: str | None, **asked: Any,
 ) -> None:  # fmt: skip
-    """Play a fixed number of trials in the simulation on all cores, or on a Spark cluster's machines.
+    """Run a fixed number of trials in the simulation on all cores, or on a Spark cluster's machines.
 
-    The same options and seed give the same trials, verdicts and findings on any number of machines, also where some of
+    The same options and seed give the same trials, verdicts and findings on any number of machines, even if some of
     them were killed. The run's folder must be the same on all of them.
 
-    Exit codes: as pairproof check; 130 if it was interrupted, and can be taken up again with --resume.
+    Exit codes: as pairproof check; 130 if it was interrupted and can be resumed with --resume.
     """
     if master is not None and engine != SPARK:
         raise UsageError(f"--master is for --engine {SPARK}; leave one of them out")
     if jobs is not None and engine != LOCAL:
-        raise UsageError(f"--jobs is for --engine {LOCAL}; Spark has other cores: name them with --master 'local[N]'")
+        raise UsageError(f"--jobs is for --engine {LOCAL}; with Spark, set the cores with --master 'local[N]'")
     if resume is not None:
         typed = click.core.ParameterSource.COMMANDLINE
         given = sorted(each for each in asked if context.get_parameter_source(each) == typed)
         if given:
-            raise UsageError(f"--resume goes on with what was begun; leave out what differs: {', '.join(given)}")
-    campaign = _begun(**asked) if resume is None else _taken_up(resume)
+            raise UsageError(f"--resume uses the options of the run folder; leave out {', '.join(given)}")
+    campaign = _begun(**asked) if resume is None else _resumed(resume)
     with campaign, output.progress() as progress:
         campaign.said = Now(progress)
         campaign.damaged = lambda line: output.say(line, "yellow")
         code = _led(campaign, engine, master, jobs)
-    code = _told(campaign, code, json_to, full)
+    code = _report_end(campaign, code, json_to, full)
     if report:
         code = joined(code, make_report(campaign.writer.folder, json_to, report_engine))
     sys.exit(code)
 
 
 class Now:
-    """Says how far a campaign is, every few seconds: a chunk may take less."""
+    """Reports a campaign's progress, every few seconds: a chunk may take less."""
 
     def __init__(self, progress: Any) -> None:
         self._progress = progress
         self._due = 0.0
 
-    def __call__(self, told: Any) -> None:
-        if told.seconds >= self._due or told.trials == told.of:
-            self._due = told.seconds + EVERY_S
-            self._progress(told.trials, told.of, f"campaign: {told}")
+    def __call__(self, state: Any) -> None:
+        if state.seconds >= self._due or state.trials == state.of:
+            self._due = state.seconds + EVERY_S
+            self._progress(state.trials, state.of, f"campaign: {state}")
 
 
 def _begun(
@@ -139,22 +138,21 @@ def _begun(
         target.name, lab.name, chosen.name, options.seed_of(seed), trials, tuple(law.id for law in laws),
         str(chosen.keep_one_in), code.of(lab, target, laws),
     )  # fmt: skip
-    # Before there is a folder: what cannot be played is refused.
+    # Refuse an impossible campaign before its folder exists.
     bench(plan)
     facts = {**_request(plan, known_deviations).facts(), "keep": chosen.keep_one_in, "campaign": plan.fact}
     return Campaign(RunWriter(run_folder(runs_folder, lab.name, target.name), facts), plan)
 
 
-def _taken_up(folder: Path) -> Campaign:
+def _resumed(folder: Path) -> Campaign:
     from ...harness.campaign.campaign import Campaign
     from ...harness.runs.reader import read_facts
 
-    resolve.check_named_by_file(str(read_facts(folder).get("target")), "begin that campaign again")
+    resolve.check_named_by_file(str(read_facts(folder).get("target")), "start that campaign again")
     return Campaign.taken_up(folder)
 
 
 def _request(plan: Plan, known_deviations: str | None = None) -> Request:
-    """The plan as a run, whose facts and words are the same."""
     return Request(
         resolve.target(plan.target), resolve.lab(plan.lab), profile(plan.profile), Bounds(None, plan.trials, False),
         plan.seed, judging.laws(plan.laws), 1, "sample", Path(), known_deviations=known_deviations,
@@ -162,8 +160,7 @@ def _request(plan: Plan, known_deviations: str | None = None) -> Request:
 
 
 def _led(campaign: Campaign, engine: str, master: str | None, jobs: int | None) -> int | None:
-    """Play it; the exit code, if it did not come to its end."""
-    how = f"go on with {invocation.line('campaign --resume', campaign.writer.folder)}"
+    how = f"resume with {invocation.line('campaign --resume', campaign.writer.folder)}"
     try:
         with _engine(campaign, engine, master, jobs) as players:
             campaign.lead(players)
@@ -192,17 +189,16 @@ def _engine(campaign: Campaign, engine: str, master: str | None, jobs: int | Non
         yield players
 
 
-def _told(campaign: Campaign, code: int | None, json_to: str | None, full: bool) -> int:
-    """Say what came of it, on the terminal and as JSON; the exit code, which is that of its folder."""
+def _report_end(campaign: Campaign, code: int | None, json_to: str | None, full: bool) -> int:
     from ...harness.commands.findings import Findings
     from ..make import assembled
 
     request, facts = _request(campaign.plan), campaign.writer.facts
     request.full = full
-    told = Findings(resolve.system_of(request.target))
+    state = Findings(resolve.system_of(request.target))
     for each, path in campaign.findings:
-        told.say([(each, path)])
-    _, last, summary = request.tell(campaign.writer, campaign.summary(), told)
+        state.say([(each, path)])
+    _, last, summary = request.tell(campaign.writer, campaign.summary(), state)
     recorded = assembled([campaign.writer.folder])
     for line in last or [closing.nothing_judged(facts, str(facts.get("reason") or facts["state"]))]:
         output.say(*line)

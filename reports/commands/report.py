@@ -27,19 +27,19 @@ STEPS = 5
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the report goes; default: report/ in the run's folder, or runs/report-N for several runs.",
+    help="Folder of the report; default: report/ in the run's folder, or runs/report-N for several runs.",
 )
 @click.option("--open/--no-open", "open_it", default=False, help="Show the first page in the browser.")
 @click.option(
-    "--rejudge/--no-rejudge", default=True, show_default=True, help="Judge every kept history again, and compare."
+    "--rejudge/--no-rejudge", default=True, show_default=True, help="Judge every recorded history again, and compare."
 )
-@click.option("--compare", is_flag=True, help="Of two runs, the earlier one first: tell what changed.")
+@click.option("--compare", is_flag=True, help="Report the changes between two runs, the earlier one first.")
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
     default=ENGINES[0],
     show_default=True,
-    help="What counts: Spark, or this process, in seconds, for the runs of a desk. The pages are the same.",
+    help="Engine: Spark, or this process (seconds, for local runs). Same output.",
 )
 @click.option("--master", cls=Typed, metavar="URL", help="A Spark cluster's master; default: this machine.")
 @output.json_option
@@ -55,19 +55,19 @@ def command(
     master: str | None,
     json_to: str | None,
 ) -> None:
-    """Make the report of recorded runs; without an argument, of the newest under runs/.
+    """Make the report of recorded runs; by default of the newest under runs/.
 
-    A run folder may be a URL (s3a://bucket/runs/RUN), and a folder that holds runs stands for all of them. Of runs that
-    asked the same (target, lab, profile, configuration) the newest complete one is judged; the page of runs shows all.
+    A run folder may be a URL (s3a://bucket/runs/RUN); a folder of runs stands for all of them. Of runs with the same
+    target, lab, profile and configuration the newest complete one is judged; the page of runs shows all.
 
     If the environment variable GITHUB_STEP_SUMMARY names a file, summary.md is also appended to it; in GitHub's builds
-    (GITHUB_ACTIONS) each cause of a finding is annotated. The last line of
-    the output is the path of the report's first page.
+    (GITHUB_ACTIONS) each cause of a finding is annotated. The last line of the output is the path of the report's first
+    page.
 
-    Exit codes: 0 all holds; 1 a law is violated, by the runs or by their histories judged again, or a scenario's
-    expectation was not met; 2 usage; 3 unknown, a verdict that differs when it is judged again, a history that is
-    missing or damaged, a run that is not complete, or a run folder that cannot be read and was left out (if none can
-    be read, nothing is written); 4 the lab failed in a run, or Spark failed.
+    Exit codes: 0 all holds; 1 a law is violated, in the runs or in their rejudged histories, or a scenario's
+    expectation was not met; 2 usage; 3 unknown, a rejudged verdict that differs, a missing or damaged history, an
+    incomplete run, or an unreadable run folder, which is left out (if none can be read, nothing is written); 4 the lab
+    failed in a run, or Spark failed.
     """
     from ...harness.runs.reader import LATEST, resolve_runs
     from ..make import make_report
@@ -75,7 +75,7 @@ def command(
     if engine == LOCAL and master is not None:
         raise UsageError("--master is for --engine spark; leave one of them out")
     if compare and len(run_folders) != 2:
-        raise UsageError(f"--compare wants two runs, the earlier one first; there are {len(run_folders)}")
+        raise UsageError(f"--compare needs two runs, the earlier one first, not {len(run_folders)}")
     folders = [each for name in run_folders or (LATEST,) for each in resolve_runs(name, RUNS)]
     with output.progress() as progress:
         steps = count(1)
@@ -86,7 +86,7 @@ def command(
             compare=compare,
             engine=engine,
             master=master,
-            said=lambda step: progress(min(next(steps), STEPS), STEPS, f"making the report: {step}"),
+            on_step=lambda step: progress(min(next(steps), STEPS), STEPS, f"making the report: {step}"),
         )
     _say(made, json_to)
     if open_it:
@@ -95,7 +95,6 @@ def command(
 
 
 def _say(made: "Made", json_to: str | None) -> None:
-    """What went wrong, the headline or the whole in JSON, and where the first page is."""
     from .. import annotations, trend
 
     for each in made.corrupt:
@@ -115,12 +114,12 @@ def _say(made: "Made", json_to: str | None) -> None:
         else:
             for line in trend.sentences(made.report.trend):
                 output.echo(line)
-    # A JSON answer on standard output must stay JSON.
+    # JSON on standard output must stay JSON.
     output.echo(made.first_page.absolute(), err=json_to == output.STDOUT)
 
 
 def default_out(folders: list[Path]) -> Path:
-    """``report`` within the only run's folder, or the first unused ``runs/report-N``, also for a run far away."""
+    """``report`` within the only run's folder, or the first unused ``runs/report-N``, also for remote runs."""
     if len(folders) == 1 and not is_remote(folders[0]):
         return folders[0] / "report"
     return next(path for number in count(1) if not (path := RUNS / f"report-{number}").exists())

@@ -1,4 +1,4 @@
-"""``pairproof show``: what recorded runs came to, on the terminal, or as JUnit XML, Markdown or JSON, without pages."""
+"""``pairproof show``: the result of recorded runs on the terminal, or as JUnit XML, Markdown or JSON, without pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..model import Report, Row
 
 MAX_CAUSES = 20
-"""Findings that are shown, one for each cause."""
+"""Findings shown, one per cause."""
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -34,10 +34,10 @@ def command(
     context: click.Context, run_folders: tuple[str, ...], junit: Path | None, markdown: Path | None,
     json_to: str | None, full: bool,
 ) -> None:  # fmt: skip
-    """Show what recorded runs came to; without an argument, the newest under runs/.
+    """Show the result of recorded runs; by default of the newest under runs/.
 
-    Run folders may be URLs, and a folder that holds runs stands for all of them. Nothing is judged again, and no page
-    is made: see pairproof report. With --junit, --markdown or --json only these are written.
+    Run folders may be URLs; a folder of runs stands for all of them. Nothing is rejudged, and no page is made: see
+    pairproof report. With --junit, --markdown or --json only these are written.
 
     Exit codes: as pairproof report.
     """
@@ -65,8 +65,8 @@ def _say(report: Report, full: bool) -> None:
     from ..examined import is_amber
 
     for run in report.runs:
-        told = f"{run['target']} in {run['lab']}, {counted(run['trials'] or 0, 'trial')}, {run['state']}"
-        output.say(f"{run['run']}: {run['verdict']} ({told})", output.colour(run["verdict"], is_amber(run)))
+        facts = f"{run['target']} in {run['lab']}, {counted(run['trials'] or 0, 'trial')}, {run['state']}"
+        output.say(f"{run['run']}: {run['verdict']} ({facts})", output.colour(run["verdict"], is_amber(run)))
         own = [row for row in report.by_run if row["run"] == run["run"]]
         if rows := _rows(own if full else [row for row in own if row["verdict"] in LOOK]):
             output.table("", ("law", "verdict", "violated", "judged in trials", ""), rows)

@@ -1,4 +1,4 @@
-// The newest runs are at the right.
+// Show the newest runs, at the right.
 for (const drawn of document.querySelectorAll(".trend")) drawn.scrollLeft = drawn.scrollWidth;
 for (const table of document.querySelectorAll("table:not(.grid)")) {
   const heads = Array.from(table.querySelectorAll("thead th"), head => head.innerText.replace(/\s+/g, " ").trim());
@@ -14,7 +14,7 @@ for (const [number, table] of document.querySelectorAll("table:not(.grid)").entr
   Object.assign(asked, { className: "find", id: `find-${number}` });
   Object.assign(box, { type: "search", placeholder: table.dataset.such || "" });
   Object.assign(left, { className: "soft small", role: "status" });
-  label.append(`${table.dataset.find || "Only rows that say"} `, box);
+  label.append(`${table.dataset.find || "Only rows with"} `, box);
   asked.append(label, " ", left);
   (table.closest(".scroll") || table).before(asked);
   box.oninput = () => {

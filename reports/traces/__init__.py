@@ -1,1 +1,1 @@
-"""What is measured of recorded histories: pure functions from one trial's events to rows, which both engines sum."""
+"""Measurements of recorded histories: pure functions from one trial's events to rows, which both engines sum."""

@@ -1,4 +1,4 @@
-"""Who judges a run's histories again: the very judge that runs in process, with the laws that the run names."""
+"""Rejudging a run's histories: the in-process judge, with the run's laws."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -12,18 +12,17 @@ from ..inputs import RunInput
 
 
 class Bench(NamedTuple):
-    """Laws travel by name, since Spark's workers are other processes."""
+    """The environment of a judge. Laws travel by name, since Spark's workers are other processes."""
 
     laws: tuple[str, ...]
     observes: frozenset[str]
-    """The kinds of event that the run's lab could record."""
+    """Event types that the run's lab could record."""
     absent: frozenset[str] = frozenset()
     """Laws that judged the run and are not installed here."""
     by_scenario: bool = False
-    """Whether each trial was judged by those of the laws only that its scenario names."""
+    """Whether each trial was judged only by its scenario's laws."""
 
     target: str = ""
-    """Of which deviations may be known."""
 
     def judge_all(self, events: Sequence[Event]) -> list[Judgement]:
         judgements = judge(events, laws(self.laws), self.observes)
@@ -31,7 +30,7 @@ class Bench(NamedTuple):
 
 
 def bench(run: RunInput) -> Bench:
-    """Who judged this run, by its facts."""
+    """The judge's environment of this run, from its facts."""
     named, known = _texts(run.facts.get("laws")), set(registry.names("laws"))
     observes = frozenset(_texts(run.facts.get("observes"))) or frozenset(kinds())
     here = tuple(each for each in named if each in known)
@@ -43,7 +42,7 @@ def _texts(fact: object) -> tuple[str, ...]:
 
 
 def verdict_rows(judgements: Iterable[Judgement]) -> list[dict[str, Any]]:
-    """A trial's judgements with those columns of the run folder's table of verdicts that are compared."""
+    """A trial's judgements with the compared columns of the run folder's table of verdicts."""
     rows = []
     for each in judgements:
         first = each.violations[0] if each.violations else None

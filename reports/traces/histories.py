@@ -1,13 +1,13 @@
-"""Reads the recorded histories of a run folder, a part after the other, measures each and judges it again.
+"""Reads the recorded histories of a run folder part by part, measures each and judges it again.
 
 A part of the table ``history`` holds whole trials, and the parts of ``trials`` and ``verdicts`` with the same number
-are about the same trials. So each number is a task of its own: nothing is shuffled, one history is in memory at a time,
-and a damaged file is a row that names it, not the end of a job. What comes out is one row a history, with the tables of
+cover the same trials. So each number is a separate task: nothing is shuffled, one history is in memory at a time, and a
+damaged file is a row that names it, not the end of a job. The output is one row per history, with the tables of
 :mod:`~pairproof.reports.traces.measured` nested in it.
 
-**Judged again** is each history that came to its end, by the laws and the observed kinds that the run names. Compared
-are verdict, number of judgements and violations, and the first violation's event; sentences may be reworded. Of a trial
-that did not come to its end (its lab failed, it was interrupted) verdicts other than unknown are a difference.
+**Rejudged** is each complete history, by the run's laws and observed event types. The comparison covers verdict,
+numbers of judgements and violations, and the first violation's event; texts may change. For an incomplete trial (failed
+lab, interruption) verdicts other than unknown are a difference.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,17 +23,15 @@ from .environment import Bench, verdict_rows
 from .measured import TABLES, Difference, Rows, columns, measure
 
 MAX_REASON = 200
-"""Characters of what is wrong with a history."""
 
 COMPARED = ("verdict", "judged", "broken", "seq")
-"""What must be the same when a history is judged again by the same version."""
+"""The columns that must be equal when the same version rejudges a history."""
 
 ENDED = "end"
-"""The mark without which a trial did not come to its end."""
 
 
 class Numbered(NamedTuple):
-    """The files of one part; None for a table that has none of this number."""
+    """The files of one part; None for a table without this number."""
 
     run: str
     name: str
@@ -54,28 +52,26 @@ def numbered(runs: Iterable[RunInput]) -> list[Numbered]:
 
 
 class History(NamedTuple):
-    """One row; the nested tables follow. ``trial`` is None for a part that cannot be read."""
+    """One row; the nested tables follow. ``trial`` is None for an unreadable part."""
 
     run: str
     part: str
     trial: int | None
     problem: str | None
-    """Why it is not measured: its history is missing, incomplete, damaged, or cannot be read."""
+    """Why it is not measured: its history is missing, incomplete, damaged, or unreadable."""
     kept: int = 0
-    """1 if the run says that it kept this history."""
+    """1 if the run recorded that it kept this history."""
     read: int = 0
-    """1 if it was measured."""
     odd: int = 0
-    """1 if there is a problem."""
     events: int = 0
     unended: int = 0
-    """1 if the trial did not come to its end, so that it is not judged again."""
+    """1 if the trial is incomplete, so that it is not rejudged."""
     judged: int = 0
-    """1 if it was judged again,"""
+    """1 if it was rejudged,"""
     verdicts: int = 0
     """by so many laws,"""
     different: int = 0
-    """of which so many said something else when it was recorded;"""
+    """of which so many had another recorded verdict;"""
     worse: int = 0
     """so many violations among them were not recorded;"""
     absent: int = 0
@@ -85,8 +81,6 @@ class History(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A row and its nested tables."""
-
     history: History
     rows: Rows
 
@@ -103,7 +97,7 @@ def _struct(of: Any) -> pa.DataType:
 
 
 def batches(parts: Iterable[Numbered], benches: Mapping[str, Bench], judging: bool = True) -> Iterator[pa.RecordBatch]:
-    """One record batch a part, of :func:`schema`. ``benches``: by run. Without ``judging`` nothing is judged again."""
+    """One record batch per part, of :func:`schema`. ``benches``: by run. Without ``judging`` nothing is rejudged."""
     for part in parts:
         found = list(of_part(part, benches[part.run], judging))
         if found:
@@ -111,7 +105,7 @@ def batches(parts: Iterable[Numbered], benches: Mapping[str, Bench], judging: bo
 
 
 def of_part(part: Numbered, bench: Bench, judging: bool = True) -> Iterator[Measured]:
-    """The histories of a part, and a row for each that should be there and is not."""
+    """The histories of a part, and a row for each missing one."""
     try:
         kept = _kept(part)
         stored = _stored(part, frozenset(kept)) if judging else {}
@@ -132,13 +126,11 @@ def of_part(part: Numbered, bench: Bench, judging: bool = True) -> Iterator[Meas
 
 
 def _kept(part: Numbered) -> dict[int, int]:
-    """Events of each trial whose history the run kept."""
     rows = tables.read_part(part.trials).select(["trial", "events", "kept"]).to_pylist()
     return {row["trial"]: row["events"] for row in rows if row["kept"]}
 
 
 def _stored(part: Numbered, trials: frozenset[int]) -> dict[int, dict[str, dict[str, Any]]]:
-    """The verdicts that the run stored, by trial and law."""
     found: dict[int, dict[str, dict[str, Any]]] = {}
     if part.verdicts is not None and trials:
         for row in tables.read_part(part.verdicts, trials).to_pylist():
@@ -175,8 +167,8 @@ def _measured(
         read = Measured(row._replace(read=1, **deployed._asdict()), rows)
         return _judged(read, events, bench, stored) if judging else read
     except Exception as why:
-        # A history that no lab of ours recorded may hold anything, and a law of others may not even load. The other
-        # histories are measured all the same.
+        # A foreign history may contain anything, and a third party's law may fail to load. The other histories are
+        # measured all the same.
         return _problem(row, f"cannot be measured or judged: {type(why).__name__}: {' '.join(str(why).split())}")
 
 
@@ -195,7 +187,7 @@ def _judged(read: Measured, events: list[Event], bench: Bench, stored: Mapping[s
 def differences(
     stored: Mapping[str, dict[str, Any]], again: Mapping[str, dict[str, Any]], bench: Bench
 ) -> Iterator[Difference]:
-    """The laws whose verdicts on one trial, stored and again, are not the same. Absent laws are not compared."""
+    """The laws whose stored and new verdicts on one trial differ. Absent laws are not compared."""
     for law in sorted({*stored, *again} - bench.absent):
         before, after = stored.get(law), again.get(law)
         if before is None and bench.by_scenario:
@@ -206,20 +198,19 @@ def differences(
 
 
 def _hasty(stored: Mapping[str, dict[str, Any]]) -> Iterator[Difference]:
-    """Verdicts on a trial that did not come to its end."""
     for law, row in sorted(stored.items()):
         if row["verdict"] != "unknown":
             yield _difference(law, row, None)
 
 
 def _difference(law: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> Difference:
-    said = [row["verdict"] if row else None for row in (before, after)]
+    verdicts = [row["verdict"] if row else None for row in (before, after)]
     judged = [row["judged"] if row else None for row in (before, after)]
-    return Difference(int(said[0] == "violated" or said[1] != "violated"), law, *said, *judged)
+    return Difference(int(verdicts[0] == "violated" or verdicts[1] != "violated"), law, *verdicts, *judged)
 
 
 def _batch(found: list[Measured]) -> pa.RecordBatch:
-    """Whole columns at once: a dictionary for each row would cost an order of magnitude more."""
+    """Whole columns at once: a dictionary per row would cost an order of magnitude more."""
     shape = schema()
     plain = list(zip(*(each.history for each in found), strict=True))
     arrays = [pa.array(values, field.type) for values, field in zip(plain, shape, strict=False)]

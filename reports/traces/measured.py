@@ -1,7 +1,7 @@
-"""All that is measured of one history, and the shape of its rows for both engines.
+"""All measurements of one history, and the shape of its rows for both engines.
 
-:func:`measure` is the only place where events become numbers. Spark applies it to each history of a run folder in
-parallel, Arrow one after the other where there is no Java; either then only sums the rows (``reports/measures.py``).
+Only :func:`measure` converts events to numbers. Spark applies it to each history of a run folder in parallel, Arrow
+sequentially without Java; either then sums the rows (``reports/measures.py``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,10 +14,10 @@ from .sends import Deployment, Send, deployment, sends
 
 
 class Difference(NamedTuple):
-    """A law that says something else when a history is judged again; None where it has no verdict."""
+    """A law with another verdict after rejudging; None where it has no verdict."""
 
     rank: int
-    """0 for a violation that shows only now: these are listed first."""
+    """0 for a violation that only rejudging shows: these are listed first."""
     law: str
     stored: str | None
     again: str | None
@@ -29,19 +29,18 @@ TABLES: Mapping[str, Any] = {
     "sends": Send,
     "differences": Difference,
 }
-"""Rows of a history, by table: named tuples of str and int."""
 
 Rows = dict[str, Sequence[tuple[Any, ...]]]
 
 
 def measure(events: Sequence[Event]) -> tuple[Deployment, Rows]:
-    """What was deployed, and every table but ``differences``, of one trial's events in ``seq`` order."""
+    """The deployment, and every table but ``differences``, of one trial's events in ``seq`` order."""
     return deployment(events), {"sends": sends(events)}
 
 
 @cache
 def columns(of: Any) -> tuple[tuple[str, type], ...]:
-    """Names of a named tuple's columns and what they hold: str or int."""
+    """Names and types (str or int) of a named tuple's columns."""
     return tuple((name, _plain(hint)) for name, hint in get_type_hints(of).items())
 
 

@@ -1,8 +1,8 @@
-"""What a history says of sends: what its master promises, how each send ended, how long it took, and under which fault.
+"""Sends of a history: the master's configuration, and each send's outcome, latency and fault.
 
-A send lasts from its ``invoke`` to its ``ok``, ``fail`` or ``info``, and counts under the faults that took effect and
-that it overlapped: under their name, or under :data:`~pairproof.harness.rocketmq.objectives.SEVERAL`. Left out: sends
-to another broker name.
+A send lasts from its ``invoke`` to its ``ok``, ``fail`` or ``info``, and counts under the effective faults that it
+overlapped: under their name, or under :data:`~pairproof.harness.rocketmq.objectives.SEVERAL`. Left out: sends to
+another broker name.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,10 @@ from ...harness.rocketmq.topology import MASTER, OTHER
 
 
 class Deployment(NamedTuple):
-    """What the configured master promises; empty without a master."""
+    """The master's durability settings; empty without a master."""
 
     role: str = ""
-    """Its brokerRole."""
     flush: str = ""
-    """Its flushDiskType."""
 
 
 class Send(NamedTuple):
@@ -38,16 +36,16 @@ class Send(NamedTuple):
 
 
 def deployment(events: Sequence[Event]) -> Deployment:
-    """Of one trial. ValueError if a ``config`` event holds no settings."""
-    told = [event.detail for event in events if event.kind == "config" and event.node == MASTER]
-    if not told:
+    """The deployment of one trial. ValueError if a ``config`` event holds no settings."""
+    details = [event.detail for event in events if event.kind == "config" and event.node == MASTER]
+    if not details:
         return Deployment()
-    said = parse(told[-1] or "{}")
-    return Deployment(str(said.get("brokerRole", "ASYNC_MASTER")), str(said.get("flushDiskType", "ASYNC_FLUSH")))
+    conf = parse(details[-1] or "{}")
+    return Deployment(str(conf.get("brokerRole", "ASYNC_MASTER")), str(conf.get("flushDiskType", "ASYNC_FLUSH")))
 
 
 def sends(events: Sequence[Event]) -> list[Send]:
-    """Of one trial's events, which are in ``seq`` order."""
+    """The sends of one trial's events, which are in ``seq`` order."""
     idle = {each.op for each in events if each.kind == "fault" and each.status == "off" and not each.value}
     active: dict[int | None, str] = {}
     under_way: dict[int | None, tuple[int, set[str]]] = {}

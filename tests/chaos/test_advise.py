@@ -235,7 +235,7 @@ def test_keys_that_are_missing_differ_or_are_not_of_the_release_are_named(tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--master-conf", "typo.conf"], "no key flushDiskTyp, and would pass over 'SYNC_FLUSH'; did you mean"),
+        (["--master-conf", "typo.conf"], "no key flushDiskTyp, and would ignore 'SYNC_FLUSH'; did you mean"),
         (["--master-conf", str(ROOT / "README.md")], "in this file is a broker's setting"),
         (["--slave-conf", "absent.conf"], "absent.conf"),
         (["--master-conf", "slave.conf"], "are the two files the right way round?"),

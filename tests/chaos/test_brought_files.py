@@ -36,7 +36,7 @@ REFUSED = [
     ("master", MASTER.encode("utf-16"), "is encoded in UTF-16, of which RocketMQ reads no key: save it as UTF-8"),
     ("slave", SLAVE.replace("brokerId=1", "brokerId=0").encode(), ":2: brokerId=0: a slave needs a brokerId above 0"),
     ("master", f"{MASTER}enableDLegerCommitLog=true\ndLegerGroup=a\n".encode(), "DLedger replicates by a quorum"),
-    ("master", MASTER.replace("Type", "Typ").encode(), ":4: RocketMQ has no key flushDiskTyp, and would pass over"),
+    ("master", MASTER.replace("Type", "Typ").encode(), ":4: RocketMQ has no key flushDiskTyp, and would ignore"),
 ]  # fmt: skip
 
 

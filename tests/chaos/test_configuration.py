@@ -100,7 +100,7 @@ def test_single_settings_are_laid_over_what_is_drawn_and_may_name_a_side() -> No
         ("brokerRole=SLAVE", "--set brokerRole must be one of ASYNC_MASTER, SYNC_MASTER, not 'SLAVE'"),
         ("brokerRole=SINC_MASTER", "--set brokerRole must be one of ASYNC_MASTER, SYNC_MASTER, not 'SINC_MASTER'"),
         ("slave.brokerRole=SYNC_MASTER", "--set brokerRole must be one of SLAVE, not 'SYNC_MASTER'"),
-        ("flushDiskType=sync_flush", "ASYNC_FLUSH, SYNC_FLUSH, not 'sync_flush'; RocketMQ passes over any other"),
+        ("flushDiskType=sync_flush", "ASYNC_FLUSH, SYNC_FLUSH, not 'sync_flush'; RocketMQ ignores any other"),
         ("mappedFileSizeCommitLog=1048576", "the lab sets that itself"),
     ],
 )

@@ -662,7 +662,7 @@ def test_without_its_master_an_orderly_consumer_goes_on_for_thirty_seconds_only(
         ({"pull_batch_size": 0}, "pull_batch_size"),
         ({"connect_broker_by_user": True, "default_broker_id": -1}, "default_broker_id is -1: use 0"),
         ({"connect_broker_by_user": True, "default_broker_id": 1 << 63}, "default_broker_id is 9223372036854775808"),
-        ({"default_broker_id": 1}, "nothing asks while connect_broker_by_user is False"),
+        ({"default_broker_id": 1}, "has no effect while connect_broker_by_user is False"),
     ],
 )
 def test_settings_that_cannot_work_are_refused_in_one_line(wrong: dict[str, Any], says: str) -> None:

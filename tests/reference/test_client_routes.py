@@ -83,7 +83,7 @@ def test_no_version_is_kept_of_brokers_that_no_route_names_or_that_refuse_heartb
     consumer: Consumer = world.host("client").start(lambda host: Consumer(host, settings))
     world.run(1)
     assert [consumer.routes.choose("a", wanted) for wanted in (0, 1)] == [(0, "m", 407), (1, "s", 0)]
-    consumer.routes.told_version("nobody", 1)
+    consumer.routes.record_version("nobody", 1)
     names.brokers = {"b": {0: "x"}}
     world.run(31)
     assert consumer.routes.choose("a", 0) is None and not consumer.routes._versions

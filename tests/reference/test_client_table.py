@@ -46,7 +46,7 @@ def table() -> ClientTable:
 def test_new_member_makes_all_members_be_told(table: ClientTable) -> None:
     assert table.heartbeat("c1", consumer("one"), 0) == ["G"]
     assert table.heartbeat("c2", consumer("two"), 0) == ["G"]
-    assert table.told("G") == ["c1", "c2"]
+    assert table.consumers_of("G") == ["c1", "c2"]
     assert table.consumer_ids("G") == ["one", "two"]
 
 
@@ -67,9 +67,9 @@ def test_member_that_leaves_or_is_cut_off_makes_the_others_be_told(table: Client
     for conn in ("c1", "c2", "c3"):
         table.heartbeat(conn, consumer(conn), 0)
     assert table.unregister("c1", None, "G") == ["G"]
-    assert table.told("G") == ["c2", "c3"]
+    assert table.consumers_of("G") == ["c2", "c3"]
     assert table.closed("c2") == ["G"]
-    assert table.told("G") == ["c3"] and table.consumer_ids("G") == ["c3"]
+    assert table.consumers_of("G") == ["c3"] and table.consumer_ids("G") == ["c3"]
 
 
 def test_who_is_no_member_leaves_without_a_word(table: ClientTable) -> None:
@@ -82,7 +82,7 @@ def test_who_is_no_member_leaves_without_a_word(table: ClientTable) -> None:
 def test_other_groups_are_not_told(table: ClientTable) -> None:
     table.heartbeat("c1", consumer("one"), 0)
     assert table.heartbeat("c2", consumer("two", group="H"), 0) == ["H"]
-    assert table.closed("c2") == ["H"] and table.told("G") == ["c1"]
+    assert table.closed("c2") == ["H"] and table.consumers_of("G") == ["c1"]
 
 
 # Being forgotten.
@@ -107,7 +107,7 @@ def test_heartbeat_keeps_a_client(table: ClientTable) -> None:
 def test_group_without_members_is_unknown(table: ClientTable) -> None:
     table.heartbeat("c1", consumer("one"), 0)
     table.closed("c1")
-    assert table.consumer_ids("G") == [] and table.told("G") == [] and table.subscription("G", "T") is None
+    assert table.consumer_ids("G") == [] and table.consumers_of("G") == [] and table.subscription("G", "T") is None
     assert table.consumers == {}
 
 
@@ -218,7 +218,7 @@ class Answers:
                 return LockBatchResponse(tuple(self.locks.lock(group, client, queues, now)))
             self.locks.unlock(group, client, queues)
             return None
-        self.notices += [(told, group) for group in changed for told in self.table.told(group)]
+        self.notices += [(told, group) for group in changed for told in self.table.consumers_of(group)]
         return None
 
 
@@ -264,7 +264,7 @@ def test_captured_consumers_are_served_as_rocketmq_did(golden: Path, broker: str
 
 
 class TellsNobody(ClientTable):
-    def told(self, group: str) -> list[Any]:
+    def consumers_of(self, group: str) -> list[Any]:
         return []
 
 

@@ -44,7 +44,7 @@ class SlavePlay:
 @pytest.mark.parametrize("module", [ha_master, ha_slave])
 def test_every_row_of_the_phase_table_names_a_known_phase_and_a_closed_phase_has_none(module: Any) -> None:
     for (phase, heard), following in module.NEXT.items():
-        assert isinstance(phase, module.Phase) and isinstance(heard, module.Heard)
+        assert isinstance(phase, module.Phase) and isinstance(heard, module.Received)
         assert isinstance(following, module.Phase)
     ends = {"CLOSED"} if module is ha_master else set()
     assert {phase.name for phase, _ in module.NEXT} == set(module.Phase.__members__) - ends
@@ -59,13 +59,13 @@ def test_every_master_row_is_walked(make_disk: Callable[..., Any]) -> None:
             play.report("c", play.log.end if phase is ha_master.Phase.TRANSFER else play.log.end + 1)
         peer = play.ha.connections["c"]
         assert peer.phase is phase
-        if heard is ha_master.Heard.VALID_REPORT:
+        if heard is ha_master.Received.VALID_REPORT:
             play.report("c", play.log.end)
-        elif heard is ha_master.Heard.INVALID_REPORT:
+        elif heard is ha_master.Received.INVALID_REPORT:
             play.report("c", play.log.end + 9)
-        elif heard is ha_master.Heard.SILENCE:
+        elif heard is ha_master.Received.SILENCE:
             play.at(20_000, "ha-silence", "c")
-        elif heard is ha_master.Heard.EXPIRED:
+        elif heard is ha_master.Received.EXPIRED:
             play.outrun(peer)
         else:
             play.ha.on_closed("c")

@@ -287,7 +287,7 @@ class Overlapping(MetadataSync):
     """Looks again although the last round has not ended."""
 
     def on_timer(self, key: Any) -> None:
-        self._look_again()
+        self._schedule_next()
         super().on_timer(key)
 
 

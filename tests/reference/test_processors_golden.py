@@ -214,7 +214,7 @@ class FindsNothing(Queries):
 
 
 class TellsNobody(Members):
-    def tells(self, group: str) -> bool:
+    def notifies(self, group: str) -> bool:
         return False
 
 

@@ -101,7 +101,7 @@ def test_damage_after_a_clean_stop_is_refused_and_nothing_changes(place: int, lo
     # As the message advises.
     log, found = opened(store.disk, clean=False)
     assert (log.end, found.cut_from, found.lost) == (begins[place], begins[-1], lost)
-    assert f"cut {begins[-1] - log.end} bytes at {log.end}, with {records}in them: record at" in found.told() + " "
+    assert f"cut {begins[-1] - log.end} bytes at {log.end}, with {records}in them: record at" in found.describe() + " "
 
 
 def test_whole_records_behind_zeros_are_counted_over_files() -> None:

@@ -10,7 +10,7 @@ from fake_port import FakePort
 
 from pairproof.reference.core import command_peers
 from pairproof.reference.core.calls import Calls
-from pairproof.reference.core.command_peers import CommandPeers, Kept
+from pairproof.reference.core.command_peers import CommandPeers, HeldBytes
 from pairproof.reference.core.unsent import PIECE, send_on
 from pairproof.reference.wire import remoting
 from pairproof.reference.wire.remoting import Command, CommandReader
@@ -43,7 +43,7 @@ def through_peers(io: FakePort) -> tuple[Callable[[bytes], None], Callable[[], N
 
 def through_calls(io: FakePort) -> tuple[Callable[[bytes], None], Callable[[], None]]:
     made = Calls(io)
-    made.tell("x:1", 10, {})
+    made.send_oneway("x:1", 10, {})
     made.on_connected("x:1", "a")
     io.sent.clear()
     made.on_writable("a")
@@ -79,7 +79,7 @@ def test_what_is_sent_on_is_offered_in_pieces() -> None:
 
 
 def test_those_that_have_got_no_further_for_the_longest_time_are_the_oldest() -> None:
-    kept = Kept()
+    kept = HeldBytes()
     kept.note("a", 5, False)
     kept.note("b", 5, False)
     kept.note("a", 9, False)

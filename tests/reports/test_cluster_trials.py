@@ -73,8 +73,8 @@ def test_a_consumer_s_life_says_which_brokers_its_route_names() -> None:
     play.learn({"1": "slave"}).learn({}, "none").of("consumer", status="lost")
     assert bars(rows(play)["g consumer 1"]) == [
         (1, 2, "route none", "no route yet"),
-        (2, 4, "route", "knows master, slave"),
-        (4, 5, "route partial", "knows slave"),
+        (2, 4, "route", "route to master, slave"),
+        (4, 5, "route partial", "route to slave"),
         (5, 6, "route none", "no route"),
     ]
 
@@ -157,7 +157,7 @@ def test_a_round_of_a_slave_s_sync_is_one_sign_and_so_is_a_moment_s_registration
     play.add("register", "master", status="failed")
     syncs, registered = groups.syncs(play.events)
     assert [tick.kind for tick in syncs.ticks] == ["first", "usual", "failed"]
-    assert syncs.ticks[2].title == "slave fetches its master's tables: topics not had, consumer offsets taken over"
+    assert syncs.ticks[2].title == "slave fetches its master's tables: topics failed, consumer offsets applied"
     assert [(tick.kind, tick.title) for tick in registered.ticks] == [
         ("failed", "slave registers, master not answered")
     ]

@@ -117,7 +117,7 @@ def test_a_search_that_only_one_of_them_played_is_not_compared() -> None:
     ]
     assert comparing.compare(rows, "a", "b") == []
     assert comparing.word([]) == "Same"
-    assert comparing.told([], []) == "no cause is new or gone, and no law is violated more or less often."
+    assert comparing.described([], []) == "no cause is new or gone, and no law is violated more or less often."
 
 
 def test_the_report_tells_what_changed(two_runs: list[Path]) -> None:
@@ -143,7 +143,7 @@ def test_both_engines_compare_alike(two_runs: list[Path]) -> None:
 def test_two_runs_are_wanted(two_runs: list[Path]) -> None:
     done = CliRunner().invoke(command, [str(two_runs[0]), "--compare"])
     assert isinstance(done.exception, UsageError)
-    assert "wants two runs, the earlier one first; there are 1" in str(done.exception)
+    assert "needs two runs, the earlier one first, not 1" in str(done.exception)
     (two_runs[1] / "run.json").write_text("{")
     done = CliRunner().invoke(command, [*map(str, two_runs), "--compare", "--engine", "local"])
-    assert isinstance(done.exception, UsageError) and "that can be read" in str(done.exception)
+    assert isinstance(done.exception, UsageError) and "two readable runs" in str(done.exception)

@@ -209,7 +209,7 @@ def test_a_missing_history_is_counted_and_ends_the_report_with_3(run_folder: Pat
     assert [(each["trial"], each["problem"]) for each in report.problems] == [(2, "its history is not there")]
     done = made(run_folder)
     assert done.exit_code == 3 and "trial 2, part-00000.parquet: its history is not there" in done.stderr
-    assert done.stdout.startswith("1 recorded history is missing or damaged. As it was recorded: ")
+    assert done.stdout.startswith("1 recorded history is missing or damaged. As recorded: ")
     assert 'errors="1"' in (run_folder.parent / "out" / "junit.xml").read_text()
 
 

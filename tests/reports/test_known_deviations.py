@@ -120,7 +120,7 @@ def test_what_is_known_fails_the_run_of_a_team_s_own_files_and_the_headline_says
     assert (made.verdict, made.exit_code) == ("known-deviation", EXIT_VIOLATED)
     assert made.headline.startswith(MEANS) and not made.findings
     (line,) = annotations.lines(made, {"GITHUB_ACTIONS": "true"})
-    assert line.startswith(f"::error title={ID} is known of") and MEANS in line
+    assert line.startswith(f"::error title={ID} is a known deviation of") and MEANS in line
     assert "### Your configuration" in summary.text(made)
 
 

@@ -61,6 +61,6 @@ def test_what_a_page_cannot_hold_is_replaced_and_markup_escaped(write_run: Any, 
     write(run, "000000-master.log", b"</pre><script>alert(1)</script>\n\x1b[31m\x00 \xff\ttab\r\n")
     pages.write(report, {}, {}, tmp_path / "with")
     bare, shown = ((tmp_path / each / "findings" / "001.html").read_text() for each in ("without", "with"))
-    assert "What the processes said" not in bare
+    assert "Process logs" not in bare
     assert "&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;\n\ufffd[31m\ufffd \ufffd\ttab</pre>" in shown
     assert "<script>alert" not in shown and "000000-master.log" in shown

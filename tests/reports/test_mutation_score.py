@@ -68,7 +68,7 @@ def test_the_page_shows_the_score_the_laws_that_alone_noticed_and_the_survivors(
     pages.write(report._replace(power=power.summary(found, report.search)), {}, {}, tmp_path, found)
     shown = (tmp_path / "power.html").read_text()
     assert "2 of 4, 50.0 % (95 %: 15.0 to 85.0 %)" in shown and "acme/broker.py:3" in shown
-    alone = shown[shown.index("What only this law noticed") : shown.index("By package")]
+    alone = shown[shown.index("Detected only by this law") : shown.index("By package")]
     assert "acme/broker.py:1" in alone and "acme/broker.py:2" not in alone, "two laws noticed the second"
     assert "acme/broker.py:5" not in shown, "what changes nothing was not missed"
     assert 'href="power.html"' in (tmp_path / "laws.html").read_text()

@@ -126,7 +126,7 @@ def test_a_grid_has_a_gap_where_nothing_was_seen_and_counts_it() -> None:
     assert grid.empty == 2
     assert grid.sentence == (
         "2 pairs of state and event occurred; of 4 combinations of such a pair with a fault, or with none, "
-        "2 were never seen. Whether other pairs could occur is not known."
+        "2 were never seen. Whether other pairs could occur is unknown."
     )
 
 

@@ -194,13 +194,13 @@ def test_a_finding_tells_what_broke_under_which_fault_and_the_life_of_its_messag
     top = shown[shown.index("<h1>") : shown.index("Minimal program")]
     assert finding["text"] in top.replace("&#39;", "'") and "before any fault began" in top
     assert "no slave held it then" in top
-    life = shown[shown.index("The life of message") :]
+    life = shown[shown.index("Trace of message") :]
     assert life.index("the master appends it at") < life.index("final audit") < life.index("pairproof autopsy ")
 
 
 def test_what_was_measured_of_histories_is_shown_with_the_trials_that_it_rests_on(made: Made) -> None:
     shown = (made.out / "faults.html").read_text()
-    assert ">How long sends took" in shown
+    assert ">Latency of sends" in shown
     labs = [row["lab"] for row in traced.latency(made.report.latency)]
     assert labs and "sim" not in labs, "virtual time is left out"
     assert ">Judged again" in (made.out / "runs.html").read_text()
@@ -228,12 +228,12 @@ def test_a_whole_trial_s_page_shows_consumers_syncs_and_the_name_server(made: Ma
     shown = browse(page, tmp_path, "--dump-dom")
     drawing = shown[shown.index("<svg viewBox") : shown.index("Legend of the timeline")]
     for text in (
-        "g0 consumer", "queue 0", "knows master, slave", "knows slave", "master: disconnected", "commits to the slave",
-        "Slave syncs", "Registrations", "Name server runs",
+        "g0 consumer", "queue 0", "route to master, slave", "route to slave", "master: disconnected",
+        "commits to the slave", "Slave syncs", "Registrations", "Name server runs",
     ):  # fmt: skip
         assert text in drawing, text
     assert "names's log end" not in shown, "a name server has no log"
-    led = shown[shown.index("What led up to it") :]
+    led = shown[shown.index("Events around the violation") :]
     assert "4 commits to slave" in led, "what says the same of four queues is one line"
     png = tmp_path / "whole.png"
     browse(page, tmp_path, "--window-size=1280,1800", f"--screenshot={png}")

@@ -101,7 +101,7 @@ def test_what_a_lab_cannot_play_is_named_and_changes_no_verdict(played: Any, tmp
     assert (report.verdict, report.headline.startswith("All 2 scenarios hold; ")) == ("holds", True)
     lacks = {"b": "CanLimitMemory, CanReplaceImage", "c": "CanDisconnect"}
     assert scenarios.left_out(report.runs) == {("reference", "sim"): lacks}
-    named = "Not for lab sim, which lacks an ability that they need: b (CanLimitMemory, CanReplaceImage), "
+    named = "Not possible in lab sim, with the missing abilities: b (CanLimitMemory, CanReplaceImage), "
     text = summary.text(report)
     assert (
         "| b | ✅ holds | cannot: CanLimitMemory, CanReplaceImage |" in text and f"- {named}c (CanDisconnect)" in text
@@ -137,7 +137,7 @@ def test_pages_show_scenarios_and_every_badge_leads_to_its_row(played: Any, tmp_
     second = played("r2", told("s3", "unmet", EVIL, "b", "c", "d", "e"), told("bad", "failed"), lab="process")
     pages.write(report_of(first, second), {}, {}, tmp_path)
     index, runs = (tmp_path / "index.html").read_text(), (tmp_path / "runs.html").read_text()
-    assert index.index("✕ unmet</a>") < index.index("! failed</a>") < index.index("scenarios hold wherever")
+    assert index.index("✕ unmet</a>") < index.index("! failed</a>") < index.index("scenarios hold in every")
     assert '<section class="banner unmet">' in index and "and 2 more" in index and "not played" in index
     for page in (index, runs):
         assert "x &lt;b&gt;y&lt;/b&gt;" in page and "<b>y</b>" not in page

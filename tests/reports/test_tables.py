@@ -179,7 +179,7 @@ def test_runs_in_any_pieces_are_counted_alike(
     cut = list(counting.pieces(runs))
     assert len(cut) > len(runs) + 3
     for counts in (cut, cut[::-1]):
-        again = counting.told(counting.counted(each, True) for each in counts)
+        again = counting.completed(counting.counted(each, True) for each in counts)
         assert {name: table.to_pylist() for name, table in again.items() if name != counting.UNREADABLE} == {
             name: table.to_pylist() for name, table in whole.items() if name != counting.UNREADABLE
         }

@@ -1,1 +1,1 @@
-"""What a broker answers, by what it is about."""
+"""Request processors of a broker, by topic."""

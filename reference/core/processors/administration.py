@@ -1,14 +1,13 @@
 """Administration: topics (17, 215, 21), subscription groups (200, 207, 201) and the configuration (25, 26).
 
-A slave has its master's topics and groups, and refuses to change them. What a deleted topic's queues hold stays: made
-again, the topic goes on at the offsets that it had. The configuration can be changed while the broker runs where
-``CHANGEABLE`` says so; it is not written to ``broker.conf``, and the next start forgets it.
+A slave has its master's topics and groups, and refuses changes. A deleted topic's queues remain: a re-created topic
+continues at their offsets. Settings in ``CHANGEABLE`` can change at runtime; they are not written to ``broker.conf``,
+and a restart resets them.
 
 Where this differs from RocketMQ, on purpose: numbers and names are checked; a setting that is unknown or takes effect
-at a start only is refused, where RocketMQ says that all is well; a change that changes nothing makes no new version of
-its table; and no queue offset is ever given twice (RocketMQ 4.9 deletes a deleted topic's queues at once).
-Left out: order topics, access control. Statistics are in :mod:`.statistics`.
-Source: AdminBrokerProcessor, TopicValidator, Configuration.
+only at a start is refused (RocketMQ reports success); a change without effect makes no new table version; and no queue
+offset is ever reused (RocketMQ 4.9 deletes a deleted topic's queues at once). Left out: order topics, access control.
+Statistics are in :mod:`.statistics`. Source: AdminBrokerProcessor, TopicValidator, Configuration.
 """
 
 from collections.abc import Mapping
@@ -62,17 +61,11 @@ class Administration:
             **self.statistics.handlers,
         }
 
-    # Decisions.
-
     def check_role(self) -> None:
-        """CodecError on a broker whose topics and groups are another one's."""
         if self.parts.config.is_slave:
-            raise CodecError("this is a slave: its topics and groups are its master's, change them there")
-
-    # Topics.
+            raise CodecError("this is a slave: change topics and groups on its master")
 
     def on_put_topic(self, request: Request) -> None:
-        """17: create a topic or change it."""
         self.check_role()
         header = request.header
         name = header["topic"]
@@ -92,7 +85,7 @@ class Administration:
         request.answer()
 
     def on_delete_topic(self, request: Request) -> None:
-        """215: a topic that is not there is deleted already."""
+        """215: delete a topic; success if it does not exist."""
         self.check_role()
         name = request.header["topic"]
         self.check_own_topic(name)
@@ -100,15 +93,12 @@ class Administration:
         request.answer()
 
     def check_own_topic(self, name: str) -> None:
-        """CodecError for a topic that nobody may create, change or delete."""
+        """CodecError for a topic that clients must not create, change or delete."""
         check_topic(name)
         if name in self.system_topics or name.startswith("rmq_sys_"):
-            raise CodecError(f"the topic {name} is the system's own")
-
-    # Groups.
+            raise CodecError(f"{name} is a system topic")
 
     def on_put_group(self, request: Request) -> None:
-        """200: create a group or change it."""
         self.check_role()
         group = beans.decode(SubscriptionGroupConfig, request.command.body)
         check_group(group.group_name)
@@ -122,7 +112,7 @@ class Administration:
         request.answer()
 
     def on_delete_group(self, request: Request) -> None:
-        """207: and its progress, if that is wanted; a group that is not there is deleted already."""
+        """207: delete a group, and its progress if requested; success if it does not exist."""
         self.check_role()
         name = request.header["groupName"]
         self.parts.groups.remove(name)
@@ -130,16 +120,10 @@ class Administration:
             self.parts.offsets.remove_group(name)
         request.answer()
 
-    # Both tables.
-
     def _answer_table(self, request: Request, table: TopicTable | GroupTable) -> None:
-        """21 and 201: the whole table."""
         request.answer(body=table.encode())
 
-    # Configuration.
-
     def on_put_config(self, request: Request) -> None:
-        """25: all of the changes, or none."""
         changes = config_text.decode(request.command.body)
         fixed = [each.name for each in fields(BrokerConfig) if each.name in changes and each.name not in CHANGEABLE]
         if fixed:
@@ -157,7 +141,6 @@ class Administration:
         request.answer()
 
     def on_config(self, request: Request) -> None:
-        """26: every setting that this broker acts on."""
         values = {each.name: _text(getattr(self.parts.config, each.name)) for each in fields(BrokerConfig)}
         request.answer(values={"version": beans.encode(self.config_version).decode()}, body=config_text.encode(values))
 

@@ -1,7 +1,7 @@
-"""What a client may name and number: the checks that several processors share.
+"""Checks of names and numbers that several processors share.
 
-RocketMQ takes most of these values as they come, and leaves the checks to its own clients and tools.
-Source: TopicValidator, Validators.
+RocketMQ accepts most of these values unchecked, and leaves the checks to its clients and tools. Source: TopicValidator,
+Validators.
 """
 
 from ...errors import CodecError
@@ -10,7 +10,7 @@ from ...wire.remoting import Command
 from .. import subscription_groups, topics
 
 MAX_BODY = 1024 * 1024
-"""Bytes of a request's body, unless it brings messages or a broker's topics: those may fill a frame."""
+"""Bytes of a request's body, except for messages and registrations, which may fill a frame."""
 LARGE_BODIES = frozenset(
     [
         RequestCode.SEND_MESSAGE,
@@ -20,30 +20,29 @@ LARGE_BODIES = frozenset(
     ]
 )
 MAX_TEXT = 512
-"""Characters of what only has to be told apart: client ids, say."""
 
 
 def check_body(command: Command) -> None:
-    """CodecError for a body that is too large to be read."""
+    """CodecError for a body beyond the limit."""
     if len(command.body) > MAX_BODY and command.code not in LARGE_BODIES:
         raise CodecError(f"body of {len(command.body)} bytes: at most {MAX_BODY} are allowed for code {command.code}")
 
 
 def check_texts(*texts: str) -> None:
-    """CodecError for a name that is too long to be kept."""
+    """CodecError for a text beyond the limit."""
     for text in texts:
         if len(text) > MAX_TEXT:
             raise CodecError(f"{text:.40}... has {len(text)} characters: at most {MAX_TEXT} are allowed")
 
 
 def check_topic(name: str) -> None:
-    """CodecError for a topic that cannot be."""
+    """CodecError for an illegal topic name."""
     if not topics.NAME.fullmatch(name):
         raise CodecError(f"topic {name!r:.40}: 1 to 127 of the characters %|a-zA-Z0-9_- are allowed")
 
 
 def check_group(name: str) -> None:
-    """CodecError for a group that cannot be."""
+    """CodecError for an illegal group name."""
     if not subscription_groups.NAME.fullmatch(name):
         raise CodecError(f"group {name!r:.40}: 1 to 255 of the characters %|a-zA-Z0-9_- are allowed")
 

@@ -1,14 +1,13 @@
-"""Clients and their groups: HEART_BEAT (34), UNREGISTER_CLIENT (35), lists of members (38, 203, 204), and queue locks
-for orderly consumers (41, 42).
+"""Clients and groups: HEART_BEAT (34), UNREGISTER_CLIENT (35), member lists (38, 203, 204), and queue locks (41, 42).
 
-A heartbeat makes its consumer groups and their retry topics where they are new. When a group's members or topics
-change, all its consumers are told so (NOTIFY_CONSUMER_IDS_CHANGED, 40), unless the group does not want that; the word
-goes out before the answer to whoever caused it.
+A heartbeat creates its consumer groups and their retry topics. When a group's members or topics change, all its
+consumers are notified (NOTIFY_CONSUMER_IDS_CHANGED, 40) unless the group's configuration forbids it; the notification
+precedes the answer to the request that caused it.
 
-Where this differs from RocketMQ, on purpose: a slave serves members and locks, but changes no table of its own, so it
-makes neither groups nor retry topics (there the next synchronisation takes them away again); a heartbeat that is too
-large or names a group that cannot be is refused. Left out: filters other than tags.
-Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor, DefaultConsumerIdsChangeListener.
+Where this differs from RocketMQ, on purpose: a slave serves members and locks but creates neither groups nor retry
+topics (in RocketMQ the next synchronisation removes them); a heartbeat that is too large or names an illegal group is
+refused. Left out: filters other than tags. Source: ClientManageProcessor, ConsumerManageProcessor,
+AdminBrokerProcessor, DefaultConsumerIdsChangeListener.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,9 +35,8 @@ from ..topics import NAME, retry_topic
 from .limits import check_group, check_texts
 
 MAX_GROUPS_OF_CLIENT = 1_000
-"""Groups that one heartbeat may name."""
 REMEMBERED = 16 * 1024
-"""Bytes of a heartbeat up to which it is known again: clients send the same one over and over."""
+"""Bytes of a heartbeat whose parsed form is cached: clients repeat theirs."""
 
 
 class Members:
@@ -58,27 +56,20 @@ class Members:
             RequestCode.UNLOCK_BATCH_MQ: self.on_unlock,
         }
 
-    # Decisions.
-
     def makes_groups(self) -> bool:
-        """Whether a heartbeat makes the groups and retry topics that are new."""
         return not self.parts.config.is_slave
 
-    def tells(self, group: str) -> bool:
-        """Whether the group's consumers want to hear of its changes."""
+    def notifies(self, group: str) -> bool:
         found = self.parts.groups.get(group)
         return found is None or found.notify_consumer_ids_changed_enable
 
-    # What the broker tells.
-
     @property
     def busy(self) -> bool:
-        """Whether there is anybody or anything that may expire."""
         clients = self.parts.clients
         return bool(clients.producers or clients.consumers) or self._locked_until >= 0
 
     def gone(self, conn: Conn) -> None:
-        self._tell(self.parts.clients.closed(conn))
+        self._notify(self.parts.clients.closed(conn))
 
     def expire(self) -> None:
         now = self.parts.io.now()
@@ -88,10 +79,7 @@ class Members:
         if now > self._locked_until:
             self._locked_until = -1
 
-    # How it is done.
-
     def on_heartbeat(self, request: Request) -> None:
-        """34: who this client is, and what its groups take."""
         command, parts = request.command, self.parts
         body = command.body
         check_texts(command.language)
@@ -99,18 +87,16 @@ class Members:
         if self.makes_groups():
             self._make(consumer.group_name for consumer in data.consumer_data_set)
         now = parts.io.now()
-        self._tell(parts.clients.heartbeat(request.conn, data, now, command.language, command.version))
+        self._notify(parts.clients.heartbeat(request.conn, data, now, command.language, command.version))
         request.answer()
 
     def on_unregister(self, request: Request) -> None:
-        """35: this client leaves a group or two."""
         header = request.header
         leaves = header.get("producerGroup"), header.get("consumerGroup")
-        self._tell(self.parts.clients.unregister(request.conn, *leaves))
+        self._notify(self.parts.clients.unregister(request.conn, *leaves))
         request.answer()
 
     def on_consumer_ids(self, request: Request) -> None:
-        """38: who shares the group's queues."""
         group = request.header["consumerGroup"]
         ids = self.parts.clients.consumer_ids(group)
         if ids:
@@ -119,7 +105,6 @@ class Members:
             request.refuse(remoting.SYSTEM_ERROR, f"group {group:.255} has no consumer here")
 
     def on_consumers(self, request: Request) -> None:
-        """203: the group's members, and what they take."""
         name = request.header["consumerGroup"]
         group = self.parts.clients.consumers.get(name)
         if group is None:
@@ -135,7 +120,6 @@ class Members:
         )  # fmt: skip
 
     def on_producers(self, request: Request) -> None:
-        """204: the group's members."""
         name = request.header["producerGroup"]
         clients = self.parts.clients.producers.get(name)
         if clients is None:
@@ -144,7 +128,6 @@ class Members:
             request.answer(body=beans.encode(ProducerConnection(self._connections(clients))))
 
     def on_lock(self, request: Request) -> None:
-        """41: take or renew queues; the answer says which the client holds now."""
         now = self.parts.io.now()
         group, client, queues = beans.decode(LockBatchRequest, request.command.body)
         check_texts(group, client)
@@ -156,22 +139,21 @@ class Members:
         request.answer(body=beans.encode(LockBatchResponse(tuple(held))))
 
     def on_unlock(self, request: Request) -> None:
-        """42: give queues back."""
         self.parts.locks.unlock(*beans.decode(LockBatchRequest, request.command.body))
         request.answer()
 
     def _make(self, groups: Iterable[str]) -> None:
         found = self.parts.groups.find_all(groups)
         retries = {retry_topic(name): group.retry_queue_nums for name, group in found.items()}
-        # A group's name may be longer than what is left of a topic's.
+        # The retry topic of a long group name may be illegal.
         self.parts.topics.ensure_all({topic: queues for topic, queues in retries.items() if NAME.fullmatch(topic)})
 
-    def _tell(self, groups: Iterable[str]) -> None:
+    def _notify(self, groups: Iterable[str]) -> None:
         parts = self.parts
         for group in groups:
-            if not self.tells(group):
+            if not self.notifies(group):
                 continue
-            for conn in parts.clients.told(group):
+            for conn in parts.clients.consumers_of(group):
                 opaque = parts.calls.next_opaque()
                 changed = Command(
                     RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, opaque, remoting.ONEWAY_FLAG, {"consumerGroup": group}

@@ -1,12 +1,12 @@
 """Consumer progress, and the queues' ranges in offsets and time: codes 14, 15, 29, 30, 31, 32, 43 and 45.
 
-A group that has no progress in a queue is told 0 where the queue begins at 0 and its first message is still within the
-memory (accessMessageInMemoryMaxRatio): it can have everything. Else it is told that there is none (22), and its client
-decides. A slave takes commits, too; its master's next table replaces them.
+A group without progress in a queue gets 0 if the queue begins at 0 and its first message is still in memory
+(accessMessageInMemoryMaxRatio). Otherwise it gets QUERY_NOT_FOUND (22), and its client decides. A slave accepts
+commits, too; its master's next table replaces them.
 
-Where this differs from RocketMQ, on purpose: the first commit for a queue is checked, since names and queue ids from
-outside become keys of a table; one that changes nothing saves nothing; asking about a queue does not create it.
-Source: ConsumerManageProcessor, AdminBrokerProcessor, DefaultMessageStore.checkInDiskByConsumeOffset.
+Where this differs from RocketMQ, on purpose: the first commit for a queue is checked, since its names become keys of a
+table; a commit without effect saves nothing; a query does not create a queue. Source: ConsumerManageProcessor,
+AdminBrokerProcessor, DefaultMessageStore.checkInDiskByConsumeOffset.
 """
 
 from collections.abc import Mapping
@@ -37,20 +37,14 @@ class Progress:
             RequestCode.GET_ALL_DELAY_OFFSET: lambda request: request.answer(body=self.parts.delay_offsets.encode()),
         }
 
-    # Decisions.
-
     def has_everything(self, topic: str, queue_id: int) -> bool:
-        """Whether a group without progress begins at 0."""
         store, config = self.parts.store, self.parts.config
         if store.queues.min_offset(topic, queue_id) > 0:
             return False
         first = store.queues.get(topic, queue_id, 0, 1)
         return not first or store.log.end - first[0].physical_offset <= config.log_memory
 
-    # How it is done.
-
     def on_query(self, request: Request) -> None:
-        """14: where the group goes on."""
         header = request.header
         topic, queue_id = header["topic"], header["queueId"]
         found = self.parts.offsets.query(header["consumerGroup"], topic, queue_id)
@@ -62,7 +56,6 @@ class Progress:
             request.refuse(remoting.QUERY_NOT_FOUND, "the group has committed nothing for this queue")
 
     def on_update(self, request: Request) -> None:
-        """15: the group goes on there, even if that is back."""
         header = request.header
         group, topic, queue_id = header["consumerGroup"], header["topic"], header["queueId"]
         offset = header["commitOffset"]
@@ -78,23 +71,21 @@ class Progress:
             request.refuse(remoting.SYSTEM_ERROR, f"no more than {MAX_KEYS} pairs of topic and group: delete groups")
 
     def on_search(self, request: Request) -> None:
-        """29: the message stored at that time, or next to it."""
+        """29: the message stored at that time, or its nearest neighbour."""
         header, store = request.header, self.parts.store
         at = header["topic"], header["queueId"], header["timestamp"]
         request.answer(values={"offset": store.queues.offset_by_time(*at, store.dispatcher.store_ms)})
 
     def on_max(self, request: Request) -> None:
-        """30: the offset of the queue's next message."""
         queues, header = self.parts.store.queues, request.header
         request.answer(values={"offset": queues.next_offset(header["topic"], header["queueId"])})
 
     def on_min(self, request: Request) -> None:
-        """31: the offset of the queue's first message."""
         queues, header = self.parts.store.queues, request.header
         request.answer(values={"offset": queues.min_offset(header["topic"], header["queueId"])})
 
     def on_earliest(self, request: Request) -> None:
-        """32: when the queue's first message was stored; -1 without one."""
+        """32: the store time of the queue's first message; -1 without one."""
         store = self.parts.store
         queue = request.header["topic"], request.header["queueId"]
         first = store.queues.get(*queue, store.queues.min_offset(*queue), 1)

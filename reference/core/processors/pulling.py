@@ -1,9 +1,9 @@
 """Pulls: PULL_MESSAGE (11), with long polling, the commit that a pull may carry, and the broker to ask next.
 
-A pull that finds nothing may wait: until something arrives for it (on a master), until the broker looks again (every
-5 s), or until its own time is up; then it is answered with what is there. A slave stores no commits. Whether a slave
-with slaveReadEnable off serves at all depends on the version (:attr:`pairproof.reference.core.versions.Version`): up to
-4.9.8 it does, since the code that stands for the refusal, 20, is overwritten by the one for what was found.
+A pull that finds nothing may wait until a message arrives for it (on a master), until the broker's next check (every 5
+s), or until its own timeout; then it is answered. A slave stores no commits. Whether a slave with slaveReadEnable off
+serves pulls depends on the version (:attr:`pairproof.reference.core.versions.Version`): up to 4.9.8 it does, since the
+result's code overwrites the refusal's, 20.
 
 Where this differs from RocketMQ, on purpose: an offset outside the queue writes no OFFSET_MOVED_EVENT, so that no pull
 changes the log. Left out: SQL92 filters, class filters. Source: PullMessageProcessor, PullRequestHoldService,
@@ -31,10 +31,9 @@ LOOK_NS = 5_000 * MS
 SHORT_POLL_MS = 1_000
 MAX_HELD = 100_000
 MAX_TAGS = 1_000
-"""Tags of one subscription."""
 HOLD = ("hold", None)
 BUSY = "[REJECTREQUEST]system busy, start flow control for a while: a slave with slaveReadEnable=false serves no reads"
-"""RocketMQ's words up to the colon."""
+"""RocketMQ's text up to the colon."""
 CODES = {
     "FOUND": remoting.SUCCESS,
     "NO_MATCHED_MESSAGE": remoting.PULL_RETRY_IMMEDIATELY,
@@ -45,13 +44,11 @@ CODES = {
 
 
 class Held(NamedTuple):
-    """A pull that waits."""
-
     request: Request
     group: SubscriptionGroupConfig
     takes: Takes | None
     until: int
-    """When its time is up, ns."""
+    """Its timeout, ns."""
 
 
 class Pulling:
@@ -68,10 +65,7 @@ class Pulling:
     def handlers(self) -> Mapping[int, Handler]:
         return {RequestCode.PULL_MESSAGE: self.on_pull}
 
-    # Decisions.
-
     def suggestion(self, group: SubscriptionGroupConfig, found: Found) -> int:
-        """The broker id that the group's next pull of this queue should go to."""
         config = self.parts.config
         if not config.slaveReadEnable:
             return 0
@@ -80,24 +74,21 @@ class Pulling:
         return 0 if config.is_slave and config.version.sends_home else group.broker_id
 
     def refuses(self) -> bool:
-        """Whether this broker serves no pulls at all: from 5.0 on a slave that is not for reading."""
+        """Whether this broker serves no pulls: a slave since 5.0 without slaveReadEnable."""
         config = self.parts.config
         return config.is_slave and not config.slaveReadEnable and config.version.refuses_reads
 
     def stores_commits(self) -> bool:
-        """Whether the progress that a pull carries is taken in."""
         return not self.parts.config.is_slave
 
-    def code_for(self, found: Found, asked: int) -> int:
+    def code_for(self, found: Found, offset: int) -> int:
         code = CODES.get(found.status)
         if code is None:
-            code = remoting.PULL_OFFSET_MOVED if asked else remoting.PULL_NOT_FOUND
+            code = remoting.PULL_OFFSET_MOVED if offset else remoting.PULL_NOT_FOUND
         if code == remoting.PULL_OFFSET_MOVED and not self.reader.moves:
-            # A slave does not move a reader: it may only be behind. So may queues for which the disk lacks room.
+            # A slave does not move a reader: it may only be behind. The same holds for queues that lack disk room.
             return remoting.PULL_RETRY_IMMEDIATELY
         return code
-
-    # How it is done.
 
     def on_pull(self, request: Request) -> None:
         if self.refuses():
@@ -140,7 +131,6 @@ class Pulling:
         return None
 
     def _filter(self, request: Request) -> tuple[Takes | None, tuple[int, str] | None]:
-        """What the pull takes of the queue, or why that is not known."""
         header = request.header
         if header["sysFlag"] & SUBSCRIBES:
             if header.get("expressionType", "TAG") not in ("TAG", ""):
@@ -161,22 +151,20 @@ class Pulling:
 
     def _answer(self, held: Held, may_hold: bool) -> None:
         header = held.request.header
-        asked = header["queueOffset"]
+        offset = header["queueOffset"]
         limit = max(1, header["maxMsgNums"])
-        found = self.reader.read(header["topic"], header["queueId"], asked, limit, held.takes)
-        code = self.code_for(found, asked)
+        found = self.reader.read(header["topic"], header["queueId"], offset, limit, held.takes)
+        code = self.code_for(found, offset)
         if code == remoting.PULL_NOT_FOUND and may_hold and self._hold(held):
             return
         values = {
-            # As the group is now: it may have changed while the pull was held.
+            # The current configuration: the group may have changed while the pull waited.
             "suggestWhichBrokerId": self.suggestion(self.parts.groups.get(held.group.group_name) or held.group, found),
             "nextBeginOffset": found.next_offset,
             "minOffset": found.low,
             "maxOffset": found.high,
         }
         held.request.answer(code, values, b"".join(found.messages), found.status)
-
-    # Long polling.
 
     def _hold(self, held: Held) -> bool:
         if self._count >= MAX_HELD:
@@ -190,19 +178,17 @@ class Pulling:
         return True
 
     def arrived(self, topic: str, queue_id: int, next_offset: int, tags_code: int) -> None:
-        """A message came into a queue, whose end is ``next_offset`` now: pulls that it is for go on."""
         if not self._count or (topic, queue_id) not in self.held:
             return
         for each in self._taken(topic, queue_id):
-            asked = each.request.header["queueOffset"]
+            offset = each.request.header["queueOffset"]
             entry = Entry(0, 0, tags_code)
-            if asked < next_offset and (each.takes is None or each.takes(entry)):
+            if offset < next_offset and (each.takes is None or each.takes(entry)):
                 self._answer(each, may_hold=False)
             else:
                 self._hold(each)
 
     def on_timer(self, key: Hashable) -> None:
-        """Time to look: what found something goes on, what waited long enough is answered."""
         self._looking = False
         now = self.parts.io.now()
         for topic, queue_id in list(self.held):
@@ -213,12 +199,11 @@ class Pulling:
             self.parts.io.timer(HOLD, now + LOOK_NS)
 
     def gone(self, conn: Conn) -> None:
-        """A connection ended: nobody waits there any more."""
-        for place in list(self.held) if self._count else ():
-            kept = [each for each in self._taken(*place) if each.request.conn is not conn]
-            if kept:
-                self.held[place] = kept
-                self._count += len(kept)
+        for queue in list(self.held) if self._count else ():
+            remaining = [each for each in self._taken(*queue) if each.request.conn is not conn]
+            if remaining:
+                self.held[queue] = remaining
+                self._count += len(remaining)
 
     def _taken(self, topic: str, queue_id: int) -> list[Held]:
         found = self.held.pop((topic, queue_id), [])
@@ -227,7 +212,7 @@ class Pulling:
 
 
 def _by_tags(subscription: str) -> Takes | None:
-    """Takes entries with one of the tags' hashes; None if all are taken. CodecError for too many tags."""
+    """A filter by the tags' hashes; None if all entries match. CodecError for too many tags."""
     if subscription in ("", "*"):
         return None
     tags = subscription.split("||")

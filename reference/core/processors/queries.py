@@ -1,8 +1,8 @@
-"""Messages by key and by place: QUERY_MESSAGE (12) and VIEW_MESSAGE_BY_ID (33).
+"""Messages by key and by offset: QUERY_MESSAGE (12) and VIEW_MESSAGE_BY_ID (33).
 
-Where this differs from RocketMQ, on purpose: the key index holds hashes only, so each record found is asked whether it
-really has the key and the topic; a message that has a key twice is answered once; and an answer keeps within a frame.
-Source: QueryMessageProcessor, DefaultMessageStore.queryMessage and selectOneMessageByOffset.
+Where this differs from RocketMQ, on purpose: the key index holds only hashes, so the key and topic of each record are
+compared; a message with a repeated key is returned once; and an answer fits into a frame. Source:
+QueryMessageProcessor, DefaultMessageStore.queryMessage and selectOneMessageByOffset.
 """
 
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ from ..parts import Parts
 from ..requests import Handler, Request
 
 UNIQUE_QUERY_MESSAGES = 32
-"""defaultQueryMaxNum: what a query for a client's own message id asks for, whatever it says."""
+"""defaultQueryMaxNum: the limit of a query for a client's message id, whatever it requests."""
 MOST_MESSAGES = 64
 """maxMsgsNumBatch."""
 MOST_CANDIDATES = 1_000
-"""Index entries with the key's hash that a query looks at, the newest first."""
+"""Index entries with the key's hash that a query examines, newest first."""
 MOST_BYTES = remoting.MAX_FRAME // 2
 _NOTHING = Found([], 0, 0)
 
@@ -55,7 +55,7 @@ class Queries:
             request.answer(remoting.QUERY_NOT_FOUND, values, remark="no message with this key and in this time")
 
     def on_view(self, request: Request) -> None:
-        """33: the message at a log offset, as its id says it."""
+        """33: the message at a log offset, which comes from a message id."""
         offset = request.header["offset"]
         record = self._record(offset)
         if record is None:
@@ -64,7 +64,7 @@ class Queries:
             request.answer(body=self._bytes(record))
 
     def _with_key(self, topic: str, key: str, offsets: list[int], limit: int) -> list[Record]:
-        """Of the messages at these offsets the first ones with this key."""
+        """The first messages with this key at these offsets."""
         found: list[Record] = []
         size = 0
         for offset in dict.fromkeys(offsets):

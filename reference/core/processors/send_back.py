@@ -1,8 +1,8 @@
-"""CONSUMER_SEND_MSG_BACK (36): a message that a consumer could not handle, to be delivered to its group once more.
+"""CONSUMER_SEND_MSG_BACK (36): a message that a consumer failed to handle is redelivered to its group.
 
-It is put again into the group's retry topic, delayed by its level (0: three levels more than its retries), or among the
-group's dead letters when it was retried too often or the level is below 0. A slave refuses. Where this differs from
-RocketMQ, on purpose: a slave makes no retry topic. Source: AbstractSendMessageProcessor.consumerSendMsgBack.
+It is put into the group's retry topic, delayed by its level (0: three levels more than its retries), or into the
+group's dead letters after too many retries or for a negative level. A slave refuses. Where this differs from RocketMQ,
+on purpose: a slave creates no retry topic. Source: AbstractSendMessageProcessor.consumerSendMsgBack.
 """
 
 from collections.abc import Mapping
@@ -82,7 +82,7 @@ class SendBack:
             level = min(level or FIRST_RETRY_LEVEL + retries, len(self.parts.store.delays_ms))
         if self.parts.topics.ensure(topic, queues, perm) is None:
             raise CodecError(f"topic[{topic}] not exist, and there is no room for one more")
-        # One queue for each group's retries is the default; the message's own spreads them where there are more.
+        # By default a group's retries have one queue; with more of them, the message's own queue spreads the load.
         queue_id = message.queue_id % queues
         if level > 0:
             properties |= {"DELAY": str(level), "REAL_TOPIC": topic, "REAL_QID": str(queue_id)}

@@ -1,12 +1,12 @@
 """Sends: SEND_MESSAGE (10), SEND_MESSAGE_V2 (310) and SEND_BATCH_MESSAGE (320).
 
-A message is checked, given its topic (made after the client's template if need be), its queue and the properties that
-a broker stores, then put; the answer waits for what the broker's role and flush type promise. Delayed messages go to
-the queue of their level, half messages to theirs, and those that were retried too often to the group's dead letters.
+A message is checked, given its topic (created from the client's template if needed), its queue and the stored
+properties, then put; the answer waits as the broker's role and flush type require. Delayed messages go to the queue of
+their level, half messages to the half topic, and messages with too many retries to the group's dead letters.
 
-Where this differs from RocketMQ, on purpose: a slave refuses before it does anything, so it makes no topic.
-Left out: trace topics, reply messages, the page cache's own limits. Source: SendMessageProcessor,
-AbstractSendMessageProcessor.msgCheck, TopicValidator, CommitLog.asyncPutMessage.
+Where this differs from RocketMQ, on purpose: a slave refuses before any effect, so it creates no topic. Left out: trace
+topics, reply messages, the page cache's limits. Source: SendMessageProcessor, AbstractSendMessageProcessor.msgCheck,
+TopicValidator, CommitLog.asyncPutMessage.
 """
 
 from collections.abc import Mapping
@@ -32,13 +32,12 @@ from .transactions import half_message, is_half
 RETRY = "%RETRY%"
 DEAD_LETTER_QUEUES = 1
 MAX_BATCH = 10_000
-"""Messages of one batch."""
 STATUS_FIELDS = {"MSG_REGION": "DefaultRegion", "TRACE_ON": True}
 _TRANSACTION = 0xC
 
 
 class Refused(Exception):
-    """A request that gets ``code``, and why."""
+    """A request to answer with ``code`` and a reason."""
 
     def __init__(self, code: int, remark: str) -> None:
         super().__init__(remark)
@@ -61,30 +60,24 @@ class Sending:
             RequestCode.SEND_BATCH_MESSAGE: self.on_send,
         }
 
-    # Decisions.
-
     def refuses_role(self) -> bool:
-        """Whether this broker takes no messages at all."""
         return self.parts.config.is_slave
 
-    def queue_for(self, topic: TopicConfig, asked: int) -> int:
-        """The queue that a send goes to; below 0 it leaves the choice to the broker."""
-        if asked >= max(topic.read_queue_nums, topic.write_queue_nums):
+    def queue_for(self, topic: TopicConfig, wanted: int) -> int:
+        """The queue of a send; a negative ``wanted`` leaves the choice to the broker."""
+        if wanted >= max(topic.read_queue_nums, topic.write_queue_nums):
             raise Refused(
-                remoting.SYSTEM_ERROR, f"request queueId[{asked}] is illegal: {topic.topic_name} has "
+                remoting.SYSTEM_ERROR, f"request queueId[{wanted}] is illegal: {topic.topic_name} has "
                 f"{topic.write_queue_nums} queues for writing",
             )  # fmt: skip
-        if asked >= 0:
-            return asked
+        if wanted >= 0:
+            return wanted
         self._turn += 1
         return self._turn % max(1, topic.write_queue_nums)
 
     def answer(self, request: Request, ids: list[str], queue_id: int, queue_offset: int, status: str) -> None:
-        """What the producer is told of a stored message, or of a stored batch."""
         values = {"msgId": ",".join(ids), "queueId": queue_id, "queueOffset": queue_offset, **STATUS_FIELDS}
         request.answer(remoting.CODE_OF_STATUS[status], values)
-
-    # How it is done.
 
     def on_send(self, request: Request) -> None:
         try:
@@ -108,7 +101,6 @@ class Sending:
             self.parts.puts.settle(stored[-1].hi, wait, answer, self.parts.peers.when_through)
 
     def _put(self, messages: list[Message]) -> list[Stored]:
-        """All of them or, if one cannot be, none."""
         puts = self.parts.puts
         return puts.put_batch(messages) if len(messages) > 1 else [puts.put(messages[0])]
 
@@ -119,7 +111,7 @@ class Sending:
                 remoting.MESSAGE_ILLEGAL, "the topic is longer than 127 or has other characters than %|a-zA-Z0-9_-"
             )
         if name in topics.NO_SENDS:
-            raise Refused(remoting.NO_PERMISSION, f"the topic {name} is the system's own")
+            raise Refused(remoting.NO_PERMISSION, f"{name} is a system topic")
         table = self.parts.topics
         found = table.for_send(name, header["defaultTopic"], header["defaultTopicQueueNums"])
         if found is None and name.startswith(RETRY):
@@ -146,7 +138,7 @@ class Sending:
         common = request.header.get("properties", "")
         found = []
         for body, properties, flag in items:
-            # What was said of the whole batch is said of each.
+            # Properties of the batch apply to each message.
             given = "\x02".join(part for part in (properties.decode("utf-8", "replace"), common) if part)
             message = self._message(request, topic, queue_id, body, given, flag)
             if is_half(message) or level_of(properties_of(message.properties), self.parts.store.delays_ms):
@@ -157,13 +149,13 @@ class Sending:
     def _message(self, request: Request, topic: str, queue_id: int, body: bytes, given: str, flag: int) -> Message:
         header = request.header
         address, port = self.parts.io.address(request.conn)
-        # As 4.9 stores them: without WAIT, which was only for this broker, and with the cluster's name.
-        kept = [each for each in given.split("\x02") if each and not each.startswith(("WAIT\x01", "CLUSTER\x01"))]
+        # As 4.9 stores them: without WAIT, which concerns only this broker, and with the cluster's name.
+        stored = [each for each in given.split("\x02") if each and not each.startswith(("WAIT\x01", "CLUSTER\x01"))]
         return Message(
             topic=topic,
             queue_id=queue_id,
             body=body,
-            properties="\x02".join([*kept, self._cluster]).encode("utf-8", "replace"),
+            properties="\x02".join([*stored, self._cluster]).encode("utf-8", "replace"),
             flag=flag,
             sys_flag=header["sysFlag"],
             born_ms=header["bornTimestamp"],
@@ -173,7 +165,6 @@ class Sending:
         )
 
     def _delayed(self, message: Message) -> Message:
-        """A message that asks for a delay waits in the queue of its level; any other stays what it is."""
         if b"DELAY\x01" not in message.properties or message.sys_flag & _TRANSACTION in (0x4, 0xC):
             return message
         properties = properties_of(message.properties)
@@ -186,7 +177,6 @@ class Sending:
         )
 
     def _dead_letter(self, header: Mapping[str, Any], message: Message) -> Message:
-        """A message that was retried too often goes to its group's dead letters."""
         group = self.parts.groups.find(message.topic[len(RETRY) :])
         if group is None:
             raise Refused(remoting.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {message.topic}")
@@ -201,7 +191,7 @@ class Sending:
 
 
 def _waits(properties: str) -> bool:
-    """Whether a message waits for the store's promise: unless its property WAIT says anything but true."""
+    """Whether a send waits for durability: unless its property WAIT is anything but true."""
     for each in properties.split("\x02"):
         if each.startswith("WAIT\x01"):
             return each[5:].lower() == "true"

@@ -1,9 +1,8 @@
-"""What a broker tells about itself: runtime information (28), a topic's queues (202), a group's progress (208),
-and which groups consume a topic (300).
+"""Statistics: runtime information (28), a topic's queues (202), a group's progress (208), a topic's consumers (300).
 
-Offsets and times are read from the store when somebody asks. Nothing is sampled: rates, latencies, queue lengths of
-thread pools and shares of the disk have RocketMQ's keys and say 0, or -1 where 0 would be a claim. Messages put are
-counted over the store's life, not since the last start. Source: AdminBrokerProcessor, StoreStatsService,
+Offsets and times are read from the store on request. Nothing is sampled: rates, latencies, queue lengths of thread
+pools and disk ratios have RocketMQ's keys with 0, or -1 where 0 would be a claim. Messages put are counted since the
+store was created, not since the last start. Source: AdminBrokerProcessor, StoreStatsService,
 DefaultMessageStore.getRuntimeInfo, ScheduleMessageService.buildRunningStats, MixAll.humanReadableByteCount.
 """
 
@@ -25,7 +24,6 @@ from ..parts import Parts
 from ..requests import Handler, Request
 
 VERSION_NAME = "V4_9_7"
-"""What :data:`remoting.VERSION` stands for."""
 _POOLS = ("sendThreadPoolQueue", "pullThreadPoolQueue", "queryThreadPoolQueue")
 _RATES = ("putTps", "getFoundTps", "getMissTps", "getTotalTps", "getTransferedTps")
 _TIMES = (
@@ -78,7 +76,6 @@ class Statistics:
         }
 
     def runtime_info(self) -> dict[str, str]:
-        """The table of code 28, by RocketMQ's keys."""
         store, queues = self.parts.store, self.parts.store.queues
         log = store.log
         puts = 0 if self.parts.config.is_slave else sum(queues.next_offset(*queue) for queue in queues.known())
@@ -103,7 +100,7 @@ class Statistics:
         }
 
     def on_consumers(self, request: Request) -> None:
-        """300: groups that subscribe to the topic now, or have committed progress in it."""
+        """300: groups that subscribe to the topic or have committed progress in it."""
         topic = request.header["topic"]
         groups = {name for name, group in self.parts.clients.consumers.items() if topic in group.subscriptions}
         keys = (key.partition("@") for key in self.parts.offsets.table)
@@ -111,7 +108,7 @@ class Statistics:
         request.answer(body=beans.encode(GroupList(tuple(sorted(groups)))))
 
     def on_topic(self, request: Request) -> None:
-        """202: the range of each queue that takes messages, and when its last one was stored."""
+        """202: each writable queue's range and the store time of its last message."""
         name = request.header["topic"]
         topic = self.parts.topics.get(name)
         if topic is None:
@@ -126,7 +123,7 @@ class Statistics:
         request.answer(body=beans.encode(TopicStatsTable(table)))
 
     def on_group(self, request: Request) -> None:
-        """208: how far the group is in one topic, or in all where it has progress; what it unsubscribed is left out."""
+        """208: the group's progress in one topic, or in all with progress, except those that it unsubscribed."""
         group, wanted = request.header["consumerGroup"], request.header.get("topic", "").strip()
         offsets, queues = self.parts.offsets, self.parts.store.queues
         names = [wanted] if wanted else [key[: -len(group) - 1] for key in offsets.table if key.endswith(f"@{group}")]
@@ -143,18 +140,16 @@ class Statistics:
         request.answer(body=beans.encode(ConsumeStats(table)))
 
     def _unsubscribed(self, group: str, topic: str) -> bool:
-        """Whether the group has live members that do not take this topic."""
         found = self.parts.clients.consumers.get(group)
         return found is not None and bool(found.subscriptions) and topic not in found.subscriptions
 
     def _stored_ms(self, topic: str, queue_id: int, offset: int) -> int:
-        """When the message was stored; 0 if it cannot be read."""
         found = self.parts.store.queues.get(topic, queue_id, offset, 1)
         return max(0, self.parts.store.dispatcher.store_ms(found[0])) if found else 0
 
 
 def human_bytes(size: int) -> str:
-    """As RocketMQ writes it: 221 B, 1.5 KiB."""
+    """RocketMQ's format: 221 B, 1.5 KiB."""
     unit, exponent = 1024, 0
     while size >= unit ** (exponent + 1):
         exponent += 1

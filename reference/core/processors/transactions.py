@@ -1,14 +1,14 @@
 """Transactions: half messages, and END_TRANSACTION (37), which commits them or rolls them back.
 
-A half message waits in RMQ_SYS_TRANS_HALF_TOPIC, where no consumer looks. A commit stores the message once more, in its
-real queue and marked as committed; commit and rollback put the half message's queue offset, tagged ``d``, into
-RMQ_SYS_TRANS_OP_HALF_TOPIC: it needs no more looking after. What is stored keeps its properties (TRAN_MSG, REAL_TOPIC,
-REAL_QID), as RocketMQ's does. A slave answers 11. An end that comes twice is done twice, as there.
+A half message waits in RMQ_SYS_TRANS_HALF_TOPIC, which consumers do not read. A commit stores the message again, in its
+real queue and marked as committed. Commit and rollback put the half message's queue offset, tagged ``d``, into
+RMQ_SYS_TRANS_OP_HALF_TOPIC, which marks it as done. Stored messages keep their properties (TRAN_MSG, REAL_TOPIC,
+REAL_QID), as in RocketMQ. A slave answers 11. A repeated end is executed again, as in RocketMQ.
 
-Left out: asking the producer about a half message that nobody ends (check-back). Where this differs from RocketMQ, on
-purpose: the offset must be that of a half message; a transaction that is still pending is answered, too; and a half
-message loses its delay on the broker, not only in RocketMQ's own client.
-Source: EndTransactionProcessor, TransactionalMessageBridge, SendMessageProcessor.
+Left out: check-back of pending half messages with the producer. Where this differs from RocketMQ, on purpose: the
+offset must belong to a half message; a pending transaction is answered, too; and the broker removes a half message's
+delay (in RocketMQ only the client does). Source: EndTransactionProcessor, TransactionalMessageBridge,
+SendMessageProcessor.
 """
 
 from collections.abc import Mapping
@@ -27,15 +27,15 @@ from .limits import check_range, check_topic
 HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
 OP_TOPIC = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
 PENDING, PREPARED, COMMIT, ROLLBACK = 0x0, 0x4, 0x8, 0xC
-"""MessageSysFlag's transaction types: bits of the system flag, and what END_TRANSACTION says."""
+"""MessageSysFlag's transaction types: bits of the system flag, and END_TRANSACTION's decision."""
 _TYPE = 0xC
 MAX_QUEUE_ID = (1 << 31) - 1
 
 
 def is_half(message: Message) -> bool:
-    """Whether a send is the first half of a transaction: TRAN_MSG is true, or its system flag says prepared.
+    """Whether a send is the first half of a transaction: TRAN_MSG is true, or its system flag is prepared.
 
-    A message that a consumer before 4.6.1 sends back with all its properties, delayed, is none.
+    Not so for a message that a consumer before 4.6.1 sends back, delayed, with all its properties.
     """
     if message.sys_flag & _TYPE == PREPARED:
         return True
@@ -47,7 +47,7 @@ def is_half(message: Message) -> bool:
 
 
 def half_message(message: Message) -> Message:
-    """As it waits: in the half topic, without a mark of its own there, and with where it wants to go."""
+    """The message as stored in the half topic: without a transaction type, with its real topic and queue."""
     properties = {key: value for key, value in properties_of(message.properties).items() if key != DELAY}
     properties |= {"REAL_TOPIC": message.topic, "REAL_QID": str(message.queue_id)}
     return message._replace(
@@ -56,7 +56,7 @@ def half_message(message: Message) -> Message:
 
 
 def committed_message(half: Record) -> Message:
-    """What a commit of this half message stores. CodecError if it does not say where it wants to go."""
+    """The message that a commit of this half message stores. CodecError without a real topic and queue."""
     message = half.message
     properties = properties_of(message.properties)
     topic, queue_id = properties.get("REAL_TOPIC", ""), properties.get("REAL_QID", "")
@@ -82,7 +82,7 @@ class Transactions:
         return {RequestCode.END_TRANSACTION: self.on_end}
 
     def on_end(self, request: Request) -> None:
-        """Store what the producer decided, and answer when that is as safe as any message."""
+        """Store the producer's decision, and answer as for any send."""
         if self.parts.config.is_slave:
             request.refuse(remoting.SLAVE_NOT_AVAILABLE, "a slave ends no transactions: ask its master")
             return
@@ -100,13 +100,13 @@ class Transactions:
             request.refuse(remoting.SERVICE_NOT_AVAILABLE, "the disk is full")
 
     def _half(self, header: Mapping[str, Any]) -> Record:
-        """The half message that the request means; CodecError if there is none, or if it is another one's."""
+        """The half message of the request; CodecError without one, or if it belongs to another group."""
         offset = header["commitLogOffset"]
         half = self.parts.store.record_at(offset)
         if half is None or half.physical_offset != offset or half.message.topic != HALF_TOPIC:
-            raise CodecError(f"commitLogOffset {offset} is not that of a half message")
+            raise CodecError(f"no half message begins at commitLogOffset {offset}")
         if properties_of(half.message.properties).get("PGROUP") != header["producerGroup"]:
-            raise CodecError(f"the half message at {offset} is of another producer group")
+            raise CodecError(f"the half message at {offset} belongs to another producer group")
         if half.queue_offset != header["tranStateTableOffset"]:
             raise CodecError(f"the half message at {offset} has queue offset {half.queue_offset}")
         return half
@@ -120,12 +120,11 @@ class Transactions:
             try:
                 puts.put(self._op_message(half))
             except StoreFull:
-                # The message is committed; that nobody need look after its half is only good to know.
+                # The message is committed; the op message is only an optimisation.
                 pass
         puts.settle(end, True, partial(self._answer, request.kept()))
 
     def committed(self, half: Record) -> Message:
-        """What a commit stores; CodecError as :func:`committed_message`."""
         return committed_message(half)
 
     def _op_message(self, half: Record) -> Message:
@@ -140,5 +139,5 @@ class Transactions:
         )
 
     def _answer(self, request: Request, status: str) -> None:
-        # Stored is enough: whichever of the four it is.
+        # Stored is success, whatever the status.
         request.answer()

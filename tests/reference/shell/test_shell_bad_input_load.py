@@ -91,7 +91,7 @@ def test_half_frames_of_a_thousand_connections_cost_a_name_server_no_more(name_s
 
     name_server.start()
     asyncio.run(play())
-    name_server.hear("the main port is full, which is said once: took in 127.0.0.1 in place of another connection")
+    name_server.hear("the main port is full (logged once): accepted 127.0.0.1 in place of a connection")
     assert peak_memory(name_server) < BOUND
     assert name_server.stop() == 0
 
@@ -218,6 +218,6 @@ def test_a_thousand_idle_connections_are_a_line_in_the_log_and_are_closed_in_tim
 
     master = broker(serverChannelMaxIdleTimeSeconds=3).start()
     asyncio.run(play())
-    master.hear("the fast port is full, which is said once: took in 127.0.0.1 in place of another connection")
+    master.hear("the fast port is full (logged once): accepted 127.0.0.1 in place of a connection")
     assert master.stop() == 0
     assert master.said.count(b"port is full") == 1

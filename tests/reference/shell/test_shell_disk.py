@@ -43,7 +43,7 @@ def test_another_size_is_an_error_that_names_both(disk: RealDisk) -> None:
     with pytest.raises(StoreError, match="a has 100 bytes, not the configured 200: configure the size"):
         disk.open("a", 200)
     disk.open("b", 0)
-    with pytest.raises(StoreError, match="b has 0 bytes, not the configured 200: nothing is in it, move it elsewhere"):
+    with pytest.raises(StoreError, match="b has 0 bytes, not the configured 200: it is empty, move it elsewhere"):
         disk.open("b", 200)
 
 

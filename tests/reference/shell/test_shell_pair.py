@@ -152,7 +152,7 @@ def test_a_slave_whose_files_have_another_size_says_so_and_acknowledges_nothing_
         mappedFileSizeCommitLog=131_072,
     ).start()  # fmt: skip
     acknowledged = asyncio.run(play())
-    said = slave.hear("replication has stopped: mappedFileSizeCommitLog is 131072 here, and another one at the master")
+    said = slave.hear("replication has stopped: mappedFileSizeCommitLog is 131072 here, but differs at the master")
     assert "a file of the master ends at 65536" in said
     assert (master.stop(), slave.stop()) == (0, 0)
     assert slave.said.count(b"replication has stopped") == slave.said.count(b"connected to") == 1

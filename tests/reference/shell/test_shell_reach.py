@@ -70,8 +70,8 @@ def test_a_file_that_names_another_machine_is_one_line_and_exit_2_and_no_store(
     code, said = started.refusal()
     assert (code, said) == (
         2,
-        f"pairproof broker: {key} names {ELSEWHERE}:9876, which is not on loopback: give --connect-anywhere if this "
-        "broker is to connect to it\n",
+        f"pairproof broker: {key} names {ELSEWHERE}:9876, which is not on loopback: give --connect-anywhere to let "
+        "this broker connect to it\n",
     )
     assert not started.store.exists()
 

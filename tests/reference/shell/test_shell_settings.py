@@ -13,7 +13,7 @@ from pairproof.reference.errors import ConfigError
 from pairproof.reference.shell import properties
 from pairproof.reference.shell.log import LINES_A_SECOND, Log, LogWatcher
 from pairproof.reference.shell.memory import machine_memory
-from pairproof.reference.shell.settings import name_settings, settings, told
+from pairproof.reference.shell.settings import describe_ignored, name_settings, settings
 
 
 @pytest.mark.parametrize(
@@ -109,11 +109,11 @@ def test_a_master_s_id_is_0_whatever_the_file_says() -> None:
 
 
 def test_ignored_keys_take_one_line_with_what_a_mistyped_one_meant() -> None:
-    assert told(("brokerrole", "duplicationEnable", "kvConfigPath")) == (
+    assert describe_ignored(("brokerrole", "duplicationEnable", "kvConfigPath")) == (
         "nothing here acts on these settings: duplicationEnable, kvConfigPath; "
         "RocketMQ has no such settings: brokerrole (did you mean brokerRole?)"
     )
-    assert told(tuple(f"key{n}" for n in range(25))).endswith("key19 and 5 more")
+    assert describe_ignored(tuple(f"key{n}" for n in range(25))).endswith("key19 and 5 more")
 
 
 def test_a_file_without_a_single_setting_is_no_name_server_s() -> None:
@@ -135,7 +135,7 @@ def test_a_log_says_so_many_lines_a_second_and_then_how_many_it_left_out() -> No
         lines = file.read().splitlines()
     assert len(lines) == LINES_A_SECOND + 1
     assert lines[0].endswith("line 0 of two")
-    assert lines[-1].endswith("later (7 lines left out before this)")
+    assert lines[-1].endswith("later (7 lines omitted before this)")
 
 
 def test_a_log_that_nobody_reads_or_that_is_closed_stops_nothing() -> None:
