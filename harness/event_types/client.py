@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ..history import Event, column
-from ..texts.content import level_of, told
+from ..texts.content import level_of, payload
 from .text import The, client, count, outcome, plain, span
 
 SENDS = frozenset({"send", "produce"})
@@ -239,11 +239,11 @@ class Route(Event):
 
 def brokers(detail: str | None) -> str:
     """The nodes of a route, by broker id."""
-    return ", ".join(f"{node} ({number})" for number, node in told(detail).items())
+    return ", ".join(f"{node} ({number})" for number, node in payload(detail).items())
 
 
 def _of_tags(event: Event) -> str:
-    tags = told(event.detail).get("tags")
+    tags = payload(event.detail).get("tags")
     return f", of tags {tags}" if tags else ""
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ..history import Event
-from ..texts.content import level_of, told
+from ..texts.content import level_of, payload
 from . import topology
 from .known.replay import Reader
 from .naming import the
@@ -62,7 +62,7 @@ class Reception(Reader):
             self.home = topology.OTHER if event.node == topology.OTHER else topology.MASTER
             self.queue = event.queue
             self.level = level_of(event)
-            self.is_half = bool(told(event.detail).get("half"))
+            self.is_half = bool(payload(event.detail).get("half"))
         elif self.offset is None and event.queue == (self.queue or event.queue) and self._is_final(event):
             self.queue, self.offset = event.queue, event.queue_offset
 

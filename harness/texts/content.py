@@ -34,7 +34,7 @@ def content(body: Data, tags: str, flag: int, **more: object) -> str:
 
 
 @lru_cache(maxsize=4_096)
-def told(detail: str | None) -> dict[str, Any]:
+def payload(detail: str | None) -> dict[str, Any]:
     """What such a text says; nothing if it is none, as in histories whose clients or readers could not say."""
     try:
         found = json.loads(detail) if detail else {}
@@ -45,18 +45,18 @@ def told(detail: str | None) -> dict[str, Any]:
 
 def is_followed(invoke: Event) -> bool:
     """Whether more messages of its batch follow: the answer, which is one, waits for the last of them."""
-    return "more" in (invoke.detail or "") and bool(told(invoke.detail).get("more"))
+    return "more" in (invoke.detail or "") and bool(payload(invoke.detail).get("more"))
 
 
 def waits_first(invoke: Event) -> bool:
     """Whether a send's message lies in a queue of its broker's own before it may come into its queue: one with a delay,
     or a half message. Its answer names that place.
     """
-    said = told(invoke.detail)
+    said = payload(invoke.detail)
     return bool(said.get("level") or said.get("half"))
 
 
 def level_of(invoke: Event) -> int:
     """The delay level that a send asked for; 0 for none."""
-    level = told(invoke.detail).get("level", 0)
+    level = payload(invoke.detail).get("level", 0)
     return level if isinstance(level, int) else 0

@@ -7,7 +7,7 @@ from typing import Literal
 from ...event_types.base import OfNode, OfReader
 from ...event_types.text import The, count
 from ...history import column
-from ...texts.content import told
+from ...texts.content import payload
 from ..topology import NAMES
 
 
@@ -79,7 +79,7 @@ class Register(OfNode):
     def words(self, the: The) -> str:
         if self.status != "ok":
             return f"{self.node} is not answered when it registers with {the(NAMES)}"
-        said = ", ".join(f"{word} is {node}" for word, node in told(self.detail).items())
+        said = ", ".join(f"{word} is {node}" for word, node in payload(self.detail).items())
         return f"{self.node} registers with {the(NAMES)}{f', which says that {said}' if said else ''}"
 
 

@@ -7,13 +7,13 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...texts.content import told
+from ...texts.content import payload
 from .registers import NONE
 
 
 def subscribed(detail: str | None) -> frozenset[str] | None:
     """The tags that a consumer, or a pull, says it asks for (``a || b``); None: all."""
-    tags = told(detail).get("tags")
+    tags = payload(detail).get("tags")
     return frozenset(each.strip() for each in str(tags).split("||")) if tags else None
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...event_types.client import Fail, Info, Invoke, Ok
-from ...texts.content import is_followed, told
+from ...texts.content import is_followed, payload
 from ..event_types.log import Append
 from ..topology import MASTER
 from .possible import NO_ANSWER
@@ -30,7 +30,7 @@ NEVER = -1
 
 def requests(call: Invoke) -> int:
     """How many requests of the usual size spend as much on the way as this call."""
-    return 1 + int(told(call.detail).get("size", 0)) // REQUEST_BYTES
+    return 1 + int(payload(call.detail).get("size", 0)) // REQUEST_BYTES
 
 
 class Client:

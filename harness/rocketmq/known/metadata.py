@@ -61,13 +61,13 @@ def holds(table: Table, name: str) -> bool:
     return queue in found.get(key, ())
 
 
-def told(register: Register) -> Mapping[str, str]:
+def registration_answer(register: Register) -> Mapping[str, str]:
     """What a name server answered to a registration: ``master`` and ``ha``, as nodes, if it has them."""
-    return _told(register.detail or "{}")
+    return _registration_answer(register.detail or "{}")
 
 
 @lru_cache(maxsize=64)
-def _told(detail: str) -> Mapping[str, str]:
+def _registration_answer(detail: str) -> Mapping[str, str]:
     found: Mapping[str, str] = json.loads(detail)
     return found
 

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from typing import Generic, TypeVar
 
 from ...event_types.client import SENDS, Invoke, Ok
-from ...texts.content import told, waits_first
+from ...texts.content import payload, waits_first
 from ..event_types.groups import Back
 from ..event_types.log import Append
 from ..event_types.transactions import Decide
@@ -28,7 +28,7 @@ class Request(Generic[Asked]):
 
     def __init__(self, event: Asked) -> None:
         self.event: Asked = event
-        self.said = told(event.detail)
+        self.said = payload(event.detail)
         self.at = int(self.said.get("at", -1))
         """Where the message's record begins."""
         self.taken: int | None = None
@@ -58,7 +58,7 @@ class Sent:
     def tag(self, message: str | None) -> str | None:
         """A message's tag; empty without one, None where nobody sent it, or said what."""
         send = self.sends.get(message)
-        said = {} if send is None else told(send.detail)
+        said = {} if send is None else payload(send.detail)
         return str(said.get("tags", "")) if said else None
 
     def largest(self, seq: int) -> int:
@@ -70,7 +70,7 @@ class Sent:
     def invoked(self, event: Invoke) -> None:
         if event.f not in SENDS or event.node == OTHER:
             return
-        message, said = event.message, told(event.detail)
+        message, said = event.message, payload(event.detail)
         if message in self.sends or waits_first(event) or event.f == "produce":
             self.repeated.add(message)
         self.sends[message] = event

@@ -9,7 +9,7 @@ are small; what else a record consists of, which some versions count, too. Sourc
 
 from ....event_types.client import Fail, Invoke, Ok
 from ....judging.law import CONVENTION, only
-from ....texts.content import is_followed, told
+from ....texts.content import is_followed, payload
 from ...contract import STORED
 from ...law import Law
 
@@ -22,7 +22,7 @@ class AckWithinLimits(Law):
     needs = frozenset({"config", "invoke", "ok"})
 
     def _why_not(self, event: Invoke) -> str | None:
-        said, most = told(event.detail), self.known.setting(event.node, "maxMessageSize")
+        said, most = payload(event.detail), self.known.setting(event.node, "maxMessageSize")
         if "illegal" in said:
             # Its size is that of the properties.
             return "more properties than a record can hold" if said["illegal"] else None

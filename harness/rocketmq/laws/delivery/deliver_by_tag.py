@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ....event_types.client import Deliver, Ok
 from ....history import Event
 from ....judging.law import EVERY, Heard, only
-from ....texts.content import told
+from ....texts.content import payload
 from ...known.consumed import subscribed
 from ...known.consumption import PAIR
 from ...law import Law
@@ -76,7 +76,7 @@ class DeliverByTag(Law):
         for ok, wanted, asked_from, brought in self.done:
             reach = range(asked_from, ok.queue_offset or 0)
             for each in listing.of(ok.queue):
-                if each.queue_offset in reach and told(each.detail).get("tags") in wanted:
+                if each.queue_offset in reach and payload(each.detail).get("tags") in wanted:
                     self.judged += 1
                     if each.queue_offset not in brought:
                         where = f"{each.message} at {each.queue_offset} of {each.queue}"

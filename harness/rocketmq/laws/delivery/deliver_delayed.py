@@ -21,7 +21,7 @@ from functools import lru_cache
 from ....event_types.node import Crash, Stop
 from ....history import MS, Event
 from ....judging.law import Heard, only
-from ....texts.content import level_of, told
+from ....texts.content import level_of, payload
 from ...contract import EXPIRE, LIED, WIPE
 from ...event_types.log import Append, Audit
 from ...law import Law
@@ -103,7 +103,7 @@ class DeliverDelayed(Law):
         delays = {} if self.excused else self._delays()
         records: dict[str | None, list[Event]] = {message: [] for message in delays}
         for each in self.known.audits.records(event) if delays else ():
-            if each.message in delays and "times" not in told(each.detail):
+            if each.message in delays and "times" not in payload(each.detail):
                 records[each.message].append(each)
         for message, delay in delays.items():
             self._judge(message, delay, records[message], event)

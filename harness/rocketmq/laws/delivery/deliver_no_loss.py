@@ -27,7 +27,7 @@ from ....event_types.client import SENDS, Fail, Ok
 from ....event_types.machine import Mark
 from ....history import MS, Event
 from ....judging.law import DURABILITY, only
-from ....texts.content import level_of, told
+from ....texts.content import level_of, payload
 from ... import contract
 from ...event_types.transactions import Decide
 from ...known.consumed import Assignment, Consumed, Consumer
@@ -85,7 +85,7 @@ class DeliverNoLoss(NeverMoved):
 
     def on_decide(self, event: Decide) -> None:
         begun = self.known.calls.asked(event) if event.f == "ok" and event.node == MASTER else None
-        if begun is not None and told(begun.call.detail).get("says") == COMMIT:
+        if begun is not None and payload(begun.call.detail).get("says") == COMMIT:
             ok = event._replace(status="PUT_OK", value=0)
             self.committed.append(self._as_stored(ok, begun.happened, False))
 

@@ -20,7 +20,7 @@ RebalanceImpl.rebalanceByTopic.
 from ....event_types.client import Assign, Consumer, Route
 from ....history import MS, Event
 from ....judging.law import EVERY, only
-from ....texts.content import told
+from ....texts.content import payload
 from ...event_types.groups import Ask
 from ...law import Law
 from ...topology import HA_LINKS, META_LINKS
@@ -99,7 +99,7 @@ class GroupShared(Law):
 
     def on_route(self, event: Route) -> None:
         self._look(event)
-        if event.status == "found" and "0" in told(event.detail):
+        if event.status == "found" and "0" in payload(event.detail):
             self.routed.setdefault(event.process, event.t)
         else:
             self.routed.pop(event.process, None)

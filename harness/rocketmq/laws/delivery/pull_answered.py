@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ....event_types.client import Fail, Info, Invoke, Ok
 from ....history import MS, Event
 from ....judging.law import EVERY, only
-from ....texts.content import told, waits_first
+from ....texts.content import payload, waits_first
 from ... import contract
 from ...known.calls import Begun
 from ...known.consumed import subscribed
@@ -60,7 +60,7 @@ class PullAnswered(Law):
         elif event.node == MASTER and event.status in contract.STORED:
             begun = self.known.calls.begun(event)
             if begun is not None and event.queue_offset is not None and not waits_first(begun.call):
-                said = told(begun.call.detail)
+                said = payload(begun.call.detail)
                 arrival = Arrival(event, said.get("tags", "") if said else None)
                 self.arrived.setdefault(event.queue, []).append(arrival)
 

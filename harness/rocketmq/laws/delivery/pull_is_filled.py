@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ....history import Event
 from ....judging.law import CONVENTION
-from ....texts.content import told
+from ....texts.content import payload
 from ...known.positions import Content
 from ...settings import DEFAULTS, Settings, memory
 from .pulled import FOUND, Answer, Pulled
@@ -112,7 +112,7 @@ class PullIsFilled(Pulled):
 def _limits(answer: Answer, settings: Settings, in_memory: bool) -> tuple[int, int]:
     """How many messages and bytes an answer may bring: the broker's limits, and how many messages were asked for."""
     most, most_bytes = (int(settings.get(*each)) for each in (IN_MEMORY if in_memory else ON_DISK))
-    return min(most, int(told(answer.call.detail).get("most", MOST))), most_bytes
+    return min(most, int(payload(answer.call.detail).get("most", MOST))), most_bytes
 
 
 def _entries(settings: Settings) -> int:

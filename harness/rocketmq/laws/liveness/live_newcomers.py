@@ -15,7 +15,7 @@ import json
 
 from ....event_types.machine import Fault
 from ....judging.law import Heard
-from ....texts.content import told
+from ....texts.content import payload
 from ...law import Law
 
 ROGUE_CLIENT, CROWD = "rogue_client", "crowd"
@@ -70,4 +70,4 @@ def _bears(one: Fault, other: Fault) -> bool:
 
 def is_crowd(fault: Fault) -> bool:
     """Whether the strangers that a fault brings come as a crowd."""
-    return bool(told(fault.detail).get("character") == CROWD)
+    return bool(payload(fault.detail).get("character") == CROWD)

@@ -23,7 +23,7 @@ from ....history import MS, Event
 from ....judging.law import CONVENTION
 from ...event_types.metadata import Register, Sync
 from ...known.deadlines import is_late, spent_ns
-from ...known.metadata import SLACK_NS, STEPS, TOPICS, told
+from ...known.metadata import SLACK_NS, STEPS, TOPICS, registration_answer
 from .syncing import CALL_NS, MetadataLaw, Schedule, schedule
 
 
@@ -81,7 +81,7 @@ class MetaSchedule(MetadataLaw):
         life = self.lives.get(node)
         if life is None or event.status != "ok":
             return
-        if not told(event).get("master"):
+        if not registration_answer(event).get("master"):
             self._judge_silence(node, life, event)
             life.knew_master, life.free = None, True
         elif life.knew_master is None:

@@ -12,7 +12,7 @@ import json
 from ....event_types.client import Consumer, Route
 from ....history import MS, Event
 from ....judging.law import EVERY, Heard, only
-from ....texts.content import told
+from ....texts.content import payload
 from ...event_types.answers import Answer
 from ...law import Law
 from .asked import NOT_ANSWERED
@@ -49,7 +49,7 @@ class QueryMembers(Law):
     def on_route(self, event: Route) -> None:
         if event.process not in self.came:
             return
-        nodes = set(map(str, told(event.detail).values())) if event.status == "found" else set()
+        nodes = set(map(str, payload(event.detail).values())) if event.status == "found" else set()
         for process, node in [key for key in self.leads if key[0] == event.process]:
             if node not in nodes:
                 del self.leads[process, node]

@@ -16,7 +16,7 @@ Source: SendMessageProcessor, PullMessageProcessor, ConsumerManageProcessor, Adm
 from ....event_types.client import SENDS, Fail, Invoke, Ok, Try
 from ....history import MS, digest
 from ....judging.law import only
-from ....texts.content import LARGE, told
+from ....texts.content import LARGE, payload
 from ...event_types.metadata import Persist
 from ...known.metadata import CHANGES
 from ...law import Law
@@ -66,7 +66,7 @@ class ValidTaken(Law):
             return ILLEGAL
         if event.f not in SENDS:
             return ()
-        said = told(event.detail)
+        said = payload(event.detail)
         size = said.get("size", LARGE)
         most = (self.known.setting(event.node, key) for key in ("maxMessageSize", "mappedFileSizeCommitLog"))
         if "body" not in said or size + ROOM > min(most) or said.get("illegal"):

@@ -22,7 +22,7 @@ from ...event_types.ha import Connect
 from ...event_types.metadata import Register
 from ...known.circumstances import EARLIER_INCARNATION
 from ...known.deadlines import Deadline, Deadlines
-from ...known.metadata import told
+from ...known.metadata import registration_answer
 from ...law import Law
 from ...settings import Settings, parse, refuses_reads
 from ...topology import MASTER, ROGUE
@@ -77,7 +77,7 @@ class HaAddressSource(Law):
         node = event.node
         if event.status != "ok" or node not in self.slaves:
             return
-        answer = told(event)
+        answer = registration_answer(event)
         for what in ("master", "ha"):
             self._judge_answer(node, answer.get(what), event)
         if self.slaves[node].get("haMasterAddress"):

@@ -22,7 +22,7 @@ from __future__ import annotations
 from ....event_types.client import Fail, Info, Invoke, Ok, Try
 from ....history import MS, UNREADABLE, Event
 from ....judging.law import CONVENTION, EVERY, Heard, only
-from ....texts.content import told
+from ....texts.content import payload
 from ...event_types.log import Audit
 from ...known.calls import Begun
 from ...law import Law
@@ -50,7 +50,7 @@ class Produce:
 
     def __init__(self, begun: Begun[Invoke]) -> None:
         self.invoke = begun.call
-        said = told(begun.call.detail)
+        said = payload(begun.call.detail)
         self.how, self.producer = str(said.get("how", "")), said.get("producer")
         self.most, self.within_ns = int(said.get("tries", 1)), int(said.get("within", 0)) * MS
         began = [each for each in begun.tries if each.f == "began"]
@@ -223,7 +223,7 @@ class ProducerTries(Law):
     def on_audit(self, event: Audit) -> None:
         places: dict[str, set[int]] = {}
         for each in self.known.audits.records(event):
-            if each.message in self.asked and "times" not in told(each.detail):
+            if each.message in self.asked and "times" not in payload(each.detail):
                 places.setdefault(each.message, set()).add(each.lo)
         for message, found in places.items():
             self.judged += 1
@@ -238,5 +238,5 @@ def _ends(event: Try) -> bool:
 
 def _known(event: Try) -> tuple[int, int]:
     """How many broker names and queues a producer chose from."""
-    said = told(event.remark)
+    said = payload(event.remark)
     return int(said.get("names", 0)), int(said.get("queues", 0))

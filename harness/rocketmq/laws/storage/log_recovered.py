@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from ....event_types.node import UNKNOWN, Abort, Start
 from ....judging.law import DURABILITY, EVERY, Heard, only
-from ....texts.content import told
+from ....texts.content import payload
 from ...contract import LIED, WIPE
 from ...event_types.log import Audit, Found, Left
 from ...law import Law
@@ -60,7 +60,7 @@ class LogRecovered(Law):
         if found is None or found.incarnation != event.incarnation or end is None or event.f == UNKNOWN:
             return
         self.judged += 1
-        ends = told(found.detail).get("ends") or [found.whole_to]
+        ends = payload(found.detail).get("ends") or [found.whole_to]
         if end not in ends if found.f == "crash" else end < ends[0]:
             self.violate(event, f"{node} came back with its log at {end}, but {_chain(found)}")
         if event.f != NAMES[found.f]:
@@ -74,11 +74,11 @@ class LogRecovered(Law):
             return
         del self.found[event.node]
         self.judged += 1
-        if event.whole_to < told(found.detail).get("records", 0):
+        if event.whole_to < payload(found.detail).get("records", 0):
             self.violate(event, f"{event.node} has whole records up to {event.whole_to} only, but {_chain(found)}")
 
     def on_left(self, event: Left) -> None:
-        node, found, said = event.node, self.found.pop(event.node, None), told(event.detail)
+        node, found, said = event.node, self.found.pop(event.node, None), payload(event.detail)
         differs = said.get("differs")
         if node in self.refused:
             self.refused.discard(node)
@@ -102,7 +102,7 @@ class LogRecovered(Law):
 
     def _check_not_lost(self, event: Left, found: Found) -> None:
         """A broker that was stopped in an orderly way has started on a log behind whose end something lies."""
-        known, (sure, _) = told(found.detail), told(event.detail).get("behind", (0, 0))
+        known, (sure, _) = payload(found.detail), payload(event.detail).get("behind", (0, 0))
         queued = known.get("queued")
         if queued is not None and event.hi < queued <= found.used:
             text = f"queues have messages up to {queued}, and {event.node} starts on a log that ends at {event.hi}"
@@ -113,5 +113,5 @@ class LogRecovered(Law):
 
 
 def _chain(found: Found) -> str:
-    why = told(found.detail).get("why") or "only zeros follow"
+    why = payload(found.detail).get("why") or "only zeros follow"
     return f"whole records reached to {found.whole_to} on its disk ({why})"

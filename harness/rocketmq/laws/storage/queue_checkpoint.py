@@ -17,7 +17,7 @@ from __future__ import annotations
 from ....event_types.node import Stop, Wipe
 from ....history import MS
 from ....judging.law import CONVENTION
-from ....texts.content import told
+from ....texts.content import payload
 from ...contract import LIED
 from ...event_types.log import Checkpoint, Cut, Record
 from ...known.circumstances import DIVERGED
@@ -115,4 +115,4 @@ class QueueCheckpoint(Law):
 
 
 def _is_queued(record: Record, upto: int) -> bool:
-    return record.hi <= upto and told(record.detail).get("type") not in NO_QUEUE
+    return record.hi <= upto and payload(record.detail).get("type") not in NO_QUEUE

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from ....event_types.machine import Mark
 from ....history import MS
 from ....judging.law import only
-from ....texts.content import told
+from ....texts.content import payload
 from ...event_types.groups import Back
 from ...event_types.log import Audit, Record
 from ...known.sent import Request
@@ -76,7 +76,7 @@ class StoredSentBack(SentBack):
         came: dict[Key, list[Record]] = defaultdict(list)
         for record in found.values():
             group, is_back = _group(record)
-            if group and (times := told(record.detail).get("times")):
+            if group and (times := payload(record.detail).get("times")):
                 (came if is_back else stored)[Key(group, record.message, times)].append(record)
         for key in (*dues, *(each for each in stored if each not in dues)):
             self._judge_copies(key, dues.get(key, []), stored.get(key, []), event)
@@ -84,7 +84,7 @@ class StoredSentBack(SentBack):
 
     def _due(self, back: Request[Back], source: Record) -> tuple[Key, Due]:
         """What is owed to a send-back, by the record that it names."""
-        held = told(source.detail)
+        held = payload(source.detail)
         times = int(held.get("times", 0))
         origin = _offset(held) if times else source.lo
         topic = str(held.get("from")) if times else (source.queue or "").rpartition("/")[0]
@@ -101,7 +101,7 @@ class StoredSentBack(SentBack):
             self._say(stored[-1], key, f"{what} is stored {len(stored)} times; it was asked for {len(dues)} times")
         places = {f"{WAITING}{due.level - 1}" if due.level else DEAD + key.group for due in dues}
         for record in stored if dues else ():
-            held, place = told(record.detail), _place(record)
+            held, place = payload(record.detail), _place(record)
             if place not in places:
                 self._say(record, key, f"{what} is in {place}; it belongs into {' or '.join(sorted(places))}")
             elif (_offset(held), held.get("from")) not in {(due.origin, due.topic) for due in dues}:
@@ -146,7 +146,7 @@ class StoredSentBack(SentBack):
 def _group(record: Record) -> tuple[str, bool]:
     """Whose copy it is, if of any group, and whether it is back in the group's retry topic."""
     queue = record.queue or ""
-    where = str(told(record.detail).get("real", "")) if queue.startswith(WAITING) else queue
+    where = str(payload(record.detail).get("real", "")) if queue.startswith(WAITING) else queue
     for prefix in (RETRY, DEAD):
         if where.startswith(prefix):
             return where[len(prefix) :].rpartition("/")[0], queue.startswith(RETRY)
