@@ -1,8 +1,7 @@
-"""``pairproof laws``: list the laws, or explain some: what each promises, needs and leaves out, and what violates it.
+"""``pairproof laws``: list the laws, or explain some of them: promise, needed events, limits, and an example violation.
 
-Laws are whatever is registered as ``pairproof.laws``. What a law leaves out stands in its module's docstring, behind
-"Left out:" or "Abstains". Its example is what it says of a known bug: the bug's stored program is played in the
-simulation, and judged by this law alone.
+Laws are the entry points ``pairproof.laws``. A law's module docstring has its limits, after "Left out:" or "Abstains".
+The example is a known bug: its stored program is played in the simulation and judged by this law alone.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ SOURCE = re.compile(r"(?:^|\s+)Source: .*", re.DOTALL)
 @click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=completes("laws"))
 @json_option
 def command(ids: tuple[str, ...], json_to: str | None) -> None:
-    """List the laws by what they are about, or explain the laws ID.
+    """List the laws by group, or explain the laws ID.
 
-    A law's kind is durability, protocol, or a convention of the system. An explanation says what the law promises,
-    where that comes from, which kinds of event it needs, what it leaves out, which known bugs and deviations violate
-    it, and what to look at after a violation.
+    A law's kind is durability, protocol, or a convention of the system. An explanation has the law's promise and its
+    source, the event types that it needs, its limits, the known bugs and deviations that violate it, and the next steps
+    after a violation.
     """
     from ..judging import judge
     from ..judging.law_groups import grouped
@@ -54,7 +53,7 @@ def command(ids: tuple[str, ...], json_to: str | None) -> None:
 
 
 def facts(law: type[Law]) -> dict[str, Any]:
-    """What the list says of a law."""
+    """A law's row of the list."""
     from ..judging.law_groups import group_of
 
     return {
@@ -64,7 +63,7 @@ def facts(law: type[Law]) -> dict[str, Any]:
 
 
 def explained(law: type[Law]) -> dict[str, Any]:
-    """``about`` (paragraphs), ``left_out``, ``bugs`` (names), ``deviations`` (by id, what is done), ``example``."""
+    """``about`` (paragraphs), ``left_out``, ``bugs`` (names), ``deviations`` (by id, the behaviour), ``example``."""
     from ..judging import deviations
     from ..trials import resolve
 
@@ -80,7 +79,7 @@ def explained(law: type[Law]) -> dict[str, Any]:
 
 
 def docstring(text: str) -> tuple[list[str], str]:
-    """A law's module docstring as paragraphs, without what it leaves out and its source; and what it leaves out."""
+    """A law's module docstring: its paragraphs without limits and source, and its limits."""
     plain = MARKS.sub(r"\1", text.partition("``: ")[2] or text)
     paragraphs = [" ".join(each.split()) for each in re.split(r"\n\s*\n|\n(?=- )", plain)]
     left_out = [hit[1].strip() for each in paragraphs for hit in LEFT_OUT.finditer(each)]
@@ -89,7 +88,7 @@ def docstring(text: str) -> tuple[list[str], str]:
 
 
 def _example(law: type[Law], bug: KnownBug) -> dict[str, Any] | None:
-    """What the law says of a known bug, and the program that shows it; None if it shows nothing there."""
+    """The law's verdict on a known bug, and the program; None if the law shows nothing."""
     from ..errors import PairproofError
     from ..trials import resolve
     from ..trials.interpreter import run_trial

@@ -268,7 +268,7 @@ def consequence(runs: Iterable[Mapping[str, Any]]) -> str:
     return f"{means} ({first['id']}, in {trials:,} of {counted(of_all, 'trial')}){more}"
 
 
-def told(row: Mapping[str, Any]) -> str:
+def describe(row: Mapping[str, Any]) -> str:
     """A row of :class:`Seen` in words."""
     found, trials = row["findings"], row["trials"]
     upstream = f"; upstream: {', '.join(row['upstream'])}" if row["upstream"] else ""

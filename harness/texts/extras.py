@@ -26,7 +26,7 @@ def lacking(error: ModuleNotFoundError) -> Lacking | None:
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
+def reported() -> Iterator[None]:
     """Around what may need an extra: :class:`Lacking` names it."""
     try:
         yield
@@ -38,6 +38,6 @@ def told() -> Iterator[None]:
 
 def check(module: str) -> None:
     """:class:`Lacking` if the module is not there."""
-    with told():
+    with reported():
         if find_spec(module) is None:
             raise ModuleNotFoundError(name=module)

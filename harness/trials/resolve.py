@@ -106,7 +106,7 @@ def check_pair(lab: Lab, target: Target) -> None:
 def _taking(name: str, target: Target) -> str:
     """The lab's name, if it runs the target; with what to install first, if nobody can tell without."""
     try:
-        with extras.told():
+        with extras.reported():
             return name if takes(find_lab(name), target) else ""
     except extras.Lacking as why:
         return f"{name} ({why})"

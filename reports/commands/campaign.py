@@ -202,7 +202,7 @@ def _told(campaign: Campaign, code: int | None, json_to: str | None, full: bool)
     told = Findings(resolve.system_of(request.target))
     for each, path in campaign.findings:
         told.say([(each, path)])
-    _, last, summary = request.tell(campaign.writer, campaign.summary(), told)
+    _, last, summary = request.print(campaign.writer, campaign.summary(), told)
     recorded = assembled([campaign.writer.folder])
     for line in last or [closing.nothing_judged(facts, str(facts.get("reason") or facts["state"]))]:
         output.say(*line)
