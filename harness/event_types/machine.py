@@ -65,9 +65,9 @@ class Stall(Event):
     """How: a signal stopped it, it waited for a CPU or a disk, its loop did not turn."""
 
     def words(self, the: The) -> str:
-        return f"the machine is late: {self.told()}"
+        return f"the machine is late: {self.describe()}"
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Who was late, how, and for how long."""
         who = self.node or f"the lab's {self.f}"
         return f"{who} {self.detail or 'stood still'}, {(self.lasted_ns or 0) // MS} ms"

@@ -1,6 +1,6 @@
-"""Makes the pages that must say what the code says: ``docs/history.md``, ``docs/run-folder.md``.
+"""Make the pages that must agree with the code: ``docs/history.md``, ``docs/run-folder.md``.
 
-``python -m pairproof.harness.runs.documents [DOCS]`` writes them; a test compares what is there with what it would be.
+``python -m pairproof.harness.runs.documents [DOCS]`` writes them; a test compares.
 """
 
 from __future__ import annotations
@@ -96,15 +96,15 @@ def history_page() -> str:
 
 
 def _kinds() -> Iterator[str]:
-    """A table for each file of kinds."""
+    """A table for each file of event types."""
     by_file: dict[str, list[type[history.Event]]] = {}
     for name in sorted(history.own_kinds()):
         each = history.kinds()[name]
         by_file.setdefault(each.__module__, []).append(each)
     for module, classes in by_file.items():
         yield f"### {_words(inspect.getdoc(sys.modules[module]))}\n"
-        told = ((f"`{each.__name__.lower()}`", _words(inspect.getdoc(each)), _columns(each)) for each in classes)
-        yield table(("kind", "what happened", "columns"), told)
+        rows = ((f"`{each.__name__.lower()}`", _words(inspect.getdoc(each)), _columns(each)) for each in classes)
+        yield table(("kind", "what happened", "columns"), rows)
 
 
 def _words(docstring: str | None) -> str:
@@ -112,7 +112,9 @@ def _words(docstring: str | None) -> str:
 
 
 def _columns(kind: type[history.Event]) -> str:
-    """The columns that a kind names, with what they mean in it, from the source of its class and of those above it."""
+    """The columns that an event type names, with their meaning, from the source of its class and of its base
+    classes.
+    """
     found: dict[str, str] = {}
     for each in reversed(kind.__mro__[: kind.__mro__.index(history.Event)]):
         body = ast.parse(inspect.getsource(each)).body[0]
@@ -129,11 +131,11 @@ def _columns(kind: type[history.Event]) -> str:
                         about = ""
                 name = statement.target.id
                 if isinstance(statement.value, ast.Call):
-                    # Under a name of the kind's own.
+                    # Under a name of the event type.
                     column, own = ast.literal_eval(statement.value.args[0]), name.replace("_", " ")
                     about, name = f"{own}: {about}" if about else own, column
-                told = ", ".join(values) + ("; " if values and about else "") + about
-                found[statement.target.id] = f"{name} ({told})" if told else name
+                meaning = ", ".join(values) + ("; " if values and about else "") + about
+                found[statement.target.id] = f"{name} ({meaning})" if meaning else name
     return ", ".join(found.values())
 
 

@@ -24,7 +24,7 @@ from ..history import FIELDS
 
 FORMAT = 3
 READS = (1, 2, FORMAT)
-"""Formats that can be read: 1 lacks :data:`ADDED`, and both have the names of :mod:`harness.renamed`."""
+"""Formats that can be read: 1 lacks :data:`ADDED`, and 1 and 2 have the old names of :mod:`harness.renamed`."""
 
 Column = tuple[str, type]
 
@@ -32,9 +32,9 @@ KINDS: dict[str, type] = {each.__name__: each for each in (int, bool, dict)}
 
 
 def _columns(names: str) -> tuple[Column, ...]:
-    """``run trial:int``: names, with their types where these are not texts."""
-    told = (each.partition(":") for each in names.split())
-    return tuple((name, KINDS.get(kind, str)) for name, _, kind in told)
+    """``run trial:int``: names, with their types if these are not texts."""
+    typed = (each.partition(":") for each in names.split())
+    return tuple((name, KINDS.get(kind, str)) for name, _, kind in typed)
 
 
 TABLES: dict[str, tuple[Column, ...]] = {
@@ -55,16 +55,17 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "coverage": _columns("run state event fault count:int"),
     "history": (*_columns("run trial:int"), *((each.name, each.type) for each in FIELDS)),
 }
-"""Columns of each table. ``seq`` and ``text`` of a verdict: where and how the first violation was seen, or the doubt.
-``notes``, ``args``, ``effect``, ``schedule`` and ``skipped`` are JSON texts. ``objectives`` are the system's: for
-RocketMQ see docs/objectives.md. ``settings`` is a map of texts: what the schedule sets. ``cause``: what a violating
-trial broke first. ``pairproof``: the version that played it. ``commit``: see the fact."""
+"""Columns of each table. ``seq`` and ``text`` of a verdict: the first violation, or the doubt. ``notes``, ``args``,
+``effect``, ``schedule`` and ``skipped`` are JSON texts. ``objectives`` are the system's: for RocketMQ see
+docs/objectives.md. ``settings`` is a map of texts: those of the schedule. ``cause``: the first violation of a violating
+trial. ``pairproof``: the version that played it. ``commit``: see the fact.
+"""
 
 ADDED: dict[str, tuple[str, ...]] = {
     "trials": ("target", "lab", "settings", "cause", "pairproof", "commit"),
     "history": tuple(each.name for each in FIELDS if each.name not in ("seq", "t", "kind")),
 }
-"""Columns that a part may lack: those that came after format 1, and of histories all that an event need not have."""
+"""Columns that a part may lack: those added after format 1, and the optional columns of histories."""
 
 STATES = ("running", "complete", "interrupted", "failed")
 
@@ -90,8 +91,9 @@ FACT_KINDS: dict[str, object] = {
     "deviations": [_DEVIATION | _COUNTED], "keep": (str, int), "scenarios": [dict], "left_out": [dict],
     "versions": dict, "commit": str, "contents": dict, "campaign": dict, "reason": str,
 }  # fmt: skip
-"""What each fact is: a type, several, a list of values of one, or an object with such values; a number is also a float.
-Where it is not known, it is null."""
+"""The type of each fact: a type, several, a list of values of one, or an object with such values; a number is also a
+float. Unknown facts are null.
+"""
 MAX_NUMBER = 1 << 63
 
 FACTS: dict[str, str] = {

@@ -1,9 +1,8 @@
-"""Plays a trial again that the machine spoilt: in a lab with real processes a stall may leave open what would hold.
+"""Play a trial again after a stall of the machine, which in a real-time lab may leave a holding law undecided.
 
-Promises: whatever was seen counts, so a trial that breaks a law stands, also as a known deviation; a trial that came to
-its end on a punctual machine is never played twice; after :data:`AGAIN` more tries the last one stands, and says what
-nobody knows.
-Why: docs/decisions/0031-stalls.md.
+Every observation counts: a trial with a violation stands, even if it is a known deviation. A trial on a punctual
+machine is never played twice. After :data:`AGAIN` retries the last trial stands, and its undecided laws are unknown
+(docs/decisions/0031-stalls.md).
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from ..judging.verdict import Verdict
 from .trial import Trial
 
 AGAIN = 2
-"""How often a trial is played again at most."""
+"""Retries at most."""
 T = TypeVar("T")
 
 
 def until_decided(play: Callable[[], T], is_spoilt: Callable[[T], bool]) -> tuple[T, int]:
-    """The first play that is not spoilt, otherwise the last; and how many were played before it."""
+    """The first play that is not spoilt, else the last one; and the number of plays before it."""
     for again in range(AGAIN):
         found = play()
         if not is_spoilt(found):
@@ -30,7 +29,7 @@ def until_decided(play: Callable[[], T], is_spoilt: Callable[[T], bool]) -> tupl
 
 
 def is_spoilt(trial: Trial) -> bool:
-    """Whether a stall left a law unknown, and no law was broken, whether in a known way or in a new one."""
+    """Whether a stall left a law unknown and no law was violated, as a known deviation or otherwise."""
     return (
         not any(each.broken for each in trial.judgements)
         and any(each.verdict is Verdict.UNKNOWN for each in trial.judgements)

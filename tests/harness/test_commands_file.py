@@ -116,7 +116,7 @@ def test_somebody_else_s_pyproject_is_none_of_ours(here: Path) -> None:
 @pytest.mark.parametrize(
     ("own", "project", "says"),
     [
-        ("[check]\n", "[tool.pairproof.check]\n", "leave one of them out"),
+        ("[check]\n", "[tool.pairproof.check]\n", "remove one of them"),
         (None, "[tool.pairproof.check\n", "pyproject.toml is not TOML"),
         (None, "[tool]\npairproof = 1\n", "pyproject.toml:2: tool.pairproof must be a table"),
         ("#" * (1 << 20) + "#", None, "is larger than 1,048,576 bytes"),
@@ -147,8 +147,8 @@ OUT = "leads out of this folder; only the command line may give it, since this f
             '[check]\ntarget = "rocketmq@/home"\n',
             "pairproof.toml:2: target: 'rocketmq@/home' runs programs from a path",
         ),
-        ('[campaign]\nmaster = "spark://h:1"\n', "pairproof.toml:2: master: only the command line may say that"),
-        ('[mutants]\npackage = ["evil"]\n', "pairproof.toml:2: package: only the command line may say that"),
+        ('[campaign]\nmaster = "spark://h:1"\n', "pairproof.toml:2: master: only the command line may give it"),
+        ('[mutants]\npackage = ["evil"]\n', "pairproof.toml:2: package: only the command line may give it"),
     ],
 )
 def test_a_file_that_comes_with_a_checkout_names_no_programs_and_stays_in_its_folder(

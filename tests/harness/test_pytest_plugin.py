@@ -145,7 +145,7 @@ def test_a_hypothesis_test_takes_a_pair_for_each_example(tmp_path: Path) -> None
     assert '  fault(name="power_loss", node="master", keep="none")' in story and "Traceback" not in said
     (finding,) = (tmp_path / ".pairproof").iterdir()
     assert finding.name in story, "examples that Hypothesis tried on the way leave no file"
-    assert "take the fixture pairs, and begin each example with: with pairs(target=...) as pair:" in said
+    assert "use the fixture pairs, and begin each example with: with pairs(target=...) as pair:" in said
     assert "pairproof takes target, lab, laws, settings, faults, seed, limit_s, each by name, not targt" in said
 
 
@@ -201,7 +201,7 @@ def test_what_led_up_to_it_begins_with_the_faults() -> None:
     verdict = Judgement("x", Verdict.VIOLATED, 1, 1, (Violation(killed.seq, killed.t, "killed"),))
     shown = trial._replace(judgements=[verdict])
     finding = Finding("x", "killed", "reference", "sim", 0, 0, shown.schedule, 4)
-    told = list(pair.story(finding, shown, []))
+    told = list(pair.account(finding, shown, []))
     begun = next(at for at, line in enumerate(told) if "fault pause begins: node slave" in line)
     assert told[begun - 1] == "events before it:" and told[begun + 1] == "       ..."
     assert sum(line.startswith(">") for line in told) == 1 and len(told) < 50
@@ -219,19 +219,19 @@ def test_what_is_wrong_with_a_mark_is_one_line(tmp_path: Path) -> None:
         'laws="log-prefix"': "laws is a list, ['log-prefix'], not a single value",
         "laws=[type('Bare', (pairproof.Law,), {})]": "the law Bare has no id and no promise and no source and no needs",
         "laws=[mine('a', 'twin'), mine('b', 'twin')]": "two laws are called 'twin'; give each an id",
-        "laws=[mine('a', 'odd', 'okk')]": "the law a needs 'okk', which is not a kind of event; did you mean 'ok'?",
-        "laws=[mine('a', 'seen', 'looked')]": "seen is not-observable: it needs looked, which this lab does not record",
+        "laws=[mine('a', 'odd', 'okk')]": "the law a needs 'okk', which is not an event type; did you mean 'ok'?",
+        "laws=[mine('a', 'seen', 'looked')]": "seen is not-observable: it needs scanned, which this lab does not record",
         "laws=[mine('a', 'log-prefix')]": "law log-prefix is registered already; give yours another name",
         "laws=[mine('a', '../../x')]": "the law a is called '../../x'; an id has letters, digits, '.', '_' and '-'",
         "laws=[odd(on_okk=print)]": "the law T has a method on_okk, which is not a kind of",
-        "laws=[odd(needs='ok')]": "is a set of kinds, such as frozenset({\"ok\"}), not 'ok'",
+        "laws=[odd(needs='ok')]": "must be a set of event types, such as frozenset({\"ok\"}), not 'ok'",
         "laws=[odd(begin=lambda self: 1 / 0)]": "the law T cannot begin: ZeroDivisionError",
         "laws=[odd(__init__=lambda self, of: None)]": "the law T sets itself up in __init__",
         "laws=pairproof.Law": "laws is a list, ['Law'], not a single value",
         "faults=3": "faults is a list, [3], not a single value",
         "settings='a=b'": 'settings must be a table, such as {"brokerRole": "SYNC_MASTER"}, not \'a=b\'',
-        "target=None": "target is a text, not None",
-        "seed=3": "seed is a text, not 3",
+        "target=None": "target must be a text, not None",
+        "seed=3": "seed must be a text, not 3",
         "limit_s=True": "limit_s is a number of seconds above 0, not True",
         "laws=[mine('a', 'raises')]": "raises is unknown: law crashed: KeyError: 'oops' (test_ours.py:",
         'faults="kill"': "faults is a list, ['kill'], not a single value",
@@ -270,7 +270,7 @@ def test_in_time(pair, lab):
 """,
     )
     assert code == 1 and "1 failed, 1 passed" in said and "Traceback" not in said
-    assert "unknown: it did not end within the 0.5 s of limit_s. Give it more, or less to do" in said
+    assert "unknown: it did not end within the 0.5 s of limit_s. Raise it, or test less" in said
 
 
 def test_side_by_side(tmp_path: Path) -> None:
