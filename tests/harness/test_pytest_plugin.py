@@ -220,7 +220,7 @@ def test_what_is_wrong_with_a_mark_is_one_line(tmp_path: Path) -> None:
         "laws=[type('Bare', (pairproof.Law,), {})]": "the law Bare has no id and no promise and no source and no needs",
         "laws=[mine('a', 'twin'), mine('b', 'twin')]": "two laws are called 'twin'; give each an id",
         "laws=[mine('a', 'odd', 'okk')]": "the law a needs 'okk', which is not an event type; did you mean 'ok'?",
-        "laws=[mine('a', 'seen', 'looked')]": "seen is not-observable: it needs scanned, which this lab does not record",
+        "laws=[mine('a', 'seen', 'looked')]": "is not-observable: it needs scanned, which this lab does not record",
         "laws=[mine('a', 'log-prefix')]": "law log-prefix is registered already; give yours another name",
         "laws=[mine('a', '../../x')]": "the law a is called '../../x'; an id has letters, digits, '.', '_' and '-'",
         "laws=[odd(on_okk=print)]": "the law T has a method on_okk, which is not a kind of",

@@ -103,13 +103,13 @@ class GroupListed(Law):
         return node, self.known.nodes.ended(node), group
 
     def on_mark(self, event: Mark) -> None:
-        self.words.look(event)
+        self.words.report_missed(event)
 
     def end(self, last: Event) -> None:
-        self.words.look(last)
+        self.words.report_missed(last)
 
     def on_consumer(self, event: Consumer) -> None:
-        self.words.look(event)
+        self.words.report_missed(event)
         if event.status == "on":
             return
         self._drop_words(event.process)
@@ -125,7 +125,7 @@ class GroupListed(Law):
                 self._leaves(place, member, event.t, event.t, "ended")
 
     def on_ask(self, event: Ask) -> None:
-        self.words.look(event)
+        self.words.report_missed(event)
         if event.group is None or event.node in self.known.clocks:
             return
         place = self._place(event.node, event.group)

@@ -117,7 +117,7 @@ class HaAddressSource(Law):
         self.judged += 1
         if node not in self.ever and "register" in self.known.observes:
             self.violate(event, f"{node} opened an HA connection, and nobody had told it where", since=None)
-        self.owed.look(event)
+        self.owed.report_missed(event)
         self.connected.add(node)
         self.owed.pop(node, None)
 
@@ -142,7 +142,7 @@ class HaAddressSource(Law):
         return is_alone and not self.abstains(event, EARLIER_INCARNATION)
 
     def end(self, last: Event) -> None:
-        self.owed.look(last)
+        self.owed.report_missed(last)
         self.judged += sum(node in self.known.up and node not in self.connected for node in self.slaves)
 
 

@@ -122,7 +122,7 @@ class HaAdmitsSlave(Law):
         if self.known.stores.promotions:
             # They are others now.
             self.due.clear()
-        self.due.look(now)
+        self.due.report_missed(now)
 
     def _unheard(self, now: Event, slave: str, due: Deadline) -> None:
         if self._finds_master(slave):

@@ -169,11 +169,11 @@ class RoleFanOut(Law):
 
     @only(node=MASTER)
     def on_close(self, event: Close) -> None:
-        self.owed.look(event)
+        self.owed.report_missed(event)
         self.owed.pop(event.link, None)
 
     def end(self, last: Event) -> None:
-        self.owed.look(last)
+        self.owed.report_missed(last)
 
 
 def _waits(call: Invoke) -> bool:

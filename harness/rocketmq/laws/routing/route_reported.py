@@ -69,13 +69,13 @@ class RouteReported(Law):
     def on_register(self, event: Register) -> None:
         if event.status == "ok":
             self.told = event.t
-            self.untold.look(event)
+            self.untold.report_missed(event)
             self.judged += len(self.untold)
             self.untold.clear()
 
     @only(node=(MASTER, NAMES))
     def on_crash(self, event: Crash | Stop) -> None:
-        self.untold.look(event)
+        self.untold.report_missed(event)
         self.untold.clear()
 
     on_stop = on_crash
@@ -86,7 +86,7 @@ class RouteReported(Law):
         self.topics = dict.fromkeys(self.topics, UNKNOWN)
 
     def end(self, last: Event) -> None:
-        self.untold.look(last)
+        self.untold.report_missed(last)
 
     def _late(self, event: Event, ok: Ok, due: Deadline) -> None:
         self.judged += 1

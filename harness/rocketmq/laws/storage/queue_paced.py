@@ -277,7 +277,7 @@ class QueuePaced(Law):
     def _look(self, event: Event) -> None:
         """What is overdue."""
         late = event.t - self.known.healthy_ns
-        self.given.look(event)
+        self.given.report_missed(event)
         for (process, _, queue), held in self.held.items():
             for what, by in (("pull", held.pull_by), ("commit", held.commit_by), ("lock", held.lock_by)):
                 # It may be asking for the route before it tells its progress.
