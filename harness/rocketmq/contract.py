@@ -1,18 +1,16 @@
-"""The durability contract: which messages a crash may take, as data.
+"""The durability contract: the messages that a crash may take, as data.
 
 A message's fate depends on the master's role, its in-sync replicas and its flush type, on whether the send waited, on
-how it was answered, and on the worst that happened to the stores since it was stored. :data:`ROWS` says what must
-become of it; the first row that matches counts. "Stored" statuses all mean that the message was on the master when it
-answered.
+its answer, and on the worst event of the stores since it was stored. :data:`ROWS` has the requirement; the first row
+that matches counts. "Stored" statuses all mean that the message was on the master when it answered.
 
-Derived from RocketMQ's put path: a killed process leaves its page cache, so only a machine's crash takes bytes;
-SYNC_FLUSH makes PUT_OK to a waiting send durable on the master; a SYNC_MASTER's PUT_OK to one means that N - 1 slaves
-hold it in *their* page caches, where N is inSyncReplicas (4.x: always 2; 5.x: 1 unless configured, which promises no
-more than an ASYNC_MASTER does). In RocketMQ the replica's outcome overrides the flush's, so no other status says
-anything of the disk; and FLUSH_DISK_TIMEOUT is not counted as a promise of a slave either, since nobody documents it
-as one.
+Derived from RocketMQ's put path. A killed process leaves its page cache, so only a machine's crash takes bytes.
+SYNC_FLUSH makes PUT_OK to a waiting send durable on the master. A SYNC_MASTER's PUT_OK to a waiting send means that N -
+1 slaves hold it in *their* page caches, where N is inSyncReplicas (4.x: always 2; 5.x: default 1, which promises no
+more than an ASYNC_MASTER). In RocketMQ the replica's result overrides the flush's, so other statuses do not concern the
+disk. FLUSH_DISK_TIMEOUT is not counted as a slave's promise either, since no documentation makes it one.
 
-Where a broker has a transient store pool, the end of its process counts as that of its machine (:mod:`.known.stores`).
+With a transient store pool the end of a process counts as that of its machine (:mod:`.known.stores`).
 """
 
 from __future__ import annotations
@@ -32,16 +30,16 @@ MUST_NOT_EXIST = "must-not-exist"
 
 ANY = "*"
 ALONE, COPIED = "1", "2 or more"
-"""In-sync replicas, the master counted: whether slaves hold a waiting send that was answered with PUT_OK."""
+"""In-sync replicas, including the master: whether slaves hold a waiting send that was answered with PUT_OK."""
 
 PUT_OK = "PUT_OK"
-"""Stored, and durable and copied as far as the broker's settings promise."""
+"""Stored, and durable and copied as the broker's settings promise."""
 STORED = (PUT_OK, "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE")
-"""Statuses that say: it is on the master."""
+"""Statuses that mean: it is on the master."""
 REFUSED = "refused"
-"""Answered with a code that says: nothing was stored."""
+"""Answered with a code that means: nothing was stored."""
 UNKNOWN = "unknown"
-"""Not answered, or answered with a code that leaves it open."""
+"""No answer, or a code that leaves the result open."""
 
 FAULTS = {
     "none": "no store was hurt",
@@ -63,7 +61,7 @@ FAULTS = {
     "bytes, that no copy need be left",
     "expired": "the master's retention deleted the file that held it",
 }
-"""Fault classes, mildest first: what happened since the message was stored."""
+"""Fault classes, mildest first: the events since the message was stored."""
 
 
 class Row(NamedTuple):
@@ -109,9 +107,9 @@ ROWS: tuple[Row, ...] = (
 
 @lru_cache(maxsize=1024)
 def must(role: str, replicas: int, flush: str, waits: bool, status: str, fault: str) -> str:
-    """What must become of a message: the ``must`` of the first row that matches.
+    """The requirement for a message: the ``must`` of the first row that matches.
 
-    ``replicas``: brokers that hold what a SYNC_MASTER answers with PUT_OK, the master counted; ``status``: one of
+    ``replicas``: brokers, including the master, that hold a SYNC_MASTER's send before PUT_OK; ``status``: one of
     :data:`STORED`, REFUSED or UNKNOWN; ``fault``: one of :data:`FAULTS`. KeyError if no row matches.
     """
     return _row(role, replicas, flush, waits, status, fault).must
@@ -128,21 +126,21 @@ def _row(role: str, replicas: int, flush: str, waits: bool, status: str, fault: 
 
 
 LIED, WIPE, EXPIRE = "lied", "wipe", "expire"
-"""What happened to a store: a machine's crash that took what the disk had called durable; its replacement; the deletion
-of the files that held the message."""
+"""Events of a store: a machine's crash with the loss of data that the disk had called durable; its replacement; the
+deletion of the files that held the message.
+"""
 PROMOTED = "promoted "
-"""Before the name of the slave whose store became the master's, in what happened to the master."""
+"""The prefix of the promoted slave's name in the events of the master."""
 
 
 def fault_class(
     happened: Iterable[tuple[str, str]], acked_while_diverged: bool = False, copies: int = 1, everyone: bool = False
 ) -> str:
-    """The class of what happened to the stores since: (node, how) each; around promotions in their order.
+    """The fault class of the events since: (node, how) each; promotions in their order.
 
     ``how``: process, machine, :data:`LIED`, :data:`WIPE`, :data:`EXPIRE` (of the message itself) or :data:`PROMOTED`
-    and a name. ``acked_while_diverged``: a slave was diverged when the message was acknowledged. ``copies``: how many
-    slaves
-    hold the message by its answer; ``everyone``: that these are all of them.
+    and a name. ``acked_while_diverged``: a slave was diverged when the message was acknowledged. ``copies``: the slaves
+    that hold the message by its answer; ``everyone``: whether these are all slaves.
     """
     seen, owner = _by_store(happened)
     master = {how for store, how in seen if store == MASTER}
@@ -168,9 +166,10 @@ def fault_class(
 
 
 def _by_store(happened: Iterable[tuple[str, str]]) -> tuple[set[tuple[str, str]], str]:
-    """The same by whose store each was at first, and whose the master has at last: a promotion lets two change places.
+    """The same events by the original owner of each store, and the owner of the master's final store: a promotion swaps
+    two.
 
-    The old master's store may be emptied then, and may come back as it was: nobody relies on what is there.
+    The old master's store may then be emptied or restored: nothing is assumed of it.
     """
     at: dict[str, str] = {}
     seen: set[tuple[str, str]] = set()

@@ -1,4 +1,4 @@
-"""Makes ``docs/contract.md``, which must say what the durability contract's table says.
+"""Make ``docs/contract.md`` from the durability contract's table.
 
 ``python -m pairproof.harness.rocketmq.documents [DOCS]`` writes it; a test compares.
 """

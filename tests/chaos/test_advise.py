@@ -168,7 +168,7 @@ def test_an_upgrade_is_recommended_where_a_failed_flush_is_acknowledged(tmp_path
     assert not any("to 5.5.0" in each for each in changes(asked(tmp_path, asynchronous, READS, "rocketmq@5.3.3")))
     rows = {(each["fault"], each["of"]): each for each in asked(tmp_path, "flushDiskType=SYNC_FLUSH\n")["faults"]}
     assert rows[outlook.READ_ONLY, MASTER]["lost"] == {
-        "says": "what it answers PUT_OK after the disk failed (failed-flush-acknowledged)", "source": "measured",
+        "says": "messages answered PUT_OK after the disk failed (failed-flush-acknowledged)", "source": "measured",
     }  # fmt: skip
     others = asked(tmp_path, "flushDiskType=SYNC_FLUSH\n", target="rocketmq@5.3.3")["faults"]
     sources = {row[cell]["source"] for row in others for cell in ("lost", "single", "unavailable")}
@@ -180,7 +180,7 @@ def test_a_disk_that_failed_takes_more_under_async_flush_than_the_last_flush_int
         found = asked(tmp_path, master, READS, "rocketmq@5.5.0")["faults"]
         return next(each for each in found if (each["fault"], each["of"]) == (outlook.READ_ONLY, MASTER))
 
-    assert row("brokerRole=SYNC_MASTER\n")["lost"]["says"].startswith("what it answers PUT_OK after the disk failed")
+    assert row("brokerRole=SYNC_MASTER\n")["lost"]["says"].startswith("messages answered PUT_OK after the disk failed")
     copied = row("brokerRole=SYNC_MASTER\ninSyncReplicas=2\n")
     assert copied["lost"]["says"] == "none" and "on the slave only" in copied["single"]["says"]
     assert row(GOOD)["lost"]["says"] == row(GOOD)["single"]["says"] == "none"

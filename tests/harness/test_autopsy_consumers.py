@@ -54,7 +54,7 @@ def test_many_repeats_are_counted_and_not_all_told() -> None:
 def test_what_is_skipped_is_told_with_the_broker_that_said_so() -> None:
     skipped = grouped("m0", "m1").pull(0, "m1", then=2).commit(2)
     assert lines(skipped) == [
-        "consumer 1 of G asks the master from 0 on and is told to go on at 2, which skips it",
+        "consumer 1 of G asks the master from 0 on and continues at 2, which skips it",
         "the master notes that G has gone on to 2, though it has not received it",
     ]
     assert conclusion(skipped).endswith("G never received it.")
@@ -63,13 +63,13 @@ def test_what_is_skipped_is_told_with_the_broker_that_said_so() -> None:
     by_choice = consuming().store("m0").come().assign(1)
     assert lines(by_choice)[0].endswith("which skips it, by its own choice")
     back = grouped("m0", "m1").pull(0, "m0", "m1").pull(2, node="slave", then=0)
-    assert lines(back)[-1] == "consumer 1 of G asks the slave from 2 on and is told to go on at 0, which repeats it"
+    assert lines(back)[-1] == "consumer 1 of G asks the slave from 2 on and continues at 0, which repeats it"
 
 
 def test_a_pull_that_is_answered_before_the_send_is_still_told() -> None:
     history = grouped().pull(0, then=1).store("m0")
     told = [line.text for line in autopsy(history.events, "m0").lines]
-    assert told[0] == "consumer 1 of G asks the master from 0 on and is told to go on at 1, which skips it"
+    assert told[0] == "consumer 1 of G asks the master from 0 on and continues at 1, which skips it"
 
 
 def test_a_broker_that_went_down_notes_it_anew() -> None:

@@ -1,4 +1,6 @@
-"""Visits to masters at the borders of what may be said: any queue, long names, odd spellings, numbers that just fit."""
+"""Conformance conversations with masters at boundary values: any queue, long names, odd spellings, the largest
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -67,11 +69,8 @@ _DELAYS = Step("which delays there are", Ask("GET_BROKER_CONFIG"))
 
 
 def _delay(level: int) -> Ask:
-    """Where the queue of a delay ends, or of the last one there is; the settings were asked for before."""
+    """The end of the queue of a delay, or of the last delay; the settings were requested before."""
     return ends(f"<delay {level}>", SCHEDULE)._replace(reads=())
-
-
-# Any queue.
 
 
 def _placed(offset: int) -> Served:
@@ -79,7 +78,7 @@ def _placed(offset: int) -> Served:
 
 
 def _counted(messages: int, following: int, on_disk: tuple[int, int] | None = None) -> Served:
-    """``on_disk``: both numbers where the messages do not count as being in memory."""
+    """``on_disk``: both numbers if the messages do not count as being in memory."""
     other = None if on_disk is None else said(messages=on_disk[0], next=on_disk[1])
     return Served(says=said(messages=messages, next=following), or_says=other)
 
@@ -120,7 +119,7 @@ _ANY_QUEUE = (
     *DELETES,
 )  # fmt: skip
 
-# Long names. TOPIC has as many letters as the topic that stands for it.
+# Long names. TOPIC has as many letters as the topic that it stands for.
 
 _NAME = f"{TOPIC}%|Zz09_-".ljust(LONGEST_NAME, "t")
 _GROUP = f"{TOPIC}%|Zz09_-".ljust(LONGEST_NAME - len("%RETRY%"), "g")
@@ -158,9 +157,6 @@ _LIMITS = (
          says(group=[0, True, True, True, True, MOST_INT, MOST_QUEUES, 0])),
     *DELETES,
 )  # fmt: skip
-
-
-# Messages that come again.
 
 
 def _failed(queue: int, body: str, times: int = 0, short: bool = True) -> Ask:
@@ -211,7 +207,6 @@ _TRIED_AGAIN = (
     Step("the topic is deleted", deletes_topic(RETRY)),
 )
 
-# Where to read, and by what.
 
 _SUGGESTED = pulls(0, 0)._replace(reads=("numbers", "broker=suggestWhichBrokerId"))
 _INDEXED = of_key("k")._replace(reads=("indexed",))
@@ -247,9 +242,6 @@ _PROGRESS = (
 )
 
 
-# Spelling.
-
-
 def _text(version: int, wanted: str = "a") -> str:
     ways = {
         "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET", "consumeType": "CONSUME_PASSIVELY", "groupName": GROUP,
@@ -261,7 +253,7 @@ def _text(version: int, wanted: str = "a") -> str:
 
 
 def _said(how: str, text: str, version: int, wanted: str = "a", what: str = "", in_5: bool = True) -> Conversation:
-    """A consumer says something, and the broker what it has understood."""
+    """A consumer's statement, and the broker's understanding of it."""
     taken = says(topics={"visited": [wanted, version]})
     asks = Ask("GET_CONSUMER_CONNECTION_LIST", {"consumerGroup": GROUP}, reads=("subscribed",))
     return (
@@ -284,7 +276,7 @@ _SPELLED = (
     *_said("beside unknown fields", _UNKNOWN, 6),
     *_said("twice", _TWICE, 7, "b", what="at last"),
     *_said("with nothing", _text(8).replace('"codeSet":[97]', '"codeSet":null'), 8),
-    # 5.5.0 reads JSON of another parser.
+    # 5.5.0 reads another parser's JSON.
     *_said("in single quotes", _text(9).replace('"', "'").replace("'a'", "'a\\'\"b'", 1), 9, "a'\"b", in_5=False),
     *_said("with bare names", _text(10).replace('"topic"', "topic").replace('"tagsSet"', "tagsSet"), 10, in_5=False),
     *_said("by the last version", f"\n{_text(MOST_LONG)} \r\n", MOST_LONG),

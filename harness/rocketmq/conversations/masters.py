@@ -1,6 +1,7 @@
-"""Visits that masters alone are paid: messages sent and read again, transactions, progress, topics, groups, settings.
+"""Conformance conversations with masters alone: messages sent and read, transactions, progress, topics, groups,
+settings.
 
-Each makes its own topic first. No time passes while simulated brokers are visited.
+Each creates its own topic first. No time passes during conversations with simulated brokers.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ _SENT_BACK = (
     *DELETES,
 )
 FIRST = Served(frozenset({"PUT_OK", "QUERY_NOT_FOUND"}), said(offset=0))
-"""A group without progress begins at the queue's first message, if that counts as being in memory."""
+"""A group without progress begins at the queue's first message if that counts as being in memory."""
 _PROGRESS = (
     *MAKES,
     Step("a message is sent to be read", sends(1, "read"), stored(0, 1)),
@@ -256,15 +257,15 @@ PERMITTED = (
     *DELETES,
     Step("what is deleted cannot be read", pulls(3, 0), only("TOPIC_NOT_EXIST", "SUBSCRIPTION_GROUP_NOT_EXIST")),
 )
-"""For a master that makes topics of four queues."""
+"""For a master that creates topics of four queues."""
 _LONG_POLLING = Ask("GET_BROKER_CONFIG", reads=("settings", "longPollingEnable"))
 _SETTINGS = (
-    # In all forms that Java's properties files may have; of a key that comes twice the last one counts.
+    # In all forms of Java's properties files; the last value of a repeated key counts.
     Step("pulls are to wait shortly", sets("# a\n\n  ! b\nlongPolling\\\n   Enable : f\\u0061lse\n")),
     Step("how long pulls wait", _LONG_POLLING, says(longPollingEnable="false")),
     Step("pulls are to wait long", sets("longPollingEnable = false\r\n\t\\u006congPollingEnable\ttrue")),
     Step("how long pulls wait then", _LONG_POLLING, says(longPollingEnable="true")),
-    # Not topics: a send that finds them forbidden takes them from TBW102 for good, whatever is set later.
+    # Not topics: a send that finds them forbidden takes them from TBW102 permanently, in any later setting.
     Step("no group is to be made by itself", sets("autoCreateSubscriptionGroup=false")),
     MAKES[0],
     Step("a group reads that may not be made", pulls(0, 0), only("SUBSCRIPTION_GROUP_NOT_EXIST")),

@@ -1,4 +1,5 @@
-"""Visits of name servers: brokers register, change, leave, say the same version again, and change their number.
+"""Conformance conversations with name servers: brokers register, change, leave, repeat a version, and change their
+number.
 
 Source: RouteInfoManager.
 """
@@ -31,7 +32,7 @@ TOPIC, SMALL = {"visited": (3, 2, 6)}, {"visited": (1, 1, 2)}
 
 
 def compared(changed: str, counter: int | None) -> Served:
-    """Whether the topics are others than those that were registered, and their version."""
+    """Whether the topics differ from the registered ones, and their version."""
     return says(changed=changed, counter=counter)
 
 
@@ -80,13 +81,10 @@ _TWO = (
 )
 
 
-# Several topics, and versions said again.
-
-
 def _registers(
     number: int, address: str, version: tuple[int, int], first: tuple[int, int], second: tuple[int, int] | None = None
 ) -> Ask:
-    """``version``: its counter, and the milliseconds of its time; of each topic its queues and its system flags."""
+    """``version``: its counter, and the milliseconds of its time; each topic has its queues and its system flags."""
     given = {"visited": first} if second is None else {"visited": first, "visited-second": second}
     topics = {name: (queues, queues, 6, flags) for name, (queues, flags) in given.items()}
     return registers(number, address, topics, version[0], ms=version[1], ha=HA)
@@ -126,7 +124,7 @@ _FAR = 1 << 40
 
 
 def _unchecked(asks: Ask) -> Ask:
-    """Without a checksum, which means that the body need have none."""
+    """Without a checksum: the body is not checked."""
     return asks._replace(fields={name: value for name, value in asks.fields.items() if name != "bodyCrc32"})
 
 
