@@ -1,4 +1,4 @@
-"""Plays a campaign in processes of this machine, one for each core unless told otherwise."""
+"""Play a campaign in processes of this machine, by default one for each core."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ class Local:
 
 
 def _done(lab: Lab, target: Target, task: tuple[Callable[..., Any], tuple[Any, ...]]) -> Any:
-    # The plan's own bench is used: it also holds what was enumerated.
+    # The plan's own environment is used, which also has the enumerated schedules.
     do, arguments = task
     return do(*arguments)

@@ -1,4 +1,4 @@
-"""What became of nodes: their settings, starts, ends and stores."""
+"""Events of nodes: their settings, starts, ends and stores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .base import OfNode
 from .text import The, amount, count, span
 
 UNKNOWN = "unknown"
-"""How a node recovered that is seen from outside: of its log whole records are known, and no part of one."""
+"""The recovery of a node that is observed from outside: only whole records of its log are known."""
 
 
 class Config(Event):
@@ -25,15 +25,15 @@ class Config(Event):
 
 
 class Start(OfNode):
-    """A node came up."""
+    """A node started."""
 
     __slots__ = ()
     lo: int | None
-    """Where its log begins, after recovery; a name server has none."""
+    """The beginning of its log, after recovery; a name server has none."""
     hi: int | None
-    """Where it ends."""
+    """The end of its log."""
     f: Literal["normal", "abnormal", "empty", "unknown"]
-    """How it recovered."""
+    """The kind of its recovery."""
 
     def words(self, the: The) -> str:
         log = "" if self.hi is None else f", log {span(self)}"
@@ -41,18 +41,19 @@ class Start(OfNode):
 
 
 class Crash(OfNode):
-    """A node went down without its will."""
+    """A node ended without an orderly stop."""
 
     __slots__ = ()
     f: Literal["process", "machine"]
-    """What went down."""
+    """The ended process or machine."""
     value: int
     """Bytes of its log that were lost."""
     status: Literal["lied", "own", "disk", "stuck"] | None
-    """lied: its disk had called durable what is lost; own: it ended by itself; disk: so it did, and its disk was
-    failing it; stuck: it went on without end, and was ended."""
+    """lied: its disk had called the lost bytes durable; own: it ended by itself; disk: it ended by itself because its
+    disk failed; stuck: it did not end its work, and was killed.
+    """
     detail: str | None
-    """Of the last three: what it said."""
+    """For the last three: its output."""
 
     def words(self, the: The) -> str:
         if self.status in _BY_ITSELF:
@@ -63,16 +64,17 @@ class Crash(OfNode):
 
 
 class Abort(OfNode):
-    """A node that was down did not come up."""
+    """A node that was down failed to start."""
 
     __slots__ = ()
     f: Literal["refused", "ended", "stuck"]
-    """refused: it declares that it will not start on its store; ended: it ended in another way; stuck: it went on
-    without end, and was ended."""
+    """refused: it reports that it will not start on its store; ended: it ended in another way; stuck: it did not finish
+    its start, and was killed.
+    """
     status: Literal["disk"] | None
-    """disk: its disk was failing it."""
+    """disk: its disk was failing."""
     detail: str
-    """What it said."""
+    """Its output."""
 
     def words(self, the: The) -> str:
         how = {"refused": "refuses its store", "stuck": "starts without end"}.get(self.f, "does not come up")
@@ -81,11 +83,11 @@ class Abort(OfNode):
 
 
 class Stop(OfNode):
-    """A node was told to end, and did so cleanly."""
+    """A node ended in an orderly way, on request."""
 
     __slots__ = ()
     value: int | None
-    """How long that took, ms, where it takes time."""
+    """The duration, ms, if it takes time."""
 
     def words(self, the: The) -> str:
         return f"{self.node} stops"
@@ -97,11 +99,11 @@ class Wipe(Event):
     __slots__ = ()
     node: str
     f: Literal["empty", "image"]
-    """image: an older state of it."""
+    """image: an older image of it."""
     hi: int
-    """Where the new store's log ends."""
+    """The log end of the new store."""
     detail: str | None
-    """The node whose store it was until now, if another's."""
+    """The store's previous node, if it was another."""
 
     def words(self, the: The) -> str:
         if self.detail is not None:
@@ -116,4 +118,4 @@ _RECOVERY = {"empty": "with an empty store", "normal": "after a clean stop", "ab
 _BY_ITSELF = {
     "own": "ended by itself", "disk": "ended, since its disk was failing it", "stuck": "went on without end",
 }  # fmt: skip
-"""By a crash's status: what nobody from outside was behind."""
+"""Endings by a crash's status that no operation caused."""

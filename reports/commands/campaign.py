@@ -129,7 +129,7 @@ def _begun(
 ) -> Campaign:  # fmt: skip
     from ...harness.campaign import code
     from ...harness.campaign.campaign import Campaign
-    from ...harness.campaign.plan import Plan, bench
+    from ...harness.campaign.plan import Plan, environment
     from ...harness.runs.writer import RunWriter, run_folder
 
     target, lab = resolve.target(target_name), resolve.lab(lab_name)
@@ -140,7 +140,7 @@ def _begun(
         str(chosen.keep_one_in), code.of(lab, target, laws),
     )  # fmt: skip
     # Before there is a folder: what cannot be played is refused.
-    bench(plan)
+    environment(plan)
     facts = {**_request(plan, known_deviations).facts(), "keep": chosen.keep_one_in, "campaign": plan.fact}
     return Campaign(RunWriter(run_folder(runs_folder, lab.name, target.name), facts), plan)
 
@@ -150,7 +150,7 @@ def _taken_up(folder: Path) -> Campaign:
     from ...harness.runs.reader import read_facts
 
     resolve.check_named_by_file(str(read_facts(folder).get("target")), "begin that campaign again")
-    return Campaign.taken_up(folder)
+    return Campaign.resumed(folder)
 
 
 def _request(plan: Plan, known_deviations: str | None = None) -> Request:

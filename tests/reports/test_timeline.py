@@ -178,7 +178,7 @@ def _call(kind: str, f: str, **columns: object) -> Event:
         (made(0, 0, "frame", "slave2", None, "ha:1", "s", lo=0, hi=9), "reached slave2 on ha:1"),
         (made(0, 0, "start", "names", f="empty"), "names starts with an empty store"),
         (made(0, 0, "consumer", process=1, group="g", f="clustering", status="on"), "consumer 1 of g comes (clust"),
-        (made(0, 0, "consumer", process=1, group="g", f="clustering", status="lost"), "dies without a word"),
+        (made(0, 0, "consumer", process=1, group="g", f="clustering", status="lost"), "dies"),
         (made(0, 0, "assign", "other", process=1, group="g", queue="T/0", status="on", value=3), "goes on at 3"),
         (made(0, 0, "assign", process=1, group="g", queue="T/0", status="off", value=3), "gives T/0 up at 3"),
         (made(0, 0, "route", process=1, status="found", detail='{"1": "slave"}'), "learns its route: slave (1)"),
@@ -200,7 +200,7 @@ def _call(kind: str, f: str, **columns: object) -> Event:
         (_call("invoke", "query"), "asks the slave how far its group is in T/0"),
         (_call("ok", "query", queue_offset=2), "how far its group is in T/0 answered OK: 2"),
         (_call("ok", "query"), "answered OK: unknown"),
-        (_call("fail", "pull", status="refused"), "pull of T/0 from the slave found nobody there"),
+        (_call("fail", "pull", status="refused"), "pull of T/0 from the slave was refused a connection"),
         (_call("fail", "pull", status="SYSTEM_ERROR", detail="no"), "refused with SYSTEM_ERROR (no)"),
         (
             made(0, 0, "invoke", "master", process=2, f="topic", message="t0", detail='{"queues": 2}'),

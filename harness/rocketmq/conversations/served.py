@@ -1,6 +1,6 @@
-"""What may come back in a step of a visit: codes, and what the answer must say, a JSON text.
+"""Allowed answers of a conversation's step: codes, and the required content, a JSON text.
 
-Helpers that make such texts, as the readers of answers do (``pairproof.chaos.rocketmq.conversations``).
+Helpers make such texts in the format of the readers of answers (``pairproof.chaos.rocketmq.conversations``).
 """
 
 from __future__ import annotations
@@ -11,50 +11,50 @@ from typing import NamedTuple
 CLIENT, OTHER, BROKER, SECOND = "visitor", "other-visitor", "visited-broker", "visited-too"
 MASTER, SLAVE, ELSEWHERE = "10.0.0.1:10911", "10.0.0.2:10911", "10.0.0.3:10911"
 HA, FILTER = "10.0.0.1:10912", "10.0.0.1:10921"
-"""The master's further addresses, as it registers them."""
+"""The master's further addresses in its registration."""
 OK = frozenset({"PUT_OK"})
 TOLD, NOTHING = "TOLD", "NOTHING"
-"""What a visitor receives without a request: what the node sends by itself, and nothing."""
+"""Statuses without a request: a message that the node sends by itself, and silence."""
 READ = OK | {TOLD}
-"""After these it is read what was said."""
+"""After these the content is read."""
 
 
 class Served(NamedTuple):
-    """How a step is answered."""
+    """The allowed answers of a step."""
 
     statuses: frozenset[str] = OK
     says: str | None = None
-    """None: nothing that is read."""
+    """None: the content is not read."""
     or_says: str | None = None
-    """What is right as well, where that depends on the settings."""
+    """An alternative, if the content depends on the settings."""
 
     @property
     def right(self) -> tuple[str, ...]:
-        """All that an answer may say; nothing where it may say anything."""
+        """All allowed contents; empty if any is allowed."""
         return tuple(each for each in (self.says, self.or_says) if each is not None)
 
 
 def said(**parts: object) -> str:
-    """What an answer says, as one text."""
+    """The content of an answer, as one text."""
     return json.dumps(parts, sort_keys=True)
 
 
 def says(**parts: object) -> Served:
-    """Success, and this text."""
+    """Success with this content."""
     return Served(says=said(**parts))
 
 
 def only(*statuses: str) -> Served:
-    """One of these codes, whatever the answer says."""
+    """One of these codes with any content."""
     return Served(frozenset(statuses))
 
 
 DONE = Served()
 REFUSED = only("SYSTEM_ERROR", "INVALID_PARAMETER")
 WAITS = only("PUT_OK", "UNANSWERED")
-"""The reference waits for a slave, or a disk, where no time passes."""
+"""The reference waits for a slave or a disk in conversations without time."""
 ELSEWHERE_STORED = says(queue=0, ids=1, length=32)
-"""A message whose queue offset is in a queue that others have sent to, too."""
+"""A message in a queue that other clients also use, so its offset varies."""
 NO_TOPIC = only("TOPIC_NOT_EXIST")
 NO_KEY = only("QUERY_NOT_FOUND")
 NOTHING_NEW = only("PULL_NOT_FOUND")
@@ -74,10 +74,10 @@ def leads(queues: list[int], *brokers: str, filters: tuple[str, ...] = ()) -> Se
 
 def ways(**brokers: tuple[list[int], dict[str, str]]) -> Served:
     """By broker, with ``_`` for ``-``: its queues to read and write with their permissions, and its addresses."""
-    told = {name.replace("_", "-"): each for name, each in brokers.items()}
+    named = {name.replace("_", "-"): each for name, each in brokers.items()}
     return says(
-        queues={name: queues for name, (queues, _) in told.items()},
-        brokers={name: addresses for name, (_, addresses) in told.items()},
+        queues={name: queues for name, (queues, _) in named.items()},
+        brokers={name: addresses for name, (_, addresses) in named.items()},
         filters={},
     )
 
@@ -89,12 +89,12 @@ def clustered(*brokers: str) -> Served:
 
 
 def stored(offset: int, queue: int = 0, ids: int = 1) -> Served:
-    """Where a message was stored; ``ids``: of how many."""
+    """The position of a message; ``ids``: the number of messages."""
     return says(offset=offset, queue=queue, ids=ids, length=32)
 
 
 def pulled(most: int, following: int, *messages: list[object]) -> Served:
-    """What a pull finds in a queue that begins at 0."""
+    """The result of a pull from a queue that begins at 0."""
     return says(min=0, max=most, nextBegin=following, messages=list(messages))
 
 
@@ -109,12 +109,12 @@ def at(offset: int) -> Served:
 
 
 def holds(*queues: int) -> Served:
-    """The queues that a member holds now."""
+    """The queues that a member holds."""
     return says(queues=list(queues))
 
 
 def queues(*figures: list[int]) -> Served:
-    """Two figures of each queue."""
+    """Two numbers for each queue."""
     return says(queues={str(queue): each for queue, each in enumerate(figures)})
 
 
@@ -129,5 +129,5 @@ def topic(readers: int, writers: int, perm: int, kind: str = "SINGLE_TAG", flags
 
 
 def message(queue: int, offset: int, body: str, flag: int = 5, flags: int = 0, **properties: str) -> list[object]:
-    """A message, as readers show it: place, body, flag, transaction, age, times, properties."""
+    """A message in the readers' format: queue, offset, body, flag, transaction, age, times, properties."""
     return [queue, offset, body, flag, flags, 0, 0, properties]

@@ -1,4 +1,4 @@
-"""What brokers answered when they were asked about their logs at a trial's end."""
+"""Answers of brokers to questions about their logs at a trial's end."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ SUBJECTS = {
     "members": "who consumes as {0.group}",
     "newcomer": "where a group without progress begins in {0.queue}",
 }
-"""What a broker is asked, by ``f``."""
+"""The question, by ``f``."""
 
 
 class Answer(OfNode):
-    """A broker was asked about its log after its final audit, and answered. A broker that does not answer in time has
-    no such event."""
+    """A broker answered a question about its log after its final audit. A broker that does not answer in time has no
+    such event.
+    """
 
     __slots__ = ()
     audit: int = column("op")
@@ -37,31 +38,33 @@ class Answer(OfNode):
     ]
     """key: messages of a topic by their key; id: the message at an offset of the log; time, max, min: an offset of a
     queue; earliest: the store time of its first message; runtime: the broker's own figures; config: its settings;
-    topic: the range of each queue; group: how far it is in each queue; members: its consumers; newcomer: where a group
-    without progress begins."""
+    topic: the range of each queue; group: its progress in each queue; members: its consumers; newcomer: the first
+    offset of a group without progress.
+    """
     status: str
-    """The response code's name; PUT_OK is code 0, SUCCESS; unreadable answer: ``detail`` says what is wrong with it."""
+    """The response code's name; PUT_OK is code 0, SUCCESS; unreadable answer: ``detail`` has the error."""
     message: str | None
-    """The key asked for; none has it: a key that nobody sent."""
+    """The requested key; none: a key that no client sent."""
     queue: str | None
-    """Asked about; of key, topic and group the topic alone."""
+    """The requested queue; for key, topic and group only the topic."""
     group: str | None
     asked: int | None = column("value")
-    """Of id the offset in the log, of time the time, Unix time in ms."""
+    """For id the offset in the log; for time the time, Unix time in ms."""
     queue_offset: int | None
-    """The offset answered to time, max, min and newcomer."""
+    """The offset in the answer to time, max, min and newcomer."""
     lo: int | None
-    """Of id where the record that was answered says that it lies; of earliest the time answered, Unix time in ms."""
+    """For id the record's own offset in the answer; for earliest the time in the answer, Unix time in ms."""
     digest: int | None
-    """Of the record that id was answered with."""
+    """Of the record in the answer to id."""
     detail: str | None
-    """JSON: of key the records, each its offset in the log and its digest; of runtime figures by name; of config
-    settings by name, as text; of topic by queue id first offset, next offset, last store time; of group next offset,
-    progress, last store time; of members their client ids."""
+    """JSON: for key the records, each with its offset in the log and its digest; for runtime figures by name; for
+    config settings by name, as text; for topic by queue id first offset, next offset, last store time; for group next
+    offset, progress, last store time; for members their client ids.
+    """
 
     def words(self, the: The) -> str:
         found = "" if self.queue_offset is None else f": {count(self.queue_offset)}"
-        told = "" if self.detail is None else f" ({plain(self.detail)})"
+        content = "" if self.detail is None else f" ({plain(self.detail)})"
         status = "" if self.status == "PUT_OK" else f" with {self.status}"
         asked = SUBJECTS.get(self.f, "").format(self)
-        return f"{the(self.node)} is asked {asked} and answers{status}{found}{told}"
+        return f"{the(self.node)} is asked {asked} and answers{status}{found}{content}"

@@ -1,4 +1,4 @@
-"""What nodes did with their logs, and what readers of their stores found there."""
+"""Events of nodes' logs, and findings of the readers of their stores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...history import Event, column
 
 
 class Cut(OfNode):
-    """Recovery ended the log earlier than it had been."""
+    """Recovery truncated the log."""
 
     __slots__ = ()
     new_end: int = column("lo")
@@ -90,45 +90,45 @@ class Entries(OfReader):
     following: int = column("hi")
     """The next logical offset."""
     compared_from: int = column("queue_offset")
-    """From where on both nodes that are compared hold entries."""
+    """The offset from which both compared nodes hold entries."""
     digest: int
-    """Of the entries over the range that both nodes hold."""
+    """Of the entries in the range that both nodes hold."""
     log_end: int | None = column("value")
-    """The log offset behind its last message; none: it has no message."""
+    """The log offset after its last message; none: it has no message."""
 
     def words(self, the: The) -> str:
         return f"store reader: {self.queue} of {self.node} holds [{count(self.first)}, {count(self.following)})"
 
 
 class Keys(OfReader):
-    """A store reader asked a key index."""
+    """A store reader queried a key index."""
 
     __slots__ = ()
     message: str
     """The key."""
     digest: int
-    """Of the log offsets found within the range that both nodes hold."""
+    """Of the found log offsets in the range that both nodes hold."""
 
     def words(self, the: The) -> str:
         return f"store reader: the key index of {self.node} is asked for {self.message}"
 
 
 class Derived(OfReader):
-    """A store reader compared a node's queues, or its key index, with what the reader derives from that node's log."""
+    """A store reader compared a node's queues, or its key index, with those that it derives from the node's log."""
 
     __slots__ = ()
     f: Literal["queues", "index"]
     status: Literal["same", "lacks", "other", "behind", "form"]
-    """Of each but the first the first is told. lacks: a record has no entry; other: an entry is not its record's;
-    behind: a queue goes on behind the last record that the log has of it; form: an index file is not as RocketMQ writes
-    it."""
+    """The first difference. lacks: a record has no entry; other: an entry does not match its record; behind: a queue
+    has entries after the log's last record of it; form: an index file is not in RocketMQ's format.
+    """
     lo: int
     hi: int
-    """The range of the log that was compared; of a difference the record's."""
+    """The compared range of the log; for a difference that of the record."""
     compared: int = column("value")
-    """How many records, or hashes of keys."""
+    """The number of records, or of hashes of keys."""
     detail: str | None
-    """What differs."""
+    """The difference."""
 
     def words(self, the: The) -> str:
         what = "queues" if self.f == "queues" else "key index"
@@ -140,30 +140,31 @@ class Checkpoint(OfReader):
 
     __slots__ = ()
     queues_ms: int = column("value")
-    """Up to which store time the queues are durable, as the file says; 0: it says nothing yet."""
+    """The store time up to which the queues are durable, from the file; 0: none yet."""
 
     def words(self, the: The) -> str:
         return f"store reader: the checkpoint of {self.node} says that its queues are durable up to {self.queues_ms} ms"
 
 
 class Found(OfNode):
-    """A store reader read the store of a node that is about to start; only stores that have a log."""
+    """A store reader read the store of a node that is about to start; only stores with a log."""
 
     __slots__ = ()
     f: Literal["orderly", "crash"]
-    """How its last life ended, by its abort file."""
+    """The end of its last incarnation, from its abort file."""
     status: Literal["whole", "broken"]
-    """broken: behind the unbroken chain of whole records lies something else than zeros."""
+    """broken: after the unbroken chain of whole records follow bytes other than zeros."""
     lo: int
-    """Where its log begins."""
+    """The beginning of its log."""
     whole_to: int = column("hi")
-    """Where the unbroken chain of its whole records ends."""
+    """The end of the unbroken chain of its whole records."""
     used: int = column("value")
-    """The offset behind the last byte that is not zero."""
+    """The offset after the last byte that is not zero."""
     detail: str
-    """JSON: ends, where the log may end, ascending, the last one whole_to; records, where the last record ends that
-    every recovery must keep; why, what ends the chain; queued, after an orderly stop with a broken log, the log offset
-    behind the last message in the queues."""
+    """JSON: ends, the allowed log ends, ascending, the last one whole_to; records, the end of the last record that
+    every recovery must keep; why, the reason for the end of the chain; queued, after an orderly stop with a broken log,
+    the log offset after the last message in the queues.
+    """
 
     def words(self, the: The) -> str:
         how = "in an orderly way" if self.f == "orderly" else "in a crash"
@@ -175,19 +176,21 @@ class Left(OfNode):
 
     __slots__ = ()
     f: Literal["kept", "lacks"]
-    """Whether queues and index have all that they had; of a node that refused its store, whether all its files are as
-    they were."""
+    """Whether queues and index still have all their entries; for a node that refused its store, whether all its files
+    are unchanged.
+    """
     status: Literal["same", "other"]
-    """Whether the log is as it was: from its beginning to its present end; all of it after an orderly stop."""
+    """Whether the log is unchanged: from its beginning to its current end; all of it after an orderly stop."""
     lo: int
     hi: int
-    """The log's range, as the node says; where it refused its store, as it was."""
+    """The log's range, as the node reports it; if it refused its store, the earlier range."""
     used: int = column("value")
-    """The offset behind the last byte that is not zero."""
+    """The offset after the last byte that is not zero."""
     detail: str
-    """JSON: differs, what is other or lacks; dirty, how many bytes of the log are not durable; behind, how many whole
-    records had lain behind its present end, those that are whole for sure and all; lost and cut_from, how many the node
-    says it lost in a cut, and up to where there was something to cut."""
+    """JSON: differs, the changed or missing parts; dirty, how many bytes of the log are not durable; behind, how many
+    whole records had been after its current end, those that are certainly whole and all; lost and cut_from, how many
+    the node reports as lost in a truncation, and the end of the truncated part.
+    """
 
     def words(self, the: The) -> str:
         how = "as it was" if self.status == "same" else "changed"
@@ -226,7 +229,7 @@ class Chunk(OfReader):
 
 
 class Audit(OfNode):
-    """A store reader is done."""
+    """A store reader has finished."""
 
     __slots__ = ()
     number: int = column("op")
@@ -237,9 +240,9 @@ class Audit(OfNode):
     """The log's range."""
     status: Literal["whole", "broken"]
     whole_to: int = column("value")
-    """Where it stops being whole."""
+    """The end of its whole part."""
     detail: str | None
-    """Why."""
+    """The reason."""
 
     def words(self, the: The) -> str:
         return f"store reader: the {self.node}'s log {span(self)} is {self.status} ({self.f} audit)"
