@@ -38,13 +38,13 @@ class Event(NamedTuple):
     seq: Annotated[int, About("", "order within the trial, from 0, dense")]
     t: Annotated[int, About("ns", "time since the trial began: virtual in the simulated lab")]
     kind: Annotated[str, About("", "what happened")]
-    node: Annotated[str | None, About("", "broker or peer concerned: master, slave, slave2, hostile")] = None
+    node: Annotated[str | None, About("", "broker or peer concerned: master, slave, slave2, rogue_slave")] = None
     incarnation: Annotated[int | None, About("", "how many times the node had been started, from 1")] = None
     link: Annotated[
         str | None, About("", "one connection, such as ha:3; for a fault the link's name, or all: each of its node")
     ] = None
-    side: Annotated[str | None, About("", "end of the link where it was seen: m (master's) or s (slave's)")] = None
-    process: Annotated[int | None, About("", "logical client; a client that timed out goes on under a new one")] = None
+    side: Annotated[str | None, About("", "end of the link where it was recorded: m (master's) or s (slave's)")] = None
+    process: Annotated[int | None, About("", "logical client; a client that timed out continues with a new one")] = None
     op: Annotated[int | None, About("", "operation, fault or audit number within the trial")] = None
     f: Annotated[str | None, About("", "function: send, pull, commit; or the fault's, mark's or audit's name")] = None
     status: Annotated[str | None, About("", "outcome, such as PUT_OK; on/off of a fault; whole/broken of an audit")] = (
@@ -54,7 +54,7 @@ class Event(NamedTuple):
     queue: Annotated[str | None, About("", "topic/queue id")] = None
     queue_offset: Annotated[int | None, About("", "logical offset in the queue")] = None
     lo: Annotated[int | None, About("byte", "first physical offset concerned")] = None
-    hi: Annotated[int | None, About("byte", "physical offset behind the last byte concerned")] = None
+    hi: Annotated[int | None, About("byte", "physical offset after the last byte concerned")] = None
     digest: Annotated[int | None, About("", "digest() of the bytes [lo, hi)")] = None
     value: Annotated[int | None, About("by kind", "a number whose meaning the kind gives")] = None
     detail: Annotated[str | None, About("", "JSON text or a remark")] = None

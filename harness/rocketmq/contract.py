@@ -42,23 +42,23 @@ UNKNOWN = "unknown"
 """No answer, or a code that leaves the result open."""
 
 FAULTS = {
-    "none": "no store was hurt",
+    "none": "no store was affected",
     "process-crash": "a broker's process was killed",
     "slave-machine-crash": "slaves' machines lost power, or their stores were wiped",
-    "master-machine-crash": "the master's machine lost power; fewer slaves were hurt than hold the message by "
+    "master-machine-crash": "the master's machine lost power; fewer slaves were affected than hold the message by "
     "its answer",
-    "both-machines-crash": "the master's machine lost power, and as many slaves were hurt as hold the message by its "
-    "answer, together or one after the other",
-    "rollback": "the master's machine lost power, and a slave that had acknowledged the message held other bytes in "
-    "its place: an earlier crash of the master had left it with its own history, which the 4.9 wire cannot show",
-    "lying-disk": "the master's machine lost power, and what its disk had called durable; slaves as with "
+    "both-machines-crash": "the master's machine lost power, and as many slaves were affected as hold the message by "
+    "its answer, together or one after the other",
+    "rollback": "the master's machine lost power, and a slave that had acknowledged the message held other bytes at "
+    "its position: it had diverged in an earlier crash of the master, which the 4.9 wire cannot show",
+    "lying-disk": "the master's machine lost power, and bytes that its disk had called durable; slaves as with "
     "master-machine-crash",
     "master-store-lost": "the master's store was wiped, or replaced by an older state of it; slaves as with "
     "master-machine-crash",
     "promotion": "the master was lost, and a slave that holds the message by its answer became the master; to that "
     "slave's store nothing worse than the end of a process happened, before or since",
-    "all-copies-lost": "the master's store was lost, or its disk had lied, and so many slaves were hurt, or held other "
-    "bytes, that no copy need be left",
+    "all-copies-lost": "the master's store was lost, or its disk had lied, and so many slaves were affected, or held "
+    "other bytes, that no copy need be left",
     "expired": "the master's retention deleted the file that held it",
 }
 """Fault classes, mildest first: the events since the message was stored."""
@@ -83,7 +83,7 @@ _WITH_A_COPY_LEFT = "master-machine-crash|lying-disk|master-store-lost"
 
 ROWS: tuple[Row, ...] = (
     Row(ANY, ANY, ANY, ANY, REFUSED, ANY, MUST_NOT_EXIST, "the answer said that it was not stored"),
-    Row(ANY, ANY, ANY, ANY, UNKNOWN, ANY, MAY_VANISH, "no client was told anything"),
+    Row(ANY, ANY, ANY, ANY, UNKNOWN, ANY, MAY_VANISH, "no client received an answer"),
     Row(
         ANY, ANY, ANY, ANY, _STORED, "none|process-crash|slave-machine-crash", MUST_SURVIVE,
         "it was on the master, whose page cache outlives its process",
@@ -101,7 +101,7 @@ ROWS: tuple[Row, ...] = (
         ANY, ANY, ANY, ANY, _STORED, f"{_CRASHES}|lying-disk|master-store-lost|promotion|all-copies-lost", MAY_VANISH,
         "no answer promised that it was on a disk, or no disk is left that it was on",
     ),
-    Row(ANY, ANY, ANY, ANY, _STORED, "expired", MAY_VANISH, "it was kept as long as the settings say"),
+    Row(ANY, ANY, ANY, ANY, _STORED, "expired", MAY_VANISH, "it was kept as long as the settings require"),
 )  # fmt: skip
 
 
@@ -185,7 +185,7 @@ def _by_store(happened: Iterable[tuple[str, str]]) -> tuple[set[tuple[str, str]]
 
 def to_markdown() -> str:
     """The contract as a Markdown table and a list of its fault classes, for the documentation."""
-    head = "| role | in-sync replicas | flush | send | answer | what happened | must | why |"
+    head = "| role | in-sync replicas | flush | send | answer | event | must | why |"
     lines = [head, "|---|---|---|---|---|---|---|---|"]
     for row in ROWS:
         shown = ["any" if each == ANY else each.replace("|", ", ") for each in row[:6]]

@@ -17,68 +17,67 @@ CONTRACT = """\
 # The durability contract: what may be lost, and what may not
 
 The law `contract` judges by this table, which is data in `harness/rocketmq/contract.py`: for the master's role, its
-in-sync replicas (itself counted; 4.x: 2) and its flush mode, whether a send waited, what it was answered, and what
-happened to the stores afterwards. The first row that fits decides. A report then says *violated*, *permitted loss*, or
+in-sync replicas (including itself; 4.x: 2) and its flush mode, whether a send waited, its answer, and the later events
+of the stores. The first row that fits decides. A report then says *violated*, *permitted loss*, or
 *stronger than promised* (it might have vanished and did not), never just "lost".
 """
 
 CONSUMERS = """\
-## What consumers are promised
+## Promises to consumers
 
 Delivery is *at least once*, to each group; in a broadcasting group to each consumer. The laws `deliver-*` and
 `progress-*` judge it in trials with a name server; the table above says which messages there are to deliver.
 
-**Nothing that must survive on the master is lost to a group** that has taken the queue (`deliver-no-loss`), whichever
-brokers and consumers came and went meanwhile. All the same:
+**No message that must survive on the master is lost to a group** that has taken the queue (`deliver-no-loss`), for any
+starts and ends of brokers and consumers, with these exceptions:
 """
 
 LACKS = (
-    ("what the table above lets vanish", "no broker has it"),
+    ("messages that the table above lets vanish", "no broker has them"),
     (
-        "what was stored after the master lost the end of its log, at queue offsets that the group had passed",
-        "the offsets of what was lost are given a second time, and a group's progress is an offset",
+        "messages stored after the master lost the end of its log, at queue offsets that the group had passed",
+        "the offsets of lost messages are assigned again, and a group's progress is an offset",
     ),
     (
-        "what lies before the offset at which the group's first consumer began",
+        "messages before the offset at which the group's first consumer began",
         "no broker knew the group: the consumer chose",
     ),
     (
-        "anything, where slaves have offsetCheckInSlave",
-        "such a slave sends consumers past what it lacks, or back; nothing is promised with it",
+        "any message, if slaves have offsetCheckInSlave",
+        "such a slave sends consumers past its missing messages, or back; nothing is promised with it",
     ),
 )
 
 REPEATS_HEAD = """\
-**What a group receives a second time** lies above the progress that the broker knew which told a consumer where to go
-on (`deliver-at-least-once`):
+**Messages that a group receives again** are above the progress of the broker that gave a consumer its offset
+(`deliver-at-least-once`):
 """
 
 REPEATS = (
-    ("a consumer says goodbye", "its last commit, which goes with the goodbye", "what was under way"),
-    ("a consumer dies", "its last commit, one every 5 s", "what it had received since"),
+    ("a consumer leaves", "its last commit, which it sends before", "messages in flight"),
+    ("a consumer dies", "its last commit, one every 5 s", "messages that it had received since"),
     (
-        "the master is killed, and is back",
-        "what it had written last: every flushConsumerOffsetInterval, first 10 s after its start "
-        "(`progress-persisted`)",
-        "what was committed since, or at a slave only, since no slave tells its master (`progress-recovers`)",
+        "the master is killed, and started again",
+        "its last save: every flushConsumerOffsetInterval, first 10 s after its start (`progress-persisted`)",
+        "later commits, and commits at a slave only, since no slave reports to its master (`progress-recovers`)",
     ),
     (
-        "the master is away, and a slave tells",
-        "what its last sync brought, one every 10 s, and what was committed there since",
-        "what was committed at the master after that sync",
+        "the master is down, and a slave answers",
+        "its last sync, one every 10 s, and later commits there",
+        "commits at the master after that sync",
     ),
-    ("the master's machine loses power, or its store is replaced", "what is left of its table", "all"),
+    ("the master's machine loses power, or its store is replaced", "the rest of its table", "all"),
     (
-        "a consumer lives through all of that with its queue",
+        "a consumer keeps its queue through all of that",
         "not asked",
         "nothing, unless the master lost messages (`progress-live-consumer`)",
     ),
 )
 
 CONSUMERS_END = """\
-A slave's answer to a pull never sends a consumer back: what the slave lacks it may still get. A commit that rides on a
-pull counts at a master, not at a slave (`progress-on-pull`). A delayed message comes not before its time; a master that
-went down may deliver it again (`deliver-delayed`).
+A slave's answer to a pull never sends a consumer back: the slave may still receive missing messages. A commit that a
+pull carries counts at a master, not at a slave (`progress-on-pull`). A delayed message is not delivered before its
+time; a restarted master may deliver it again (`deliver-delayed`).
 """
 
 
@@ -91,7 +90,7 @@ def contract_page() -> str:
         CONSUMERS,
         table(("a group may lack", "since"), LACKS),
         REPEATS_HEAD,
-        table(("what happens", "that broker knows at least", "so this may come again"), REPEATS),
+        table(("event", "that broker has at least", "may be delivered again"), REPEATS),
         CONSUMERS_END,
     )
     return "\n".join(parts)

@@ -49,7 +49,7 @@ ACTING = "enableSlaveActingMaster"
 
 
 class Cell(NamedTuple):
-    text: str
+    says: str
     source: str
 
 
@@ -179,7 +179,7 @@ def _lost(pair: Pair, fault: str, of: str, known: Collection[str]) -> Cell:
             text = "messages that are still in the master's pool, and so on no slave"
         elif fault == READ_ONLY:
             text = f"messages answered PUT_OK after the disk failed, or {pair.unflushed} before"
-            text += "" if of == BOTH else " that are not on the slave"
+            text += "" if of == BOTH else ", and not on the slave"
         elif fault in (WIPED, PROMOTION):
             text = "all of the pair's" if of == BOTH else "messages that the slave lacks: its lag"
     found = _measured(pair, fault, of)

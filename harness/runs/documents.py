@@ -24,13 +24,13 @@ MADE = "<!-- Made by python -m pairproof.harness.runs.documents; change the code
 HISTORY = f"""\
 # The history: one event row, format {history.FORMAT}
 
-A trial's history is a list of flat rows in `seq` order: what clients asked and were told, what nodes and their stores
-did, what was seen on the HA links, which faults came and went. Laws judge it and see nothing else. It is declared in
-`harness/history.py`; the Parquet columns and Spark's types derive from that declaration.
+A trial's history is a list of flat rows in `seq` order: clients' calls and their answers, events of nodes and their
+stores, traffic on the HA links, and faults. Laws judge only the history. It is declared in `harness/history.py`; the
+Parquet columns and Spark's types derive from that declaration.
 
 Operations have phases: `invoke`, then `ok` (it happened), `fail` (it did not) or `info` (unknown: a client that
-timed out goes on under a new process number). An observer records a byte before it passes it on and after it received
-it, so the order of rows never claims more than was seen.
+timed out continues with a new process number). An observer records a byte before it forwards it and after it received
+it, so the order of rows never claims more than was observed.
 """
 
 DIGESTS = f"""\
@@ -39,16 +39,17 @@ absolute grid; the last chunk of an audit may be shorter.
 """
 
 KINDS = """\
-## Kinds
+## Event types
 
-Each is a class in `harness/kinds/` or `harness/rocketmq/kinds/`; a third party registers its own under the entry points
-`pairproof.event_types`. Columns that a kind does not name are null, and so are those that it could have and has not.
+Each is a class in `harness/event_types/` or `harness/rocketmq/event_types/`; a third party registers its own under the
+entry points `pairproof.event_types`. Columns that a type does not name are null, and so are its optional ones without a
+value.
 """
 
 RUN_FOLDER = f"""\
 # The run folder, format {schema.FORMAT}
 
-One command that explores or records makes one folder, `runs/<run>/` unless told otherwise:
+Each command that explores or records makes one folder, by default `runs/<run>/`:
 
 | where | what |
 |---|---|
@@ -56,27 +57,26 @@ One command that explores or records makes one folder, `runs/<run>/` unless told
 | `verdicts/part-NNNNN.parquet` | one row per (trial, law) |
 | `trials/part-NNNNN.parquet` | one row per trial |
 | `faults/part-NNNNN.parquet` | one row per fault of a trial |
-| `objectives/part-NNNNN.parquet` | a loss of the master or a return of a slave a row: [objectives.md](objectives.md) |
+| `objectives/part-NNNNN.parquet` | a row per loss of the master or return of a slave: [objectives.md](objectives.md) |
 | `coverage/part-NNNNN.parquet` | how often each state met each event under each fault |
 | `history/part-NNNNN.parquet` | events of violating and unknown trials, and of a seeded sample of the others |
 | `findings/NNNN.json` | a violation, its minimal schedule and the line that replays it |
-| `failures/NNNN.json` | a trial in which the lab failed, which no law judges: like a finding, without a law, and with \
-what there is of its history and logs |
-| `replays/NNNN.json` | how often `pairproof replay` executed the finding of that number, and how often it showed |
-| `chunks/NNNNN.json` | of a campaign: what the chunk of that number came to; written last, it commits the part |
-| `logs/NNNNNN-NODE.log` | of a trial whose history is kept, where nodes are processes: the end of what each said |
+| `failures/NNNN.json` | a trial in which the lab failed, not judged: like a finding without a law, with the history \
+and logs so far |
+| `replays/NNNN.json` | the executions of that finding by `pairproof replay`, and the number of reproductions |
+| `chunks/NNNNN.json` | of a campaign: the result of that chunk; written last, it commits the part |
+| `logs/NNNNNN-NODE.log` | of a trial with a kept history, if nodes are processes: the end of each one's output |
 
-Every file is written under a hidden name and renamed, so a reader never meets half of one. A part has the same number
-in every table, and its `trials` file is renamed last: a number that `trials` lacks does not count. A run that was
-killed therefore holds whole trials only; its `state` is still `running`, and at most its last part is missing.
+Every file is written under a hidden name and renamed, so a reader never sees a partial file. A part has the same number
+in every table, and its `trials` file is renamed last: a number that `trials` lacks does not count. A killed run
+therefore holds whole trials only; its `state` is still `running`, and at most its last part is missing.
 `coverage` is written once, when the run ends, under the number of its last part; in a campaign with each part.
 Columns are only added: unknown ones are ignored, and those that a part lacks are null. Parts of format 1 lack the last
 six of `trials`.
-Parquet pages carry checksums. A folder of another format, or one that is damaged, is refused in one line that names
-the file. So is one that lost files: when a run ends, `contents` lists all parts with their rows, findings, failures and
-logs. A run that was killed has no such list: what it committed can be read unless a number of its parts is missing, a
-part has no verdicts, or a finding names a trial that is not there. Of a run recorded before there were lists the number
-of trials is compared.
+Parquet pages carry checksums. A folder of another format, a damaged one, or one that lost files is refused in one line
+that names the file: when a run ends, `contents` lists all parts with their rows, findings, failures and logs. A killed
+run has no such list: its committed parts can be read unless a number is missing, a part has no verdicts, or a finding
+names a missing trial. For older runs without lists the number of trials is compared.
 """
 
 
@@ -104,7 +104,7 @@ def _kinds() -> Iterator[str]:
     for module, classes in by_file.items():
         yield f"### {_words(inspect.getdoc(sys.modules[module]))}\n"
         rows = ((f"`{each.__name__.lower()}`", _words(inspect.getdoc(each)), _columns(each)) for each in classes)
-        yield table(("kind", "what happened", "columns"), rows)
+        yield table(("type", "event", "columns"), rows)
 
 
 def _words(docstring: str | None) -> str:
@@ -155,17 +155,17 @@ def _remarks() -> str:
     schedule = Schedule({}, "s", (Op("advance", {"ms": 5}),))
     fields = finding_json(Finding("", "", "", "", 0, 0, schedule, 0), Path("x"))
     return (
-        "`seq` and `text` of a verdict: where and how the first violation was seen, or the doubt. `notes`, `args`,\n"
+        "`seq` and `text` of a verdict: the first violation, or the doubt. `notes`, `args`,\n"
         "`effect`, `schedule` and `skipped` are JSON texts. `state` and `event` of `coverage` are the\n"
         "system's (RocketMQ's: `harness/rocketmq/coverage.py`); its `fault` is a fault's name, `none`, or `at` a\n"
-        "place of cluster trials.\n\n"
+        "target of cluster trials.\n\n"
         "## Findings\n\n"
         f"A JSON object with {', '.join(f'`{name}`' for name in fields)}: `trial` found the violation, `shrunk_trial`\n"
-        "executed the minimal schedule, `original_ops` is how many operations the schedule had before it was shrunk.\n"
-        "`shrunk_in` is the lab in which it was shrunk, if not the run's, and in which it is replayed; `shrunk_trial`\n"
+        "executed the minimal schedule, `original_ops` is the number of operations before shrinking.\n"
+        "`shrunk_in` is the lab that shrunk it, if not the run's, and in which it is replayed; `shrunk_trial`\n"
         "is then the trial that found it, unless the minimal schedule showed it in the run's lab, too. `cause` is\n"
-        "what that trial broke first: the law, and the event that broke it. Findings with one cause are told\n"
-        "together. `search` found it, and `source` is the known bug whose program that was, if it was one.\n"
+        "that trial's first violation: the law, and the event. Findings of one cause are reported\n"
+        "together. `search` found it, and `source` is the known bug of its program, if any.\n"
     )
 
 
