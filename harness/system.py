@@ -174,7 +174,7 @@ class System:
     has_autopsy: ClassVar[bool] = False
     """Whether ``pairproof autopsy`` can trace its messages."""
 
-    def story(self, events: Sequence[Event], message: str) -> Sequence[tuple[int, str]]:
+    def steps_of(self, events: Sequence[Event], message: str) -> Sequence[tuple[int, str]]:
         """The events of one message, as times (ns) and sentences in order, as far as this system can trace them."""
         return ()
 

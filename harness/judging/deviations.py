@@ -230,7 +230,7 @@ def facts_of(brought: Brought | None, asked: str | None) -> dict[str, object]:
     does: dict[str, object] = {"known_deviations": asked or (PASS if brought is None else FAIL)}
     if brought is None:
         return does
-    return {**does, CONFIGURATION: dict(brought.told), "configuration_remarks": list(brought.remarks)}
+    return {**does, CONFIGURATION: dict(brought.description), "configuration_remarks": list(brought.remarks)}
 
 
 def met(facts: Mapping[str, Any]) -> list[dict[str, Any]]:

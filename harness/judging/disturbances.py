@@ -39,7 +39,7 @@ class Disturbances:
         self._links_of = links_of
         self.active: dict[int | None, Fault] = {}
         """Current faults, by number."""
-        self._touched: dict[int | None, frozenset[str]] = {}
+        self._affected: dict[int | None, frozenset[str]] = {}
         self.ended: dict[str, int] = {}
         """By target: the end of its last fault, ns."""
         self.woke: dict[str, int] = {}
@@ -55,13 +55,13 @@ class Disturbances:
     def fault(self, event: Fault) -> None:
         if event.status == "on":
             self.active[event.number] = event
-            self._touched[event.number] = self.touched(event)
+            self._affected[event.number] = self.affected(event)
             if event.link == EVERY_LINK:
                 self.pause(event.node or "", event.t, event.number)
         else:
             self.active.pop(event.number, None)
-            self._touched.pop(event.number, None)
-            self.ended.update(dict.fromkeys(self.touched(event), event.t))
+            self._affected.pop(event.number, None)
+            self.ended.update(dict.fromkeys(self.affected(event), event.t))
             if event.link == EVERY_LINK:
                 self.resume(event.node or "", event.t, event.number)
 
@@ -90,47 +90,47 @@ class Disturbances:
     down = pause
     up = resume
 
-    def touched(self, fault: Event) -> frozenset[str]:
+    def affected(self, fault: Event) -> frozenset[str]:
         """The targets that a fault affects."""
         node = fault.node or ""
         if fault.link == EVERY_LINK:
             return self._links_of(node) | {node}
         return frozenset((node or fault.link or "",))
 
-    def is_quiet(self, place: str, since: int) -> bool:
+    def is_unaffected(self, place: str, since: int) -> bool:
         """Whether no fault has affected this target since ``since`` (ns)."""
         if self.ended.get(place, -1) >= since:
             return False
-        return all(place not in each for each in self._touched.values())
+        return all(place not in each for each in self._affected.values())
 
     def is_undisturbed(self, since: int, *where: str) -> bool:
         """Whether no fault has affected these targets since then (ns), and none is a node that was paused or down."""
         ended, woke = self.ended, self.woke
         if any(ended.get(place, -1) >= since or woke.get(place, since) > since for place in where):
             return False
-        return not self.is_struck(*where)
+        return not self.is_disturbed(*where)
 
     def undisturbed_since(self, *where: str) -> int:
-        """The end of the last fault, pause or downtime of these targets, ns; see also :meth:`is_struck`."""
+        """The end of the last fault, pause or downtime of these targets, ns; see also :meth:`is_disturbed`."""
         return max(0, *(times.get(place, 0) for times in (self.ended, self.woke) for place in where))
 
-    def is_calm(self, since: int, now: int, *where: str) -> bool:
+    def undisturbed_and_punctual(self, since: int, now: int, *where: str) -> bool:
         """Whether no fault has affected these targets since then, and the machine was punctual."""
-        return self.stall(since, now) is None and all(self.is_quiet(place, since) for place in where)
+        return self.stall(since, now) is None and all(self.is_unaffected(place, since) for place in where)
 
-    def is_struck(self, *where: str) -> bool:
+    def is_disturbed(self, *where: str) -> bool:
         """Whether a fault affects one of these targets now, or one is a node that is paused or down."""
         if any(place in self._still for place in where):
             return True
-        return any(not each.isdisjoint(where) for each in self._touched.values())
+        return any(not each.isdisjoint(where) for each in self._affected.values())
 
-    def struck(self) -> frozenset[str]:
+    def disturbed(self) -> frozenset[str]:
         """All targets that a fault affects now, and the nodes that are paused or down."""
-        if not self._touched and not self._still:
+        if not self._affected and not self._still:
             return _NOWHERE
-        return _NOWHERE.union(self._still, *self._touched.values())
+        return _NOWHERE.union(self._still, *self._affected.values())
 
-    def is_still(self, node: str) -> bool:
+    def is_unavailable(self, node: str) -> bool:
         """Whether a node is paused or down now."""
         return node in self._still
 
@@ -168,7 +168,7 @@ class Disturbances:
                 since = min(since, stall.t)
         return since
 
-    def still_ns(self, node: str, since: int, until: int) -> int:
+    def unavailable_ns(self, node: str, since: int, until: int) -> int:
         """How long a node was paused or down between the two, ns."""
         total = 0
         for lo, hi in reversed(self._spans.get(node, ())):

@@ -20,7 +20,7 @@ from ..history import STOPPED, Event, kinds
 from ..ports import Target
 from ..renamed import given
 from .known import Known
-from .law import EVERY, Circumstance, Heard, Law
+from .law import EVERY, Circumstance, EventFilter, Law
 from .precedence import Precedence
 from .verdict import Judgement, Verdict
 
@@ -63,7 +63,7 @@ class Plan(NamedTuple):
     models: tuple[type[Known], ...]
     asks: tuple[int, ...]
     """By judgeable law: the index of its model."""
-    receivers: Mapping[str, tuple[tuple[int, str, Heard], ...]]
+    receivers: Mapping[str, tuple[tuple[int, str, EventFilter], ...]]
     """By event type: for each handler its owner's index (laws, then models), its method, and its filter."""
 
 
@@ -90,9 +90,9 @@ def laws(ids: Iterable[str]) -> tuple[type[Law], ...]:
 
 
 @cache
-def _handled(of: type) -> tuple[tuple[str, str, Heard], ...]:
+def _handled(of: type) -> tuple[tuple[str, str, EventFilter], ...]:
     names = [name for name in dir(of) if name.startswith("on_")]
-    found = tuple((name[3:], name, getattr(getattr(of, name), "heard", EVERY)) for name in names)
+    found = tuple((name[3:], name, getattr(getattr(of, name), "event_filter", EVERY)) for name in names)
     for kind, _, _ in found:
         # Raises an error, with the remedy, for an unregistered one.
         kinds()[kind]
@@ -105,7 +105,7 @@ def _plan(laws: tuple[type[Law], ...], observes: frozenset[str]) -> Plan:
     blind = tuple(law for law in laws if not law.needs <= observes)
     models = _models(seeing)
     asks = tuple(next(at for at, each in enumerate(models) if issubclass(each, law.known_type)) for law in seeing)
-    receivers: dict[str, list[tuple[int, str, Heard]]] = {}
+    receivers: dict[str, list[tuple[int, str, EventFilter]]] = {}
     # Models come after laws: laws judge an event by the state before it.
     owners: tuple[type, ...] = (*seeing, *models)
     for index, of in enumerate(owners):
@@ -123,7 +123,7 @@ def _models(laws: tuple[type[Law], ...]) -> tuple[type[Known], ...]:
 class Judge:
     """Judges one trial. Feed it every event once, in order, then :meth:`finish`.
 
-    A law receives no events of nodes in ``Law.deaf_to``; models receive all events.
+    A law receives no events of nodes in ``Law.ignored_nodes``; models receive all events.
     """
 
     def __init__(self, laws: Iterable[type[Law]], observes: frozenset[str] | None = None) -> None:
@@ -196,7 +196,7 @@ class Judge:
                 continue
             if id(owner) in self._waiting and kind not in SETTINGS:
                 continue
-            if isinstance(owner, Law) and node in owner.deaf_to:
+            if isinstance(owner, Law) and node in owner.ignored_nodes:
                 continue
             handler = getattr(owner, name)
             guards = filter_.unless if isinstance(owner, Law) else ()

@@ -43,7 +43,7 @@ class Circumstance(NamedTuple):
     """From the model, as it was before the event, and the event."""
 
 
-class Heard(NamedTuple):
+class EventFilter(NamedTuple):
     """A filter for the events of a handler; an empty set matches all."""
 
     f: frozenset[str] = frozenset()
@@ -56,7 +56,7 @@ class Heard(NamedTuple):
         return (not self.f or f in self.f) and (not self.nodes or node in self.nodes) and node not in self.but
 
 
-EVERY = Heard()
+EVERY = EventFilter()
 
 
 def only(
@@ -70,10 +70,12 @@ def only(
     ``but``: excluded nodes, where names are not known in advance, such as slaves in a capture. ``unless``:
     circumstances under which the law abstains from the selected events.
     """
-    heard = Heard(frozenset(f), frozenset((node,) if isinstance(node, str) else node), unless, frozenset(but))
+    event_filter = EventFilter(
+        frozenset(f), frozenset((node,) if isinstance(node, str) else node), unless, frozenset(but)
+    )
 
     def marked(handler: Handler) -> Handler:
-        handler.__dict__["heard"] = heard
+        handler.__dict__["event_filter"] = event_filter
         return handler
 
     return marked
@@ -101,13 +103,13 @@ class Law:
     kind: ClassVar[str] = PROTOCOL
     known_type: ClassVar[type[Known]] = Known
     """Its model; a system's own laws have a base class with the system's model."""
-    deaf_to: ClassVar[frozenset[str]] = frozenset()
+    ignored_nodes: ClassVar[frozenset[str]] = frozenset()
     """Nodes whose events it does not receive."""
     applies_with: ClassVar[str] = ""
     """For a promise that every user counts on: the configuration that it requires. A run reports if no trial judged
     such a law.
     """
-    awaits: ClassVar[Mapping[str, Heard]] = {}
+    awaits: ClassVar[Mapping[str, EventFilter]] = {}
     """By event type: the first events that the law can judge. Before one of them it receives only settings; empty: it
     receives all events.
     """

@@ -88,7 +88,7 @@ def slave_changed(events: Sequence[Event], violation: Violation) -> bool:
 def just_started(events: Sequence[Event], violation: Violation) -> bool:
     """The broker had started less than two seconds before."""
     node, known = _concerned(events, violation)
-    return node in known.nodes.started_at and violation.t - known.nodes.born(node) < JUST_NS
+    return node in known.nodes.started_at and violation.t - known.nodes.last_start(node) < JUST_NS
 
 
 def lost_power(events: Sequence[Event], violation: Violation) -> bool:

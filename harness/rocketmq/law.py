@@ -12,5 +12,5 @@ class Law(law.Law):
 
     system = "rocketmq"
     known_type = Known
-    deaf_to = frozenset((OTHER,))
+    ignored_nodes = frozenset((OTHER,))
     known: Known

@@ -92,7 +92,7 @@ class RocketMQ(System):
 
     has_autopsy = True
 
-    def story(self, events: Sequence[Event], message: str) -> Sequence[tuple[int, str]]:
+    def steps_of(self, events: Sequence[Event], message: str) -> Sequence[tuple[int, str]]:
         found = autopsy.autopsy(events, message)
         return [*((line.t, line.text) for line in found.lines), (events[-1].t, f"In short: {found.conclusion}")]
 

@@ -38,7 +38,7 @@ class Brought(Protocol):
         """Settings that were not tested, or that differ from production although they decide about loss."""
 
     @property
-    def told(self) -> Mapping[str, Any]:
+    def description(self) -> Mapping[str, Any]:
         """Its description as a JSON object: the fact ``configuration`` of a run (``runs/schema.py``)."""
 
     def over(self, settings: Args) -> Args:

@@ -161,7 +161,7 @@ def _wire(done: Executed, at: Event | None) -> Iterator[Block]:
     if (table := wire.conversation(events, done.system, at.seq)) is not None:
         yield table
     for message in _concerned(done)[:1]:
-        steps = list(done.system.story(events, message))
+        steps = list(done.system.steps_of(events, message))
         if steps:
             cut = steps if len(steps) <= MAX_STORY else [*steps[: MAX_STORY - 1], steps[-1]]
             yield Text(f"All events of message {message} until the end of the trial:")

@@ -41,7 +41,7 @@ class Begun(NamedTuple, Generic[Asked]):
     """Whether that node was up then."""
     happened: int
     """How many events of stores had happened when the call began: an argument of :meth:`Stores.since`."""
-    struck: frozenset[str]
+    disturbed: frozenset[str]
     """Disturbed targets when the call began."""
     log_end: int | None
     """The end of the node's log when the call began; None if unknown."""
@@ -152,7 +152,7 @@ class Calls:
         known, node = self._known, event.node or ""
         return Begun(
             event, known.nodes.ended(node), known.nodes.is_up(node), len(known.stores.happened),
-            known.disturbances.struck(),
+            known.disturbances.disturbed(),
             known.logs.log_end(node), known.dispatched.shown(node) or 0, known.pushed, known.pushed_at, [], follows, []
         )  # fmt: skip
 

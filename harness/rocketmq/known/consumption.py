@@ -75,15 +75,15 @@ class Consumption:
         self._pulls: dict[int | None, int] = {}
         self._answers: dict[tuple[int | None, str], Answer] = {}
         self._observed: tuple[int, list[Observation]] = (-1, [])
-        self._hear: dict[str, Callable[[Any], None]] = {
+        self._handlers: dict[str, Callable[[Any], None]] = {
             "consumer": self._comes_or_goes, "assign": self._assign, "invoke": self._begin, "ok": self._end,
             "fail": self._end, "info": self._end, "deliver": self._deliver, "route": self._route, "sync": self._sync,
             "persist": self._persist, "start": self._start, "crash": self._down, "stop": self._down,
             "wipe": self._wipe, "expire": self._expire,
         }  # fmt: skip
 
-    def hear(self, event: Event) -> None:
-        self._hear[event.kind](event)
+    def receive(self, event: Event) -> None:
+        self._handlers[event.kind](event)
 
     def corrects_on_slaves(self) -> bool:
         """Whether a slave may correct a consumer's offset: that skips or repeats messages that the slave lacks."""
@@ -203,7 +203,7 @@ class Consumption:
             return
         self.committed.setdefault((group, queue), set()).add(offset)
         register, since = self._register(node, group, queue), event.t - ARRIVED_NS
-        if self.known.disturbances.is_calm(since, event.t, node, f"client-{node}"):
+        if self.known.disturbances.undisturbed_and_punctual(since, event.t, node, f"client-{node}"):
             register.give_up(since)
         register.begin(event.op, offset, event.t)
 
@@ -341,7 +341,7 @@ class Consumption:
 
     def _written_since(self, node: str, t: int) -> int:
         """A moment such that a broker that ends at ``t`` has written its table at it or later, ns."""
-        disturbances, born = self.known.disturbances, self.known.nodes.born(node)
+        disturbances, born = self.known.disturbances, self.known.nodes.last_start(node)
         # A save precedes the file's time, which is all that is observed of a black box.
         late_ns = self.known.instant_ns if self.known.is_a_black_box(node) else 0
         since = max([born, *(each.t - late_ns for each in self.known.tables.saved(node, OFFSETS)[-1:])])
@@ -351,7 +351,7 @@ class Consumption:
         due = well - period - SLACK_NS
         if well - SLACK_NS < born + FIRST_PERSIST_NS or disturbances.ended.get(node, -1) >= due:
             return since
-        return since if disturbances.still_ns(node, due, t) or disturbances.stall(due, t) else max(since, due)
+        return since if disturbances.unavailable_ns(node, due, t) or disturbances.stall(due, t) else max(since, due)
 
     def _wipe(self, event: Wipe) -> None:
         for (node, group, queue), register in list(self.registers.items()):

@@ -74,7 +74,7 @@ class Copies:
 
     def _is_quiet(self, known: Sighting) -> bool:
         """Whether each change was saved: a full disk hides some."""
-        return self._known.disturbances.is_quiet(MASTER, known.seen)
+        return self._known.disturbances.is_unaffected(MASTER, known.seen)
 
     def _saves(self, name: Name, since: int) -> int:
         """How many saves may have removed this name: a group's progress is removed with the group or the topic."""
@@ -131,7 +131,7 @@ class Copies:
 
     def _arrived(self, began: int) -> bool:
         disturbances = self._known.disturbances
-        return all(disturbances.is_quiet(place, began) for place in (MASTER, f"client-{MASTER}"))
+        return all(disturbances.is_unaffected(place, began) for place in (MASTER, f"client-{MASTER}"))
 
     def synced(self, step: Sync) -> None:
         held = self._slaves.get(step.node)

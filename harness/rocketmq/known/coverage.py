@@ -87,7 +87,7 @@ class Coverage:
     def restarted(self) -> None:
         self._rogue_peers.clear()
 
-    def strangers(self, hi: int | None) -> int:
+    def rogue_holders(self, hi: int | None) -> int:
         return sum(1 for reach in self._rogue_peers.values() if hi is not None and hi <= reach)
 
     def _cover(self, put: Put, slave: _Slave) -> None:

@@ -136,7 +136,7 @@ def configured_ns(known: Known, node: str, key: str) -> int:
 
 def spent_ns(known: Known, node: str, since: int, until: int) -> int:
     """How long the node could have acted, ns."""
-    return until - since - known.disturbances.still_ns(node, since, until)
+    return until - since - known.disturbances.unavailable_ns(node, since, until)
 
 
 def is_late(known: Known, node: str, since: int, until: int, bound: int) -> bool:

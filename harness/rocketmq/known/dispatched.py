@@ -51,8 +51,8 @@ class Dispatched:
         if end is not None and self.reached.get(node, -1) >= end and not known.is_a_black_box(node):
             return True
         grown = self.grown.get(node, 0)
-        rested = now - grown - known.disturbances.still_ns(node, grown, now) > REST_NS
-        return rested and known.disturbances.is_calm(grown, now, node)
+        rested = now - grown - known.disturbances.unavailable_ns(node, grown, now) > REST_NS
+        return rested and known.disturbances.undisturbed_and_punctual(grown, now, node)
 
     def present(self, node: str) -> list[Step]:
         """The dispatch steps of a node since it was started."""

@@ -68,7 +68,7 @@ class Links(known.Known):
         self.coverage = Coverage()
         self._class_seq, self._class = -1, VALID
 
-    def hears(self, report: Report) -> str:
+    def validity(self, report: Report) -> str:
         """VALID, AHEAD, BELOW or REFUSED: the class of a report that now reaches the master."""
         if report.seq != self._class_seq:
             self._class_seq = report.seq
@@ -146,7 +146,7 @@ class Links(known.Known):
             return
         if offset > self.pushed or self.instant_ns:
             self.advances.append((event.seq, event.t))
-        class_ = self.hears(event)
+        class_ = self.validity(event)
         link = self._link(event)
         if class_ is VALID:
             self._believe(link, label, offset, event)

@@ -103,7 +103,7 @@ class InFlight:
             send.lo, send.hi = event.lo, event.hi
         return send
 
-    def owed(self) -> Iterator[Send]:
+    def open_sends(self) -> Iterator[Send]:
         """Open sends to the master's current incarnation."""
         ended = self._known.nodes.ended(MASTER)
         return (each for each in self._open.values() if each.incarnation == ended)

@@ -2,7 +2,7 @@
 
 It alone answers two questions of several laws:
 
-- :meth:`Known.hears`: is this report to the master valid? A first report is *valid* if it is 0 or lies within the
+- :meth:`Known.validity`: is this report to the master valid? A first report is *valid* if it is 0 or lies within the
   master's log; a later one on a connection with a valid first report, if it is not above the master's log end.
 - :meth:`Known.is_covered`: had a slave appended all of this send, and validly reported its last byte?
 
@@ -83,7 +83,7 @@ class Known(Links):
     def rests_on_rogues(self, ok: Ok) -> bool:
         """Whether enough peers held this send only if rogue peers count, which no master can distinguish."""
         held = self.holders(ok)
-        return held < self.needed <= held + self.coverage.strangers(ok.hi)
+        return held < self.needed <= held + self.coverage.rogue_holders(ok.hi)
 
     def keeps_index(self, node: str) -> bool:
         """Whether all records of a node's store were indexed."""
@@ -133,7 +133,7 @@ class Known(Links):
 
     def on_expire(self, event: Expire) -> None:
         self.stores.expired(event)
-        self.consumption.hear(event)
+        self.consumption.receive(event)
         self.logs.expired(event)
 
     def on_start(self, event: Start) -> None:
@@ -143,7 +143,7 @@ class Known(Links):
         self.copies.started(node)
         is_image = self.stores.replaced.get(node) == "image"
         self.stores.started(event, self.logs.ends.get(node, 0))
-        self.consumption.hear(event)
+        self.consumption.receive(event)
         self.derived_under.started(event, self.config)
         self.lost_undetected.started(event)
         self.dispatched.started(event)
@@ -178,7 +178,7 @@ class Known(Links):
         self.tables.ended(event)
         self.copies.ended(node)
         self.stores.ended(event)
-        self.consumption.hear(event)
+        self.consumption.receive(event)
         self.lost_undetected.crashed(event)
         self.dispatched.ended(event)
         self.reported.pop(node, None)
@@ -192,7 +192,7 @@ class Known(Links):
     def on_wipe(self, event: Wipe) -> None:
         self.stores.wiped(event)
         self.tables.wiped(event)
-        self.consumption.hear(event)
+        self.consumption.receive(event)
         self.derived_under.wiped(event)
         self.lost_undetected.wiped(event)
         self.positions.wiped()
@@ -205,21 +205,21 @@ class Known(Links):
         self.naming.register(event)
 
     def on_assign(self, event: Assign | Route) -> None:
-        self.consumption.hear(event)
+        self.consumption.receive(event)
 
     on_route = on_assign
 
     def on_consumer(self, event: Consumer) -> None:
-        self.consumption.hear(event)
+        self.consumption.receive(event)
         self.tables.comes(event)
 
     def on_sync(self, event: Sync) -> None:
-        self.consumption.hear(event)
+        self.consumption.receive(event)
         self.copies.synced(event)
         self.tables.synced(event)
 
     def on_persist(self, event: Persist) -> None:
-        self.consumption.hear(event)
+        self.consumption.receive(event)
         self.tables.persisted(event)
 
     def on_table(self, event: Table) -> None:
@@ -272,7 +272,7 @@ class Known(Links):
     def _consume(self, event: Deliver | Invoke | Fail | Info | Ok) -> None:
         """Calls of producers and plain readers do not concern a group."""
         if event.group is not None:
-            self.consumption.hear(event)
+            self.consumption.receive(event)
 
     def on_append(self, event: Append) -> None:
         if event.node == MASTER:

@@ -35,8 +35,8 @@ class Naming:
         """When the name server may last have lost a broker, ns: the last start of one of the two, end of a pause, or
         end of a fault at the name server or between them.
         """
-        born, woke = self._nodes.born, self._disturbances.woke.get(node, 0)
-        return max(born(node), born(NAMES), woke, self._disturbances.undisturbed_since(NAMES, f"names-{node}"))
+        started, woke = self._nodes.last_start, self._disturbances.woke.get(node, 0)
+        return max(started(node), started(NAMES), woke, self._disturbances.undisturbed_since(NAMES, f"names-{node}"))
 
     def started(self, node: str) -> None:
         """It may have been answered at the moment of its end."""

@@ -63,7 +63,7 @@ class Nodes:
         """
         return self._fates.get(node)
 
-    def born(self, node: str) -> int:
+    def last_start(self, node: str) -> int:
         """The last start of the node, ns; 0 before the first."""
         return self.started_at.get(node, 0)
 

@@ -149,7 +149,7 @@ class Tables:
         if beside is None:
             return
         entry.since, entry.explained = event.seq, 0
-        entry.is_solid = self._known.disturbances.is_quiet(node, begun.call.t)
+        entry.is_solid = self._known.disturbances.is_unaffected(node, begun.call.t)
         # Deleting a missing name saves nothing, and neither does an unchanged value.
         changes = ABSENT not in before if event.f in DELETES else before != entry.settled
         if changes and not beside:
@@ -176,7 +176,7 @@ class Tables:
                     entry = self._entry(name, event.node)
                     entry.copy(self._entry(name, MASTER).possible_since(asked.seq), asked.seq, event.seq)
                     if event.status == "applied":
-                        entry.is_solid = self._known.disturbances.is_quiet(event.node, asked.t)
+                        entry.is_solid = self._known.disturbances.is_unaffected(event.node, asked.t)
 
     def ended(self, event: Crash | Stop) -> None:
         of_machine = event.kind == "crash" and event.f == "machine"

@@ -10,7 +10,7 @@ that *is* stored; calls that timed out, which are ``info``. Source: SendMessageP
 
 from ....event_types.client import SENDS, Deliver, Fail, Try
 from ....history import Event
-from ....judging.law import DURABILITY, Heard, only
+from ....judging.law import DURABILITY, EventFilter, only
 from ...event_types.log import Append, Record
 from ...law import Law
 from ...topology import MASTER
@@ -29,7 +29,7 @@ class AckRefusedIsAbsent(Law):
     promise = "A send that failed leaves no message in any store, and no client receives it."
     source = "SendMessageProcessor.handlePutMessageResult"
     needs = frozenset({"fail", "record"})
-    awaits = {"fail": Heard(frozenset(SENDS))}
+    awaits = {"fail": EventFilter(frozenset(SENDS))}
 
     def begin(self) -> None:
         self.refused: dict[str | None, str | None] = {}

@@ -36,7 +36,7 @@ class Turns:
 
     def stored(self, known: Known) -> None:
         """Take in what the master has stored since."""
-        ended, since = known.nodes.ended(MASTER), known.nodes.born(MASTER)
+        ended, since = known.nodes.ended(MASTER), known.nodes.last_start(MASTER)
         if ended != self._incarnation:
             self.clear()
             self._incarnation = ended

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ....event_types.client import Deliver, Ok
 from ....history import Event
-from ....judging.law import EVERY, Heard, only
+from ....judging.law import EVERY, EventFilter, only
 from ....texts.content import payload
 from ...known.consumed import subscribed
 from ...known.consumption import PAIR
@@ -43,7 +43,7 @@ class DeliverByTag(Law):
     promise = "A pull by tags brings only messages that have one of the tags, and all of them."
     source = "DefaultMessageStore.getMessage; ConsumeQueue tagsCode"
     needs = frozenset({"invoke", "ok", "deliver", "record", "audit"})
-    awaits = {"invoke": Heard(frozenset({"select"})), "consumer": EVERY}
+    awaits = {"invoke": EventFilter(frozenset({"select"})), "consumer": EVERY}
 
     def begin(self) -> None:
         self.done: list[Answer] = []

@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from ....event_types.node import Crash, Stop
 from ....history import MS, Event
-from ....judging.law import Heard, only
+from ....judging.law import EventFilter, only
 from ....texts.content import level_of, payload
 from ...contract import EXPIRE, LIED, WIPE
 from ...event_types.log import Append, Audit
@@ -54,8 +54,8 @@ class DeliverDelayed(Law):
     source = "ScheduleMessageService; messageDelayLevel"
     needs = frozenset({"config", "invoke", "ok", "start", "record", "audit"})
     awaits = {
-        **dict.fromkeys(("crash", "stop"), Heard(nodes=frozenset((MASTER,)))),
-        "audit": Heard(frozenset({"final"}), frozenset((MASTER,))),
+        **dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,)))),
+        "audit": EventFilter(frozenset({"final"}), frozenset((MASTER,))),
     }  # fmt: skip
     timed = True
 
@@ -131,7 +131,7 @@ class DeliverDelayed(Law):
         if came or answered is None or MASTER not in self.known.up:
             return
         healed = self.known.milestones.get("heal")
-        since = max(self.known.nodes.born(MASTER), 0 if healed is None else healed.t)
+        since = max(self.known.nodes.last_start(MASTER), 0 if healed is None else healed.t)
         due = max(answered.t + delay_ms * MS, since)
         if end.t - due > LATE_NS:
             self.judged += 1
@@ -150,9 +150,9 @@ class DeliverDelayed(Law):
     def _past(self, now: int) -> dict[str, int]:
         """What was delivered so long ago that its position is saved, if nothing kept the master from that."""
         disturbances = self.known.disturbances
-        if any(MASTER in disturbances.touched(each) and each.f != KILL for each in disturbances.active.values()):
+        if any(MASTER in disturbances.affected(each) and each.f != KILL for each in disturbances.active.values()):
             return {}
-        since = max(disturbances.ended.get(MASTER, 0), self.known.nodes.born(MASTER))
+        since = max(disturbances.ended.get(MASTER, 0), self.known.nodes.last_start(MASTER))
         times: dict[str | None, list[int]] = {message: [] for message in self._delays()}
         for put in sorted(itertools.chain.from_iterable(self.known.sent.puts.values())):
             if put.message in times:
@@ -164,6 +164,6 @@ class DeliverDelayed(Law):
     def on_stop(self, event: Stop) -> None:
         saves = version(self.known.config.get(MASTER, {})) >= SAVES_AT_STOP
         disturbances = self.known.disturbances
-        here = sum(MASTER in disturbances.touched(each) for each in disturbances.active.values())
+        here = sum(MASTER in disturbances.affected(each) for each in disturbances.active.values())
         # One of them is what stops it.
         self.stopped_badly |= not saves or here > 1

@@ -193,12 +193,12 @@ class DeliverNoLoss(NeverMoved):
             or MASTER not in self.known.up
         ):
             return True
-        if any(disturbances.is_still(node) for node in self.known.config):
+        if any(disturbances.is_unavailable(node) for node in self.known.config):
             return True
         slaves = {each.served_by for each in held} - {MASTER, None}
         if any(self.known.logs.starts.get(slave or "") != 0 for slave in slaves):
             return True
-        since = [ok.t, self.known.nodes.born(MASTER), *(each.since for each in held)]
+        since = [ok.t, self.known.nodes.last_start(MASTER), *(each.since for each in held)]
         since += [self.refused.get(each.group, 0) for each in held]
         for process, consumer in known.consumers.items():
             if known.reader_of(process, consumer.group) == consumed.reader:

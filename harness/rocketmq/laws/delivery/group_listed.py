@@ -64,7 +64,7 @@ class GroupListed(Law):
     )
     source = "ConsumerManager; DefaultConsumerIdsChangeListener; ConsumerManageProcessor.getConsumerListByGroup"
     needs = frozenset({"ask", "consumer", "fault", "crash"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
     awaits = {"ask": EVERY}
     timed = True
 

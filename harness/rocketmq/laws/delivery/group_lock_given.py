@@ -38,7 +38,7 @@ class GroupLockGiven(Law):
     promise = "A member of an orderly group gets a queue's lock unless another member may hold it, within 60 s."
     source = "RebalanceLockManager.tryLockBatch, unlockBatch"
     needs = frozenset({"lock", "start", "crash"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
     timed = True
 
     def begin(self) -> None:
@@ -74,7 +74,7 @@ class GroupLockGiven(Law):
 
     def _judge(self, event: Lock, asked: int, queue: str) -> None:
         nodes = self.known.nodes
-        if event.node in self.known.clocks or event.node in nodes.down or asked < nodes.born(event.node):
+        if event.node in self.known.clocks or event.node in nodes.down or asked < nodes.last_start(event.node):
             return
         self.judged += 1
         may_have_it = {client for client, hold in self._holds(event, queue).items() if hold.until >= asked}

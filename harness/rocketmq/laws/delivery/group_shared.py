@@ -60,7 +60,7 @@ class GroupShared(Law):
     promise = "When a member of a clustering group comes or goes, each queue is soon held by exactly one member."
     source = "DefaultConsumerIdsChangeListener: all members are told of a change at once"
     needs = frozenset({"consumer", "assign", "fault", "crash"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
     awaits = {"consumer": EVERY, "route": EVERY}
     timed = True
 

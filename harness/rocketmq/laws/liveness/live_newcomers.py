@@ -14,7 +14,7 @@ connections; the reference has, see docs/decisions/0010.
 import json
 
 from ....event_types.machine import Fault
-from ....judging.law import Heard
+from ....judging.law import EventFilter
 from ....texts.content import payload
 from ...law import Law
 
@@ -27,8 +27,8 @@ class LiveNewcomers(Law):
     promise = "While a crowd of idle strangers holds connections to a port for clients, a new client is answered."
     source = "NettyRemotingServer, which refuses nobody"
     needs = frozenset({"fault", "start"})
-    deaf_to = frozenset()
-    awaits = {"fault": Heard(frozenset({ROGUE_CLIENT}))}
+    ignored_nodes = frozenset()
+    awaits = {"fault": EventFilter(frozenset({ROGUE_CLIENT}))}
 
     def begin(self) -> None:
         self.calm: dict[int | None, tuple[Fault, int]] = {}
@@ -39,9 +39,9 @@ class LiveNewcomers(Law):
         """One begins: another one at its node is no longer alone. One ends, and says what became of newcomers."""
         if event.status == "on":
             node, others = event.node or "", self.known.disturbances.active.values()
-            alone = all(_bears(event, each) or node not in self.known.disturbances.touched(each) for each in others)
-            self._disturb(self.known.disturbances.touched(event), event)
-            if node and alone and not self.known.disturbances.is_still(node):
+            alone = all(_bears(event, each) or node not in self.known.disturbances.affected(each) for each in others)
+            self._disturb(self.known.disturbances.affected(event), event)
+            if node and alone and not self.known.disturbances.is_unavailable(node):
                 self.calm[event.number] = event, self.known.nodes.ended(node)
             return
         found = json.loads(event.detail or "{}")
@@ -55,7 +55,7 @@ class LiveNewcomers(Law):
 
     def _has_paused(self, began: Fault) -> bool:
         disturbances, node = self.known.disturbances, began.node or ""
-        return disturbances.is_still(node) or disturbances.woke.get(node, -1) > began.t
+        return disturbances.is_unavailable(node) or disturbances.woke.get(node, -1) > began.t
 
     def _disturb(self, places: frozenset[str], by: Fault) -> None:
         for number, (each, _) in list(self.calm.items()):

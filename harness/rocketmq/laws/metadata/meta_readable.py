@@ -16,7 +16,7 @@ class MetaReadable(Law):
     promise = "A node's tables can be read, as answers and, with their backups, as files."
     source = "ConfigManager.load, RemotingSerializable.decode"
     needs = frozenset({"table", "garbled"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
 
     def on_table(self, event: Table) -> None:
         self.judged += 1

@@ -151,7 +151,7 @@ class MetaSchedule(MetadataLaw):
     def _judge_round(self, node: str, life: Incarnation, event: Event) -> None:
         self._judge_silence(node, life, event)
         plan = life.schedule
-        if self.known.disturbances.still_ns(node, life.started, event.t):
+        if self.known.disturbances.unavailable_ns(node, life.started, event.t):
             life.regular = False
         if life.began is None:
             since = life.started

@@ -101,7 +101,7 @@ class MetaVersionGate(MetadataLaw):
             copy.applied = event
         if copy.agreed is None or not self.is_unchanged(copy.agreed, event):
             return
-        if all(self.known.disturbances.is_quiet(each, copy.agreed.asked.t) for each in (MASTER, event.node)):
+        if all(self.known.disturbances.is_unaffected(each, copy.agreed.asked.t) for each in (MASTER, event.node)):
             self.violate(
                 event,
                 f"{event.node} took over the master's {event.f}, though neither has changed since they agreed",
@@ -112,7 +112,11 @@ class MetaVersionGate(MetadataLaw):
         self.judged += 1
         copy.same = event
         agreed = copy.agreed.asked.t if copy.agreed is not None else asked.t
-        if copy.ordered is not None and copy.ordered <= asked.t and self.known.disturbances.is_quiet(MASTER, agreed):
+        if (
+            copy.ordered is not None
+            and copy.ordered <= asked.t
+            and self.known.disturbances.is_unaffected(MASTER, agreed)
+        ):
             self.violate(
                 event,
                 f"{event.node} took its {event.f} for the master's, though those were changed since they agreed",
@@ -160,7 +164,7 @@ class MetaVersionGate(MetadataLaw):
 
     def _order(self, table: str, t: int) -> None:
         late_ns = int(self.known.config.get(MASTER, {}).get("flushConsumerOffsetInterval", PERSIST_MS)) * MS
-        if self.known.disturbances.is_quiet(MASTER, t - late_ns):
+        if self.known.disturbances.is_unaffected(MASTER, t - late_ns):
             for (_, each), copy in self.copies.items():
                 if each == table and copy.ordered is None and copy.agreed is not None and copy.agreed.done.t < t:
                     copy.ordered = t
@@ -170,7 +174,7 @@ class MetaVersionGate(MetadataLaw):
             applied = copy.applied
             if slave == node and applied is not None and event.t > applied.t:
                 copy.applied = None
-                copy.late = not self.known.disturbances.is_quiet(node, applied.t)
+                copy.late = not self.known.disturbances.is_unaffected(node, applied.t)
                 if not copy.late:
                     what = f"{node} took over the master's {table}, and did not save them"
                     self.violate(applied, what, since=applied.t, until=event.t)

@@ -7,7 +7,7 @@ pull. That brokers note nothing either, see ``progress-as-committed``; that ever
 """
 
 from ....event_types.client import Invoke
-from ....judging.law import Heard
+from ....judging.law import EventFilter
 from ...law import Law
 
 
@@ -16,8 +16,8 @@ class ProgressBroadcast(Law):
     promise = "A broadcasting consumer keeps its progress to itself."
     source = "LocalFileOffsetStore; DefaultMQPushConsumerImpl.pullMessage: commitOffsetEnable"
     needs = frozenset({"consumer", "invoke"})
-    deaf_to = frozenset()
-    awaits = {"consumer": Heard(frozenset({"broadcasting"}))}
+    ignored_nodes = frozenset()
+    awaits = {"consumer": EventFilter(frozenset({"broadcasting"}))}
 
     def on_invoke(self, event: Invoke) -> None:
         consumer = self.known.consumption.consumers.get(event.process)

@@ -11,7 +11,7 @@ on the disk; replaced stores. Source: BrokerController (consumerOffsetManager.pe
 """
 
 from ....history import Event
-from ....judging.law import DURABILITY, Heard
+from ....judging.law import DURABILITY, EventFilter
 from ...known.registers import NONE
 from ...topology import MASTER
 from .shown_progress import ShownProgress
@@ -23,7 +23,7 @@ class ProgressPersisted(ShownProgress):
     promise = "A commit older than the persist period survives kill -9 of the master."
     source = "BrokerController.initialize: consumerOffsetManager.persist every flushConsumerOffsetInterval"
     needs = frozenset({"invoke", "ok", "crash", "table"})
-    awaits = dict.fromkeys(("crash", "stop"), Heard(nodes=frozenset((MASTER,))))
+    awaits = dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,))))
 
     def look(self, event: Event) -> None:
         if event.node != MASTER:

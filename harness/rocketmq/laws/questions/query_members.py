@@ -11,7 +11,7 @@ import json
 
 from ....event_types.client import Consumer, Route
 from ....history import MS, Event
-from ....judging.law import EVERY, Heard, only
+from ....judging.law import EVERY, EventFilter, only
 from ....texts.content import payload
 from ...event_types.answers import Answer
 from ...law import Law
@@ -29,7 +29,7 @@ class QueryMembers(Law):
     promise = "A broker names the living consumers of a group, and forgets those that went within two minutes."
     source = "ConsumerManager; MQClientInstance.sendHeartbeatToAllBrokerWithLock"
     needs = frozenset({"answer", "consumer", "route"})
-    awaits = {"consumer": EVERY, "answer": Heard(frozenset({"members"}))}
+    awaits = {"consumer": EVERY, "answer": EventFilter(frozenset({"members"}))}
     timed = True
 
     def begin(self) -> None:
@@ -73,7 +73,7 @@ class QueryMembers(Law):
     def _is_heard(self, event: Event, process: int, since: int) -> bool:
         """Whether the broker must have had a heartbeat of a consumer."""
         disturbances, leads = self.known.disturbances, self.leads.get((process, event.node or ""))
-        if leads is None or any(disturbances.is_still(node) for node in self.known.up):
+        if leads is None or any(disturbances.is_unavailable(node) for node in self.known.up):
             return False
         # After a fault, or without power, the next heartbeat may only show that the connection is dead.
         lost_power = self.known.nodes.lost_power_at.values()

@@ -109,7 +109,7 @@ class ValidTaken(Law):
         role = str(self.known.config.get(node, {}).get("brokerRole", ""))
         since = began - SETTLED_NS
         is_up = role.endswith("_MASTER") and self.known.nodes.started_at.get(node, began) < since
-        return is_up and self.known.disturbances.is_quiet(node, since)
+        return is_up and self.known.disturbances.is_unaffected(node, since)
 
     def _has_reason(self, event: Fail | Try, illegal: tuple[str, ...], status: str) -> bool:
         if leaves_open(event):

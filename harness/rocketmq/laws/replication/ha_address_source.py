@@ -107,7 +107,7 @@ class HaAddressSource(Law):
 
     def _owe(self, node: str, event: Event) -> None:
         targets = MASTER, node, _link(node)
-        if not self.known.disturbances.is_struck(*targets):
+        if not self.known.disturbances.is_disturbed(*targets):
             self.owed.begin(node, event.t, CONNECT_NS + self.known.healthy_ns, *targets)
 
     def on_connect(self, event: Connect) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from ....event_types.machine import Fault
 from ....event_types.node import Start
 from ....history import MS, Event
-from ....judging.law import Heard, only
+from ....judging.law import EventFilter, only
 from ...event_types.ha import Close, Connect, Report
 from ...known.deadlines import Deadline, Deadlines
 from ...law import Law
@@ -39,7 +39,7 @@ class HaAdmitsSlave(Law):
     promise = "However many strangers hold connections to the HA port, the master hears a slave that connects in time."
     source = "HAService.AcceptSocketService, which refuses nobody"
     needs = frozenset({"config", "start", "connect", "close", "report", "fault"})
-    awaits = {"connect": Heard(nodes=frozenset({ROGUE}))}
+    awaits = {"connect": EventFilter(nodes=frozenset({ROGUE}))}
     timed = True
 
     def begin(self) -> None:

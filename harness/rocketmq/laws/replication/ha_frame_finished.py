@@ -9,7 +9,7 @@ Left out: frames that left in one piece, see ``ha-contiguous``. Source: HAConnec
 """
 
 from ....history import MS, Event
-from ....judging.law import Heard, only
+from ....judging.law import EventFilter, only
 from ... import topology
 from ...event_types.ha import Close, Frame, Partial
 from ...event_types.log import Source
@@ -40,7 +40,7 @@ class HaFrameFinished(Law):
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"frame", "partial", "close"})
     timed = True
-    awaits = {"partial": Heard(frozenset({"out"}), frozenset({MASTER}))}
+    awaits = {"partial": EventFilter(frozenset({"out"}), frozenset({MASTER}))}
 
     def begin(self) -> None:
         self.writers: dict[str, Writer] = {}

@@ -8,7 +8,7 @@ Left out: connections whose cells all left whole, see ``ha-report-monotone``. So
 reportSlaveMaxOffset, which tries three times and then closes.
 """
 
-from ....judging.law import Heard, only
+from ....judging.law import EventFilter, only
 from ...event_types.ha import Partial, Report
 from ...law import Law
 from ...topology import NO_SLAVES
@@ -19,7 +19,7 @@ class HaReportFraming(Law):
     promise = "Reports are consecutive 8-byte cells: only its rest or a close follows a piece of one."
     source = "HAService.HAClient.reportSlaveMaxOffset"
     needs = frozenset({"report", "frame", "partial"})
-    awaits = {"partial": Heard(frozenset({"out"}), but=frozenset(NO_SLAVES))}
+    awaits = {"partial": EventFilter(frozenset({"out"}), but=frozenset(NO_SLAVES))}
 
     def begin(self) -> None:
         self.cut: set[str | None] = set()

@@ -70,7 +70,7 @@ class ModeIsolation(Law):
     )
     source = "the design: brokers of different names share nothing"
     needs = frozenset({"config", "invoke", "ok", "fault", "crash", "consumer", "register"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
     timed = True
 
     def begin(self) -> None:
@@ -102,7 +102,7 @@ class ModeIsolation(Law):
     # Who is in trouble.
 
     def _is_lost(self, name: str) -> bool:
-        return name not in self.known.up or self.known.disturbances.is_struck(name, f"client-{name}")
+        return name not in self.known.up or self.known.disturbances.is_disturbed(name, f"client-{name}")
 
     def _others_lost(self, name: str, since: int) -> bool:
         """Whether another name is lost, and has been since then."""
@@ -115,7 +115,7 @@ class ModeIsolation(Law):
     def _is_well(self, name: str, since: int) -> bool:
         """Whether nothing has happened to a name, or to what its clients depend on, since then."""
         places = self.places[name]
-        if name not in self.known.up or self.known.disturbances.is_struck(*places):
+        if name not in self.known.up or self.known.disturbances.is_disturbed(*places):
             return False
         return self._touched(name) <= since
 
@@ -125,7 +125,7 @@ class ModeIsolation(Law):
     def on_fault(self, event: Fault | Pause | Resume | Crash | Stop | Start) -> None:
         """Something begins or ends; what is overdue before it is told."""
         self._settle(event)
-        self.touched.update(dict.fromkeys(self.known.disturbances.touched(event), event.t))
+        self.touched.update(dict.fromkeys(self.known.disturbances.affected(event), event.t))
 
     on_pause = on_resume = on_fault
 
@@ -201,7 +201,9 @@ class ModeIsolation(Law):
         if node not in self.places or status in UNRELATED:
             return
         # One that begins while another name is lost.
-        if begun.struck.isdisjoint(place for name in self.places if name != node for place in (name, f"client-{name}")):
+        if begun.disturbed.isdisjoint(
+            place for name in self.places if name != node for place in (name, f"client-{name}")
+        ):
             return
         settings = known.config[node]
         is_in_turn = settings.get("brokerRole") == "SYNC_MASTER" and line(settings).in_turn
@@ -294,7 +296,7 @@ class ModeIsolation(Law):
         """Whether there was something to say: the group asked, or it is too late."""
         group, name, queue = key
         returned, known = self.returned.get(name), self.known
-        if returned is None or not self._asks_masters(group) or known.disturbances.is_struck(*self.places[name]):
+        if returned is None or not self._asks_masters(group) or known.disturbances.is_disturbed(*self.places[name]):
             return False
         if read.since is None:
             return False

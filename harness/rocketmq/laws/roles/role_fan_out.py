@@ -107,7 +107,7 @@ class RoleFanOut(Law):
         return self.known.disturbances.is_undisturbed(link.since, MASTER, link.peer, _ha_link(link.peer))
 
     def _is_another_struck(self, slave: str) -> bool:
-        return any(self.known.disturbances.is_struck(each, _ha_link(each)) for each in self.slaves if each != slave)
+        return any(self.known.disturbances.is_disturbed(each, _ha_link(each)) for each in self.slaves if each != slave)
 
     # New data leaves for a healthy slave.
 
@@ -150,7 +150,7 @@ class RoleFanOut(Law):
         send = self.promised.pop(event.message, None) if event.message is not None else None
         if send is None or send.since is None or not all(self._is_healthy(link) for link in send.links):
             return
-        if not self.known.disturbances.is_quiet("client-master", self.known.calls.first_at(event.process)):
+        if not self.known.disturbances.is_unaffected("client-master", self.known.calls.first_at(event.process)):
             return
         self.judged += 1
         bound = WRITER_WAIT_NS + ROUND_NS + 2 * self.known.healthy_ns

@@ -256,7 +256,7 @@ class RoleReadFailover(Law):
         places = [NAMES, "names-client", f"names-{MASTER}"]
         for node in nodes:
             places += [node, f"client-{node}", f"names-{node}"]
-        if disturbances.is_struck(*places) or (not back and self._has_no_topics(since)):
+        if disturbances.is_disturbed(*places) or (not back and self._has_no_topics(since)):
             return None
         since = max(since, claim.since, disturbances.undisturbed_since(*places), *(when for _, when in told))
         for node in nodes:
@@ -284,7 +284,7 @@ class RoleReadFailover(Law):
         """Whether a name server that says so may have forgotten the topics which the master told it before it died."""
         if self.unrouted <= died:
             return False
-        naming, born = self.known.naming, self.known.nodes.born(NAMES)
+        naming, born = self.known.naming, self.known.nodes.last_start(NAMES)
         if naming.joined.get(MASTER, -1) < born:
             return True
         return min(max(naming.lost_sight(node), naming.joined.get(node, -1)) for node in self.slaves) > died

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from ....event_types.client import Fail, Info, Invoke, Ok, Try
 from ....history import MS, UNREADABLE, Event
-from ....judging.law import CONVENTION, EVERY, Heard, only
+from ....judging.law import CONVENTION, EVERY, EventFilter, only
 from ....texts.content import payload
 from ...event_types.log import Audit
 from ...known.calls import Begun
@@ -72,8 +72,8 @@ class ProducerTries(Law):
     )
     source = "DefaultMQProducerImpl.sendDefaultImpl, TopicPublishInfo.selectOneMessageQueue"
     needs = frozenset({"invoke", "ok", "try"})
-    deaf_to = frozenset()
-    awaits = {"invoke": Heard(frozenset({PRODUCE})), "try": EVERY}
+    ignored_nodes = frozenset()
+    awaits = {"invoke": EventFilter(frozenset({PRODUCE})), "try": EVERY}
     timed = True
 
     def begin(self) -> None:

@@ -54,7 +54,7 @@ class RouteExpiry(Law):
     )
     source = "RouteInfoManager.onChannelDestroy, scanNotActiveBroker; BrokerController.registerBrokerAll"
     needs = frozenset({"config", "start", "crash", "fault", "register", "table", "route"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
     timed = True
 
     def begin(self) -> None:
@@ -79,9 +79,9 @@ class RouteExpiry(Law):
 
     def on_route(self, event: Route) -> None:
         disturbances, since = self.known.disturbances, event.t - SLACK_NS
-        if event.status != "found" or not disturbances.is_quiet("names-client", since):
+        if event.status != "found" or not disturbances.is_unaffected("names-client", since):
             return
-        if disturbances.still_ns(NAMES, since, event.t) or NAMES in self.known.nodes.down:
+        if disturbances.unavailable_ns(NAMES, since, event.t) or NAMES in self.known.nodes.down:
             return
         listed = _route(event.detail or "{}")
         for node in self.brokers:
@@ -101,7 +101,7 @@ class RouteExpiry(Law):
             return False
         if MASTER in self.known.nodes.down:
             gone = self._died_at(MASTER)
-        elif disturbances.is_struck(_link(MASTER)):
+        elif disturbances.is_disturbed(_link(MASTER)):
             gone = told
         else:
             return True
@@ -127,9 +127,9 @@ class RouteExpiry(Law):
 
     def _judge_running(self, event: Event, node: str, listed: Listed) -> None:
         disturbances, places = self.known.disturbances, (node, NAMES, _link(node))
-        if disturbances.is_struck(*places):
+        if disturbances.is_disturbed(*places):
             return
-        born, touched = self.known.nodes.born(node), self._touched(node)
+        born, touched = self.known.nodes.last_start(node), self._touched(node)
         period = self._period_ns(node)
         # What ended with the start of the broker is no trouble of its life.
         due = max(born + period, touched + 2 * period if touched > born else 0) + SLACK_NS + self.known.healthy_ns
@@ -155,7 +155,9 @@ class RouteExpiry(Law):
 
     def _touched(self, node: str) -> int:
         """When the name server was started, or a fault or a pause at either or between them ended, last, ns."""
-        return max(self.known.nodes.born(NAMES), self.known.disturbances.undisturbed_since(node, NAMES, _link(node)))
+        return max(
+            self.known.nodes.last_start(NAMES), self.known.disturbances.undisturbed_since(node, NAMES, _link(node))
+        )
 
     def _period_ns(self, node: str) -> int:
         least, most = PERIODS_MS

@@ -22,7 +22,7 @@ Source: CommitLog.recoverNormally and recoverAbnormally, MappedFileQueue.truncat
 from __future__ import annotations
 
 from ....event_types.node import UNKNOWN, Abort, Start
-from ....judging.law import DURABILITY, EVERY, Heard, only
+from ....judging.law import DURABILITY, EVERY, EventFilter, only
 from ....texts.content import payload
 from ...contract import LIED, WIPE
 from ...event_types.log import Audit, Found, Left
@@ -41,7 +41,7 @@ class LogRecovered(Law):
     )
     source = "CommitLog.recoverNormally, CommitLog.recoverAbnormally, MappedFileQueue.truncateDirtyFiles"
     needs = frozenset({"start", "found"})
-    awaits = {"found": EVERY, "abort": Heard(frozenset({"refused"}))}
+    awaits = {"found": EVERY, "abort": EventFilter(frozenset({"refused"}))}
 
     def begin(self) -> None:
         self.found: dict[str, Found] = {}

@@ -62,7 +62,7 @@ class QueueCheckpoint(Law):
     def _stops_alone(self, node: str) -> bool:
         """Whether nothing has hold of the node but what stops it."""
         disturbances = self.known.disturbances
-        return all(each.f in STOPS for each in disturbances.active.values() if node in disturbances.touched(each))
+        return all(each.f in STOPS for each in disturbances.active.values() if node in disturbances.affected(each))
 
     def on_cut(self, event: Cut | Wipe) -> None:
         self.foreign.add(event.node)
@@ -97,7 +97,7 @@ class QueueCheckpoint(Law):
         found = known.dispatched.present(node)
         bound = self._bound_ns(node, records)
         late = [each for each in found if is_late(known, node, each.since, event.t, bound)]
-        if late and known.disturbances.is_quiet(node, late[-1].since):
+        if late and known.disturbances.is_unaffected(node, late[-1].since):
             return late[-1]
         return self.stopped.get(node)
 

@@ -88,7 +88,7 @@ class QueuePaced(Law):
     )
     source = "DefaultMQPushConsumerImpl.pullMessage, MQClientInstance, ConsumeMessageOrderlyService"
     needs = frozenset({"ask", "assign", "invoke", "ok"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
     awaits = {"consumer": EVERY, "assign": EVERY, "ask": EVERY, "lock": EVERY}
     timed = True
 

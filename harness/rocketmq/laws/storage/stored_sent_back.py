@@ -124,7 +124,7 @@ class StoredSentBack(SentBack):
                 self._say(after, key, f"{what} came back after {took} ms; its delay is {delay} ms")
         if len(came) < len(waited) <= len(dues) and MASTER in self.known.up:
             last = max((due.taken or end.t) + (self.delay_ns(due.level) if due.level else 0) for due in dues)
-            since = max(last, self.healed, self.known.nodes.born(MASTER))
+            since = max(last, self.healed, self.known.nodes.last_start(MASTER))
             if end.t - since > LATE_NS:
                 text = f"{what} is not back, though it is due since {(end.t - since) // MS} ms"
                 self.violate(end._replace(message=key.message), text, since=since)
