@@ -26,8 +26,6 @@ CHUNK = 1024
 
 
 class About(NamedTuple):
-    """Unit and meaning of one column."""
-
     unit: str
     meaning: str
 
@@ -72,8 +70,6 @@ def column(name: str) -> Any:
 
 
 class Field(NamedTuple):
-    """A column, as other formats need it."""
-
     name: str
     type: type
     unit: str

@@ -48,8 +48,6 @@ class Unsettled(AssertionError):
 
 
 class Broken(AssertionError):
-    """A law is violated. ``finding``: the violation; ``path``: its file."""
-
     no_traceback = True
 
     def __init__(self, story: str, finding: Finding, path: Path) -> None:
@@ -78,7 +76,6 @@ class Pair:
         self._doubts: dict[str, str] = {}
 
     def _under_settings(self) -> Target:
-        """The target for searches, which draw all settings except these."""
         if not self.settings:
             return self.target
         if not isinstance(self.target, resolve.TakesConfiguration):
@@ -160,7 +157,6 @@ class Pair:
         return trial
 
     def _shrunk(self, trial: Trial) -> Small | None:
-        """The smallest program for the law that broke first, if shrinking may find one."""
         broken = violated(trial)
         if not broken or not self.lab.deterministic or len(trial.schedule.ops) < 2:
             return None
@@ -216,7 +212,6 @@ class Pair:
         return "the program has no event for it"
 
     def _broken(self, finding: Finding, trial: Trial, laws: Sequence[str]) -> Broken:
-        """``laws``: all laws that the program violates."""
         return broken(finding, trial, self.laws, self.folder, laws, self.own)
 
 

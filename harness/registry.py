@@ -51,8 +51,6 @@ def names(group: str) -> list[str]:
 
 
 class _Here:
-    """An object that this process has added, beside entry points."""
-
     dist = None
 
     def __init__(self, name: str, found: object) -> None:

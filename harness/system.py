@@ -54,13 +54,11 @@ class Swept(NamedTuple):
     program: Callable[[Args], tuple[Op, ...]] = two_writes
     """The base program under these settings; a fault begins at each event boundary after it."""
     during: tuple[Op, ...] = (Op("write", {"client": 1, "copies": 1}),)
-    """The operations during the fault."""
     at_any_time: tuple[str, ...] = ()
     """Faults whose moment makes no difference: only the other searches draw them."""
     brief: tuple[str, ...] = ()
     """Faults that are also swept with an immediate end, followed by the base program again."""
     quick: Args = {}
-    """Further settings of those trials."""
     also_under: Mapping[str, Args] = {}
     """Further settings under which a fault is swept again."""
     sequels: Mapping[str, tuple[Op, ...]] = {}
@@ -70,7 +68,6 @@ class Swept(NamedTuple):
 class KnownBug(NamedTuple):
     name: str
     law: str
-    """The law that it breaks."""
     seen_in: str
     """The releases of a real system that have it; empty if it was invented."""
     schedule: Schedule
@@ -110,7 +107,6 @@ class System:
     """Conditions of its known deviations (:mod:`harness.judging.deviations`) on a trial, by name."""
 
     minimums: ClassVar[Minimums] = Minimums(trials={"machine": 20})
-    """Coverage minimums of the searches, for profiles that have them."""
 
     def listed(self, schedule: Schedule, number: int) -> Schedule:
         """Schedule ``number`` of the sweep, in virtual time; parts that not every schedule needs may depend on it."""

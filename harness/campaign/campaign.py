@@ -37,15 +37,11 @@ OURS = (".parquet", ".json", ".tmp")
 
 
 class Engine(Protocol):
-    """Runs tasks."""
-
     def play(self, do: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         """The results of ``do`` for the tasks, in order of completion. PairproofError if it fails permanently."""
 
 
 class Progress(NamedTuple):
-    """The progress of a campaign."""
-
     trials: int
     of: int
     violating: int
@@ -68,7 +64,6 @@ class Campaign:
         self.writer = writer
         self.plan = plan
         self.findings: list[tuple[Finding, Path]] = []
-        """Each with its file."""
         self.said: Callable[[Progress], None] = lambda _: None
         self.damaged: Callable[[str], None] = lambda _: None
         """Receives a line for each damaged part of committed chunks."""
@@ -76,7 +71,6 @@ class Campaign:
         self._done: dict[int, ChunkResult] = {}
         self._chunks: list[Chunk] = []
         self._coverage = CoverageTable()
-        """Of the shrunk programs' trials."""
         self._small = 0
         self._adopted = False
         self._events = 0

@@ -37,7 +37,6 @@ from .plan import Chunk, Environment, Plan, environment
 
 VERDICTS = frozenset(each.value for each in Verdict)
 FOLDER = "chunks"
-"""In the run's folder."""
 MAX_KEPT_EVENTS = 500_000
 """Of one chunk; if nearly all trials violate laws, later ones' histories are not kept."""
 NOT_NUMBERED = -1
@@ -71,7 +70,6 @@ class ChunkResult(NamedTuple):
     replicated: tuple[int, int]
     """Trials with a slave in which none held a record of the workload, and in which one did."""
     refused: dict[str, int]
-    """Schedules of searches that were not played, by reason."""
 
     @property
     def written(self) -> dict[str, Written]:
@@ -189,7 +187,6 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def _agrees(folder: Path, result: ChunkResult, laws: Collection[str]) -> bool:
-    """Whether a result agrees with the table of verdicts."""
     counts: dict[str, Counter[str]] = {law: Counter() for law in laws}
     violated: set[tuple[str, int]] = set()
     if "verdicts" in result.tables:

@@ -19,7 +19,6 @@ class Local:
         self._jobs = jobs
 
     def play(self, do: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
-        """See :class:`pairproof.harness.campaign.campaign.Engine`."""
         if self._jobs == 1:
             for task in tasks:
                 yield do(*task)

@@ -39,7 +39,6 @@ class Plan(NamedTuple):
     laws: tuple[str, ...]
     keep: str
     code: str
-    """Digest of its code: :func:`pairproof.harness.campaign.code.of`."""
 
     @classmethod
     def of_facts(cls, facts: dict[str, Any]) -> Plan | None:
@@ -53,7 +52,6 @@ class Plan(NamedTuple):
 
     @property
     def fact(self) -> dict[str, object]:
-        """The fact ``campaign``."""
         return {"trials": self.trials, "code": self.code, "plan": self.digest}
 
     @property
@@ -75,15 +73,11 @@ class Chunk(NamedTuple):
 
 
 class Environment(NamedTuple):
-    """The objects with which a process plays a plan."""
-
     lab: Lab
     target: Target
     laws: Laws
     listed: dict[str, Sequence[Schedule]]
-    """By origin, the enumerated schedules."""
     code: str
-    """Digest of this process's code."""
 
 
 @lru_cache(maxsize=2)

@@ -166,7 +166,6 @@ def recorded(folder: Path) -> int:
 
 
 def _played(cases: Path, target: str, lab: str) -> list[suite.CaseResult]:
-    """Print the outcome of each regression case."""
     # Standard output may belong to the JSON answer.
     with contextlib.redirect_stdout(sys.stderr):
         found = suite.executed(suite.files([cases]), target, lab, None)

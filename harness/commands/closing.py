@@ -37,7 +37,6 @@ ORDER = ("violated", "unknown", "known-deviation", "vacuous", "holds")
 LOOK = ("violated", "unknown", "known-deviation")
 """Verdicts whose laws a compact summary names."""
 MAX_LINES = 3
-"""Lines of one kind in a compact summary."""
 WORDS = {"known-deviation": "known to deviate", "not-observable": "not observable", "not-applicable": "not applicable"}
 
 

@@ -35,7 +35,6 @@ class Check(NamedTuple):
     name: str
     state: str
     about: str
-    """The result, or the remedy."""
 
 
 @click.command("doctor", epilog=example("doctor --lab process"))
@@ -86,7 +85,6 @@ def _machine() -> Iterator[Check]:
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or its nearest parent that exists."""
     absolute = folder.absolute()
     return next(each for each in (absolute, *absolute.parents) if each.is_dir())
 

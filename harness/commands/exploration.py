@@ -55,12 +55,9 @@ class Outcome(NamedTuple):
     summary: dict[str, object]
     lab_failed: LabError | None
     last_lines: list[Line]
-    """Printed last; empty if nothing was judged."""
 
 
 class Bounds(NamedTuple):
-    """Limits of the searches that override the profile's."""
-
     seconds: float | None
     trials: int | None
     first: bool
@@ -70,8 +67,6 @@ class Bounds(NamedTuple):
 
 @dataclass(eq=False)
 class Request:
-    """The options of one run, and its execution."""
-
     target: Any
     lab: Any
     profile: Profile
@@ -82,13 +77,11 @@ class Request:
     keep: str
     runs: Path
     reported: bool = False
-    """Whether its report exists when the last lines are printed."""
     full: bool = False
     """Whether the summary names all laws instead of those that need attention."""
     known_deviations: str | None = None
     """One of :data:`pairproof.harness.judging.deviations.POLICIES`."""
     cases: list[suite.CaseResult] = field(default_factory=list)
-    """Results of the regression cases that were played before the run."""
     failures: list[LabError] = field(default_factory=list)
     """Errors of processes that ended while others went on."""
     began: float = field(default_factory=monotonic)
@@ -244,7 +237,6 @@ class Request:
         }
 
     def summary(self, found: Any, folder: Path, state: str, standings: Any, findings: Findings) -> dict[str, object]:
-        """The results of the run, for ``--json``."""
         return {
             "run": folder.name,
             "folder": str(folder),

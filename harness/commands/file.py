@@ -185,7 +185,6 @@ def _options(found: Found, table: str, command: click.Command, values: Mapping[s
 
 
 def _of_part(found: Found, table: str, group: click.Group, name: str, values: Any) -> dict[str, Any]:
-    """``[chaos.run]``: a table for a subcommand."""
     if name not in group.commands:
         raise found.refused(f"{table} has no command {name!r}{meant(name, group.commands)}", table, name)
     if not isinstance(values, dict):
@@ -205,7 +204,6 @@ def _check_reach(key: str, option: click.Option, value: Any) -> None:
 
 
 def _converted(option: click.Option, value: Any) -> Any:
-    """The value, converted by click."""
     if option.is_flag or isinstance(option.type, click.types.BoolParamType):
         if not isinstance(value, bool):
             raise click.BadParameter("expected true or false")

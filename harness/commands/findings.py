@@ -25,26 +25,20 @@ AROUND = (
 
 
 class Findings:
-    """Prints findings as they come, and counts them by cause."""
-
     def __init__(self, system: System) -> None:
         self.system = system
         self.laws: dict[str, list[str]] = {}
-        """Laws printed so far, by cause."""
         self.of_bugs = 0
         """Findings of the programs of known bugs."""
         self.number = 0
         self.first: Path | None = None
-        """The file of the first finding."""
         self.replayed: dict[tuple[str, int], bool] = {}
         """By law and trial: whether the finding showed again when it was executed once from its file."""
         self.is_over: Callable[[], bool] = lambda: False
         """Whether no time is left to execute a finding from its file."""
         self.not_shrunk = 0
-        """Findings that were not shrunk."""
 
     def say(self, found: Sequence[tuple[Finding, Path]]) -> None:
-        """Print the laws that one program violates, each with the file of its finding."""
         self.number += len(found)
         self.of_bugs += sum(each.search == NAME for each, _ in found)
         self.not_shrunk += sum(not each.is_shrunk for each, _ in found)

@@ -23,7 +23,6 @@ GROUPS = {
     "Your build": ("cases", "campaign"),
     "Extend": ("laws", "chaos", "mutants", "reference"),
 }
-"""Commands by purpose, in the order of a user's needs."""
 OTHERS = "Plug-ins"
 
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -59,8 +58,6 @@ def summary(command: str) -> str:
 
 
 class Group(click.Group):
-    """Subcommands, listed with whole sentences."""
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Click truncates a long sentence."""
         rows = [(name, sentence(each.help)) for name, each in sorted(self.commands.items())]

@@ -195,7 +195,6 @@ def _os_error(error: OSError) -> str:
 
 
 def _prepare_streams() -> None:
-    """Make the standard streams writable."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:

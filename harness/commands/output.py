@@ -37,7 +37,6 @@ JSON_TO = "pairproof.json_to"
 NARROW = 60
 """Columns of a terminal below which tables are stacked: their words would be broken letter by letter."""
 PLAIN_WIDTH = 140
-"""Columns of a table that goes to a file or a pipe."""
 STEP = ": "
 """Separates work and step in a progress description."""
 QUIET_S = 10.0
@@ -181,7 +180,6 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], 
 
 
 def _stacked(to: Console, title: str, rows: Iterable[Sequence[object]]) -> None:
-    """A table for a narrow terminal: each row's cells on lines of their own."""
     if title:
         to.print(title, style="bold")
     for first, *others in rows:

@@ -116,7 +116,6 @@ def _one(
 
 
 def _keep_logs(folder: Path, trials: list[Trial], failed: LabError | None) -> None:
-    """Keep the logs of the processes, also of the execution that failed."""
     from ..writeup.files import keep_logs
 
     logs = keep_logs(folder, [*trials, *([failed.trial] if failed is not None and failed.trial is not None else [])])
@@ -266,7 +265,6 @@ def _outcome(finding: Finding, trial: Trial) -> list[str]:
 
 
 def _as_known(finding: Finding, trial: Trial) -> str:
-    """The known deviations that show in the finding's law."""
     from ..judging import deviations
 
     known = deviations.of_named(finding.target)

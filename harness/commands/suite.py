@@ -58,7 +58,6 @@ class CaseResult(NamedTuple):
     executed: int
     about: str
     seconds: float = 0.0
-    """Duration of all its executions."""
 
 
 def files(named: Iterable[Path]) -> list[Path]:

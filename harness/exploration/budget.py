@@ -59,7 +59,6 @@ class Budget(NamedTuple):
         return self.trials if self.seconds is not None else None
 
     def of_searches(self, origins: Collection[str]) -> Budget:
-        """The budget if only these searches run."""
         left = {origin: share for origin, share in self.shares.items() if origin in origins}
         return self._replace(shares=left)
 

@@ -28,9 +28,7 @@ class Counts:
         self.exercised: Counter[str] = Counter()
         """By law: trials in which it had something to judge."""
         self.judged: Counter[str] = Counter()
-        """By law: the number of its judgements."""
         self.notes: Counter[tuple[str, str]] = Counter()
-        """By law and note."""
         self.by_origin: Counter[str] = Counter()
         self.events = 0
         self.again = 0
@@ -38,7 +36,6 @@ class Counts:
         self.replicated: Counter[bool] = Counter()
         """Trials with a slave, by whether a slave held a record of the workload."""
         self.refused: Counter[str] = Counter()
-        """Schedules of searches that were not played, by reason."""
         self.coverage = CoverageTable()
         self.faults: Counter[str] = Counter()
         """By name of each fault that began: how often it took effect."""
@@ -54,7 +51,6 @@ class Counts:
         return sum(any(verdict is Verdict.VIOLATED for _, verdict in seen) for seen in self.seen.values())
 
     def count(self, trial: Trial) -> None:
-        """Add a measured trial."""
         assert trial.measured is not None
         self.by_origin[trial.origin] += 1
         self.events += trial.measured.events

@@ -20,8 +20,6 @@ Pair = tuple[str, str]
 
 
 class CoverageTable:
-    """Counts by fault and :data:`Pair`."""
-
     def __init__(self) -> None:
         self.counts: dict[str, Counter[Pair]] = {}
 
@@ -30,18 +28,15 @@ class CoverageTable:
             self.counts.setdefault(fault, Counter()).update(pairs)
 
     def add(self, pairs: Sequence[Pair], faults: Collection[str]) -> None:
-        """Count these pairs for each of the active faults."""
         for fault in set(faults) or (NO_FAULT,):
             # Counter.update over a list counts in C.
             self.counts.setdefault(fault, Counter()).update(pairs)
 
     def rows(self) -> dict[tuple[str, str, str], int]:
-        """Counts by (state, event type, fault), sorted."""
         found = {(*pair, fault): count for fault, pairs in self.counts.items() for pair, count in pairs.items()}
         return dict(sorted(found.items()))
 
     def pairs(self) -> set[Pair]:
-        """Pairs that occurred, under any fault or none."""
         return {pair for pairs in self.counts.values() for pair in pairs}
 
     def gaps(self, faults: Iterable[str]) -> dict[str, list[Pair]]:

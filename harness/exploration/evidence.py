@@ -16,15 +16,12 @@ from ..texts.wording import counted
 FEW = 20
 """The least number of trials of a run, or of trials that a law judged, that counts as evidence."""
 MAX_NAMED = 5
-"""Runs that a headline names."""
 
 SHRINK = "shrink"
 """The origin of trials that shrink a program."""
 
 
 class Evidence(NamedTuple):
-    """The basis of a run's verdict."""
-
     trials: int | None
     """Trials of the searches; None in a run of scenarios."""
     corpus_trials: int

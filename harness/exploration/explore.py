@@ -119,7 +119,6 @@ class Explorer:
         self._workers: Workers[Slice, list[Trial]] | None = Workers(jobs, *about) if jobs > 1 else None
         self._numbers = count()
         self._allowance = Allowance(0)
-        """The allowance of the current search."""
         self._under_way = 0
         """Trials that have begun and are not reported yet."""
         self._corpus_trials = 0
@@ -261,7 +260,6 @@ class Explorer:
                 return
 
     def _report_progress(self, origin: str) -> None:
-        """Report the progress, measured by the limit of the run."""
         counts, budget, name = self._counts, self.budget, wording.search(origin)
         violated = f"{counts.violated_laws()} violated"
         if origin in (CORPUS, losses.NAME):

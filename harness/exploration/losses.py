@@ -35,7 +35,6 @@ class Loss(NamedTuple):
     fault: str
     of: str
     mode: str
-    """The deployment of the pair."""
     acknowledged: int
     """Sends with the best answer: RocketMQ's PUT_OK."""
     before: int
@@ -97,7 +96,6 @@ class Losses:
         """By class with a loss: the shortest losing program."""
 
     def take(self, trial: Trial) -> None:
-        """Count a trial that was measured, or refused."""
         meant = self._names.get(trial.source) if trial.origin == NAME else None
         if meant is not None:
             self._ended.add(meant)

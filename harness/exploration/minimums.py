@@ -24,12 +24,8 @@ class Family(NamedTuple):
 
 
 class Minimums(NamedTuple):
-    """The demanded minimums; anything else is not demanded."""
-
     trials: Mapping[str, int] = {}
-    """Trials, by search."""
     operations: Mapping[str, int] = {}
-    """Executed operations, by name."""
     events: Mapping[str, int] = {}
     """Events of histories, by type, or by type and function: ``ok send``."""
     faults: Mapping[str, Family] = {}
@@ -52,8 +48,6 @@ class Minimums(NamedTuple):
 
 
 class Minimum(NamedTuple):
-    """A minimum, and the value that the run reached."""
-
     what: str
     met: int
     least: int

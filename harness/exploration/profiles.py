@@ -11,11 +11,9 @@ from ..renamed import given
 QUICK = "quick"
 CI = "ci"
 REAL = "real"
-"""The profile for real-time labs."""
 REAL_TIME_LABS = "the process and docker labs"
 """The users' name for labs that are not deterministic."""
 KNOWN_BUGS = "known-bugs"
-"""The profile that plays every program of a known bug once."""
 PROOF = "proof"
 """The profile of the continuous-integration job that proves the product's claims on every commit."""
 ALL = 10**9

@@ -13,8 +13,6 @@ from ..trials.trial import Measured, Trial
 
 
 class Retention(NamedTuple):
-    """The retained parts of a trial beside its verdicts."""
-
     sampling: Sampling | None = None
     """Of histories; None: keep all of them."""
     kinds: bool = False

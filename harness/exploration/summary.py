@@ -25,7 +25,6 @@ from .minimums import Minimum
 from .tally import Tally
 
 FOLDER = Path(".pairproof")
-"""The folder of findings in tests."""
 
 
 BESIDES = {LOSSES: "losses", evidence.SHRINK: "shrinking"}
@@ -62,13 +61,10 @@ class Summary(NamedTuple):
     must_judge: bool = False
     """Whether a law that abstains from nearly all of its events is a missed minimum."""
     refused: Mapping[str, int] = MappingProxyType({})
-    """Schedules of searches that were not played, by reason."""
     demanded: int | None = None
     """Trials that the searches must have played."""
     losses: Losses = Losses()
-    """Losses of its trials, by class of fault."""
     laws: Sequence[type[Law]] = ()
-    """The judging laws, for :meth:`assert_holds`."""
     named: Sequence[str] = ()
     """The laws that were requested by name."""
     shown: Trial | None = None
@@ -125,7 +121,6 @@ class Summary(NamedTuple):
         return a_minute + shrinking + (f"; {played_again(self.again)}" if self.again else "")
 
     def complete(self, origin: str) -> bool:
-        """Whether every schedule of an enumerated search was executed."""
         return 0 < self.totals.get(origin, 0) <= self.by_origin.get(origin, 0)
 
     def searches(self) -> list[dict[str, object]]:

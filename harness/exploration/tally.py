@@ -59,7 +59,6 @@ class Tally:
         self._coverage.merge(measured.coverage)
 
     def faults(self) -> dict[str, FaultCount]:
-        """By name, every fault that was drawn."""
         return {
             name: FaultCount(
                 drawn, self._began[name], self._took_effect[name], dict(self._effects.get(name, Counter()))

@@ -37,7 +37,6 @@ class Watch:
         self._began = self.clock()
 
     def so_far(self) -> float:
-        """Seconds since :meth:`begin`."""
         return self.clock() - self._began
 
     def take(self, trial: Trial) -> None:

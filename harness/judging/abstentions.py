@@ -31,7 +31,6 @@ class Offered(NamedTuple):
 
     @property
     def percent(self) -> int:
-        """The percentage of abstentions, rounded down."""
         without = sum(self.abstained.values())
         return 100 * without // (self.judged + without) if without else 0
 

@@ -49,8 +49,6 @@ SIGN = {"laws": list, "text": str, "circumstances": list}
 
 
 class Sign(NamedTuple):
-    """The sign by which a deviation's violations are recognised."""
-
     laws: frozenset[str]
     text: re.Pattern[str]
     """Matches a part of the violation's text."""
@@ -71,7 +69,6 @@ class Deviation(NamedTuple):
     versions: tuple[versions.Range, ...]
     """The affected ranges of versions."""
     upstream: tuple[str, ...]
-    """Issues and pull requests."""
     models: tuple[str, ...]
     """Mutants of the reference with the same behaviour."""
     signs: tuple[Sign, ...]
@@ -100,7 +97,6 @@ class Deviation(NamedTuple):
         return "; ".join(filter(None, (*others, self.avoid)))
 
     def to_json(self) -> dict[str, Any]:
-        """Its entry in a report."""
         return {
             "id": self.id, "about": self.about, "means": self.means, "loses": self.loses, "node": self.node,
             "versions": [each.text for each in self.versions], "upstream": list(self.upstream),
@@ -181,8 +177,6 @@ def of_named(target: str) -> tuple[Deviation, ...]:
 
 
 class Seen:
-    """Counts the known deviations in a run's trials."""
-
     def __init__(self) -> None:
         self._laws: dict[str, Counter[str]] = {}
         """By id: the number of trials in which each law showed it."""
@@ -191,7 +185,6 @@ class Seen:
         self._first: dict[str, int] = {}
 
     def add(self, judgements: Iterable[Judgement], search: str = "", number: int = 0) -> None:
-        """Add the judgements on one trial of a search, with its number."""
         shown = [(name, each.law) for each in judgements for name in each.deviations]
         for name in {name for name, _ in shown}:
             self._searches.setdefault(name, Counter())[search] += 1
@@ -200,7 +193,6 @@ class Seen:
             self._laws.setdefault(name, Counter())[law] += 1
 
     def counted(self) -> list[list[Any]]:
-        """The counts as plain values, for :meth:`merge`."""
         return [[name, dict(laws), dict(self._searches[name]), self._first[name]] for name, laws in self._laws.items()]
 
     def merge(self, counted: Iterable[Sequence[Any]]) -> None:

@@ -38,7 +38,6 @@ class Disturbances:
     def __init__(self, links_of: Callable[[str], frozenset[str]] = lambda node: frozenset()) -> None:
         self._links_of = links_of
         self.active: dict[int | None, Fault] = {}
-        """Current faults, by number."""
         self._affected: dict[int | None, frozenset[str]] = {}
         self.ended: dict[str, int] = {}
         """By target: the end of its last fault, ns."""
@@ -76,7 +75,6 @@ class Disturbances:
         self._holds.setdefault(node, set()).add(fault)
 
     def resume(self, node: str, t: int, fault: int | None = None) -> None:
-        """The node continues, unless another reason remains."""
         holds = self._holds.get(node, set())
         holds.discard(fault)
         since = self._still.get(node)
@@ -91,7 +89,6 @@ class Disturbances:
     up = resume
 
     def affected(self, fault: Event) -> frozenset[str]:
-        """The targets that a fault affects."""
         node = fault.node or ""
         if fault.link == EVERY_LINK:
             return self._links_of(node) | {node}
@@ -131,7 +128,6 @@ class Disturbances:
         return _NOWHERE.union(self._still, *self._affected.values())
 
     def is_unavailable(self, node: str) -> bool:
-        """Whether a node is paused or down now."""
         return node in self._still
 
     def stall(self, since: int, until: int) -> Stall | None:

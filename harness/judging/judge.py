@@ -25,7 +25,6 @@ from .precedence import Precedence
 from .verdict import Judgement, Verdict
 
 Subject = tuple[str, str | None, str | None]
-"""An event's type, node and f, which select its handlers."""
 SETTINGS = frozenset({"config", "lab"})
 """Event types that every law receives, even before the first event that it awaits."""
 MAX_SUBJECTS = 10_000
@@ -54,10 +53,7 @@ Handler = MethodType | Guarded
 
 
 class Plan(NamedTuple):
-    """The distribution of events, equal for thousands of trials."""
-
     seeing: tuple[type[Law], ...]
-    """Laws that can be judged."""
     blind: tuple[type[Law], ...]
     """Laws that are not observable."""
     models: tuple[type[Known], ...]
@@ -138,11 +134,9 @@ class Judge:
         self._gone: set[int] = set()
         """Owners that receive no further events, by id."""
         self._waiting = {id(law): law for law in self._laws if law.awaits}
-        """Laws that still await their first event."""
         self._crashed: set[Law] = set()
         self._last: Event | None = None
         self._handlers: dict[Subject, Sequence[Handler]] = {}
-        """Handlers of the subjects that have occurred."""
         self._has_started = False
 
     def feed(self, event: Event) -> None:
@@ -183,7 +177,6 @@ class Judge:
         return found
 
     def _bind(self, subject: Subject) -> Sequence[Handler]:
-        """The handlers of a new subject."""
         kind, node, f = subject
         for law in list(self._waiting.values()):
             if kind in law.awaits and law.awaits[kind].includes(f, node):
@@ -255,7 +248,6 @@ class Judge:
 
 
 def _crashed(why: Exception) -> str:
-    """The exception of a law, with file and line."""
     at = traceback.extract_tb(why.__traceback__)[-1]
     return f"{type(why).__name__}: {why} ({Path(at.filename).name}:{at.lineno})"
 

@@ -27,15 +27,12 @@ class Known:
         self.instant_ns = 0
         """The time between two immediate actions of a node: zero in virtual time."""
         self.lab: Mapping[str, Any] = {}
-        """The lab's own settings."""
         self.disturbances = Disturbances(self.links_of)
         self.up: set[str] = set()
         self.gone: set[str] = set()
         """Nodes that crashed or did not start."""
         self.clocks: dict[str, list[Clock]] = {}
-        """The clock settings of nodes."""
         self.milestones: dict[str, Mark] = {}
-        """The last mark of each name."""
 
     @property
     def flush_ns(self) -> int:

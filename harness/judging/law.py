@@ -36,8 +36,6 @@ Handler = TypeVar("Handler", bound=Callable[..., None])
 
 
 class Circumstance(NamedTuple):
-    """A reason for which a law does not judge an event."""
-
     id: str
     holds: Callable[[Any, Any], bool]
     """From the model, as it was before the event, and the event."""
@@ -82,8 +80,6 @@ def only(
 
 
 class Violation(NamedTuple):
-    """One broken promise: the event that broke it, and a sentence about it."""
-
     seq: int
     t: int
     text: str
@@ -149,7 +145,6 @@ class Law:
         return False
 
     def judge_part(self, part: str) -> None:
-        """Count a judgement of one of its :attr:`parts`."""
         self.judged += 1
         note = JUDGED + part
         self.notes[note] = self.notes.get(note, 0) + 1

@@ -36,7 +36,6 @@ GROUPS = (
     ("written-", "Any system"),
     ("converges", "Any system"),
 )
-"""Prefixes of ids, and their groups."""
 
 OTHERS = "Other laws"
 

@@ -12,7 +12,6 @@ from ..history import kinds
 from .law import Law
 
 NEEDED = ("id", "promise", "source", "needs")
-"""Required attributes of a law."""
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 """Ids are parts of file names."""
 

@@ -59,7 +59,6 @@ class Demands(NamedTuple):
 
     @classmethod
     def of_facts(cls, facts: Mapping[str, object]) -> Demands:
-        """The demands in a run's facts; none if these are missing."""
         return cls(_ids(facts.get("corpus_must_judge")), _ids(facts.get("must_not_be_vacuous")))
 
 
@@ -67,8 +66,6 @@ NO_DEMANDS = Demands()
 
 
 class Standing(NamedTuple):
-    """A run's verdict on one law."""
-
     verdict: Verdict
     lacking: str = ""
     """The unmet demand, in words; empty if there is none."""
@@ -77,7 +74,6 @@ class Standing(NamedTuple):
 
     @property
     def remark(self) -> str:
-        """A remark beside the verdict, or an empty text."""
         return self.lacking or ("judged by the corpus only" if self.corpus_only else "")
 
 

@@ -111,7 +111,6 @@ def _changes(pair: Pair, known: set[str]) -> Iterator[Advice]:
 
 
 def _a_pair(pair: Pair) -> Iterator[Advice]:
-    """The requirements for the slave to replicate."""
     wanted = {"brokerRole": "SLAVE", "brokerId": "1"}
     if lacks := {f"slave.{key}": value for key, value in wanted.items() if key not in pair.slave}:
         yield Advice(
@@ -136,7 +135,6 @@ def _a_pair(pair: Pair) -> Iterator[Advice]:
 
 
 def _copied(pair: Pair) -> Advice:
-    """The changes that make PUT_OK mean a copy on a slave."""
     loss = "the loss of messages that the slave lacks when the master's disk is lost or the slave is promoted"
     sets = {} if pair.role == "SYNC_MASTER" else {"master.brokerRole": "SYNC_MASTER"}
     role = "" if pair.role == "SYNC_MASTER" else "brokerRole=SYNC_MASTER (now ASYNC_MASTER)"

@@ -37,8 +37,6 @@ class Line(NamedTuple):
 
 
 class Autopsy(NamedTuple):
-    """A message's steps in order, and a conclusion in one sentence."""
-
     message: str
     lines: tuple[Line, ...]
     conclusion: str
@@ -77,14 +75,11 @@ def message_of(events: Sequence[Event], seq: int | None, text: str) -> str | Non
 
 
 class _Loss(NamedTuple):
-    """How a node lost the message."""
-
     t: int
     how: str
     under: str
     """Other faults that were active."""
     last: bool
-    """Whether it was the last copy."""
 
 
 class _Steps(Reader):

@@ -38,7 +38,6 @@ CONVERSATIONS = "lab.conversations"
 NOTHING_ASKED = -1
 SHARE = 0.25
 MOST = 3
-"""The largest number of rows in one trial."""
 
 _TWO_SLAVES: Args = {"rocketmqVersion": "5.5.0", "brokerRole": "SYNC_MASTER", "inSyncReplicas": 3, "lab.spread": 10}
 """Sends wait for two slaves with different speeds."""

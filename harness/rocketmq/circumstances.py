@@ -98,7 +98,6 @@ def lost_power(events: Sequence[Event], violation: Violation) -> bool:
 
 
 def _concerned(events: Sequence[Event], violation: Violation) -> tuple[str, Known]:
-    """The node of the violation, and the model before it."""
     node = next((each.node for each in events if each.seq == violation.seq), None)
     return node or "", before(events, violation.seq, "start", "crash", "stop")
 

@@ -29,7 +29,6 @@ LONG_ONE_IN, LONG_SLOTS, LONG_FAULTS = 10, 60, 8
 """In the simulation one schedule in so many is long, with most operations, to combine several."""
 DISTURBED = tuple(each for each in TEMPLATES if not each.alone)
 USUAL = ("kill", "down", "stall", "pause", "restart")
-"""Faults that cluster trials draw more often than others."""
 
 SETTINGS: dict[str, tuple[Scalar, ...]] = {
     "brokerRole": ("SYNC_MASTER", "ASYNC_MASTER"),

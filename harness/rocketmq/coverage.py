@@ -100,7 +100,6 @@ class _Links:
         self.end = 0
 
     def grow(self, end: int) -> None:
-        """The master's log ends there now."""
         if end > self.end:
             for where, state in self.states.items():
                 if state is CAUGHT_UP:
@@ -108,7 +107,6 @@ class _Links:
         self.end = end
 
     def move(self, kind: str, node: str, link: str | None, side: str | None, hi: int | None) -> None:
-        """Process an event of :data:`MOVES`."""
         if link is None:
             # The log end of a broker without a trace is unknown.
             if node == topology.MASTER and hi is not None:

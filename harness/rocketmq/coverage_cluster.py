@@ -37,8 +37,6 @@ def is_whole(first: Event) -> bool:
 
 
 class ClusterStates:
-    """Tracks one trial."""
-
     def __init__(self) -> None:
         self.served: dict[int | None, str | None] = {}
         """By consumer: the node that answered its last pull; None if none did."""

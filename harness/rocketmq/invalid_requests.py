@@ -33,7 +33,6 @@ _READS = _ERROR | _UNKNOWN
 _ENDS = _ERROR | {"SLAVE_NOT_AVAILABLE"}
 
 TOPIC = GROUP = READERS
-"""The trial's own."""
 NOBODYS = "nobody-made-this"
 _NO_QUEUE = "10000"
 _SEND = f"""producerGroup={GROUP} topic={TOPIC} defaultTopic={NOBODYS} defaultTopicQueueNums=4 queueId=0 sysFlag=0

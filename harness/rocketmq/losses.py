@@ -85,7 +85,6 @@ class _Measured(Reader):
         self.hurt: set[int] = set()
         """Faults, by number, that ended a broker."""
         self.tried: dict[int, int] = {}
-        """Sends, and the ``seq`` of their invocation."""
         self.answers: list[Ok] = []
         """Answers that mean stored."""
         self.kept: dict[str | None, int] = {}
@@ -124,7 +123,6 @@ class _Measured(Reader):
         return self._located(found, acknowledged, stored)
 
     def _located(self, found: Loss, acknowledged: set[str | None], stored: set[str | None]) -> Loss:
-        """Adds the final positions of the messages."""
         audits = self.known.audits
         if MASTER not in audits.final:
             return found
@@ -218,7 +216,6 @@ class _Measured(Reader):
 
 
 def _class(faults: Sequence[_Span]) -> tuple[str, str]:
-    """The class of faults with an effect, with their target."""
     names = {CALLED.get(each.begun.f or "", (each.begun.f or "").replace("_", " ")) for each in faults}
     at = {_target_of(each.begun) for each in faults}
     if len(names) > 1:
@@ -235,7 +232,6 @@ def _class(faults: Sequence[_Span]) -> tuple[str, str]:
 
 
 def _target_of(begun: Fault) -> str:
-    """The target of a fault in the classes' terms."""
     target = begun.node or begun.link or ""
     if begun.node == ROGUE or begun.f in ("rogue_slave", "rogue_master", "rogue_client"):
         return ""

@@ -64,8 +64,6 @@ class Row(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two brokers' settings from their files, with ``rocketmqVersion``."""
-
     master: Settings
     slave: Settings
 

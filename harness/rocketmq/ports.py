@@ -117,7 +117,7 @@ class CanAdminister(Protocol):
 
 @runtime_checkable
 class CanRecreate(Protocol):
-    """An administrator can create, delete and re-create unused objects at a broker; the outcomes are recorded."""
+    """An administrator can re-create unused objects at a broker; the outcomes are recorded."""
 
     def recreate(self, what: str, number: int, steps: int, node: str) -> None:
         """Start the first of so many steps for a ``topic`` or a ``group`` of this number at ``node``."""

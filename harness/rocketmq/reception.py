@@ -19,7 +19,6 @@ from .known.replay import Reader
 from .naming import the
 
 MAX_REPEATS = 8
-"""Repeats to one reader that are shown; the rest are counted."""
 
 
 class Reception(Reader):
@@ -30,7 +29,6 @@ class Reception(Reader):
         self.message = message
         self.add = add
         self.home = topology.MASTER
-        """The master that it was sent to."""
         self.queue: str | None = None
         self.level = 0
         """Of its delay; 0: none."""
@@ -42,7 +40,6 @@ class Reception(Reader):
             if event.message == message:
                 self._find(event)
         self.readers: dict[str, int] = {}
-        """All readers, with their numbers of receptions."""
         self.broadcasting: set[int | None] = set()
         self.plain: set[tuple[int | None, str | None]] = set()
         self.noted: set[tuple[str, str]] = set()

@@ -41,14 +41,12 @@ RATIO = 40
 """The default accessMessageInMemoryMaxRatio, percent."""
 
 VERSION = "4.9.7"
-"""The default ``rocketmqVersion``."""
 
 
 class Line(NamedTuple):
     """The promise of a version line to sends that wait for a slave."""
 
     since: tuple[int, ...]
-    """The first version of the line."""
     wait: str
     """The setting with the waiting time of a send, ms."""
     replicas: int = 2

@@ -42,7 +42,6 @@ FILE_SIZES = (512, 1_024, 2_048, 3_000, 4_096, 8_192, 65_536)
 """Of such slaves."""
 
 COUNTS_REPLICAS = ("5.5.0",)
-"""Versions that have inSyncReplicas."""
 
 
 def _sends(sizes: tuple[int, ...]) -> tuple[Op, ...]:
@@ -99,7 +98,6 @@ def promoting_once(drawn: Schedule) -> Schedule:
 
 
 def _misfit(seed: str, number: int) -> Schedule:
-    """A pair with different file sizes and no other fault."""
     dice = swarm.dice(seed, number)
     settings = fitting(swarm.draw_settings(SETTINGS, dice))
     sizes = [each for each in FILE_SIZES if each != settings["mappedFileSizeCommitLog"]]

@@ -13,7 +13,6 @@ from ..testing import History
 FILE = 1_000
 """Size of the commit log files of these histories: small round numbers are easy to read."""
 SIZE = 100
-"""Size of a message's record."""
 
 
 class H(History):
@@ -49,7 +48,6 @@ class H(History):
         return self.add("flush", node=node, hi=self.end[node] if hi is None else hi)
 
     def wipe(self, node: str, f: str = "empty") -> Self:
-        """The node is down and gets another store."""
         self.end[node] = 0
         return self.crash(node).add("wipe", node=node, f=f)
 

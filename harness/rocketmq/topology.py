@@ -28,7 +28,6 @@ OTHER = "other"
 PROCESSES = (*NODES, NAMES, OTHER)
 """Processes that can be killed, stopped and paused."""
 ROGUE = "rogue_slave"
-"""The node name of a rogue slave."""
 NO_SLAVES = (None, MASTER, NAMES, OTHER, ROGUE)
 """Nodes that are not slaves. In a capture slaves have any names."""
 META_LINKS = ("meta", "meta2", "meta3")

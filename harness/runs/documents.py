@@ -96,7 +96,6 @@ def history_page() -> str:
 
 
 def _kinds() -> Iterator[str]:
-    """A table for each file of event types."""
     by_file: dict[str, list[type[history.Event]]] = {}
     for name in sorted(history.own_kinds()):
         each = history.kinds()[name]

@@ -100,8 +100,6 @@ def reached(path: Path, but: tuple[type[Exception], ...] = ()) -> Iterator[None]
 
 
 class Place(click.ParamType[Path]):
-    """An option or argument with a location."""
-
     name = "path"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:

@@ -28,8 +28,6 @@ Covered = tuple[str, str, str]
 
 
 class About(NamedTuple):
-    """The columns that all trials of a run share."""
-
     run: str
     target: str
     lab: str
@@ -55,7 +53,6 @@ class Pending(NamedTuple):
 
     @classmethod
     def of(cls, trial: Trial, measured: Measured, kept: bool) -> Pending:
-        """A trial as it will be written, with its history if ``kept``."""
         return cls(
             trial.number, trial.origin, trial.schedule, trial.skipped, trial.judgements, trial.faults,
             trial.events if kept else None, measured.objectives,
@@ -64,8 +61,6 @@ class Pending(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A written part of one table."""
-
     rows: int
     digest: str
     """Of its file: see :func:`pairproof.harness.runs.wholeness.digest`."""
@@ -169,7 +164,6 @@ def _losses(trials: Sequence[Pending]) -> tuple[int, list[object]]:
 
 
 def _turned(rows: Sequence[tuple[object, ...]]) -> tuple[int, list[object]]:
-    """The number of rows, and their columns."""
     return len(rows), [list(column) for column in zip(*rows, strict=True)]
 
 

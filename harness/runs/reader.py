@@ -96,7 +96,6 @@ class RunReader:
         self.findings()
 
     def table(self, name: str) -> Iterator[Any]:
-        """The parts of a table as Arrow tables."""
         for path in self.parts(name):
             yield read(path, self.run)
 

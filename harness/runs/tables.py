@@ -39,7 +39,6 @@ TAIL = 8
 MAX_FOOTER_BYTES = 1 << 20
 
 UNREADABLE: tuple[type[Exception], ...] = (pa.ArrowException, OSError, EOFError, ValueError)
-"""Exceptions of reading a damaged part."""
 
 
 def from_columns(table: str, rows: int, columns: Sequence[object]) -> Any:
@@ -127,7 +126,6 @@ def batches(path: Path, trials: Iterable[int] | None = None) -> Iterator[Any]:
 
 
 def _renamed(name: str, column: Any) -> Any:
-    """The column with current names instead of an older run's."""
     if name not in COLUMNS:
         return column
     old, new = (pa.array(each) for each in zip(*COLUMNS[name].items(), strict=True))
@@ -136,7 +134,6 @@ def _renamed(name: str, column: Any) -> Any:
 
 
 def _groups(footer: Any, wanted: Any) -> list[int]:
-    """The row groups that may hold some of the wanted trials."""
     groups = range(footer.num_row_groups)
     if wanted is None:
         return list(groups)

@@ -67,8 +67,6 @@ def check_digests(folder: Path, digests: Mapping[str, str], remedy: str = REMEDY
 
 
 class Contents:
-    """The required content of a run folder, as far as its facts list it."""
-
     def __init__(self, folder: Path, facts: Mapping[str, Any]) -> None:
         self.folder = folder
         self.facts = facts
@@ -104,7 +102,6 @@ class Contents:
             check_digests(self.folder, others, self._remedy)
 
     def check_part(self, path: Path, rows: int) -> None:
-        """Check a part's number of rows and its digest."""
         wanted = rows if self.parts is None else self.parts.get(path.parent.name, {}).get(path.name)
         if rows != wanted:
             raise CorruptRun(f"{path} has {rows} rows, and {wanted or 'none'} were written; {REMEDY}")

@@ -49,7 +49,6 @@ MAX_KEPT_EVENTS = 50_000_000
 """The limit of a run's kept events (a few GB); ``reason`` reports later histories that are not kept."""
 MAX_FINDINGS = 9_999
 MAX_FAILURES = 99
-"""The limit of kept trials in which a lab failed."""
 MAX_FAILED_EVENTS = 20_000
 """The number of last events that are kept of each."""
 
@@ -212,7 +211,6 @@ class RunWriter:
 
     @property
     def known_deviations(self) -> list[dict[str, Any]]:
-        """The known deviations so far: the fact ``deviations``."""
         return self.deviations.rows()
 
     def coverage(self, rows: Mapping[tuple[str, str, str], int]) -> None:

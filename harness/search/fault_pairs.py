@@ -40,6 +40,5 @@ def schedule(system: System, seed: str, number: int, lab: Place | None = None) -
 
 @lru_cache(maxsize=64)
 def _faults(system: System, mode: int, names: tuple[str, ...]) -> list[list[Args]]:
-    """The variants of each fault that this mode sweeps."""
     found = (list(variants(system, resolve.faults()[name], system.swept.modes[mode])) for name in names)
     return [each for each in found if each]

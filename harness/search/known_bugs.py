@@ -20,7 +20,6 @@ from .pacing import paced
 NAME = "known-bugs"
 ALL, GENERIC, NONE = "all", "generic", "none"
 WHICH = (ALL, GENERIC, NONE)
-"""Selections of programs."""
 
 
 def programs(lab: Lab, target: Target, seed: str, which: str) -> list[KnownBug]:

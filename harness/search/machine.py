@@ -40,13 +40,11 @@ from . import pacing, swarm
 from .strategies import arguments, drawn_settings, fault_args
 
 STEPS = 14
-"""Rules of a program."""
 DRAWN_ONLY = 5
 """Programs that :func:`play` draws before the one that it executes. Hypothesis begins every run with the simplest
 program, and later draws must differ from that early: the second one always has a name server.
 """
 BATCH = 40
-"""Programs of one Hypothesis run."""
 MAX_RUNS = 4
 """Hypothesis runs for one batch."""
 OF_LINKS = {"shape": (CanShapeLink,), "trouble": (CanShapeLink, CanCutLink)}
@@ -76,12 +74,10 @@ class PairMachine(RuleBasedStateMachine):
         """Faults that rules began and did not end."""
         self.pace: pacing.Pace | None = None
         self.did: set[str] = set()
-        """Names of the operations so far."""
         self.interpreter: Interpreter | None = None
         self.settings: Args = {}
 
     def act(self, do: str, args: Args) -> None:
-        """Execute an operation and record it in the schedule."""
         check_op(do, args)
         self.did.add(do)
         op = Op(do, self.system.within(args, self.settings))
@@ -190,7 +186,6 @@ class PairMachine(RuleBasedStateMachine):
 
 
 def _operation_rules(hosted: Hosted) -> dict[str, Any]:
-    """A rule for each operation that the lab can do."""
     return {name: _doing(each) for name, each in resolve.doable(hosted).items()}
 
 

@@ -27,7 +27,6 @@ from . import shrink
 from .pacing import paced
 
 REPEATS = 3
-"""Executions of one candidate at most."""
 STEADY = 2
 """Executions that must violate the law before a schedule from the simulation counts as shown in the lab."""
 STEPS_BACK = 3
@@ -37,11 +36,8 @@ SIMULATION = "sim"
 
 
 class Small(NamedTuple):
-    """The result of shrinking."""
-
     schedule: Schedule
     shrunk_in: str
-    """The name of the lab that shrunk it."""
     shown: Trial | None
     """A trial of this schedule in the lab itself that violates the law; None if no execution did."""
 

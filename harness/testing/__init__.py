@@ -22,8 +22,6 @@ MS = 1_000_000
 
 
 class History:
-    """A history in the making."""
-
     def __init__(self) -> None:
         self.recorder = Recorder()
         self.t = 0
@@ -59,7 +57,6 @@ class History:
         return self.crash(node).add("wipe", node=node, f=f)
 
     def pause(self, node: str, ms: float) -> Self:
-        """The node is paused for so long."""
         return self.add("pause", node=node).after(ms).add("resume", node=node)
 
     def fault(self, name: str, target: str, status: str = "on", detail: str | None = None) -> Self:

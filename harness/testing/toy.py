@@ -33,8 +33,6 @@ BUGS = {
 
 
 class Toy(NamedTuple):
-    """The pair as a target."""
-
     name: str = "toy"
     bug: str = ""
 
@@ -57,8 +55,6 @@ class Node:
 
 
 class ToySession:
-    """One trial."""
-
     def __init__(self, target: Toy, settings: Args) -> None:
         self.recorder = Recorder()
         self.bug, self.sync = target.bug, settings.get("flush") == "sync"

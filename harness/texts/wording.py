@@ -17,7 +17,6 @@ SEARCHES = {
     "machine": "Hypothesis state machine",
     "shrink": "shrinking",
 }
-"""The name of a trial's origin."""
 
 
 def search(origin: str) -> str:

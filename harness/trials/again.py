@@ -15,7 +15,6 @@ from ..judging.verdict import Verdict
 from .trial import Trial
 
 AGAIN = 2
-"""Retries at most."""
 T = TypeVar("T")
 
 

@@ -57,8 +57,6 @@ def text(
 
 
 class Drawn(NamedTuple):
-    """How searches draw an operation."""
-
     whole: bool = False
     """Only in cluster trials, which have a name server."""
     always: int = 0

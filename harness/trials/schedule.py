@@ -24,8 +24,6 @@ def as_text(value: object) -> str:
 
 
 class Op(NamedTuple):
-    """One operation and its arguments."""
-
     do: str
     args: Args = {}
 
@@ -41,7 +39,6 @@ class Schedule(NamedTuple):
     ops: tuple[Op, ...]
 
     def program(self) -> list[str]:
-        """The operations as short readable lines."""
         return [str(op) for op in self.ops]
 
     def to_json(self) -> dict[str, object]:

@@ -30,7 +30,6 @@ class Measured(NamedTuple):
 
     events: int
     virtual_ns: int
-    """The end of the trial."""
     coverage: CoverageTable
     objectives: Sequence[tuple[object, ...]]
     kinds: Mapping[tuple[str, str | None], int] = {}
@@ -81,11 +80,9 @@ class Finding(NamedTuple):
     target: str
     lab: str
     trial: int
-    """The trial with the first violation."""
     shrunk_trial: int
     """The trial that executed the minimal schedule; its history is kept, too."""
     schedule: Schedule
-    """The minimal schedule."""
     original_ops: int
     shrunk_in: str = ""
     """The lab that shrunk the schedule, if it is not ``lab``; it shows the violation."""

@@ -242,7 +242,6 @@ def _again(done: Executed) -> Iterator[Block]:
 
 
 def _members(found: Mapping[str, object]) -> list[str]:
-    """A line for each member of a JSON object."""
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in found.items()]
     return [*lines[:-1], lines[-1].removesuffix(",")]
 

@@ -17,14 +17,10 @@ from ..history import Event
 
 
 class Text(NamedTuple):
-    """A paragraph."""
-
     text: str
 
 
 class Steps(NamedTuple):
-    """A numbered list."""
-
     steps: Sequence[str]
 
 
@@ -61,8 +57,6 @@ Block = Text | Steps | Table | Verbatim | Folded | Drawing
 
 
 class Section(NamedTuple):
-    """One question and its answer."""
-
     title: str
     blocks: Sequence[Block]
 

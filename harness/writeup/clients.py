@@ -11,15 +11,11 @@ from ..history import MS, Event
 from .blocks import Block, Table, Text
 
 MAX_ROWS = 12
-"""Calls that are shown; the others are counted."""
 WRITES = ("send", "write")
-"""Functions of calls that store a message."""
 ABSENT = "not there"
 
 
 class Write(NamedTuple):
-    """One call, and its answer if it got one."""
-
     asked: Event
     answered: Event | None
 

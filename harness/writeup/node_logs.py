@@ -24,8 +24,6 @@ _DATE = re.compile(r"^\D{0,2}(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{3})
 
 
 class Excerpt(NamedTuple):
-    """Lines of a log, and a remark about them."""
-
     lines: Sequence[str]
     remark: str
 

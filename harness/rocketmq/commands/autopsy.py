@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ..autopsy import Autopsy
 
 MAX_LISTED = 200
-"""Messages of a trial that get a line."""
 MAX_NAMED = 10
 NUMBER = re.compile(r"\d[\d,.]*(?<![,.])")
 
@@ -68,7 +67,6 @@ def command(run: str, trial: int | None, message: str | None, json_to: str | Non
 
 
 def _finding(path: Path, trial: int | None) -> tuple[RunReader, int, str]:
-    """The run of a finding, its trial, and its law."""
     from ...runs.reader import RunReader, named_finding
 
     found = named_finding(path)

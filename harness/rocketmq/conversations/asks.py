@@ -15,7 +15,6 @@ from .steps import TOPIC, Ask, Step
 
 GROUP = f"{TOPIC}-group"
 READERS = "pairproof"
-"""The trial's own group."""
 RETRY, DEAD = f"%RETRY%{GROUP}", f"%DLQ%{GROUP}"
 CLUSTER = CONVERSED = "visited"
 PRODUCERS = "visiting-producers"
@@ -126,7 +125,6 @@ def topic_of(topic: str = TOPIC) -> Ask:
 
 
 GROUP_OF = Ask(GROUPS, reads=("group", GROUP))
-"""The conversation's entry in the table of groups."""
 MAKES = (Step("a topic is made", makes_topic(2, 2)), Step("a group is made", makes_group()))
 DELETES = (Step("the topic is deleted", deletes_topic()), Step("the group is deleted", deletes_group()))
 

@@ -77,7 +77,6 @@ _SILENCE, _CLOSED = only(NOTHING), only("CLOSED")
 
 
 def _closes(name: str, conn: int) -> Step:
-    """The client closes one of its connections."""
     return Step(name, Ask(""), None, conn, does=CLOSES)
 
 
@@ -92,7 +91,6 @@ def _waits(name: str, queue: int, offset: int, wait_ms: int, wanted: str = "*", 
 
 
 def _pulled(name: str, conn: int, wait_ms: int, served: Served) -> Step:
-    """The result of a waiting pull."""
     return Step(name, Ask("PULL_MESSAGE", reads=("pulled",)), served, conn, wait_ms, HEARS)
 
 
@@ -103,7 +101,6 @@ def _joins(client: str, *topics: str, group: str = GROUP) -> Ask:
 
 
 def _parts(client: str, group: str = GROUP) -> Ask:
-    """A client leaves both groups."""
     return leaves(client, consumerGroup=group, producerGroup=group)
 
 

@@ -20,8 +20,6 @@ READ = OK | {TOLD}
 
 
 class Served(NamedTuple):
-    """The allowed answers of a step."""
-
     statuses: frozenset[str] = OK
     says: str | None = None
     """None: the content is not read."""

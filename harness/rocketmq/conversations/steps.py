@@ -20,8 +20,6 @@ TOPIC = "<topic>"
 
 
 class Ask(NamedTuple):
-    """One request."""
-
     code: str
     fields: Mapping[str, str] = {}
     body: bytes = b""
@@ -32,8 +30,6 @@ class Ask(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One step of a conversation: its name, its request, and its allowed answers."""
-
     name: str
     asks: Ask
     """In a step that only reads, ``code`` is that of the earlier request, or of the node's own message; other messages
@@ -44,7 +40,6 @@ class Step(NamedTuple):
     conn: int = 0
     """The number of its connection, which opens at its first use."""
     wait_ms: int = 0
-    """The wait before it."""
     does: str = ASKS
     in_5: bool = True
     """Whether 5.5.0 answers so, too; the reference answers as 4.9.7."""

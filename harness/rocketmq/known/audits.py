@@ -19,8 +19,6 @@ from ..topology import NODES
 
 
 class Listing:
-    """The result of one audit of one node's store."""
-
     __slots__ = ("_of", "entries", "number", "read", "records", "since")
 
     def __init__(self, first: Event) -> None:
@@ -34,7 +32,6 @@ class Listing:
         self._of: dict[str, list[Record]] | None = None
 
     def of(self, queue: str | None) -> list[Record]:
-        """The records of a queue, in the log's order."""
         if self._of is None:
             self._of = defaultdict(list)
             for each in self.records:

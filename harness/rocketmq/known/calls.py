@@ -32,17 +32,13 @@ Asked = TypeVar("Asked", bound=Event)
 
 
 class Begun(NamedTuple, Generic[Asked]):
-    """A call in flight."""
-
     call: Asked
     incarnation: int
     """How many incarnations of the node had ended when the call began."""
     is_up: bool
-    """Whether that node was up then."""
     happened: int
     """How many events of stores had happened when the call began: an argument of :meth:`Stores.since`."""
     disturbed: frozenset[str]
-    """Disturbed targets when the call began."""
     log_end: int | None
     """The end of the node's log when the call began; None if unknown."""
     dispatched: int
@@ -51,11 +47,9 @@ class Begun(NamedTuple, Generic[Asked]):
     """The highest valid report to the master when the call began, and its arrival, ns."""
     pushed_at: int
     brought: list[Deliver]
-    """The deliveries of a pull."""
     follows: bool
     """Whether it is a further send of a batch."""
     tries: list[Try]
-    """The beginnings and ends of a producer's tries."""
 
 
 class Calls:
@@ -87,11 +81,9 @@ class Calls:
         return iter(self._open.values())
 
     def open_at(self, node: str) -> Iterator[Begun[Invoke]]:
-        """Calls in flight to this node."""
         return (each for each in self._open.values() if each.call.node == node)
 
     def questions(self, kind: type[Question]) -> Iterator[Begun[Question]]:
-        """Questions of this type in flight, the oldest first."""
         return (each for each in self._questions.values() if isinstance(each.call, kind))
 
     def end_before(self, event: Event) -> int | None:
@@ -139,7 +131,6 @@ class Calls:
         self._open.pop(event.op, None)
 
     def questioned(self, event: Ask | Back | Decide | Lock) -> None:
-        """A question begins or ends."""
         key = (event.kind, event.process, event.op)
         if event.kind == "decide":
             self._first.setdefault(event.process, event.t)

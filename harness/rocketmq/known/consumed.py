@@ -42,8 +42,6 @@ class Consumed:
 
 
 class Assignment:
-    """A consumer's hold of a queue."""
-
     __slots__ = ("asked_at", "consumed", "floor", "group", "moved", "next", "position", "served_by", "since", "steps")
 
     def __init__(self, group: str, consumed: Consumed, since: int, start: int) -> None:
@@ -85,8 +83,6 @@ class Consumer(NamedTuple):
 
 
 class Route(NamedTuple):
-    """The last route of a client."""
-
     since: int
     """Since when it has had the current master, or none, ns."""
     nodes: Mapping[str, str]
@@ -94,8 +90,6 @@ class Route(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A broker's answer about a group's progress."""
-
     node: str
     offset: int | None
     possible: set[int] | None

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 PAIR = frozenset((MASTER, *SLAVES))
 """Brokers of the pair's name; the queues of other brokers have the same names."""
 COMMIT_NS = 5_000 * MS
-"""The interval of a consumer's commits."""
 PERSIST_MS = 5_000
 """The default interval of a broker's saves."""
 FIRST_PERSIST_NS = 10_000 * MS
@@ -52,7 +51,6 @@ class Consumption:
         self.known = known
         self.consumers: dict[int | None, Consumer] = {}
         self.tags: dict[str, frozenset[str]] = {}
-        """Readers that subscribe by tag, and their tags."""
         self.consumed: dict[tuple[str, str], Consumed] = {}
         """By reader and queue."""
         self.assignments: dict[tuple[int | None, str], Assignment] = {}
@@ -95,7 +93,6 @@ class Consumption:
         return group if consumer is None or consumer.clustering else f"{group}#{process}"
 
     def is_orderly(self, process: int | None) -> bool:
-        """Whether a consumer needs locks."""
         consumer = self.consumers.get(process)
         return consumer is not None and consumer.orderly
 

@@ -29,7 +29,6 @@ class Sighting:
 
     def __init__(self, since: int) -> None:
         self.since = since
-        """The beginning, ns."""
         self.seen = since
         """The last observation, ns."""
         self.last = -1
@@ -115,7 +114,6 @@ class Copies:
             self._see((OFFSETS, f"{topic}@{ok.group}/{queue}"), since + SLACK_NS, seq, ok.seq)
 
     def _see(self, name: Name, t: int, since: int, now: int) -> None:
-        """A name existed at some time between two events."""
         known = self.master.get(name)
         if known is not None and (self._saves(name, known.there) > 1 or not self._is_quiet(known)):
             self._lose(name)

@@ -14,16 +14,12 @@ from typing import NamedTuple
 
 
 class Put(NamedTuple):
-    """A message in the master's log."""
-
     lo: int
     hi: int
     message: str | None
 
 
 class _Slave:
-    """The reports of one slave."""
-
     __slots__ = ("begin", "bit", "missed", "passed", "reach")
 
     def __init__(self, bit: int) -> None:
@@ -41,7 +37,6 @@ class Coverage:
 
     def __init__(self) -> None:
         self._puts: list[Put] = []
-        """Every message in the master's log, in order."""
         self._covered: dict[tuple[int | None, str | None], int] = {}
         """The slaves that ever held a message, a bit each."""
         self._slaves: dict[str, _Slave] = {}

@@ -32,8 +32,6 @@ Subject = TypeVar("Subject", bound=Hashable)
 
 
 class Deadline:
-    """A limit of ``bound`` ns after ``since`` (ns)."""
-
     __slots__ = ("bound", "is_held", "node", "places", "settled", "since")
 
     def __init__(self, since: int, bound: int, node: str, places: tuple[str, ...], settled: int) -> None:
@@ -99,13 +97,11 @@ class Deadlines(dict[Subject, Deadline]):
             due.is_held = True
 
     def report_missed(self, event: Event) -> None:
-        """Report all missed deadlines."""
         self._call()
         for subject in [each for each, due in self.items() if event.t - due.since > due.bound]:
             self.close(event, subject)
 
     def _check(self, event: Event, subject: Subject, due: Deadline) -> bool:
-        """Whether it is undisturbed and in time."""
         if not self._is_undisturbed(due):
             return False
         if not self._is_late(event, due):

@@ -6,8 +6,6 @@ from ..event_types.ha import Frame, Report
 
 
 class Link:
-    """One HA connection from the master's end."""
-
     __slots__ = ("ahead", "began", "closed", "first", "incarnation", "open", "peer", "sent", "since", "valid")
 
     def __init__(self, peer: str, incarnation: int, since: int) -> None:
@@ -15,7 +13,6 @@ class Link:
         self.incarnation = incarnation
         """The master's incarnation that accepted it."""
         self.since = since
-        """When it was accepted, ns."""
         self.open = True
         self.closed: int | None = None
         """When the connection ended before the master's incarnation did, ns."""

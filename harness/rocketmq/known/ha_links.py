@@ -31,8 +31,6 @@ REFUSED = "refused"
 
 
 class Links(known.Known):
-    """The part of the model that tracks connections."""
-
     logs: Logs
     dispatched: Dispatched
     _blind: bool
@@ -40,7 +38,6 @@ class Links(known.Known):
     def _init_links(self) -> None:
         self.links: dict[str, Link] = {}
         self.slave_link: dict[str, str] = {}
-        """The connection that a slave opened last."""
         self.streams: dict[str, int] = {}
         """By connection: the slave's log end, from its first report and its received frames."""
         self.claimed: dict[str, int] = {}
@@ -89,7 +86,6 @@ class Links(known.Known):
         return VALID if offset >= least else BELOW
 
     def is_first(self, report: Report) -> bool:
-        """Whether it is the first report to the master on its connection."""
         link = self.links.get(report.link)
         return link is None or link.first is None
 

@@ -33,8 +33,6 @@ def requests(call: Invoke) -> int:
 
 
 class Client:
-    """One client's connection to the master."""
-
     __slots__ = ("burst", "in_flight", "known_good_ns")
 
     def __init__(self) -> None:
@@ -46,8 +44,6 @@ class Client:
 
 
 class Send:
-    """A send in flight."""
-
     __slots__ = (
         "answered_ns", "appended_ns", "before", "client", "hi", "incarnation", "invoked_ns", "lo", "message", "op",
         "passed_by", "waits",
@@ -125,7 +121,6 @@ class InFlight:
             self._open[event.message] = Send(event.op, event.message, event.t, bool(event.waits), client, ended)
 
     def appended(self, event: Append) -> None:
-        """The master's log grew."""
         send = self._open.get(event.message) if event.message is not None else None
         incarnation, newest = self._newest
         ended = self._known.nodes.ended(MASTER)

@@ -53,7 +53,6 @@ class Logs:
         self.divergences = 0
         """How often a power loss of the master, and nothing worse, made a slave diverge."""
         self.incarnation = 0
-        """The number of starts of the master."""
         self._lost_power = False
         self._cuts: list[tuple[int, int]] = []
         self._promoted_at, self._is_promoted = 0, False

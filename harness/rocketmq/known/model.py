@@ -62,7 +62,6 @@ class Known(Links):
         """Whether the master pushes only flushed bytes (``haPushes``)."""
         self.last_started: str | None = None
         self.deadlines: list[Deadlines[Any]] = []
-        """The deadlines of all laws."""
         self._init_links()
 
     def links_of(self, node: str) -> frozenset[str]:
@@ -77,7 +76,6 @@ class Known(Links):
         return self.holders(ok) > 0
 
     def holders(self, ok: Ok) -> int:
-        """How many slaves had."""
         return self.coverage.holders(ok.lo, ok.hi, ok.message)
 
     def rests_on_rogues(self, ok: Ok) -> bool:
@@ -86,7 +84,6 @@ class Known(Links):
         return held < self.needed <= held + self.coverage.rogue_holders(ok.hi)
 
     def keeps_index(self, node: str) -> bool:
-        """Whether all records of a node's store were indexed."""
         return self.derived_under.indexed(node) is True
 
     def wall_ms(self, event: Event) -> int:
@@ -102,7 +99,6 @@ class Known(Links):
         return found
 
     def is_a_black_box(self, node: str) -> bool:
-        """Whether a node is observed only from outside."""
         return node in self.logs.by_records
 
     def is_older(self, node: str, since: tuple[int, ...]) -> bool:

@@ -20,13 +20,9 @@ the disk had called durable.
 class Nodes:
     def __init__(self) -> None:
         self.started_at: dict[str, int] = {}
-        """The start of a node's last incarnation, ns."""
         self.ended_at: dict[str, int] = {}
-        """The last end of a node's incarnation, ns."""
         self.lost_power_at: dict[str, int] = {}
-        """The last crash of a node's machine, ns."""
         self.down: dict[str, Crash | Stop] = {}
-        """Nodes that are down, and the event that ended their last incarnation."""
         self._up: set[str] = set()
         self._ends: dict[str, list[int]] = {}
         self._fates: dict[str, str] = {}
@@ -38,7 +34,6 @@ class Nodes:
         return len(self._ends.get(node, ()))
 
     def ended_within(self, node: str, since: int, ns: int) -> bool:
-        """Whether an incarnation ended within ``ns`` after ``since`` (ns)."""
         return any(since <= end <= since + ns for end in self._ends.get(node, ()))
 
     def end_of(self, node: str, incarnation: int) -> int | None:

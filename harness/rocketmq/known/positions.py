@@ -16,8 +16,6 @@ from ..event_types.log import Record
 
 
 class Span(NamedTuple):
-    """[lo, hi) of a log."""
-
     lo: int
     hi: int
 

@@ -19,8 +19,6 @@ NONE = -1
 
 
 class Register(Possible[int]):
-    """One broker's possible progress of one group in one queue."""
-
     __slots__ = ("_saved", "carried", "ever", "is_hidden", "restored")
 
     def __init__(self, is_hidden: bool = False) -> None:
@@ -44,7 +42,6 @@ class Register(Possible[int]):
         return value in self.ever or value in self.under_way()
 
     def save(self) -> None:
-        """The broker wrote its table."""
         self._saved = self.ever | self.under_way()
 
     def went_down(self, has_lost_unsaved: bool) -> None:
@@ -55,7 +52,6 @@ class Register(Possible[int]):
             self.ever |= self.under_way()
 
     def inherit(self, other: Register) -> None:
-        """The broker continues with the store of another one."""
         self.ever |= other.ever | other.under_way()
 
     def end(self, call: Ok | Fail | Info, t: int) -> set[int | None] | None:
@@ -92,15 +88,12 @@ class Register(Possible[int]):
 
 
 class Observation(NamedTuple):
-    """A group's progress in a broker's table or answer."""
-
     group: str
     queue: str
     seen: int
     """NONE without an entry."""
     register: Register
     possible: set[int] | None
-    """The possible values; None: any."""
 
     def is_possible(self) -> bool:
         """A broker without an entry may answer 0."""

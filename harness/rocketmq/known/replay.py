@@ -25,7 +25,6 @@ class Reader:
         self.known = Known()
 
     def read(self, events: Iterable[Event]) -> Self:
-        """Process all events."""
         of: Any = type(self)
         own = {kind: getattr(self, name) for kind, name in _handled(of)}
         modelled = {kind: getattr(self.known, name) for kind, name in _handled(Known) if kind in self.asks}

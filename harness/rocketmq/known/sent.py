@@ -22,8 +22,6 @@ Asked = TypeVar("Asked", Back, Decide)
 
 
 class Request(Generic[Asked]):
-    """A requested send-back, or end of a transaction."""
-
     __slots__ = ("at", "event", "said", "taken")
 
     def __init__(self, event: Asked) -> None:
@@ -41,9 +39,7 @@ class Sent:
         self.sends: dict[str | None, Invoke] = {}
         """By message, the last one."""
         self.halves: dict[str | None, Invoke] = {}
-        """Sends of half messages."""
         self.answered: dict[str | None, Ok] = {}
-        """The last successful answers."""
         self.repeated: set[str | None] = set()
         """Messages that may be stored several times, and after a crash at the same position at another time."""
         self.puts: dict[int, list[Append]] = {}

@@ -25,8 +25,6 @@ NOTHING: Set[str] = frozenset()
 
 
 class Happening(NamedTuple):
-    """An event that may have taken records from a node's store."""
-
     node: str
     how: str
     """process, machine or own (a crash), or one of the words of the contract."""
@@ -42,11 +40,9 @@ class Stores:
         self.pooled: set[str] = set()
         """Brokers with a transient store pool: the end of their process loses as much as that of a machine."""
         self.promotion: Wipe | None = None
-        """The last promotion of a slave's store to the master's."""
         self.replaced: dict[str, str] = {}
         """Nodes whose store was replaced and that have not started on it; empty or image."""
         self.promotions = 0
-        """The number of promotions."""
         self._suffered: dict[str, set[str]] = {}
 
     def since(self, at: int, lo: int | None) -> list[tuple[str, str]]:

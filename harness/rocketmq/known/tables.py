@@ -39,8 +39,6 @@ _seq = attrgetter("seq")
 
 
 class Entry(Possible[Value]):
-    """The possible values of one name in one broker's table."""
-
     __slots__ = ("explained", "is_solid", "since")
 
     def __init__(self) -> None:
@@ -64,9 +62,7 @@ class Tables:
         self.used: set[Name] = set()
         """Topics and groups that other clients than administrators use."""
         self._entries: dict[Name, dict[str, Entry]] = {}
-        """By name and broker."""
         self._saves: dict[tuple[str, str], list[Persist]] = {}
-        """By broker and table."""
         self._asked: dict[tuple[str, str], Sync] = {}
         """By slave and table: current steps of syncs."""
         self._hidden: set[tuple[str, str]] = set()
@@ -105,7 +101,6 @@ class Tables:
         return {name for _, name in (*self.used, *self._entries)}
 
     def saved(self, node: str, table: str, since: int = -1) -> Sequence[Persist]:
-        """A broker's saves of a table since this event."""
         saves = self._saves.get((node, table), [])
         return saves[bisect_right(saves, since, key=_seq) :]
 
