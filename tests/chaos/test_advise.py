@@ -49,7 +49,7 @@ def test_put_ok_means_what_the_contract_promises(role: str, flush: str, release:
     assert f"RocketMQ {release}: {role}, {flush}" in found["deployment"][0]
     assert ("on the master's disk;" in found["deployment"][1]) == (flush == "SYNC_FLUSH")
     assert ("on a slave too: yes" in found["deployment"][1]) == waits
-    assert any("waits for nobody" in each for each in found["deployment"]) == (role == "SYNC_MASTER" and not waits)
+    assert any("waits for no slave" in each for each in found["deployment"]) == (role == "SYNC_MASTER" and not waits)
     lost = {(each["fault"], each["of"]): each["lost"]["says"] for each in found["faults"]}
     assert (lost[outlook.WIPED, MASTER].startswith("none")) == waits
     assert (lost[outlook.PROMOTION, SLAVE].startswith("none")) == waits
@@ -222,7 +222,7 @@ def test_keys_that_are_missing_differ_or_are_not_of_the_release_are_named(tmp_pa
         asked(tmp_path, "brokerName=a\ninSyncReplicas=2\nclusterTopicEnabel=true\n", "brokerName=b\n")["keys"]
     )
     for said in (
-        "names no brokerRole: RocketMQ takes ASYNC_MASTER", "neither namesrvAddr nor haMasterAddress",
+        "has no brokerRole: RocketMQ uses ASYNC_MASTER", "neither namesrvAddr nor haMasterAddress",
         "brokerName differs (a, b)", "4.9.7 has no key inSyncReplicas", "did you mean clusterTopicEnable?",
     ):  # fmt: skip
         assert said in keys

@@ -50,7 +50,7 @@ def test_broken_target_exits_1_and_its_replay_line_reproduces(tmp_path: Path) ->
     assert again.returncode == 1 and "ha-start-offset" in again.stdout
     story = next(each for each in done.stdout.splitlines() if "autopsy: " in each).partition("autopsy: ")[2]
     told = subprocess.run(story, shell=True, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
-    assert told.returncode == 0 and "tells one life" in told.stdout
+    assert told.returncode == 0 and "traces one" in told.stdout
     cured = run(tmp_path, *line.split()[1:], "--target", "reference")
     assert cured.returncode == 0, cured.stdout + cured.stderr
 

@@ -58,7 +58,7 @@ def test_a_node_that_stands_still_later_did_not_do_so_before() -> None:
 
 
 def test_another_fault_touches_the_place_that_it_names_alone() -> None:
-    touched = Disturbances(topology.links_of).touched
+    touched = Disturbances(topology.links_of).affected
     assert touched(fault("on", 5, None)) == {"slave"}
     assert touched(fault("on", 5, "ha", None)) == {"ha"}
     assert touched(fault("on", 5, None, None)) == {""}
