@@ -96,9 +96,7 @@ def play_chunk(plan: Plan, folder: str, about: About, chunk: Chunk) -> ChunkResu
     """
     found = environment(plan)
     if found.code != plan.code:
-        raise PairproofError(
-            "a worker's code is not the leader's; install the same version on all machines, and resume"
-        )
+        raise PairproofError("a worker's code is not the leader's; install one version on all machines, and resume")
     pending, coverage = [], CoverageTable()
     verdicts: dict[str, Counter[str]] = {law.id: Counter() for law in found.laws}
     exercised, faults, refused = Counter[str](), Counter[str](), Counter[str]()

@@ -165,7 +165,7 @@ def recorded(folder: Path) -> int:
     return _made("show", folder, None, "--json", os.devnull)
 
 
-def _played(cases: Path, target: str, lab: str) -> list[suite.CaseResult]:
+def _played(cases: Path, target: str, lab: str) -> list[suite.Result]:
     # Standard output may belong to the JSON answer.
     with contextlib.redirect_stdout(sys.stderr):
         found = suite.executed(suite.files([cases]), target, lab, None)

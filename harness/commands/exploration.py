@@ -81,7 +81,7 @@ class Request:
     """Whether the summary names all laws instead of those that need attention."""
     known_deviations: str | None = None
     """One of :data:`pairproof.harness.judging.deviations.POLICIES`."""
-    cases: list[suite.CaseResult] = field(default_factory=list)
+    cases: list[suite.Result] = field(default_factory=list)
     failures: list[LabError] = field(default_factory=list)
     """Errors of processes that ended while others went on."""
     began: float = field(default_factory=monotonic)
@@ -142,11 +142,8 @@ class Request:
             following = "show" if self.reported else "report"
             last = closing.last_lines(facts, found, standings, missed, writer.folder, findings, system, following)
         code = verdicts.exit_code(standings.values(), missed, deviations.fails(facts))
-        return (
-            code,
-            last,
-            self.summary(found, writer.folder, facts["state"], standings, findings) | closing.known(facts),
-        )
+        summary = self.summary(found, writer.folder, facts["state"], standings, findings)
+        return code, last, summary | closing.known(facts)
 
     def _seconds(self) -> float | None:
         """Seconds left of ``--time`` after the regression cases and without the report's share."""

@@ -48,7 +48,7 @@ MEANINGS = {
 MAX_CASES = 10_000
 
 
-class CaseResult(NamedTuple):
+class Result(NamedTuple):
     case: str
     law: str
     target: str
@@ -87,7 +87,7 @@ def play(
     return code(found)
 
 
-def executed(paths: Sequence[Path], target: str | None, lab: str | None, repeat: int | None) -> list[CaseResult]:
+def executed(paths: Sequence[Path], target: str | None, lab: str | None, repeat: int | None) -> list[Result]:
     """The result of each case. A case that cannot be played is INVALID, and the others are still played."""
     found = []
     with progress() as report:
@@ -97,12 +97,12 @@ def executed(paths: Sequence[Path], target: str | None, lab: str | None, repeat:
             try:
                 became = _played(path, target, lab, repeat)
             except (UsageError, CorruptRun) as why:
-                became = CaseResult(str(path), "", target or "", lab or "", INVALID, 0, 0, str(why))
+                became = Result(str(path), "", target or "", lab or "", INVALID, 0, 0, str(why))
             found.append(became._replace(seconds=round(monotonic() - began, 3)))
     return found
 
 
-def show(found: Sequence[CaseResult]) -> None:
+def show(found: Sequence[Result]) -> None:
     """Print the results."""
     rows = [(each.case, each.law, each.verdict, f"{each.showed} of {each.executed}", each.about) for each in found]
     table("", ("case", "law", "is", "violated in", ""), rows)
@@ -112,13 +112,13 @@ def show(found: Sequence[CaseResult]) -> None:
             say(f"{number} {verdict}: {MEANINGS[verdict].text}")
 
 
-def code(found: Sequence[CaseResult]) -> int:
+def code(found: Sequence[Result]) -> int:
     """The exit code of all cases together."""
     played = {each.verdict for each in found}
     return next((each.code for verdict, each in MEANINGS.items() if verdict in played), EXIT_HOLDS)
 
 
-def _played(path: Path, target: str | None, lab: str | None, repeat: int | None) -> CaseResult:
+def _played(path: Path, target: str | None, lab: str | None, repeat: int | None) -> Result:
     from ..judging import judge
     from ..runs.reader import named_finding, to_finding
     from . import replay
@@ -130,7 +130,7 @@ def _played(path: Path, target: str | None, lab: str | None, repeat: int | None)
     showed = sum(replay.reproduced(case, each) for each in trials)
     verdict = _verdict(case, trials, showed)
     about = str(failed) if failed is not None else "" if verdict != UNKNOWN else _doubt(case, trials)
-    return CaseResult(
+    return Result(
         str(path), case.law, case.target, case.lab, FAILED if failed is not None and not showed else verdict, showed,
         len(trials), about,
     )  # fmt: skip
@@ -144,11 +144,5 @@ def _verdict(case: Finding, trials: Sequence[Trial], showed: int) -> str:
 
 
 def _doubt(case: Finding, trials: Sequence[Trial]) -> str:
-    undecided = [
-        each for trial in trials for each in trial.judgements if each.law == case.law and each.verdict != "holds"
-    ]
-    return (
-        f"{undecided[0].verdict}{f': {undecided[0].doubt}' if undecided[0].doubt else ''}"
-        if undecided
-        else "the law did not judge"
-    )
+    open_ = [each for trial in trials for each in trial.judgements if each.law == case.law and each.verdict != "holds"]
+    return f"{open_[0].verdict}{f': {open_[0].doubt}' if open_[0].doubt else ''}" if open_ else "the law did not judge"

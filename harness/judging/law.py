@@ -68,9 +68,8 @@ def only(
     ``but``: excluded nodes, where names are not known in advance, such as slaves in a capture. ``unless``:
     circumstances under which the law abstains from the selected events.
     """
-    event_filter = EventFilter(
-        frozenset(f), frozenset((node,) if isinstance(node, str) else node), unless, frozenset(but)
-    )
+    nodes = (node,) if isinstance(node, str) else node
+    event_filter = EventFilter(frozenset(f), frozenset(nodes), unless, frozenset(but))
 
     def marked(handler: Handler) -> Handler:
         handler.__dict__["event_filter"] = event_filter

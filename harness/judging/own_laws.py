@@ -45,9 +45,7 @@ def _check(law: type[Law]) -> None:
     if not isinstance(law.id, str) or not ID.fullmatch(law.id):
         raise UsageError(f"the law {name} is called {law.id!r}; an id has letters, digits, '.', '_' and '-' only")
     if isinstance(law.needs, str) or not isinstance(law.needs, (set, frozenset)):
-        raise UsageError(
-            f'needs of the law {name} must be a set of event types, such as frozenset({{"ok"}}), not {law.needs!r}'
-        )
+        raise UsageError(f'needs of the law {name} must be a set, such as frozenset({{"ok"}}), not {law.needs!r}')
     known = kinds()
     for kind in sorted(law.needs):
         _check_kind(kind, f"the law {name} needs {kind!r}", known)

@@ -231,9 +231,7 @@ class _Steps(Reader):
         if not self.once("report", link, event.side or ""):
             return
         if event.side == "m":
-            self.add(
-                event, f"the master receives {self._peer(link)}'s report of {event.hi:,} on {link}, which covers it"
-            )
+            self.add(event, f"the master receives report {event.hi:,} of {self._peer(link)} on {link}, which covers it")
         else:
             lacks = "" if event.node in self.holds else ", though it does not hold it"
             self.add(event, f"{the(event.node)} reports {event.hi:,} on {link}{lacks}")

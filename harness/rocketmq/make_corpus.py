@@ -83,9 +83,7 @@ def make() -> list[Schedule]:
     seen = {law.id for law in judge.all_laws() if law.needs <= lab.observes(target)}
     missing = sorted((registry.own("laws") & seen) - laws)
     if missing:
-        raise PairproofError(
-            f"no candidate gives {', '.join(missing)} anything to judge: write a workload template that does"
-        )
+        raise PairproofError(f"no candidate lets {', '.join(missing)} judge anything: write a template that does")
     return [each.schedule for each in taken]
 
 

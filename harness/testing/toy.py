@@ -51,7 +51,7 @@ class Node:
         self.flushed = 0
         """The part of the log that survives a power loss."""
         self.up = False
-        self.incarnations = 0
+        self.starts = 0
 
 
 class ToySession:
@@ -112,16 +112,11 @@ class ToySession:
             return
         source.log.append(f"w{op}")
         source.flushed = len(source.log) if self.sync else source.flushed
-        incarnations, begun = (source.incarnations, copy.incarnations), self._t
+        starts, begun = (source.starts, copy.starts), self._t
 
         def answer() -> None:
-            there = (
-                copies
-                and (f"w{op}" in copy.log or self.bug == "early")
-                and copy.incarnations == incarnations[1]
-                and copy.up
-            )
-            if (source.incarnations, source.up) != (incarnations[0], True):
+            there = copies and (f"w{op}" in copy.log or self.bug == "early") and copy.starts == starts[1] and copy.up
+            if (source.starts, source.up) != (starts[0], True):
                 self._add("info", status="disconnected", **call)
             elif copies and not there and self._t - begun < PATIENCE_MS * MS:
                 self._after(LATENCY_MS, answer)
@@ -183,16 +178,16 @@ class ToySession:
         found.log = found.log[: len(found.log) - lost]
         found.up = False
         self.asleep = self.bug == "sleepy"
-        self._add("crash", node=node, f=how, value=lost, incarnation=found.incarnations)
+        self._add("crash", node=node, f=how, value=lost, incarnation=found.starts)
         return {"processes_killed": 1}
 
     def restart(self, node: str) -> None:
         found = self._node(node)
         if found.up:
             return
-        found.up, found.incarnations, found.flushed = True, found.incarnations + 1, len(found.log)
-        self._add("start", node=node, incarnation=found.incarnations, f="normal")
-        if self.bug == "mortal" and node == SOURCE and found.incarnations > 1:
+        found.up, found.starts, found.flushed = True, found.starts + 1, len(found.log)
+        self._add("start", node=node, incarnation=found.starts, f="normal")
+        if self.bug == "mortal" and node == SOURCE and found.starts > 1:
             self.nodes[COPY].up = False
             self._add("crash", node=COPY, f="process", value=0, status="own", detail="its source came back")
         self._after(LATENCY_MS, self._follow)

@@ -21,9 +21,7 @@ Writer = Callable[[WriteUp], tuple[str, str]]
 def check_folder(finding: Finding, folder: Path) -> None:
     """UsageError unless this finding can be written up into this folder; checked before minutes of work."""
     if not finding.law:
-        raise UsageError(
-            "a trial in which the lab failed violated no law, so there is nothing to write up; leave it out"
-        )
+        raise UsageError("in this trial the lab failed and no law was violated: there is nothing to write up")
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UsageError(f"{folder} exists and is not an empty folder; name a new one with {OPTION}")

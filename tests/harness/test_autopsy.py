@@ -27,7 +27,7 @@ def test_a_good_life_is_told_from_send_to_audit() -> None:
         "that frame reaches the slave on ha:1",
         "the slave appends it (bytes [0, 100))",
         "the slave reports 100 on ha:1",
-        "the master receives the slave's report of 100 on ha:1, which covers it",
+        "the master receives report 100 of the slave on ha:1, which covers it",
         "answered PUT_OK, 2 ms after it was sent",
         "client 7 receives it from the slave",
         "the final audit finds it on the master at [0, 100)",

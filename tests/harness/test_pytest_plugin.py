@@ -224,7 +224,7 @@ def test_what_is_wrong_with_a_mark_is_one_line(tmp_path: Path) -> None:
         "laws=[mine('a', 'log-prefix')]": "law log-prefix is registered already; give yours another name",
         "laws=[mine('a', '../../x')]": "the law a is called '../../x'; an id has letters, digits, '.', '_' and '-'",
         "laws=[odd(on_okk=print)]": "the law T has a method on_okk, which is not an event type",
-        "laws=[odd(needs='ok')]": "must be a set of event types, such as frozenset({\"ok\"}), not 'ok'",
+        "laws=[odd(needs='ok')]": "must be a set, such as frozenset({\"ok\"}), not 'ok'",
         "laws=[odd(begin=lambda self: 1 / 0)]": "the law T cannot begin: ZeroDivisionError",
         "laws=[odd(__init__=lambda self, of: None)]": "the law T has its own __init__",
         "laws=pairproof.Law": "laws is a list, ['Law'], not a single value",

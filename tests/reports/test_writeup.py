@@ -135,7 +135,7 @@ def test_a_folder_that_holds_something_is_left_alone_before_anything_is_played(c
 
 def test_a_lab_that_failed_has_nothing_to_write_up(capsys: Any, tmp_path: Path) -> None:
     assert main(["replay", str(finding(tmp_path, law="")), "--write-report", str(tmp_path / "out")]) == 2
-    assert "violated no law" in capsys.readouterr().err
+    assert "no law was violated" in capsys.readouterr().err
 
 
 def test_no_text_becomes_markup() -> None:

@@ -45,15 +45,15 @@ from .served import (
     REFUSED,
     WAITS,
     Served,
+    as_text,
     at,
+    expects,
     found,
     holds,
     message,
     only,
     pulled,
     queues,
-    said,
-    says,
     stored,
     topic,
 )
@@ -64,7 +64,7 @@ MOST_INT, MOST_LONG = (1 << 31) - 1, (1 << 63) - 1
 MOST_QUEUES = 10_000
 LONGEST_NAME = 127
 _ONE_QUEUE = Step("a topic of one queue is made", makes_topic(1, 1))
-_MORE = says(more=1)
+_MORE = expects(more=1)
 _DELAYS = Step("which delays there are", Ask("GET_BROKER_CONFIG"))
 
 
@@ -74,13 +74,13 @@ def _delay(level: int) -> Ask:
 
 
 def _placed(offset: int) -> Served:
-    return says(queue=0, offset=offset)
+    return expects(queue=0, offset=offset)
 
 
 def _counted(messages: int, following: int, on_disk: tuple[int, int] | None = None) -> Served:
     """``on_disk``: both numbers if the messages do not count as being in memory."""
-    other = None if on_disk is None else said(messages=on_disk[0], next=on_disk[1])
-    return Served(says=said(messages=messages, next=following), or_says=other)
+    other = None if on_disk is None else as_text(messages=on_disk[0], next=on_disk[1])
+    return Served(expects=as_text(messages=messages, next=following), or_expects=other)
 
 
 def _without_properties(asks: Ask) -> Ask:
@@ -150,11 +150,11 @@ _LIMITS = (
     Step("which topic has many queues", topic_of(), topic(MOST_QUEUES, MOST_QUEUES, 7)),
     Step("a group of the largest numbers is made", makes_group(retryQueueNums=0, retryMaxTimes=-1, **_LARGE)),
     Step("which group has the largest numbers", GROUP_OF,
-         says(group=[MOST_LONG, True, True, True, True, -1, 0, MOST_LONG])),
+         expects(group=[MOST_LONG, True, True, True, True, -1, 0, MOST_LONG])),
     Step("a group of other large numbers is made",
          makes_group(retryQueueNums=MOST_QUEUES, retryMaxTimes=MOST_INT, **_SMALL)),
     Step("which group has other large numbers", GROUP_OF,
-         says(group=[0, True, True, True, True, MOST_INT, MOST_QUEUES, 0])),
+         expects(group=[0, True, True, True, True, MOST_INT, MOST_QUEUES, 0])),
     *DELETES,
 )  # fmt: skip
 
@@ -165,7 +165,7 @@ def _failed(queue: int, body: str, times: int = 0, short: bool = True) -> Ask:
 
 def _again(body: str, times: int) -> Served:
     kept = {"TAGS": "red", "colour": "b"}
-    return says(body=body, flag=5, times=times, origin=True, kept=kept)
+    return expects(body=body, flag=5, times=times, origin=True, kept=kept)
 
 
 def _last(queue: int | str, topic: str) -> Ask:
@@ -215,15 +215,15 @@ _SUGGESTS = (
     Step("the group is to read elsewhere", makes_group(brokerId=3, whichBrokerWhenConsumeSlowly=2)),
     Step("a message is sent to be read elsewhere", sends(0, "1", KEYS="k"), stored(0)),
     Step("slaves are not for reading", sets("slaveReadEnable=false")),
-    Step("where it is to be read", _SUGGESTED, says(broker=0)),
+    Step("where it is to be read", _SUGGESTED, expects(broker=0)),
     Step("slaves are for reading", sets("slaveReadEnable=true")),
-    Step("where it is to be read then", _SUGGESTED, Served(says=said(broker=3), or_says=said(broker=2))),
+    Step("where it is to be read then", _SUGGESTED, Served(expects=as_text(broker=3), or_expects=as_text(broker=2))),
     Step("slaves are for reading no more", sets("slaveReadEnable=false\n")),
-    Step("where it is to be read at last", _SUGGESTED, says(broker=0)),
-    Step("the message is where its id says", by_id("<place>", "stored at"), says(host=True, offset=True)),
-    Step("the index goes up to it", _INDEXED, says(bodies=["1"], to_last=True)),
+    Step("where it is to be read at last", _SUGGESTED, expects(broker=0)),
+    Step("the message is where its id says", by_id("<place>", "stored at"), expects(host=True, offset=True)),
+    Step("the index goes up to it", _INDEXED, expects(bodies=["1"], to_last=True)),
     Step("a second message has its key", sends(0, "2", KEYS="j k"), stored(1)),
-    Step("the index goes up to the second one", _INDEXED, says(bodies=["1", "2"], to_last=True)),
+    Step("the index goes up to the second one", _INDEXED, expects(bodies=["1", "2"], to_last=True)),
     *DELETES,
 )
 _PROGRESS = (
@@ -254,7 +254,7 @@ def _text(version: int, wanted: str = "a") -> str:
 
 def _said(how: str, text: str, version: int, wanted: str = "a", what: str = "", in_5: bool = True) -> Conversation:
     """A consumer's statement, and the broker's understanding of it."""
-    taken = says(topics={"visited": [wanted, version]})
+    taken = expects(topics={"visited": [wanted, version]})
     asks = Ask("GET_CONSUMER_CONNECTION_LIST", {"consumerGroup": GROUP}, reads=("subscribed",))
     return (
         Step(f"it is said {how}", Ask("HEART_BEAT", body=text.encode()), in_5=in_5),

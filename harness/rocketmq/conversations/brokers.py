@@ -44,10 +44,10 @@ from .served import (
     Served,
     at,
     clients,
+    expects,
     holds,
     only,
     queues,
-    says,
 )  # fmt: skip
 from .steps import Ask, Conversation, Step
 
@@ -56,7 +56,7 @@ _TAKEN = Ask("GET_CONSUMER_CONNECTION_LIST", {"consumerGroup": READERS}, reads=(
 
 def _takes(**topics: list[object]) -> Served:
     ways = ["CONSUME_PASSIVELY", "CLUSTERING", "CONSUME_FROM_LAST_OFFSET"]
-    return says(clients=[CLIENT], ways=ways, topics=topics)
+    return expects(clients=[CLIENT], ways=ways, topics=topics)
 
 
 _AFTER = _takes(visited=["c", ["c"], [99], 2], third=["*", [], [], 2])
@@ -134,7 +134,7 @@ _SERVED = (
     Step("the consumer leaves the slave", leaves(consumerGroup=_GROUP)),
     _ENDS,
     Step("a slave's empty queue begins", begins(_QUEUE, EMPTY), at(0)),
-    Step("nothing was ever stored in a slave's empty queue", earliest(_QUEUE, EMPTY), says(ms=-1)),
+    Step("nothing was ever stored in a slave's empty queue", earliest(_QUEUE, EMPTY), expects(ms=-1)),
     Step("nothing is in a slave's empty queue since any time", at_time(_QUEUE, BORN_MS, EMPTY), at(0)),
     Step("how far a slave's empty topic goes", figures("SELF_TEST_TOPIC"), queues([0, 0])),
     Step("a slave has nothing with such a key", of_key("nobody's", topic=EMPTY), NO_KEY),

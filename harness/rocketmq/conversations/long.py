@@ -57,13 +57,13 @@ from .served import (
     WAITS,
     WITH_MASTER,
     Served,
+    as_text,
     at,
     clients,
     holds,
     message,
     only,
     pulled,
-    said,
     stored,
     ways,
 )
@@ -72,7 +72,7 @@ from .steps import CLOSES, HEARS, POSTS, TOPIC, Ask, Conversation, Step
 GROUP, QUIET = "visiting-group", f"{TOPIC}-visiting-quietly"
 S = 1_000
 _BOTH = clients(CLIENT, OTHER)
-_TOLD = Served(frozenset({TOLD}), said(group=GROUP))
+_TOLD = Served(frozenset({TOLD}), as_text(group=GROUP))
 _SILENCE, _CLOSED = only(NOTHING), only("CLOSED")
 
 
@@ -154,7 +154,7 @@ _ENDED = (
     Step("who produces when both have gone", producers(GROUP), REFUSED, 2),
 )
 # 4.9.7 keeps the empty group.
-_NOBODY = Served(REFUSED.statuses | {"PUT_OK"}, said(clients=[]))
+_NOBODY = Served(REFUSED.statuses | {"PUT_OK"}, as_text(clients=[]))
 _PRODUCES = (
     Step("a client comes that only produces", _joins(CLIENT)),
     Step("who only produces after 115 s", producers(GROUP), clients(CLIENT), wait_ms=115 * S),

@@ -21,25 +21,25 @@ READ = OK | {TOLD}
 
 class Served(NamedTuple):
     statuses: frozenset[str] = OK
-    says: str | None = None
+    expects: str | None = None
     """None: the content is not read."""
-    or_says: str | None = None
+    or_expects: str | None = None
     """An alternative, if the content depends on the settings."""
 
     @property
     def right(self) -> tuple[str, ...]:
         """All allowed contents; empty if any is allowed."""
-        return tuple(each for each in (self.says, self.or_says) if each is not None)
+        return tuple(each for each in (self.expects, self.or_expects) if each is not None)
 
 
-def said(**parts: object) -> str:
+def as_text(**parts: object) -> str:
     """The content of an answer, as one text."""
     return json.dumps(parts, sort_keys=True)
 
 
-def says(**parts: object) -> Served:
+def expects(**parts: object) -> Served:
     """Success with this content."""
-    return Served(says=said(**parts))
+    return Served(expects=as_text(**parts))
 
 
 def only(*statuses: str) -> Served:
@@ -51,21 +51,21 @@ DONE = Served()
 REFUSED = only("SYSTEM_ERROR", "INVALID_PARAMETER")
 WAITS = only("PUT_OK", "UNANSWERED")
 """The reference waits for a slave or a disk in conversations without time."""
-ELSEWHERE_STORED = says(queue=0, ids=1, length=32)
+ELSEWHERE_STORED = expects(queue=0, ids=1, length=32)
 """A message in a queue that other clients also use, so its offset varies."""
 NO_TOPIC = only("TOPIC_NOT_EXIST")
 NO_KEY = only("QUERY_NOT_FOUND")
 NOTHING_NEW = only("PULL_NOT_FOUND")
 MOVED = only("PULL_OFFSET_MOVED")
-MASTERLESS = says(master="", ha="")
+MASTERLESS = expects(master="", ha="")
 """The answer to a broker that registers as a master, or before its master."""
-WITH_MASTER = says(master=MASTER, ha=HA)
+WITH_MASTER = expects(master=MASTER, ha=HA)
 
 
 def leads(queues: list[int], *brokers: str, filters: tuple[str, ...] = ()) -> Served:
     """A route to one broker name."""
     addresses = {str(number): address for number, address in enumerate(brokers)}
-    return says(
+    return expects(
         queues={BROKER: queues}, brokers={BROKER: addresses}, filters={brokers[0]: list(filters)} if filters else {}
     )
 
@@ -73,7 +73,7 @@ def leads(queues: list[int], *brokers: str, filters: tuple[str, ...] = ()) -> Se
 def ways(**brokers: tuple[list[int], dict[str, str]]) -> Served:
     """By broker, with ``_`` for ``-``: its queues to read and write with their permissions, and its addresses."""
     named = {name.replace("_", "-"): each for name, each in brokers.items()}
-    return says(
+    return expects(
         queues={name: queues for name, (queues, _) in named.items()},
         brokers={name: addresses for name, (_, addresses) in named.items()},
         filters={},
@@ -83,47 +83,47 @@ def ways(**brokers: tuple[list[int], dict[str, str]]) -> Served:
 def clustered(*brokers: str) -> Served:
     """The brokers of a cluster."""
     addresses = {str(number): address for number, address in enumerate(brokers)}
-    return says(brokers=[BROKER] if brokers else [], addresses=addresses or None)
+    return expects(brokers=[BROKER] if brokers else [], addresses=addresses or None)
 
 
 def stored(offset: int, queue: int = 0, ids: int = 1) -> Served:
     """The position of a message; ``ids``: the number of messages."""
-    return says(offset=offset, queue=queue, ids=ids, length=32)
+    return expects(offset=offset, queue=queue, ids=ids, length=32)
 
 
 def pulled(most: int, following: int, *messages: list[object]) -> Served:
     """The result of a pull from a queue that begins at 0."""
-    return says(min=0, max=most, nextBegin=following, messages=list(messages))
+    return expects(min=0, max=most, nextBegin=following, messages=list(messages))
 
 
 def found(*messages: list[object]) -> Served:
     """The messages that a query finds."""
-    return says(messages=list(messages))
+    return expects(messages=list(messages))
 
 
 def at(offset: int) -> Served:
     """An offset."""
-    return says(offset=offset)
+    return expects(offset=offset)
 
 
 def holds(*queues: int) -> Served:
     """The queues that a member holds."""
-    return says(queues=list(queues))
+    return expects(queues=list(queues))
 
 
 def queues(*figures: list[int]) -> Served:
     """Two numbers for each queue."""
-    return says(queues={str(queue): each for queue, each in enumerate(figures)})
+    return expects(queues={str(queue): each for queue, each in enumerate(figures)})
 
 
 def clients(*names: str) -> Served:
     """The members of a group."""
-    return says(clients=sorted(names))
+    return expects(clients=sorted(names))
 
 
 def topic(readers: int, writers: int, perm: int, kind: str = "SINGLE_TAG", flags: int = 0) -> Served:
     """A topic of a table: its queues to read and to write, its permissions, and the rest."""
-    return says(topic=[readers, writers, perm, False, kind, flags])
+    return expects(topic=[readers, writers, perm, False, kind, flags])
 
 
 def message(queue: int, offset: int, body: str, flag: int = 5, flags: int = 0, **properties: str) -> list[object]:

@@ -112,11 +112,8 @@ class MetaVersionGate(MetadataLaw):
         self.judged += 1
         copy.same = event
         agreed = copy.agreed.asked.t if copy.agreed is not None else asked.t
-        if (
-            copy.ordered is not None
-            and copy.ordered <= asked.t
-            and self.known.disturbances.is_unaffected(MASTER, agreed)
-        ):
+        undisturbed = self.known.disturbances.is_unaffected(MASTER, agreed)
+        if copy.ordered is not None and copy.ordered <= asked.t and undisturbed:
             self.violate(
                 event,
                 f"{event.node} took its {event.f} for the master's, though those were changed since they agreed",

@@ -201,9 +201,8 @@ class ModeIsolation(Law):
         if node not in self.places or status in UNRELATED:
             return
         # One that begins while another name is lost.
-        if begun.disturbed.isdisjoint(
-            place for name in self.places if name != node for place in (name, f"client-{name}")
-        ):
+        others = (place for name in self.places if name != node for place in (name, f"client-{name}"))
+        if begun.disturbed.isdisjoint(others):
             return
         settings = known.config[node]
         is_in_turn = settings.get("brokerRole") == "SYNC_MASTER" and line(settings).in_turn

@@ -155,9 +155,8 @@ class RouteExpiry(Law):
 
     def _touched(self, node: str) -> int:
         """When the name server was started, or a fault or a pause at either or between them ended, last, ns."""
-        return max(
-            self.known.nodes.last_start(NAMES), self.known.disturbances.undisturbed_since(node, NAMES, _link(node))
-        )
+        known = self.known
+        return max(known.nodes.last_start(NAMES), known.disturbances.undisturbed_since(node, NAMES, _link(node)))
 
     def _period_ns(self, node: str) -> int:
         least, most = PERIODS_MS
