@@ -55,7 +55,6 @@ class ChunkResult(NamedTuple):
     tables: dict[str, tuple[int, str]]
     """By table, the rows of its part and its digest."""
     verdicts: dict[str, dict[str, int]]
-    """By law and verdict, trials."""
     exercised: dict[str, int]
     """By law, trials in which it had something to judge."""
     faults: dict[str, int]
@@ -214,12 +213,12 @@ def play_small(plan: Plan, task: Violating) -> tuple[Violating, Trial, list[Find
 
 
 def _trials(found: Environment, plan: Plan, chunk: Chunk) -> Iterator[Trial]:
-    keeps = Retention(sampling(plan.keep, plan.seed))
+    retention = Retention(sampling(plan.keep, plan.seed))
     size = machine.BATCH if chunk.origin == MACHINE else SLICE
     for first in range(chunk.first, chunk.first + chunk.trials, size):
         count = min(size, chunk.first + chunk.trials - first)
         listed = found.listed.get(chunk.origin)
         drawn = () if listed is None else tuple((each, "") for each in listed[first : first + count])
-        part = Slice(chunk.origin, plan.seed, first, count, found.laws, keeps, drawn)
+        part = Slice(chunk.origin, plan.seed, first, count, found.laws, retention, drawn)
         for number, trial in enumerate(play(found.lab, found.target, part), chunk.number + first - chunk.first):
             yield trial._replace(number=number)

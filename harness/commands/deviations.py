@@ -19,7 +19,7 @@ from ..judging.deviations import Deviation
 from ..judging.disturbances import STALLED
 from ..judging.verdict import Verdict
 from ..trials import resolve
-from ..trials.again import until_decided
+from ..trials.retry import until_decided
 from ..trials.trial import Trial
 from . import options
 from .helping import Group, complete_targets, completes, example

@@ -105,7 +105,7 @@ class Request:
                     self.laws,
                     **self.bounds._replace(seconds=self._seconds())._asdict(),
                     jobs=self.jobs,
-                    keeps=Retention(writer.sampling),
+                    retention=Retention(writer.sampling),
                     on_failure=lambda why: self._go_on(writer, why),
                     on_trial=lambda trial: writer.trial(trial, None),
                     on_findings=lambda found: findings.say([(each, writer.finding(each)) for each in found]),

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Sequence
 
 NO_FAULT = "none"
 LEAST = 3
-"""Faults that the summary names."""
 
 Pair = tuple[str, str]
 """(state, event type)"""

@@ -67,10 +67,10 @@ class Explorer:
 
     ``seconds`` limits the run, ``trials`` the searches, instead of the profile. ``first``: nothing begins after the
     first violation, which is shrunk for one law. ``jobs``: the number of processes that play trials; several need a
-    registered lab and target. ``keeps``: the retained parts of trials, by default their whole histories. ``bugs``: the
-    programs of known bugs that a real-time lab plays, one of :data:`~pairproof.harness.search.known_bugs.WHICH`.
-    ``on_failure`` receives the error of a process that ended while others go on. ``clock`` returns seconds, for limits
-    and reports.
+    registered lab and target. ``retention``: the retained parts of trials, by default their whole histories.
+    ``bugs``: the programs of known bugs that a real-time lab plays, one of
+    :data:`~pairproof.harness.search.known_bugs.WHICH`. ``on_failure`` receives the error of a process that ended
+    while others go on. ``clock`` returns seconds, for limits and reports.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Explorer:
         trials: int | None = None,
         first: bool = False,
         jobs: int = 1,
-        keeps: Retention | None = None,
+        retention: Retention | None = None,
         bugs: str = known_bugs.ALL,
         clock: Callable[[], float] = monotonic,
         on_trial: Callable[[Trial], None] = lambda trial: None,
@@ -114,7 +114,7 @@ class Explorer:
         self.findings: list[Finding] = []
         self.totals: dict[str, int] = {}
         self._counts = Counts([law.id for law in self.laws], self.budget.shares, self._tally(profile))
-        self._keeps = (keeps or Retention())._replace(kinds=self._counts.tally is not None)
+        self._retention = (retention or Retention())._replace(kinds=self._counts.tally is not None)
         about = (played, lab.name, target.name, resolve.brought(target))
         self._workers: Workers[Slice, list[Trial]] | None = Workers(jobs, *about) if jobs > 1 else None
         self._numbers = count()
@@ -231,7 +231,7 @@ class Explorer:
             while count := allowance.begin(min(size, ends - first)):
                 self._under_way += count
                 drawn = () if listed is None else tuple(listed[first : first + count])
-                yield Slice(origin, self.seed, first, count, self.laws, self._keeps, drawn)
+                yield Slice(origin, self.seed, first, count, self.laws, self._retention, drawn)
                 first += count
 
     def _listed(self, origin: str) -> Sequence[Listed] | None:
@@ -345,7 +345,7 @@ class Explorer:
         # This law's own limit was checked before shrinking, which is counted, too.
         new = [each for each in found if (each.law == law or self._wants(each.law)) and not self._known(each)]
         if minimal is not trial:
-            self._note(self._keeps.of(self.system, minimal, minimal.number))
+            self._note(self._retention.of(self.system, minimal, minimal.number))
         self.findings += new
         if new:
             self.on_findings(new)

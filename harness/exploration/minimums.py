@@ -29,7 +29,6 @@ class Minimums(NamedTuple):
     events: Mapping[str, int] = {}
     """Events of histories, by type, or by type and function: ``ok send``."""
     faults: Mapping[str, Family] = {}
-    """Faults with a measured effect, by the name of the family."""
     states: Mapping[str, int] = {}
     """Events in each state of the coverage table."""
     laws: int = 0

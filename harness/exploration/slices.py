@@ -21,8 +21,8 @@ from ..search.pacing import paced
 from ..system import Draw, Enumerate, System
 from ..trials import resolve
 from ..trials.abilities import Hosted
-from ..trials.again import is_spoilt, until_decided
 from ..trials.interpreter import Laws, run_trial
+from ..trials.retry import is_spoilt, until_decided
 from ..trials.schedule import Schedule
 from ..trials.trial import Trial, not_played
 from .retention import Retention
@@ -45,7 +45,7 @@ class Slice(NamedTuple):
     first: int
     trials: int
     laws: Laws
-    keeps: Retention
+    retention: Retention
     listed: tuple[Listed, ...] = ()
     """These trials, if a search has listed them; otherwise they derive from seed and number."""
 
@@ -63,7 +63,7 @@ def play(lab: Lab, target: Target, part: Slice) -> Iterator[Trial]:
     """Play the trials of a slice in order, with only their retained parts."""
     system = resolve.system_of(target)
     for number, trial in enumerate(_trials(lab, target, system, part), part.first):
-        yield trial if trial.refused else part.keeps.of(system, trial, f"{part.origin}/{number}")
+        yield trial if trial.refused else part.retention.of(system, trial, f"{part.origin}/{number}")
 
 
 def played(lab: Lab, target: Target, part: Slice) -> list[Trial]:

@@ -45,7 +45,6 @@ class Summary(NamedTuple):
     coverage: CoverageTable
     shrinking_s: float = 0.0
     bound: str = "the clock"
-    """The limit that ends the searches."""
     exercised: Mapping[str, int] = MappingProxyType({})
     """By law: trials in which it had something to judge."""
     tally: Tally | None = None
@@ -106,7 +105,6 @@ class Summary(NamedTuple):
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
-        """By law, over all trials."""
         return {law: over_trials(each for _, each in seen) for law, seen in self.seen.items()}
 
     def standings(self, demands: Demands = NO_DEMANDS) -> dict[str, Standing]:

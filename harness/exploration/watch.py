@@ -40,7 +40,6 @@ class Watch:
         return self.clock() - self._began
 
     def take(self, trial: Trial) -> None:
-        """Record the duration of a trial."""
         self._trials += 1
         self._trials_s += trial.took_s
 

@@ -25,7 +25,6 @@ class Offered(NamedTuple):
     law: str
     judged: int
     abstained: Mapping[str, int]
-    """By reason."""
     parts: Mapping[str, int]
     """The number of judgements by part, for a law with several parts."""
 

@@ -35,14 +35,12 @@ from .law import CONVENTION, STALLS, Law, Violation
 from .verdict import Judgement, Verdict
 
 KEYS = {"about": str, "reason": str, "source": str, "system": str, "node": str, "versions": list, "shows": list}
-"""Required keys and their types."""
 MORE = {
     "upstream": list, "models": list, "program": dict, "means": str, "only_with": dict, "avoid": str, "loses": bool,
 }  # fmt: skip
 FAIL, PASS = POLICIES = ("fail", "pass")
 """The policies for a run that meets one: the fact ``known_deviations``."""
 CONFIGURATION = "configuration"
-"""The fact with the user's configuration."""
 DIFFERS = "not the same on both"
 """A value in ``only_with``: the setting must differ between master and slave."""
 SIGN = {"laws": list, "text": str, "circumstances": list}
@@ -181,7 +179,6 @@ class Seen:
         self._laws: dict[str, Counter[str]] = {}
         """By id: the number of trials in which each law showed it."""
         self._searches: dict[str, Counter[str]] = {}
-        """By id: the number of trials of each search."""
         self._first: dict[str, int] = {}
 
     def add(self, judgements: Iterable[Judgement], search: str = "", number: int = 0) -> None:

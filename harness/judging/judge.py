@@ -55,7 +55,6 @@ Handler = MethodType | Guarded
 class Plan(NamedTuple):
     seeing: tuple[type[Law], ...]
     blind: tuple[type[Law], ...]
-    """Laws that are not observable."""
     models: tuple[type[Known], ...]
     asks: tuple[int, ...]
     """By judgeable law: the index of its model."""

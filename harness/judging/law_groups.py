@@ -15,7 +15,7 @@ GROUPS = (
     ("query-", "Questions"),
     ("invalid-", "Questions"),
     ("valid-", "Questions"),
-    ("visitor-", "Questions"),
+    ("conversation-", "Questions"),
     ("ack-", "Acknowledgement"),
     ("role-", "Roles"),
     ("mode-", "Roles"),

@@ -24,7 +24,6 @@ Version = tuple[int, ...]
 class Range(NamedTuple):
     text: str
     parts: tuple[tuple[str, Version], ...]
-    """Comparisons that must all hold."""
 
     def holds(self, version: str) -> bool:
         """Whether it contains a version; False for a name that is not a version."""

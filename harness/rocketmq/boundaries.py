@@ -84,7 +84,6 @@ BOUNDARIES: tuple[tuple[Args, ...], ...] = (
     (AGING,),
     (_TWO_SLAVES, {**_TWO_SLAVES, "inSyncReplicas": 4}),
 )
-"""Settings; one is chosen from each row."""
 
 
 def drawn_values() -> Mapping[str, set[Scalar]]:

@@ -86,8 +86,6 @@ NO_NUMBERS = ("first", "", "1.0", str(1 << 63))
 
 
 class Invalid(NamedTuple):
-    """One request, with its fields as transmitted."""
-
     name: str
     asks: Ask
     refused: frozenset[str] = _ERROR
@@ -346,4 +344,3 @@ ILLEGAL_FOR_NAMES = (
 REQUESTS: Mapping[str, Invalid] = {
     each.name: each for each in (*OF_BROKERS, *OF_NAMES, *ILLEGAL_FOR_REFERENCE, *ILLEGAL_FOR_NAMES)
 }
-"""By their names in histories."""

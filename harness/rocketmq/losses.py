@@ -95,7 +95,6 @@ class _Measured(Reader):
         """The start of slaves' logs by retention."""
         self.reads: list[Deliver | Invoke] = []
         self.sends: list[Invoke] = []
-        """Sends to the pair."""
 
     def loss(self) -> Loss | None:
         chosen = [self.faults[number] for number in sorted(self.hurt) if number in self.faults]

@@ -23,9 +23,7 @@ MAX_ROWS = 2_000_000
 MAX_COLUMNS = 100
 MAX_PAGES = 20_000
 MAX_PAGES_BYTES = 192 << 20
-"""Of all pages, unpacked."""
 MAX_VALUES_BYTES = 256 << 20
-"""Of all texts of all rows."""
 SPARE_BYTES, VALUE_BYTES = 64 << 20, 64
 """The limit of texts: so many bytes, plus so many per value. A normal run's 250,000 events have 25 MB of texts, its
 4,000 schedules 5 MB.

@@ -33,7 +33,6 @@ READ: dict[str, Any] = {
 }
 
 BATCH_ROWS = 20_000
-"""Rows that are unpacked at once."""
 TAIL = 8
 """Bytes after a footer: its size, and a magic number."""
 MAX_FOOTER_BYTES = 1 << 20

@@ -46,7 +46,6 @@ program, and later draws must differ from that early: the second one always has 
 """
 BATCH = 40
 MAX_RUNS = 4
-"""Hypothesis runs for one batch."""
 OF_LINKS = {"shape": (CanShapeLink,), "trouble": (CanShapeLink, CanCutLink)}
 """The abilities that rules for link faults need."""
 

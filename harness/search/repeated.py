@@ -32,7 +32,6 @@ STEADY = 2
 STEPS_BACK = 3
 """Larger schedules to try if the lab does not show the simulation's smallest."""
 SIMULATION = "sim"
-"""The lab that is tried first."""
 
 
 class Small(NamedTuple):

@@ -9,7 +9,6 @@ from importlib.util import find_spec
 from ..errors import LabError
 
 PACKAGES = {"docker": "docker", "pyspark": "pyspark", "py4j": "pyspark", "pytest": "pytest"}
-"""By module, its package."""
 MODULES = ("docker", "pyspark", "pytest")
 
 

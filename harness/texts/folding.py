@@ -7,7 +7,6 @@ from collections.abc import Sequence
 MAX_PERIOD = 6
 """The most operations of a folded repetition."""
 MAX_LINES = 30
-"""Of a program on a terminal."""
 
 
 def folded(program: Sequence[str]) -> list[str]:

@@ -14,7 +14,6 @@ from typing import NamedTuple
 BEFORE_MS = AFTER_MS = 1_000
 MAX_LINES = 40
 MAX_CHARS = 300
-"""Of one line."""
 MAX_FRAMES = 4
 """Lines without a date that are shown after one with a date: the first ones of a stack trace."""
 

@@ -56,7 +56,6 @@ _STEPS = [
     for step in conversation
 ]
 SERVED: Mapping[str, Served] = {step.name: step.served for step in _STEPS if step.served is not None}
-"""By the names of steps in histories."""
 BY_KEY = frozenset(
     step.name
     for step in _STEPS

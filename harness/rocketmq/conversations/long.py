@@ -86,7 +86,6 @@ def _hears(name: str, conn: int, served: Served, wait_ms: int = 0) -> Step:
 
 
 def _waits(name: str, queue: int, offset: int, wait_ms: int, wanted: str = "*", conn: int = 0) -> Step:
-    """A pull with this longest wait."""
     return Step(name, pulls(queue, offset, wanted, wait_ms=wait_ms), None, conn, does=POSTS)
 
 

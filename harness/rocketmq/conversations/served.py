@@ -28,7 +28,6 @@ class Served(NamedTuple):
 
     @property
     def right(self) -> tuple[str, ...]:
-        """All allowed contents; empty if any is allowed."""
         return tuple(each for each in (self.expects, self.or_expects) if each is not None)
 
 

@@ -32,7 +32,6 @@ class Sighting:
         self.seen = since
         """The last observation, ns."""
         self.last = -1
-        """The event of the last observation."""
         self.there = -1
         """An event after which it certainly existed."""
         self.is_broken = False

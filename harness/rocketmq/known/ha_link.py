@@ -11,7 +11,6 @@ class Link:
     def __init__(self, peer: str, incarnation: int, since: int) -> None:
         self.peer = peer
         self.incarnation = incarnation
-        """The master's incarnation that accepted it."""
         self.since = since
         self.open = True
         self.closed: int | None = None

@@ -22,9 +22,7 @@ BODIES = {
     TOPICS: "topicConfigTable", OFFSETS: "offsetTable", DELAYS: "offsetTable", GROUPS: "subscriptionGroupTable",
 }  # fmt: skip
 ADMIN = {"topic": TOPICS, "group": GROUPS}
-"""An administrator's changes, and their tables."""
 DELETES = {"delete-topic": TOPICS, "delete-group": GROUPS}
-"""An administrator's deletions, and their tables."""
 CHANGES = {**ADMIN, **DELETES}
 SLACK_NS = 1_000 * MS
 """The delay of its timers, and of a commit without an answer."""

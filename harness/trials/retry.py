@@ -1,7 +1,7 @@
 """Play a trial again after a stall of the machine, which in a real-time lab may leave a holding law undecided.
 
 Every observation counts: a trial with a violation stands, even if it is a known deviation. A trial on a punctual
-machine is never played twice. After :data:`AGAIN` retries the last trial stands, and its undecided laws are unknown
+machine is never played twice. After :data:`RETRIES` retries the last trial stands, and its undecided laws are unknown
 (docs/decisions/0031-stalls.md).
 """
 
@@ -14,17 +14,17 @@ from ..judging.disturbances import STALLED
 from ..judging.verdict import Verdict
 from .trial import Trial
 
-AGAIN = 2
+RETRIES = 2
 T = TypeVar("T")
 
 
 def until_decided(play: Callable[[], T], is_spoilt: Callable[[T], bool]) -> tuple[T, int]:
     """The first play that is not spoilt, else the last one; and the number of plays before it."""
-    for again in range(AGAIN):
+    for again in range(RETRIES):
         found = play()
         if not is_spoilt(found):
             return found, again
-    return play(), AGAIN
+    return play(), RETRIES
 
 
 def is_spoilt(trial: Trial) -> bool:
