@@ -1,4 +1,4 @@
-"""pairproof in a test suite: the fixture ``pair``, the mark that says of what, and ``pairs`` for tests that draw.
+"""pairproof in a test suite: the fixture ``pair``, its mark, and ``pairs`` for tests that draw.
 
     class NoSurprise(pairproof.Law): ...
 
@@ -16,9 +16,9 @@
             pair.play(pair.op("send", producer=0, size=size, wait=True, queue=0))
 
 The mark's arguments, each optional: ``target``, ``lab``, ``laws`` (ids, or classes of your own), ``settings``,
-``faults`` (names of those that a search draws; default: all), ``seed`` (default: the test's name, so a test does the
-same each time), ``limit_s`` (how long one search or program may take, s; what was not decided then is unknown, and
-fails the test). The fixture ``lab`` is the lab that the pair is in. Findings are written to ``.pairproof/`` beside
+``faults`` (names that a search draws; default: all), ``seed`` (default: the test's name, so that a test is repeatable),
+``limit_s`` (time limit of one search or program, s; undecided laws are then unknown and fail the test). The fixture
+``lab`` is the lab of the pair. Findings are written to ``.pairproof/`` beside
 pytest's configuration. Nothing of pairproof is imported before a test asks for a pair.
 """
 

@@ -274,7 +274,7 @@ class Campaign:
 
     @cached_property
     def _covered(self) -> CoverageTable:
-        """Of all chunks; computed once, when they are known."""
+        """For all chunks; computed once, when they are known."""
         found = CoverageTable()
         for result in self._in_order():
             if "coverage" in result.tables:

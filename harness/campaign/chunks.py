@@ -38,7 +38,7 @@ from .plan import Chunk, Environment, Plan, environment
 VERDICTS = frozenset(each.value for each in Verdict)
 FOLDER = "chunks"
 MAX_KEPT_EVENTS = 500_000
-"""Of one chunk; if nearly all trials violate laws, later ones' histories are not kept."""
+"""For one chunk; if nearly all trials violate laws, later ones' histories are not kept."""
 NOT_NUMBERED = -1
 """The trial of a shrunk program, before all of them are known."""
 
@@ -65,7 +65,7 @@ class ChunkResult(NamedTuple):
     not_kept: int
     """Wanted histories beyond the limit."""
     deviations: list[list[Any]]
-    """Of known deviations: id, trials by law, trials, and the first one."""
+    """For known deviations: id, trials by law, trials, and the first one."""
     replicated: tuple[int, int]
     """Trials with a slave in which none held a record of the workload, and in which one did."""
     refused: dict[str, int]
@@ -76,7 +76,7 @@ class ChunkResult(NamedTuple):
 
     @property
     def digests(self) -> dict[str, str]:
-        """Of its parts, by their names in the run's folder."""
+        """For its parts, by their names in the run's folder."""
         return {f"{table}/{part_name(self.part)}": each.digest for table, each in self.written.items()}
 
 

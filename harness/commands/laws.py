@@ -102,7 +102,7 @@ def _example(law: type[Law], bug: KnownBug) -> dict[str, Any] | None:
     return {"bug": bug.name, "violation": texts[0], "program": bug.schedule.program()} if texts else None
 
 
-def _explain(law: type[Law], told: dict[str, Any]) -> None:
+def _explain(law: type[Law], details: dict[str, Any]) -> None:
     from rich.padding import Padding
 
     from ..history import kinds
@@ -116,17 +116,17 @@ def _explain(law: type[Law], told: dict[str, Any]) -> None:
         for line in lines:
             out.print(Padding(line, (0, 0, 0, 2)) if out.is_terminal else f"  {line}", soft_wrap=not out.is_terminal)
 
-    out.print(f"{law.id} ({told['group']}; {told['kind']})", style="bold")
+    out.print(f"{law.id} ({details['group']}; {details['kind']})", style="bold")
     out.print(law.promise)
-    part("How it judges", *told["about"])
-    part("Leaves out", *filter(None, [told["left_out"]]))
-    part("Needs these events", *(f"{each}: {sentence(kinds()[each].__doc__)}" for each in told["needs"]))
+    part("How it judges", *details["about"])
+    part("Leaves out", *filter(None, [details["left_out"]]))
+    part("Needs these events", *(f"{each}: {sentence(kinds()[each].__doc__)}" for each in details["needs"]))
     part("Source", law.source)
-    if shown := told["example"]:
+    if shown := details["example"]:
         numbered = (f"{number:3d}  {line}" for number, line in enumerate(shown["program"], 1))
         part(f"Example: the known bug {shown['bug']}", shown["violation"], *numbered)
-    part("Known bugs", *(f"{each}: {program} mutants {each}" for each in told["bugs"]))
-    known = (f"{name}: {about}" for name, about in told["deviations"].items())
+    part("Known bugs", *(f"{each}: {program} mutants {each}" for each in details["bugs"]))
+    known = (f"{name}: {about}" for name, about in details["deviations"].items())
     part(f"Known deviations ({program} deviations check ID plays one)", *known)
     steps = [f"replay the finding: {program} replay FINDING.json"]
     if resolve.system(law.system).has_autopsy:

@@ -254,7 +254,7 @@ def _print_violations(judgement: Judgement) -> None:
 
 def _outcome(finding: Finding, trial: Trial) -> list[str]:
     if not finding.law:
-        return [f"the lab did not fail this time; then it said: {finding.text}"]
+        return [f"the lab did not fail this time; the recorded failure: {finding.text}"]
     if reproduced(finding, trial):
         return [f"reproduced: {finding.law} is violated again{_as_known(finding, trial)}"]
     others = [each.law for each in violated(trial)]

@@ -28,7 +28,7 @@ class Call(Event):
     message: str | None
     queue: str | None
     group: str | None
-    """Of a consumer."""
+    """For a consumer."""
     waits: int | None = column("value")
     """For send and produce: 1 waits, 0 does not."""
     asked_from: int | None = column("value")

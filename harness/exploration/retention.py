@@ -14,16 +14,16 @@ from ..trials.trial import Measured, Trial
 
 class Retention(NamedTuple):
     sampling: Sampling | None = None
-    """Of histories; None: keep all of them."""
+    """For histories; None: keep all of them."""
     kinds: bool = False
     """Whether to count events by type, for coverage minimums."""
 
-    def of(self, system: System, trial: Trial, place: object) -> Trial:
-        """A trial with only its retained parts. ``place``: its position in its search, by which histories are
+    def of(self, system: System, trial: Trial, position: object) -> Trial:
+        """A trial with only its retained parts. ``position``: that in its search, by which histories are
         sampled.
         """
         found = measured(system, trial.events, self.kinds)
-        wanted = self.sampling is None or self.sampling.wants(trial, place)
+        wanted = self.sampling is None or self.sampling.wants(trial, position)
         return trial._replace(measured=found, events=trial.events if wanted else [])
 
 

@@ -25,7 +25,7 @@ _NO_TOPIC = frozenset({"TOPIC_NOT_EXIST"})
 _SLAVE = frozenset({"SERVICE_NOT_AVAILABLE"})
 """To any send."""
 _UNKNOWN = frozenset({"TOPIC_NOT_EXIST", "SUBSCRIPTION_GROUP_NOT_EXIST"})
-"""Of a broker without the trial's own topic or group: a slave that has just started, or has an empty disk."""
+"""For a broker without the trial's own topic or group: a slave that has just started, or has an empty disk."""
 _SENDS = _ERROR | _SLAVE
 _NAMES = _SENDS | _ILLEGAL
 _BATCHES = _NAMES | _UNKNOWN

@@ -43,7 +43,7 @@ APART = frozenset((NAMES, OTHER))
 HURT = frozenset(("crash", "stop", "wipe", "pause"))
 """A trial without these event types has no row."""
 MAX_ROWS = 1_000
-"""Of one trial; later losses are not measured."""
+"""For one trial; later losses are not measured."""
 NO_FAULT = "none"
 SEVERAL = "several faults"
 """Replaces a fault if several overlap: the cause is unknown."""

@@ -31,7 +31,7 @@ class Reception(Reader):
         self.home = topology.MASTER
         self.queue: str | None = None
         self.level = 0
-        """Of its delay; 0: none."""
+        """For its delay; 0: none."""
         self.is_half = False
         self.offset: int | None = None
         self.brought_by: set[int | None] = set()

@@ -39,7 +39,7 @@ SETTINGS: dict[str, tuple[Scalar, ...]] = {
 """Settings that a schedule draws; shrinking prefers the first value. See :func:`fitting`."""
 
 FILE_SIZES = (512, 1_024, 2_048, 3_000, 4_096, 8_192, 65_536)
-"""Of such slaves."""
+"""For such slaves."""
 
 COUNTS_REPLICAS = ("5.5.0",)
 

@@ -63,7 +63,7 @@ class Pending(NamedTuple):
 class Written(NamedTuple):
     rows: int
     digest: str
-    """Of its file: see :func:`pairproof.harness.runs.wholeness.digest`."""
+    """For its file: see :func:`pairproof.harness.runs.wholeness.digest`."""
 
 
 def write(

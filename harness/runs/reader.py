@@ -34,7 +34,7 @@ VIOLATED = Verdict.VIOLATED.value
 AT_ONCE = 16
 """Concurrent requests for remote files."""
 MAX_JSON_BYTES = 12 * 1024 * 1024
-"""Of facts or a finding; Python's objects may take thirty times as much."""
+"""For facts or a finding; Python's objects may take thirty times as much."""
 RUN = re.compile(r"\w[\w.-]{0,250}")
 """A run's id, which is its folder's name."""
 FINDING_FIELDS: dict[str, type] = {

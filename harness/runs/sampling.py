@@ -23,14 +23,14 @@ class Sampling(NamedTuple):
     seed: str
     one_in: int
 
-    def wants(self, trial: Trial, place: object) -> bool:
-        return self.drawn(place) or not WORTH_KEEPING.isdisjoint([each.verdict for each in trial.judgements])
+    def wants(self, trial: Trial, position: object) -> bool:
+        return self.drawn(position) or not WORTH_KEEPING.isdisjoint([each.verdict for each in trial.judgements])
 
-    def drawn(self, place: object) -> bool:
+    def drawn(self, position: object) -> bool:
         """Whether the trial at this position is in the sample, for any verdict."""
         if self.one_in == 1:
             return True
-        hashed = blake2b(f"{self.seed}/{place}".encode(), digest_size=8).digest()
+        hashed = blake2b(f"{self.seed}/{position}".encode(), digest_size=8).digest()
         return int.from_bytes(hashed, "big") % self.one_in == 0
 
 

@@ -5,16 +5,16 @@
     trials/part-NNNNN.parquet      one row per trial
     faults/part-NNNNN.parquet      one row per fault of a trial
     objectives/part-NNNNN.parquet  one row per loss of the master and per return of a slave
-    losses/part-NNNNN.parquet      what a trial lost of what was acknowledged, one row per trial with a fault
+    losses/part-NNNNN.parquet      losses of acknowledged messages, one row per trial with a fault
     coverage/part-NNNNN.parquet    how often each protocol state met each event under each fault, once for the whole run
     history/part-NNNNN.parquet     events of violating and unknown trials, and a seeded sample of the others
     findings/NNNN.json             a violation, its minimal schedule and replay line
-    logs/NNNNNN-NODE.log           of trials whose history is kept, where nodes are processes: the end of what each said
+    logs/NNNNNN-NODE.log           of trials with a kept history, if nodes are processes: the end of each output
 
-Every file appears by rename, so a reader never meets half of one; a run that was killed keeps its finished parts.
+Every file appears by rename, so a reader never sees a partial file; a killed run keeps its finished parts.
 
-Tables evolve: columns are only ever added, a reader takes those that it does not know for not being there, and those
-that a part lacks for null. The format changes where that would not do.
+Tables evolve: columns are only added; a reader ignores unknown ones and reads missing ones as null. Other changes need
+a new format.
 """
 
 from __future__ import annotations

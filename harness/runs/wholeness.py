@@ -39,7 +39,7 @@ def part_name(number: int) -> str:
 
 
 def digest(data: bytes) -> str:
-    """Of a file."""
+    """For a file."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 

@@ -56,7 +56,7 @@ COMMITS = ("PAIRPROOF_COMMIT", "GITHUB_SHA", "CI_COMMIT_SHA")
 """Variables with the commit of the target; the first one that is set counts."""
 MAX_COMMIT_CHARS = 100
 MAX_NAME_CHARS = 120
-"""Of a target's name in the name of a run."""
+"""For a target's name in the name of a run."""
 
 ENDING = ("seconds", "trials", "events", "again", "searches", "contents", "deviations", "reason")
 """Facts that are known when a run ends."""

@@ -114,7 +114,7 @@ def _claim(done: Executed) -> str:
     if found is None:
         return (
             f"In {many} of the program below {name} broke the promise “{law.promise}” (law {law.id}), so the finding "
-            f"does not reproduce; when it was recorded, it said: {done.finding.text}"
+            f"does not reproduce; it was recorded as: {done.finding.text}"
         )
     return f"{name} breaks the promise “{law.promise}” (law {law.id}) in {many} of the program below: {found.text}."
 

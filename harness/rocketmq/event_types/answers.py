@@ -55,7 +55,7 @@ class Answer(OfNode):
     lo: int | None
     """For id the record's own offset in the answer; for earliest the time in the answer, Unix time in ms."""
     digest: int | None
-    """Of the record in the answer to id."""
+    """For the record in the answer to id."""
     detail: str | None
     """JSON: for key the records, each with its offset in the log and its digest; for runtime figures by name; for
     config settings by name, as text; for topic by queue id first offset, next offset, last store time; for group next

@@ -95,7 +95,7 @@ class Ask(Event):
     client: str = column("message")
     """The client's id, by which brokers identify a group's member."""
     topic: str | None = column("queue")
-    """Of a route."""
+    """For a route."""
     detail: str | None
     """JSON, of an answer: the ids of a group's members; by broker name the nodes of a route, by their ids."""
 

@@ -92,7 +92,7 @@ class Entries(OfReader):
     compared_from: int = column("queue_offset")
     """The offset from which both compared nodes hold entries."""
     digest: int
-    """Of the entries in the range that both nodes hold."""
+    """For the entries in the range that both nodes hold."""
     log_end: int | None = column("value")
     """The log offset after its last message; none: it has no message."""
 
@@ -107,7 +107,7 @@ class Keys(OfReader):
     message: str
     """The key."""
     digest: int
-    """Of the found log offsets in the range that both nodes hold."""
+    """For the found log offsets in the range that both nodes hold."""
 
     def words(self, the: The) -> str:
         return f"store reader: the key index of {self.node} is asked for {self.message}"
@@ -143,7 +143,7 @@ class Checkpoint(OfReader):
     """The store time up to which the queues are durable, from the file; 0: none yet."""
 
     def words(self, the: The) -> str:
-        return f"store reader: the checkpoint of {self.node} says that its queues are durable up to {self.queues_ms} ms"
+        return f"store reader: the checkpoint of {self.node} has its queues durable up to {self.queues_ms} ms"
 
 
 class Found(OfNode):

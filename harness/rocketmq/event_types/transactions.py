@@ -21,11 +21,11 @@ class Decide(Event):
     """The response code's name; else timeout, disconnected, refused."""
     node: str
     message: str
-    """Of the half message."""
+    """For the half message."""
     queue: str
     """The queue for the committed message."""
     queue_offset: int
-    """Of the half message, in the topic of half messages."""
+    """For the half message, in the topic of half messages."""
     detail: str | None
     """For an asked one, JSON: says (commit or rollback), at (the beginning of the half message's record); else the
     answer's remark.

@@ -36,7 +36,7 @@ class Logs:
         self.flushed: dict[str, int] = {}
         """The end of the durable part of a node's log; no key if unknown."""
         self.flushes: list[tuple[int, int]] = []
-        """Of the master's current incarnation: (log end, ns) of each ended flush."""
+        """For the master's current incarnation: (log end, ns) of each ended flush."""
         self.traced: set[str] = set()
         """Slaves whose appends are recorded."""
         self.by_records: set[str] = set()

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 FIELDS = {TOPICS: ("readQueueNums", "writeQueueNums"), GROUPS: ("brokerId", "whichBrokerWhenConsumeSlowly")}
 Value = tuple[int, ...]
-"""Of the fields of an entry."""
+"""For the fields of an entry."""
 ABSENT: Value = ()
 _seq = attrgetter("seq")
 

@@ -8,7 +8,7 @@ PRODUCERS = 4
 READERS = 2
 QUEUES = 3
 SIZES = (1, 30, 100, 420, 900, 1_700)
-"""Of bodies, bytes."""
+"""For bodies, bytes."""
 SMALL = 100
 """Bytes of a body whose size does not matter."""
 GROUPS = 2
