@@ -133,8 +133,8 @@ class Disturbances:
     def stall(self, since: int, until: int) -> Stall | None:
         """The longest stall that affects a time between the two; None if the machine was punctual, or punctual enough.
 
-        Within :data:`SHORT_NS` every stall counts; in a longer time only a fiftieth of it, since longer limits are
-        generous.
+        Up to :data:`SHORT_NS` every stall counts; in a longer interval stalls count if they fill a fiftieth of it in
+        total, since longer limits are generous.
         """
         met = self._met(since, until)
         if until - since > max(SHORT_NS, _length(met, since, until) * LONG):
