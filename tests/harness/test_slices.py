@@ -47,12 +47,12 @@ def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def explored(
-    jobs: int, target: str = "reference", keeps: Retention | None = None, **bounds: Any
+    jobs: int, target: str = "reference", retention: Retention | None = None, **bounds: Any
 ) -> tuple[Any, list[Any]]:
     """What a run came to, and its trials, each as a value."""
     trials: list[Trial] = []
     found = Explorer(
-        SIM, resolve.target(target), EVERY_SEARCH, "s", LAWS, jobs=jobs, on_trial=trials.append, retention=keeps,
+        SIM, resolve.target(target), EVERY_SEARCH, "s", LAWS, jobs=jobs, on_trial=trials.append, retention=retention,
         **(bounds or {"trials": 140}),
     ).run()  # fmt: skip
     about = found._replace(seconds=0, shrinking_s=0, coverage=found.coverage.rows(), tally=None)
