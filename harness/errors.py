@@ -1,4 +1,4 @@
-"""The harness's own errors. Each message is one line that says what to do about it."""
+"""The harness's errors. Each message is one line with the remedy."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ EXIT_USAGE = 2
 EXIT_UNKNOWN = 3
 EXIT_LAB = 4
 EXIT_INTERRUPTED = 130
-"""As a shell reports a command that SIGINT ended."""
+"""The code of shells for a command that SIGINT ended."""
 
 
 def joined(code: int, *others: int) -> int:
-    """The exit code of several steps: a violation counts most, then the first that is not 0."""
+    """The exit code of several steps: a violation first, then the first code that is not 0."""
     codes = (code, *others)
     return EXIT_VIOLATED if EXIT_VIOLATED in codes else next((each for each in codes if each), EXIT_HOLDS)
 
 
 def interrupted(why: KeyboardInterrupt) -> str:
-    """Why a run was interrupted, in words: by a signal that says so, or at the keyboard."""
+    """The reason of an interrupt: the signal, or the user."""
     return str(why) or "interrupted by the user"
 
 
 LEAST_BEGUN = 3
-"""Letters that are enough to look for names that begin with them."""
+"""Letters that a name needs before names that begin with it are proposed."""
 
 
 def meant(name: object, known: Iterable[str]) -> str:
-    """What to say after a name that is not known: which one is close, or which ones there are."""
+    """The end of an error about an unknown name: the closest name, or all names."""
     listed = sorted(known)
-    # Half of a name is meant as its beginning, however close a shorter name is.
+    # A prefix of a name is more likely than a similar shorter name.
     begun = [each for each in listed if len(str(name)) >= LEAST_BEGUN and each.startswith(str(name))]
     close = begun or difflib.get_close_matches(str(name), listed, 1)
     return f"; did you mean {close[0]!r}?" if close else f"; valid: {', '.join(listed) or 'none'}"
 
 
 class PairproofError(Exception):
-    """Anything the user is told in one line. ``exit_code`` is what the process ends with."""
+    """An error that the user sees as one line. ``exit_code``: the exit code of the process."""
 
     exit_code = EXIT_LAB
-    says_it_all = True
-    """For the pytest plugin: no traceback is wanted."""
+    no_traceback = True
+    """The pytest plugin prints no traceback."""
 
 
 class UsageError(PairproofError):
@@ -57,17 +57,17 @@ class UsageError(PairproofError):
 
 
 class LabError(PairproofError):
-    """The lab could not do its part: this says nothing about the target."""
+    """The lab failed, which does not concern the target."""
 
     exit_code = EXIT_LAB
     trial: Trial | None = None
-    """What there is of the trial in which it failed, not judged."""
+    """The unfinished trial, not judged."""
 
 
 class Unable(LabError):
-    """A lab has this ability, but not here and now: no loop devices for lack of a right, say.
+    """The lab has this ability, but not here and now: it lacks the right to use loop devices, say.
 
-    Raised before anything was done; the interpreter skips that operation for this reason and goes on.
+    Raised before anything was done. The interpreter skips the operation with this reason and continues.
     """
 
 

@@ -1,7 +1,7 @@
-"""A replicated pair in a test of one's own: searched, or put through a written program, and judged by any laws.
+"""A replicated pair in a user's test: searched, or given a written program, and judged by any laws.
 
-The laws may be plain classes in the test's file: they are registered while the pair is in use. What breaks a law fails
-the test with the whole story: the smallest program, what led up to it, and the lines that replay and keep it.
+The laws may be plain classes of the test's file, registered while the pair is in use. A violation fails the test with
+the smallest program, the events before the violation, and the commands that replay and keep it.
 """
 
 from __future__ import annotations
@@ -36,22 +36,19 @@ from .trials.time_limit import OutOfTime, limited
 from .trials.trial import Finding, Trial
 
 BEFORE, AFTER, EARLY = 12, 2, 12
-"""Events that are told around the one that broke the law, and of earlier ones."""
+"""The number of events printed around the violation, and of earlier ones."""
 TURNS = ("fault", "crash", "stop", "wipe")
 SETTLED = (Verdict.HOLDS, Verdict.DEVIATES)
 
 
 class Unsettled(AssertionError):
-    """Nothing is violated, and a law that was asked for says nothing, or the time limit was over before the end."""
+    """No law is violated, but a requested law was not judged, or the time limit ended the search."""
 
-    says_it_all = True
+    no_traceback = True
 
 
 class Broken(AssertionError):
-    """A law is violated. ``finding``: how, and ``path``: its file."""
-
-    says_it_all = True
-    """For the plugin: no traceback is wanted."""
+    no_traceback = True
 
     def __init__(self, story: str, finding: Finding, path: Path) -> None:
         super().__init__(story)
@@ -60,10 +57,10 @@ class Broken(AssertionError):
 
 
 class Pair:
-    """``target`` in ``lab``, by name, judged by ``laws``: ids or classes, all about its system if there are none.
+    """``target`` in ``lab``, by name, judged by ``laws``: ids or classes; default: all laws of its system.
 
-    ``seed`` decides everything random. ``folder``: where findings are written. ``limit_s``: how long one call may take,
-    s. Use :func:`using`.
+    ``seed`` decides everything random. Findings are written to ``folder``. ``limit_s``: time limit of one call, s. Use
+    :func:`using`.
     """
 
     def __init__(
@@ -79,7 +76,6 @@ class Pair:
         self._doubts: dict[str, str] = {}
 
     def _under_settings(self) -> Target:
-        """What searches are given: they draw settings themselves, but for these."""
         if not self.settings:
             return self.target
         if not isinstance(self.target, resolve.TakesConfiguration):
@@ -91,10 +87,10 @@ class Pair:
         return self.target.given(brought)
 
     def explore(self, trials: int | None = None, seconds: float | None = None) -> Summary:
-        """Search until ``trials`` or ``seconds`` are over (300 trials, if neither is given); what all trials came to.
+        """Search for ``trials`` or ``seconds`` (default: 300 trials), and return the summary of all trials.
 
-        In a deterministic lab a fixed corpus of some forty trials comes first, which no bound counts.
-        :class:`Broken` at the first violation; :class:`Unsettled` where a law that was named did not judge.
+        In a deterministic lab a fixed corpus of some forty trials comes first, which no limit counts. Raises
+        :class:`Broken` at the first violation, and :class:`Unsettled` if a named law was not judged.
         """
         if trials is None and seconds is None:
             trials = 300
@@ -102,12 +98,12 @@ class Pair:
             if given is not None and not (isinstance(given, kind) and not isinstance(given, bool) and given > 0):
                 raise UsageError(f"{what} of a search are a number above 0, not {given!r}")
         if not resolve.drawn(self.lab):
-            raise UsageError(f"searches in {self.lab.name} draw none of these faults; write a program, or name others")
+            raise UsageError(f"searches in {self.lab.name} cannot draw these faults; write a program, or name others")
         shown: list[Trial] = []
 
         def keep(trial: Trial) -> None:
             self._note(trial)
-            # Of the others nothing is told, and their histories are large.
+            # Other trials are not printed, and their histories are large.
             if violated(trial):
                 shown.append(trial)
 
@@ -127,22 +123,22 @@ class Pair:
             raise self._broken(finding, trial, [each.law for each in found.findings])
         for trial in shown:
             # There was no time to shrink it.
-            raise self._as_it_is(trial, violated(trial)[0].law)
+            raise self._unshrunk(trial, violated(trial)[0].law)
         if missed := minimums.missed(found.minimums):
             raise Unsettled("; ".join(missed))
         self._settled({law: each.verdict for law, each in found.standings(Demands.of_facts({})).items()}, found.trials)
         return found
 
     def play(self, *ops: Op, settings: Mapping[str, Any] | None = None) -> Trial:
-        """Bring the pair up, do this, and judge it; the trial, with its history.
+        """Start the pair, execute these operations, judge, and return the trial with its history.
 
-        :class:`Broken` where a law is violated; :class:`Unsettled` where a law that was named did not judge, or the lab
-        could not do something. In a Hypothesis test :class:`Broken` has the whole story, a smaller program and a file
-        only for the example that Hypothesis ends with.
+        Raises :class:`Broken` if a law is violated, and :class:`Unsettled` if a named law was not judged or the lab
+        skipped an operation. In a Hypothesis test only the last example gets the full text, a shrunk program and a
+        file.
         """
         if wrong := [op for op in ops if not isinstance(op, Op)]:
             raise UsageError(f"play takes operations, each made by pair.op or pair.fault, not {short(wrong[0])}")
-        # As what comes from a file: its operations and their arguments are checked.
+        # Through JSON, to check operations and arguments.
         schedule = from_json(Schedule({**self.settings, **(settings or {})}, self.seed, ops).to_json())
         trial = small = None
         try:
@@ -153,23 +149,22 @@ class Pair:
             if trial is None:
                 raise self._late() from None
         for each in violated(trial):
-            raise self._as_it_is(trial, each.law, small)
+            raise self._unshrunk(trial, each.law, small)
         if trial.skipped:
-            raise Unsettled(f"nothing is violated, but not all was done: {'; '.join(trial.skipped)}")
+            raise Unsettled(f"nothing is violated, but some operations were skipped: {'; '.join(trial.skipped)}")
         self._note(trial)
         self._settled({each.law: each.verdict for each in trial.judgements}, 1)
         return trial
 
     def _shrunk(self, trial: Trial) -> Small | None:
-        """The smallest program for the law that broke first, if there may be a smaller one."""
         broken = violated(trial)
         if not broken or not self.lab.deterministic or len(trial.schedule.ops) < 2:
             return None
         made = smallest(self.lab, self.target, trial.schedule, broken[0].law)
         return Small(made, self.lab.name, run_trial(self.lab, self.target, made, laws=self.laws))
 
-    def _as_it_is(self, trial: Trial, law: str, small: Small | None = None) -> Broken:
-        """That a trial violates a law; ``small``: with which program, its own if it was not shrunk."""
+    def _unshrunk(self, trial: Trial, law: str, small: Small | None = None) -> Broken:
+        """The error for a trial that violates a law; ``small``: the shrunk program, if any."""
         small = small or Small(trial.schedule, self.lab.name, trial)
         shown, found = findings_of(self.lab, self.target, trial, law, small)
         finding = next(each for each in found if each.law == law)
@@ -177,9 +172,9 @@ class Pair:
             return Broken(f"{law} is violated: {finding.text}", finding, self.folder)
         return self._broken(finding, shown, [each.law for each in found])
 
-    def _late(self, meanwhile: str = "") -> Unsettled:
+    def _late(self, ended: str = "") -> Unsettled:
         return Unsettled(
-            f"unknown: it did not end within the {self.limit_s:g} s of limit_s.{meanwhile} Give it more, or less to do"
+            f"unknown: it did not end within the {self.limit_s:g} s of limit_s.{ended} Raise it, or test less"
         )
 
     def _note(self, trial: Trial) -> None:
@@ -189,12 +184,12 @@ class Pair:
 
     @staticmethod
     def op(name: str, /, **args: Any) -> Op:
-        """An operation by name, ``send`` for instance; pairproof labs lists faults, docs/ what else there is."""
+        """An operation by name, such as ``send``; ``pairproof labs`` lists faults, docs/ the other operations."""
         return Op(name, args)
 
     @staticmethod
     def fault(name: str, /, **args: Any) -> Op:
-        """A fault by name, ``kill`` with ``node="master"`` for instance."""
+        """A fault by name, such as ``kill`` with ``node="master"``."""
         return Op("fault", {"name": name, **args})
 
     def _settled(self, verdicts: Mapping[str, Verdict], trials: int) -> None:
@@ -213,16 +208,15 @@ class Pair:
         if verdict is Verdict.NOT_OBSERVABLE:
             (needs,) = (each.needs for each in self.laws if each.id == law)
             unseen = sorted(needs - self.lab.observes(self.target))
-            return f"it needs {', '.join(unseen)}, which nobody records here"
-        return "the program gives it no case"
+            return f"it needs {', '.join(unseen)}, which this lab does not record"
+        return "the program has no event for it"
 
     def _broken(self, finding: Finding, trial: Trial, laws: Sequence[str]) -> Broken:
-        """``laws``: all that the program violates."""
         return broken(finding, trial, self.laws, self.folder, laws, self.own)
 
 
 def _is_draft() -> bool:
-    """Whether Hypothesis executes an example that it may still make smaller."""
+    """Whether Hypothesis executes an example that it may still shrink."""
     control: Any = sys.modules.get("hypothesis.control")
     return control is not None and control.currently_in_test_context() and not control.current_build_context().is_final
 
@@ -232,21 +226,21 @@ def using(
     target: str, lab: str, laws: Iterable[str | type[Law]], settings: Mapping[str, Any], seed: str, folder: Path,
     faults: Iterable[str] | None = None, limit_s: float | None = None,
 ) -> Iterator[Pair]:  # fmt: skip
-    """A pair for the ``with`` block, in which its own laws are registered. UsageError for what does not exist.
+    """A pair for the ``with`` block, with its laws registered. UsageError for names that do not exist.
 
-    ``faults``: by name, those that its searches draw; None for all that the lab can inject. ``limit_s``: how long a
-    search or a program may take, s; then what was not decided is unknown (:class:`Unsettled`).
+    ``faults``: names of the faults that its searches draw; None for all that the lab can inject. ``limit_s``: time
+    limit of a search or a program, s; laws that are undecided then are unknown (:class:`Unsettled`).
     """
     if limit_s is not None and not (type(limit_s) in (int, float) and 0 < limit_s < math.inf):
         raise UsageError(f"limit_s is a number of seconds above 0, not {limit_s!r}")
     for what, text in (("target", target), ("lab", lab), ("seed", seed)):
         if not isinstance(text, str):
-            raise UsageError(f"{what} is a text, not {text!r}")
+            raise UsageError(f"{what} must be a text, not {text!r}")
     if not isinstance(settings, Mapping):
-        raise UsageError(f'settings are a table, such as {{"brokerRole": "SYNC_MASTER"}}, not {settings!r}')
+        raise UsageError(f'settings must be a table, such as {{"brokerRole": "SYNC_MASTER"}}, not {settings!r}')
     for what, given in (("laws", laws), ("faults", faults)):
         if given is not None and (isinstance(given, (str, type)) or not isinstance(given, Iterable)):
-            raise UsageError(f"{what} is a list, [{getattr(given, '__name__', given)!r}], not what stands in it")
+            raise UsageError(f"{what} is a list, [{getattr(given, '__name__', given)!r}], not a single value")
     laws = tuple(laws)
     own = own_laws.checked(laws)
     with own_laws.added(own), contextlib.nullcontext() if faults is None else resolve.only(tuple(faults)):
@@ -257,30 +251,30 @@ def broken(
     finding: Finding, trial: Trial | None, laws: Iterable[type[Law]], folder: Path, also: Iterable[str],
     own: Collection[str],
 ) -> Broken:  # fmt: skip
-    """The error that tells a finding, which is kept in ``folder``.
+    """The error for a finding, which is written to ``folder``.
 
-    ``trial``: of its program, judged by ``laws``. ``also``: all laws that the program violates. ``own``: ids of those
-    that only the caller knows.
+    ``trial``: the trial of its program, judged by ``laws``. ``also``: all laws that the program violates. ``own``: ids
+    of laws that only the caller has.
     """
     path = folder / case_name(finding.target, finding.lab, finding.law, finding.schedule.to_json())
-    told = [*story(finding, trial, laws)]
+    lines = [*account(finding, trial, laws)]
     if others := [each for each in also if each != finding.law]:
-        told.append(f"the same program violates: {', '.join(others)}")
+        lines.append(f"the same program violates: {', '.join(others)}")
     try:
         atomic.put_json(folder, path.name, finding_json(finding, path))
     except PairproofError as why:
         reason = str(why).partition("; ")[0]
-        return Broken("\n".join([*told, f"it could not be kept: {reason}"]), finding, path)
+        return Broken("\n".join([*lines, f"it could not be kept: {reason}"]), finding, path)
     if only_here := "law" if finding.law in own else _unregistered(finding):
-        told.append(f"run the test again to replay it: only this test knows the {only_here}")
+        lines.append(f"run the test again to replay it: only this test has the {only_here}")
     else:
-        told.append(f"replay: {replay_line(path, finding.target)}")
-        told.append(f"keep it as a case: {invocation.line('cases add', path)}")
-    return Broken("\n".join(told), finding, path)
+        lines.append(f"replay: {replay_line(path, finding.target)}")
+        lines.append(f"keep it as a regression case: {invocation.line('cases add', path)}")
+    return Broken("\n".join(lines), finding, path)
 
 
 def _unregistered(finding: Finding) -> str:
-    """Which of its target and its lab no command line can name; empty where it can name both."""
+    """Which of its target and its lab cannot be named on a command line; empty if both can."""
     for what, find, name in (("target", resolve.target, finding.target), ("lab", resolve.lab, finding.lab)):
         try:
             find(name)
@@ -289,8 +283,8 @@ def _unregistered(finding: Finding) -> str:
     return ""
 
 
-def story(finding: Finding, trial: Trial | None, laws: Iterable[type[Law]]) -> Iterator[str]:
-    """What happened, in lines."""
+def account(finding: Finding, trial: Trial | None, laws: Iterable[type[Law]]) -> Iterator[str]:
+    """The finding, in lines."""
     promise = next((law.promise for law in laws if law.id == finding.law), "")
     yield f"{finding.law} is violated: {finding.text}"
     yield f"  the promise: {promise}"
@@ -302,17 +296,19 @@ def story(finding: Finding, trial: Trial | None, laws: Iterable[type[Law]]) -> I
     for number, line in enumerate(lines, 1):
         yield f"  {number:3d}  {line}"
     if not finding.schedule.ops:
-        yield "       (nothing: bringing the pair up shows it)"
+        yield "       (nothing: starting the pair shows it)"
     if trial is None:
         return
     judged = next((each for each in violated(trial) if each.law == finding.law), None)
     if judged is not None and trial.events:
-        yield "what led up to it:"
-        yield from _led_up(trial.events, judged.violations[0])
+        yield "events before it:"
+        yield from _before(trial.events, judged.violations[0])
 
 
-def _led_up(events: Sequence[Event], broke: Violation) -> Iterator[str]:
-    """The last events before it, and of those before them faults, ends of nodes, and what became of its message."""
+def _before(events: Sequence[Event], broke: Violation) -> Iterator[str]:
+    """The last events before the violation, and of earlier ones faults, ends of nodes, and the events of its
+    message.
+    """
     at = broke.seq
     early = [
         each.seq

@@ -1,4 +1,4 @@
-"""pairproof in a test suite: the fixture ``pair``, the mark that says of what, and ``pairs`` for tests that draw.
+"""pairproof in a test suite: the fixture ``pair``, its mark, and ``pairs`` for tests that draw.
 
     class NoSurprise(pairproof.Law): ...
 
@@ -16,9 +16,9 @@
             pair.play(pair.op("send", producer=0, size=size, wait=True, queue=0))
 
 The mark's arguments, each optional: ``target``, ``lab``, ``laws`` (ids, or classes of your own), ``settings``,
-``faults`` (names of those that a search draws; default: all), ``seed`` (default: the test's name, so a test does the
-same each time), ``limit_s`` (how long one search or program may take, s; what was not decided then is unknown, and
-fails the test). The fixture ``lab`` is the lab that the pair is in. Findings are written to ``.pairproof/`` beside
+``faults`` (names that a search draws; default: all), ``seed`` (default: the test's name, so that a test is repeatable),
+``limit_s`` (time limit of one search or program, s; undecided laws are then unknown and fail the test). The fixture
+``lab`` is the lab of the pair. Findings are written to ``.pairproof/`` beside
 pytest's configuration. Nothing of pairproof is imported before a test asks for a pair.
 """
 
@@ -50,13 +50,13 @@ ARGUMENTS: dict[str, Any] = {
 }
 FOLDER = ".pairproof"
 ONE_A_TEST = (
-    "the fixture pair is one for each test, and @given executes a test for many examples: take the fixture pairs, and "
+    "the fixture pair is made once per test, and @given executes a test for many examples: use the fixture pairs, and "
     "begin each example with: with pairs(target=...) as pair:"
 )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the mark known."""
+    """Register the mark."""
     shown = ", ".join(f"{name}={value!r}" for name, value in ARGUMENTS.items())
     config.addinivalue_line(
         "markers", f"{MARK}({shown}): what the fixture pair is, see pairproof.harness.pytest_plugin"
@@ -65,9 +65,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def pair(request: pytest.FixtureRequest, pairs: Pairs) -> Iterator[Pair]:
-    """A replicated pair, as the mark ``pairproof`` says."""
+    """A replicated pair with the arguments of the mark ``pairproof``."""
     asked: dict[str, Any] = {}
-    # The nearest mark counts most.
+    # The nearest mark overrides the others.
     for mark in reversed(list(request.node.iter_markers(MARK))):
         if mark.args:
             _refuse(mark.args)
@@ -78,7 +78,7 @@ def pair(request: pytest.FixtureRequest, pairs: Pairs) -> Iterator[Pair]:
 
 @pytest.fixture(scope="session")
 def pairs(request: pytest.FixtureRequest) -> Pairs:
-    """Pairs for ``with`` blocks, by the mark's arguments: one for each example of a Hypothesis test, say."""
+    """Pairs for ``with`` blocks, with the mark's arguments: one for each example of a Hypothesis test, say."""
 
     @contextlib.contextmanager
     def made(**asked: Any) -> Iterator[Pair]:
@@ -88,7 +88,7 @@ def pairs(request: pytest.FixtureRequest) -> Pairs:
         if wrong := sorted(set(asked) - set(ARGUMENTS)):
             _refuse(wrong)
         given = ARGUMENTS | asked
-        # The test's name without its folders, as pytest tells it: "tests/test_a.py::test_b (call)".
+        # Without folders, as in pytest's output: "tests/test_a.py::test_b (call)".
         given["seed"] = given["seed"] or os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0].rpartition("/")[2]
         with contextlib.ExitStack() as stack:
             try:
@@ -104,22 +104,22 @@ def pairs(request: pytest.FixtureRequest) -> Pairs:
 
 
 def _refuse(wrong: Iterable[object]) -> None:
-    told = f"{MARK} takes {', '.join(ARGUMENTS)}, each by name, not {', '.join(map(str, wrong))}"
-    pytest.fail(told, pytrace=False)
+    error = f"{MARK} takes {', '.join(ARGUMENTS)}, each by name, not {', '.join(map(str, wrong))}"
+    pytest.fail(error, pytrace=False)
 
 
 @pytest.fixture
 def lab(pair: Pair) -> Lab:
-    """The lab that the pair is in: what it can do and observe, and its sessions."""
+    """The lab of the pair: its abilities, its events, and its sessions."""
     return pair.lab
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """Show the pair's message alone, without a traceback through pairproof."""
+    """Show only the pair's message, without a traceback through pairproof."""
     report = yield
     error = call.excinfo.value if call.excinfo is not None else None
-    if getattr(error, "says_it_all", False):
+    if getattr(error, "no_traceback", False):
         report.longrepr = str(error)
     elif type(error).__name__ == "FailedHealthCheck" and "fixture 'pair'" in str(error):
         report.longrepr = ONE_A_TEST

@@ -1,8 +1,8 @@
-"""Finds labs, tools, targets, faults, laws and commands by name, through entry points: the rooms' only meeting place.
+"""Find labs, tools, targets, faults, laws and commands by name, through entry points. Packages meet only here.
 
-A third party plugs in by registering in the same groups; nothing here imports what it finds until it is asked for.
-Where the environment variable ``PAIRPROOF_PLUGINS`` is set, only the plug-ins of the distributions that it names, with
-commas between them, are found: none if it is empty. Processes that play trials inherit it.
+A third party registers in the same groups. An object is imported when it is first requested. If the environment
+variable ``PAIRPROOF_PLUGINS`` is set, only plug-ins of its distributions (separated by commas) are found; none if it is
+empty. Processes that play trials inherit it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GROUPS = (
     "deviations", "commands", "writers", "families",
 )  # fmt: skip
 FORMER = {"event_types": ("kinds",)}
-"""Names of groups that third parties may still register in."""
+"""Old names of groups, in which third parties may still register."""
 
 
 @cache
@@ -46,13 +46,11 @@ def _wanted(found: EntryPoint) -> bool:
 
 
 def names(group: str) -> list[str]:
-    """Registered names of a group, sorted; a renamed one by its old name, so that seeds draw what they drew."""
+    """Registered names of a group, sorted. Renamed ones sort by their old name, which keeps the draws of old seeds."""
     return list(_group(group))
 
 
 class _Here:
-    """What this process has added, beside entry points."""
-
     dist = None
 
     def __init__(self, name: str, found: object) -> None:
@@ -66,7 +64,7 @@ class _Here:
 
 @contextlib.contextmanager
 def added(group: str, found: Mapping[str, object]) -> Iterator[None]:
-    """For the ``with`` block these are registered too, in this process. UsageError for a name that is taken."""
+    """Register these in this process for the ``with`` block. UsageError for a name that is taken."""
     known = _group(group)
     if taken := sorted(set(found) & set(known)):
         raise UsageError(f"{group[:-1]} {', '.join(taken)} is registered already; give yours another name")
@@ -82,19 +80,19 @@ def added(group: str, found: Mapping[str, object]) -> Iterator[None]:
 
 @cache
 def own(group: str) -> frozenset[str]:
-    """Those of a group that pairproof itself registers, not a third party."""
+    """The names of a group that pairproof itself registers."""
     return frozenset(name for name, each in _group(group).items() if each.dist and each.dist.name == DISTRIBUTION)
 
 
 def plugins(*groups: str) -> list[str]:
-    """Distributions of third parties that registered something in one of these groups, each with its version."""
+    """Distributions of third parties with entry points in one of these groups, with their versions."""
     found = [each.dist for group in groups for each in _group(group).values()]
     return sorted({f"{each.name} {each.version}" for each in found if each and each.name != DISTRIBUTION})
 
 
 @cache
 def find(group: str, name: str) -> object:
-    """The object registered as ``name``; a :class:`UsageError` that lists the valid names otherwise."""
+    """The object registered as ``name``; otherwise a :class:`UsageError` that lists the valid names."""
     found = _group(group).get(current(group, name))
     if found is None:
         raise UsageError(f"unknown {group[:-1]} {name!r}{meant(name, names(group))}")
@@ -102,14 +100,14 @@ def find(group: str, name: str) -> object:
 
 
 def described(group: str, name: str) -> str:
-    """The first words of the module that ``name`` is registered from: what it is, for readers of a page."""
+    """The first words of the module that registers ``name``, as a description."""
     find(group, name)
     return " ".join((sys.modules[_group(group)[name].module].__doc__ or "").replace("``", "").split())
 
 
 @cache
 def files(group: str, *endings: str) -> Mapping[str, Traversable]:
-    """The files of the packages that are registered in a group, by name without its ending; UsageError for two."""
+    """The data files of a group's packages, by name without the ending; UsageError for two files of a name."""
     found: dict[str, Traversable] = {}
     for name in names(group):
         package = find(group, name)

@@ -1,7 +1,7 @@
-"""Names of version 0.4 that have another name now. Stored programs, histories, runs and scenarios keep the old ones.
+"""Names of version 0.4 that have changed. Stored programs, histories, runs and scenarios keep the old ones.
 
-Readers translate what was stored. What a user types, or has in a file, is translated too, with a warning on standard
-error; the next version will refuse it. Seeds keep their trials: :func:`drawn_as` is what searches sort a name by.
+Readers translate stored names. A name that a user types or has in a file is translated with a warning on standard
+error; the next version will refuse it. Searches sort names by :func:`drawn_as`, so a seed keeps its trials.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OLD: Mapping[str, Mapping[str, str]] = {
         "strangers-at-client-ports": "rogue-clients-at-client-ports",
     },
 }  # fmt: skip
-"""New names by old ones: by group of the registry, or by what else has names."""
+"""New names by old ones, by group of the registry or of other names."""
 COLUMNS: Mapping[str, Mapping[str, str]] = {
     "law": OLD["laws"],
     "origin": SEARCHES,
@@ -43,23 +43,23 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     "node": {"hostile": "rogue_slave", "impostor": "rogue_master"},
     "f": {**FAULTS, "keeper": "supervisor"},
 }
-"""The same of the values of a run folder's columns."""
+"""New values by old ones, by column of a run folder."""
 
 _DRAWN_AS = {new: old for names in OLD.values() for old, new in names.items()}
 
 
 def drawn_as(name: str) -> str:
-    """The name under which seeds know ``name``: a search that sorts by it draws what it drew before the renaming."""
+    """The sort key of a name in searches: its old name, so that seeds draw the same trials as before the renaming."""
     return _DRAWN_AS.get(name, name)
 
 
 def current(group: str, name: str) -> str:
-    """The name that ``name`` of a group has now."""
+    """The current name of ``name`` in a group."""
     return OLD.get(group, {}).get(name, name)
 
 
 def given(group: str, name: str) -> str:
-    """:func:`current`, of what a user wrote: an old name is reported on standard error."""
+    """:func:`current` for a name that a user wrote; warns about an old name on standard error."""
     new = current(group, name)
     if new != name:
         click.echo(f"warning: {name} is called {new} now; the next version will not take the old name", err=True)
@@ -67,12 +67,12 @@ def given(group: str, name: str) -> str:
 
 
 def schedule(settings: Mapping[str, Any], ops: list[Any]) -> tuple[dict[str, Any], list[Any]]:
-    """Settings and operations of a stored schedule, under their present names. What is no operation stays."""
+    """Settings and operations of a stored schedule, with current names. Values that are not operations stay."""
     return {current("settings", key): value for key, value in settings.items()}, [_op(each) for each in ops]
 
 
 def facts(found: dict[str, Any]) -> None:
-    """Rename what the facts of a run hold under old names, in place."""
+    """Rename old names in the facts of a run, in place."""
     for old, new in (("floors", "minimums"),):
         if old in found:
             found.setdefault(new, found.pop(old))

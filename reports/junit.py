@@ -81,7 +81,7 @@ def _suite(report: Report, run: Row) -> TestSuite:
         suite.add_testcase(case)
     for row in run.get("deviations") or ():
         case = TestCase(_clean(f"known deviation: {row['id']}"), _classname(run))
-        case.system_out = _clean(deviations.told(row))
+        case.system_out = _clean(deviations.describe(row))
         if deviations.fails(run) and row in deviations.met(run):
             case.result = [Failure(_clean(row["means"]), "known-deviation")]
         suite.add_testcase(case)

@@ -84,7 +84,7 @@ def _head(report: Report) -> Iterator[str]:
         if text_of := completeness(run):
             yield f"Searched in {escape(run['run'])}: {escape(text_of)}.\n"
         for row in run.get("deviations") or ():
-            yield f"- {escape(deviations.told(row))}, in {escape(run['run'])}"
+            yield f"- {escape(deviations.describe(row))}, in {escape(run['run'])}"
         if run.get("deviations"):
             yield ""
 

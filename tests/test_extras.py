@@ -58,7 +58,7 @@ def test_what_an_extra_brings_is_named_where_it_is_wanted(bare: Path, tmp_path: 
 
 
 def test_another_module_that_is_missing_is_an_error_as_before() -> None:
-    with pytest.raises(ModuleNotFoundError), extras.told():
+    with pytest.raises(ModuleNotFoundError), extras.reported():
         raise ModuleNotFoundError("No module named 'mine'", name="mine")
     assert sys.modules  # The interpreter of the tests has all of them:
     for module in ("docker", "pyspark", "pytest"):

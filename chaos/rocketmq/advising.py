@@ -41,7 +41,7 @@ def brought(
 ) -> tuple[Given, list[str]]:
     """See :func:`.configuration.brought`; with what it promises. ``releases``: what runs, by side; empty: a model."""
     given, lines = configuration.brought(files, typed, runs)
-    return given._replace(told=told(files, typed, lines, releases)), lines
+    return given._replace(description=told(files, typed, lines, releases)), lines
 
 
 def told(

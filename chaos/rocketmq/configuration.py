@@ -90,7 +90,7 @@ class Given(NamedTuple):
     """Whether it came as files, and stands for all that trials would set of a broker."""
     remarks: tuple[str, ...] = ()
     """What of it was not tested although it decides about loss, or is not what production would do."""
-    told: Mapping[str, Any] = {}
+    description: Mapping[str, Any] = {}
     """See :mod:`.advising`."""
 
     def over(self, settings: Args) -> Args:

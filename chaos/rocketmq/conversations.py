@@ -14,7 +14,7 @@ from typing import Any
 
 from ...harness.history import UNREADABLE
 from ...harness.rocketmq.conversations.asks import BORN_MS, CLUSTER, CONVERSED
-from ...harness.rocketmq.conversations.served import BROKER, READ, said
+from ...harness.rocketmq.conversations.served import BROKER, READ, as_text
 from ...harness.rocketmq.conversations.steps import Conversation, Step
 from ...harness.texts.quoting import quoted
 from ..observers import answer_reader
@@ -99,7 +99,7 @@ def _given(value: str, before: Before) -> str:
 def _numbers(answered: Answered, before: Before, *names: str) -> str:
     """Fields, each by its name or as ``shown=name``."""
     pairs = [name.rpartition("=") for name in names]
-    return said(**{shown or name: int(answered.fields[name]) for shown, _, name in pairs})
+    return as_text(**{shown or name: int(answered.fields[name]) for shown, _, name in pairs})
 
 
 def _stored(answered: Answered) -> dict[str, int]:
@@ -109,7 +109,7 @@ def _stored(answered: Answered) -> dict[str, int]:
 
 def _pulled(answered: Answered, before: Before) -> str:
     offsets = {name: int(answered.fields[f"{name}Offset"]) for name in ("nextBegin", "min", "max")}
-    return said(**offsets, messages=_messages(answered))
+    return as_text(**offsets, messages=_messages(answered))
 
 
 def _messages(answered: Answered) -> list[list[object]]:
@@ -126,12 +126,12 @@ def _messages(answered: Answered) -> list[list[object]]:
 def _counted(answered: Answered, before: Before) -> str:
     """How many messages came, and where the next ones are."""
     found = answer_reader.messages(answered.body)
-    return said(messages=len(found), next=int(answered.fields["nextBeginOffset"]))
+    return as_text(messages=len(found), next=int(answered.fields["nextBeginOffset"]))
 
 
 def _grown(answered: Answered, before: Before) -> str:
     found = [int(each.fields["offset"]) for each in before if set(each.fields) == {"offset"}]
-    return said(more=int(answered.fields["offset"]) - found[-1])
+    return as_text(more=int(answered.fields["offset"]) - found[-1])
 
 
 def _again(answered: Answered, before: Before) -> str:
@@ -140,7 +140,7 @@ def _again(answered: Answered, before: Before) -> str:
     properties = told["properties"]
     its_own = properties["ORIGIN_MESSAGE_ID"] == last_stored(before)["msgId"]
     kept = {name: properties.get(name) for name in ("TAGS", "colour")}
-    return said(body=told["body"], flag=told["flag"], times=told["times"], origin=its_own, kept=kept)
+    return as_text(body=told["body"], flag=told["flag"], times=told["times"], origin=its_own, kept=kept)
 
 
 def _indexed(answered: Answered, before: Before) -> str:
@@ -150,34 +150,34 @@ def _indexed(answered: Answered, before: Before) -> str:
     up_to, last = int(answered.fields["indexLastUpdatePhyoffset"]), place(before)
     # It may go further: a delayed message of somebody else may have come meanwhile.
     goes = up_to == last or up_to >= last + found[-1]["size"]
-    return said(bodies=[each["body"] for each in found], to_last=goes and where[-1] == last)
+    return as_text(bodies=[each["body"] for each in found], to_last=goes and where[-1] == last)
 
 
 def _stored_at(answered: Answered, before: Before) -> str:
     """Whether the id that a producer was given names the broker that the message says, and where it is in the log."""
     ((offset, _),) = answer_reader.records(answered.body)
     host = bytes.fromhex(last_stored(before)["msgId"])[:8]
-    return said(host=host == answer_reader.store_host(answered.body), offset=offset == place(before))
+    return as_text(host=host == answer_reader.store_host(answered.body), offset=offset == place(before))
 
 
 def _queues(answered: Answered, before: Before, *names: str) -> str:
     """These figures of each queue."""
     found = answer_reader.queues(answered.body, names)
-    return said(queues={str(queue): numbers for queue, numbers in found.items()})
+    return as_text(queues={str(queue): numbers for queue, numbers in found.items()})
 
 
 def _settings(answered: Answered, before: Before, *names: str) -> str:
-    return said(**answer_reader.properties(answered.body, names))
+    return as_text(**answer_reader.properties(answered.body, names))
 
 
 def _registered(answered: Answered, before: Before) -> str:
     """The master, as the answer to a registration names it."""
-    return said(master=answered.fields.get("masterAddr", ""), ha=answered.fields.get("haServerAddr", ""))
+    return as_text(master=answered.fields.get("masterAddr", ""), ha=answered.fields.get("haServerAddr", ""))
 
 
 def _compared(answered: Answered, before: Before) -> str:
     told: Any = parsed(answered.body) if answered.body else {}
-    return said(changed=answered.fields["changed"], counter=told.get("counter"))
+    return as_text(changed=answered.fields["changed"], counter=told.get("counter"))
 
 
 def _version(told: Any, before: Before) -> str:
@@ -187,8 +187,8 @@ def _version(told: Any, before: Before) -> str:
         last: Any = parsed(each.body) if each.body else {}
         if kinds & last.keys():
             first, then = (each["dataVersion"] for each in (last, told))
-            return said(grown=then["counter"] > first["counter"], later=then["timestamp"] >= first["timestamp"])
-    return said(grown=None)
+            return as_text(grown=then["counter"] > first["counter"], later=then["timestamp"] >= first["timestamp"])
+    return as_text(grown=None)
 
 
 def _listed(table: Any, name: str, names: Iterable[str]) -> list[object] | None:
@@ -202,7 +202,7 @@ def _system_topics(told: Any, before: Before) -> str:
         for name, each in told["topicConfigTable"].items()
         if name in SYSTEM_TOPICS or name.endswith(REPLY)
     }  # fmt: skip
-    return said(topics=found)
+    return as_text(topics=found)
 
 
 def _clients(told: Any) -> list[str]:
@@ -215,45 +215,45 @@ def _taken(told: Any, before: Before) -> str:
         for topic, each in told["subscriptionTable"].items()
     }
     ways = [told[each] for each in ("consumeType", "messageModel", "consumeFromWhere")]
-    return said(clients=_clients(told), ways=ways, topics=topics)
+    return as_text(clients=_clients(told), ways=ways, topics=topics)
 
 
 def _subscribed(told: Any, before: Before) -> str:
     """To what the group has subscribed, and by which version."""
     found = told["subscriptionTable"]
-    return said(topics={name: [each["subString"], each["subVersion"]] for name, each in found.items()})
+    return as_text(topics={name: [each["subString"], each["subVersion"]] for name, each in found.items()})
 
 
 def _route(told: Any, before: Before) -> str:
     queues = {each["brokerName"]: [each[name] for name in QUEUES] for each in told["queueDatas"]}
     brokers = {each["brokerName"]: each["brokerAddrs"] for each in told["brokerDatas"]}
     filters = {address: each for address, each in told.get("filterServerTable", {}).items() if each}
-    return said(queues=queues, brokers=brokers, filters=filters)
+    return as_text(queues=queues, brokers=brokers, filters=filters)
 
 
 def _flagged(told: Any, before: Before) -> str:
     (queues,), (broker,) = told["queueDatas"], told["brokerDatas"]
     numbers = [queues[each] for each in (*QUEUES, "topicSysFlag")]
-    return said(queues=numbers, brokers=broker["brokerAddrs"], cluster=broker["cluster"])
+    return as_text(queues=numbers, brokers=broker["brokerAddrs"], cluster=broker["cluster"])
 
 
 def _cluster(told: Any, before: Before) -> str:
     broker = told["brokerAddrTable"].get(BROKER)
     names = told["clusterAddrTable"].get(CLUSTER, [])
-    return said(brokers=sorted(names), addresses=None if broker is None else broker["brokerAddrs"])
+    return as_text(brokers=sorted(names), addresses=None if broker is None else broker["brokerAddrs"])
 
 
 OF_BODIES: Mapping[str, Callable[..., str]] = {
-    "members": lambda told, before: said(clients=sorted(told["consumerIdList"])),
-    "connected": lambda told, before: said(clients=_clients(told)),
-    "locked": lambda told, before: said(queues=sorted(each["queueId"] for each in told["lockOKMQSet"])),
-    "readers": lambda told, before, topic: said(
+    "members": lambda told, before: as_text(clients=sorted(told["consumerIdList"])),
+    "connected": lambda told, before: as_text(clients=_clients(told)),
+    "locked": lambda told, before: as_text(queues=sorted(each["queueId"] for each in told["lockOKMQSet"])),
+    "readers": lambda told, before, topic: as_text(
         groups=sorted(each.removeprefix(topic) for each in told["groupList"])
     ),
-    "topic": lambda told, before, name: said(topic=_listed(told["topicConfigTable"], name, OF_TOPIC)),
-    "group": lambda told, before, name: said(group=_listed(told["subscriptionGroupTable"], name, KEPT)),
-    "listed": lambda told, before: said(topics=[each for each in told["topicList"] if each == CONVERSED]),
-    "all listed": lambda told, before: said(
+    "topic": lambda told, before, name: as_text(topic=_listed(told["topicConfigTable"], name, OF_TOPIC)),
+    "group": lambda told, before, name: as_text(group=_listed(told["subscriptionGroupTable"], name, KEPT)),
+    "listed": lambda told, before: as_text(topics=[each for each in told["topicList"] if each == CONVERSED]),
+    "all listed": lambda told, before: as_text(
         topics=sorted(each for each in told["topicList"] if each.startswith(CONVERSED))
     ),
     "version": _version, "system topics": _system_topics, "taken": _taken, "subscribed": _subscribed,
@@ -262,10 +262,10 @@ OF_BODIES: Mapping[str, Callable[..., str]] = {
 """What reads a body of JSON."""
 READERS: Mapping[str, Callable[..., str]] = {
     "numbers": _numbers,
-    "stored": lambda answered, before: said(offset=int(answered.fields["queueOffset"]), **_stored(answered)),
-    "stored elsewhere": lambda answered, before: said(**_stored(answered)),
-    "found": lambda answered, before: said(messages=_messages(answered)),
-    "group changed": lambda answered, before: said(group=answered.fields["consumerGroup"]),
+    "stored": lambda answered, before: as_text(offset=int(answered.fields["queueOffset"]), **_stored(answered)),
+    "stored elsewhere": lambda answered, before: as_text(**_stored(answered)),
+    "found": lambda answered, before: as_text(messages=_messages(answered)),
+    "group changed": lambda answered, before: as_text(group=answered.fields["consumerGroup"]),
     "pulled": _pulled, "counted": _counted, "grown": _grown, "again": _again, "indexed": _indexed,
     "stored at": _stored_at, "queues": _queues, "settings": _settings, "registered": _registered,
     "compared": _compared,

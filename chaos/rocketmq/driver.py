@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...harness.history import MS, Event
 from ...harness.rocketmq import topology
 from ...harness.rocketmq.known.metadata import STEPS
-from ...harness.texts.content import told
+from ...harness.texts.content import payload
 from ..driver import Driver
 from ..labs.real.world import World
 from ..observers.auditing import Snapshot
@@ -173,7 +173,7 @@ def _touches_tables(event: Event) -> bool:
         case "invoke":
             if event.f == "send":
                 # A message that is held back moves the table of delays; one to a new topic makes the topic.
-                return "level" in told(event.detail) or not (event.queue or "").startswith(f"{TOPIC}/")
+                return "level" in payload(event.detail) or not (event.queue or "").startswith(f"{TOPIC}/")
             return event.f in CHANGES
         case "fault":
             return event.node == topology.NAMES or event.link in TABLES_WAYS

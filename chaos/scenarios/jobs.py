@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from ...harness.errors import LabError, PairproofError
 from ...harness.ports import Lab, Session, Target
 from ...harness.trials import resolve
-from ...harness.trials.again import until_decided
+from ...harness.trials.retry import until_decided
 from ...harness.trials.workers import Workers
 from .play import Plan, Played, Stopped, play
 from .scenario import Case, Scenario

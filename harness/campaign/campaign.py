@@ -1,7 +1,7 @@
-"""Leads a campaign: hands the chunks that are left to an engine, shrinks violations, and closes the run.
+"""Lead a campaign: pass the remaining chunks to an engine, shrink violations, and close the run.
 
-All state is in the run's folder, so any process can go on with a campaign whose leader or players were killed.
-Violations are shrunk when all chunks are done, so the findings do not depend on which process played which chunk.
+All state is in the run's folder, so any process can resume a campaign whose leader or workers were killed. Violations
+are shrunk after all chunks, so the findings do not depend on the distribution of the chunks.
 """
 
 from __future__ import annotations
@@ -29,29 +29,25 @@ from ..runs.writer import RunWriter
 from ..texts import invocation
 from ..trials.trial import Finding, Trial
 from . import chunks as playing
-from .chunks import Told, Violating
-from .plan import Chunk, Plan, bench, chunks
+from .chunks import ChunkResult, Violating
+from .plan import Chunk, Plan, chunks, environment
 
 OURS = (".parquet", ".json", ".tmp")
 """Endings of the files that a campaign writes into its folders."""
 
 
 class Engine(Protocol):
-    """Who plays."""
-
     def play(self, do: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
-        """What ``do`` answers to each task, as the answers come. PairproofError where that fails for good."""
+        """The results of ``do`` for the tasks, in order of completion. PairproofError if it fails permanently."""
 
 
 class Progress(NamedTuple):
-    """How far a campaign is."""
-
     trials: int
     of: int
     violating: int
     seconds: float
     played: int
-    """Trials that were played now, in ``seconds``."""
+    """Trials that were played since the start or resumption, in ``seconds``."""
 
     def __str__(self) -> str:
         rate = self.played / self.seconds if self.seconds else 0.0
@@ -60,34 +56,34 @@ class Progress(NamedTuple):
 
 
 class Campaign:
-    """One campaign in its run's folder, which this process leads until :meth:`close`. ``said`` hears how far it is,
-    after each chunk."""
+    """One campaign in its run's folder, which this process leads until :meth:`close`. ``said`` receives the progress
+    after each chunk.
+    """
 
     def __init__(self, writer: RunWriter, plan: Plan, before_s: float = 0.0, lock: int | None = None) -> None:
         self.writer = writer
         self.plan = plan
         self.findings: list[tuple[Finding, Path]] = []
-        """Each with its file."""
         self.said: Callable[[Progress], None] = lambda _: None
         self.damaged: Callable[[str], None] = lambda _: None
-        """Hears what was committed and is damaged now, a line each."""
+        """Receives a line for each damaged part of committed chunks."""
         self._about = About(str(writer.facts["run"]), plan.target, plan.lab, str(writer.facts.get("commit", "")))
-        self._done: dict[int, Told] = {}
+        self._done: dict[int, ChunkResult] = {}
         self._chunks: list[Chunk] = []
         self._coverage = CoverageTable()
-        """Of the small programs' trials."""
         self._small = 0
         self._adopted = False
         self._events = 0
         self._before_s = before_s
-        """What earlier leaders took, as far as they could say."""
+        """The duration of earlier leaders, as far as recorded."""
         self._lock = alone(writer.folder) if lock is None else lock
         self._began = monotonic()
 
     @classmethod
-    def taken_up(cls, folder: Path) -> Campaign:
-        """One that was begun, or one that is complete and damaged. UsageError if the folder holds none, one that is
-        whole, one that other code plays, or one that another process leads; CorruptRun if its plan was changed."""
+    def resumed(cls, folder: Path) -> Campaign:
+        """A campaign to resume: incomplete, or complete and damaged. UsageError if the folder holds none, a complete
+        one, one of other code, or one that another process leads; CorruptRun if its plan was changed.
+        """
         facts = read_facts(folder)
         plan = Plan.of_facts(facts)
         if plan is None:
@@ -97,7 +93,7 @@ class Campaign:
                 f"{folder / 'run.json'} was changed: its target, seed, profile, laws, trials or sample are not those "
                 "that the campaign was begun with; put them back, or begin another one"
             )
-        if bench(plan).code != plan.code:
+        if environment(plan).code != plan.code:
             raise UsageError(f"{folder} was begun by another state of the code; go on with that one, or begin another")
         if facts["state"] == "complete" and _is_whole(folder):
             raise UsageError(f"{folder} is complete; make its report with {invocation.line('report', folder)}")
@@ -107,19 +103,19 @@ class Campaign:
         return cls(RunWriter(folder, facts, again=True), plan, before_s, lock)
 
     def lead(self, engine: Engine) -> None:
-        """Play what is left, then make violating trials small; what stands in the folder counts whatever happens."""
+        """Play the remaining chunks, then shrink violating trials. Committed results stay in any case."""
         self._began = monotonic()
         self._chunks = chunks(self.plan)
         self._find()
         self._forget()
         before = len(self._done)
-        # Players may have another working directory.
+        # Workers may have another working directory.
         folder = str(self.writer.folder.absolute())
         left = [each for each in self._chunks if each.part not in self._done]
-        self._tell(before)
-        for told in engine.play(playing.play_chunk, [(self.plan, folder, self._about, each) for each in left]):
-            self._done[told.part] = told
-            self._tell(before)
+        self._report(before)
+        for result in engine.play(playing.play_chunk, [(self.plan, folder, self._about, each) for each in left]):
+            self._done[result.part] = result
+            self._report(before)
         self._adopt()
         tasks = list(self._violating())
         answers = {}
@@ -139,7 +135,7 @@ class Campaign:
             self.close("failed", f"{type(error).__name__}: {error}")
 
     def close(self, state: str = "complete", reason: str = "") -> None:
-        """Write the last facts; nothing if that is done."""
+        """Write the last facts, unless that is done."""
         if self.writer.facts["state"] != "running":
             return
         self._adopt()
@@ -159,18 +155,17 @@ class Campaign:
         return self._before_s + monotonic() - self._began
 
     def summary(self) -> Summary:
-        """What it came to."""
         seen: dict[str, set[tuple[str, Verdict]]] = {law: set() for law in self.plan.laws}
         exercised, by_origin, faults = Counter[str](), Counter[str](), Counter[str]()
         replicated, refused, coverage = Counter[bool](), Counter[str](), CoverageTable()
-        for told in self._done.values():
-            by_origin[told.origin] += told.trials
-            exercised.update(told.exercised)
-            faults.update(told.faults)
-            replicated.update(dict(zip((False, True), told.replicated, strict=True)))
-            refused.update(told.refused)
-            for law, verdicts in told.verdicts.items():
-                seen[law] |= {(told.origin, Verdict(each)) for each in verdicts}
+        for result in self._done.values():
+            by_origin[result.origin] += result.trials
+            exercised.update(result.exercised)
+            faults.update(result.faults)
+            replicated.update(dict(zip((False, True), result.replicated, strict=True)))
+            refused.update(result.refused)
+            for law, verdicts in result.verdicts.items():
+                seen[law] |= {(result.origin, Verdict(each)) for each in verdicts}
         if self._small:
             by_origin["shrink"] = self._small
         coverage.merge(self._coverage)
@@ -182,25 +177,24 @@ class Campaign:
             refused=dict(refused),
         )  # fmt: skip
 
-    def _tell(self, before: int) -> None:
+    def _report(self, before: int) -> None:
         done = self._done.values()
         trials, of = sum(each.trials for each in done), sum(each.trials for each in self._chunks)
         now = sum(each.trials for number, each in enumerate(done) if number >= before)
         self.said(Progress(trials, of, sum(each.violating for each in done), monotonic() - self._began, now))
 
     def _find(self) -> None:
-        """Find what players have committed, of which nobody may have heard, and say what is damaged: it is played
-        again."""
+        """Find the chunks that workers have committed, and report damaged ones, which are played again."""
         folder = self.writer.folder
         for each in self._chunks:
-            if each.part not in self._done and (folder / playing.told_name(each.part)).exists():
+            if each.part not in self._done and (folder / playing.file_name(each.part)).exists():
                 try:
-                    self._done[each.part] = playing.read_told(folder, self.plan, each)
+                    self._done[each.part] = playing.read_result(folder, self.plan, each)
                 except CorruptRun as why:
                     self.damaged(f"{str(why).partition('; ')[0]}; its chunk is played again")
 
     def _adopt(self) -> None:
-        """Have the writer go on behind the chunks, once."""
+        """Make the writer continue after the chunks, once."""
         if self._adopted:
             return
         self._adopted = True
@@ -210,22 +204,23 @@ class Campaign:
         done = self._done.values()
         self._events = sum(each.events for each in done)
         trials, not_kept = (sum(getattr(each, name) for each in done) for name in ("trials", "not_kept"))
-        written = {told.part: told.written for told in done}
+        written = {each.part: each.written for each in done}
         self.writer.adopt(written, len(self._chunks), trials, self._events, not_kept)
-        for told in self._in_order():
-            self.writer.deviations.merge(told.deviations)
+        for result in self._in_order():
+            self.writer.deviations.merge(result.deviations)
 
     def _forget(self) -> None:
-        """Remove what is not a committed chunk's: chunks are played again, findings are made again, and until then the
-        run is whole without them."""
-        committed = {f"{table}/{part_name(told.part)}" for told in self._done.values() for table in told.tables}
-        committed |= {playing.told_name(part) for part in self._done}
+        """Remove the files of no committed chunk: chunks are played again, findings are made again, and until then the
+        run is complete without them.
+        """
+        committed = {f"{table}/{part_name(result.part)}" for result in self._done.values() for table in result.tables}
+        committed |= {playing.file_name(part) for part in self._done}
         for name in (*schema.TABLES, "findings", playing.FOLDER):
             for each in atomic.inside(self.writer.folder, name).glob("*"):
                 if each.suffix in OURS and f"{name}/{each.name}" not in committed:
                     each.unlink(missing_ok=True)
 
-    def _in_order(self) -> list[Told]:
+    def _in_order(self) -> list[ChunkResult]:
         return [self._done[part] for part in sorted(self._done)]
 
     def _violating(self) -> Iterator[Violating]:
@@ -233,8 +228,8 @@ class Campaign:
         chosen: dict[tuple[str, int], None] = {}
         for law in self.plan.laws:
             first: dict[str, int] = {}
-            for told in self._in_order():
-                for why, trial in told.first.get(law, {}).items():
+            for result in self._in_order():
+                for why, trial in result.first.get(law, {}).items():
                     first.setdefault(why, trial)
             for trial in sorted(first.values())[:MAX_FINDINGS_PER_LAW]:
                 chosen[law, trial] = None
@@ -255,7 +250,7 @@ class Campaign:
         return found
 
     def _take(self, shown: Trial, found: Iterable[Finding]) -> None:
-        """Record a small program's trial and those of its findings that are new."""
+        """Record a shrunk program's trial and those of its findings that are new."""
         known = [(each.law, each.schedule.ops) for each, _ in self.findings]
         counts = Counter(each.law for each, _ in self.findings)
         new = [
@@ -279,21 +274,21 @@ class Campaign:
 
     @cached_property
     def _covered(self) -> CoverageTable:
-        """Of all chunks; asked when they are known, and read once."""
+        """For all chunks; computed once, when they are known."""
         found = CoverageTable()
-        for told in self._in_order():
-            if "coverage" in told.tables:
-                part = tables.read_part(self.writer.folder / "coverage" / part_name(told.part))
+        for result in self._in_order():
+            if "coverage" in result.tables:
+                part = tables.read_part(self.writer.folder / "coverage" / part_name(result.part))
                 for _, state, event, fault, count in tables.rows(part):
                     found.counts.setdefault(fault, Counter())[state, event] += count
         return found
 
     def _totals(self) -> dict[str, int]:
-        return {name: len(each) for name, each in bench(self.plan).listed.items() if name != CORPUS}
+        return {name: len(each) for name, each in environment(self.plan).listed.items() if name != CORPUS}
 
 
 def alone(folder: Path) -> int | None:
-    """A descriptor whose lock keeps other leaders away while it is open; None where there are no locks, as at a URL.
+    """A descriptor whose lock keeps other leaders away while it is open; None without support for locks, as at a URL.
 
     UsageError if another process leads the campaign in this folder.
     """
@@ -313,8 +308,8 @@ def _is_whole(folder: Path) -> bool:
     return True
 
 
-def _seconds(told: object) -> float:
-    return float(told) if isinstance(told, (int, float)) and 0 <= told < math.inf else 0.0
+def _seconds(recorded: object) -> float:
+    return float(recorded) if isinstance(recorded, (int, float)) and 0 <= recorded < math.inf else 0.0
 
 
 def _duration(seconds: float) -> str:

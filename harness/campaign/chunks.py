@@ -1,7 +1,8 @@
-"""Plays a chunk of a campaign and writes its part of every table; makes the program of a violating trial small.
+"""Play a chunk of a campaign and write its part of every table; shrink the program of a violating trial.
 
-Both are functions of the plan alone: whoever plays a chunk a second time writes the same files. What a chunk came to
-(:class:`Told`) is written last, as ``chunks/NNNNN.json``, when the parts are synced to the disk, and commits it.
+Both are functions of the plan alone: a second play of a chunk writes the same files. The chunk's result
+(:class:`ChunkResult`) is written last, as ``chunks/NNNNN.json``, after the parts are synced to the disk, and commits
+it.
 """
 
 from __future__ import annotations
@@ -32,22 +33,21 @@ from ..trials import resolve
 from ..trials.interpreter import run_trial
 from ..trials.schedule_json import from_json
 from ..trials.trial import Finding, Trial
-from .plan import Bench, Chunk, Plan, bench
+from .plan import Chunk, Environment, Plan, environment
 
 VERDICTS = frozenset(each.value for each in Verdict)
 FOLDER = "chunks"
-"""Of the run's folder."""
 MAX_KEPT_EVENTS = 500_000
-"""Of one chunk; where nearly all trials violate something, the later ones' histories are not kept."""
+"""For one chunk; if nearly all trials violate laws, later ones' histories are not kept."""
 NOT_NUMBERED = -1
-"""The trial of a small program, until all of them are known."""
+"""The trial of a shrunk program, before all of them are known."""
 
 
-class Told(NamedTuple):
-    """What a chunk came to. Plain values, since it is a file."""
+class ChunkResult(NamedTuple):
+    """The result of a chunk. Plain values, since it is a file."""
 
     plan: str
-    """Digest of what was to be played, and by which code: :attr:`pairproof.harness.campaign.plan.Plan.digest`."""
+    """Digest of the plan and its code: :attr:`pairproof.harness.campaign.plan.Plan.digest`."""
     part: int
     origin: str
     trials: int
@@ -55,22 +55,20 @@ class Told(NamedTuple):
     tables: dict[str, tuple[int, str]]
     """By table, the rows of its part and its digest."""
     verdicts: dict[str, dict[str, int]]
-    """By law and verdict, trials."""
     exercised: dict[str, int]
-    """By law, trials that gave it something to judge."""
+    """By law, trials in which it had something to judge."""
     faults: dict[str, int]
     """By name of each fault that began, how often it took effect."""
     violating: int
     first: dict[str, dict[str, int]]
-    """By law and by what a trial broke first, the first trial that violates the law so."""
+    """By law and by first violation of a trial, the first trial that violates the law so."""
     not_kept: int
-    """Histories that were to be kept, and were too much."""
+    """Wanted histories beyond the limit."""
     deviations: list[list[Any]]
-    """Of known deviations: id, trials by law, trials, and the first one."""
+    """For known deviations: id, trials by law, trials, and the first one."""
     replicated: tuple[int, int]
     """Trials with a slave in which none held a record of the workload, and in which one did."""
     refused: dict[str, int]
-    """Drawn schedules that were not played, by the reason."""
 
     @property
     def written(self) -> dict[str, Written]:
@@ -78,12 +76,12 @@ class Told(NamedTuple):
 
     @property
     def digests(self) -> dict[str, str]:
-        """Of its parts, by their names in the run's folder."""
+        """For its parts, by their names in the run's folder."""
         return {f"{table}/{part_name(self.part)}": each.digest for table, each in self.written.items()}
 
 
 class Violating(NamedTuple):
-    """A violating trial that is to be made small by one law. ``schedule`` is a JSON text, as the table holds it."""
+    """A violating trial to be shrunk by one law. ``schedule`` is a JSON text, as in the table."""
 
     trial: int
     law: str
@@ -91,12 +89,13 @@ class Violating(NamedTuple):
     schedule: str
 
 
-def play_chunk(plan: Plan, folder: str, about: About, chunk: Chunk) -> Told:
+def play_chunk(plan: Plan, folder: str, about: About, chunk: Chunk) -> ChunkResult:
     """Play a chunk and write its part in ``folder``. PairproofError if it cannot be written, or if this process has
-    other code than its leader."""
-    found = bench(plan)
+    other code than its leader.
+    """
+    found = environment(plan)
     if found.code != plan.code:
-        raise PairproofError("a player's code is not the leader's; install the same on all machines, and go on")
+        raise PairproofError("a worker's code is not the leader's; install one version on all machines, and resume")
     pending, coverage = [], CoverageTable()
     verdicts: dict[str, Counter[str]] = {law.id: Counter() for law in found.laws}
     exercised, faults, refused = Counter[str](), Counter[str](), Counter[str]()
@@ -126,54 +125,54 @@ def play_chunk(plan: Plan, folder: str, about: About, chunk: Chunk) -> Told:
             if why := pending[-1].cause:
                 for each in violated(trial):
                     first.setdefault(each.law, {}).setdefault(why, trial.number)
-    place = locations.place(folder)
-    written = parts.write(place, about, chunk.part, pending, coverage.rows())
+    target_folder = locations.place(folder)
+    written = parts.write(target_folder, about, chunk.part, pending, coverage.rows())
     tables = {table: (each.rows, each.digest) for table, each in written.items()}
-    told = Told(
+    result = ChunkResult(
         plan.digest, chunk.part, chunk.origin, len(pending), events, tables,
         {law: dict(each) for law, each in verdicts.items()}, dict(exercised), dict(faults),
         sum(bool(each.cause) for each in pending), first, not_kept, seen.counted(),
         (replicated[False], replicated[True]), dict(refused),
     )  # fmt: skip
-    atomic.sync(place / name for name in told.digests)
-    text = json.dumps(told._asdict())
+    atomic.sync(target_folder / name for name in result.digests)
+    text = json.dumps(result._asdict())
     whole = f'{{"digest": "{digest(text.encode())}", "told":\n{text}\n}}'.encode()
-    atomic.put(place, told_name(chunk.part), lambda hidden: hidden.write_bytes(whole), keep=True)
-    return told
+    atomic.put(target_folder, file_name(chunk.part), lambda hidden: hidden.write_bytes(whole), keep=True)
+    return result
 
 
-def told_name(part: int) -> str:
-    """Of a chunk's file, in the run's folder."""
+def file_name(part: int) -> str:
+    """A chunk's file, in the run's folder."""
     return f"{FOLDER}/{part:05d}.json"
 
 
-def read_told(folder: Path, plan: Plan, chunk: Chunk) -> Told:
-    """What a chunk came to; CorruptRun if its file, or one of its parts, is not what this plan's chunk writes."""
-    path = folder / told_name(chunk.part)
+def read_result(folder: Path, plan: Plan, chunk: Chunk) -> ChunkResult:
+    """A chunk's result; CorruptRun if its file, or one of its parts, does not match this plan's chunk."""
+    path = folder / file_name(chunk.part)
     try:
         data = locations.read_bytes(path, MAX_FILE_BYTES)
-        # The second line is what the digest is of.
+        # The digest is that of the second line.
         _, text, _ = data.split(b"\n")
         if json.loads(data)["digest"] != digest(text):
             raise ValueError("it was changed")
-        told = Told(**json.loads(text))
-        if not all(_fits(getattr(told, name), kind) for name, kind in get_type_hints(Told).items()):
-            raise ValueError("it holds what no record holds")
-        deviations.Seen().merge(told.deviations)
+        result = ChunkResult(**json.loads(text))
+        if not all(_fits(getattr(result, name), kind) for name, kind in get_type_hints(ChunkResult).items()):
+            raise ValueError("it has invalid values")
+        deviations.Seen().merge(result.deviations)
     except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as why:
         raise CorruptRun(f"{path} cannot be read ({' '.join(str(why).split())[:120]})") from None
-    if told.plan != plan.digest or (told.part, told.origin, told.trials + sum(told.refused.values())) != (
+    if result.plan != plan.digest or (result.part, result.origin, result.trials + sum(result.refused.values())) != (
         chunk.part, chunk.origin, chunk.trials
     ):  # fmt: skip
         raise CorruptRun(f"{path} is not of this campaign")
-    check_digests(folder, told.digests)
-    if not _agrees(folder, told, plan.laws):
-        raise CorruptRun(f"{path} says other verdicts than its table")
-    return told
+    check_digests(folder, result.digests)
+    if not _agrees(folder, result, plan.laws):
+        raise CorruptRun(f"{path} has other verdicts than its table")
+    return result
 
 
 def _fits(value: Any, kind: Any) -> bool:
-    """Whether a value of a record is of this kind: a type, or dicts, lists and tuples of such."""
+    """Whether a value of a result has this type, which may be dicts, lists and tuples of types."""
     of, parts_of = get_origin(kind), get_args(kind)
     if of is dict:
         return isinstance(value, dict) and all(_fits(each, parts_of[1]) for each in value.values())
@@ -184,20 +183,19 @@ def _fits(value: Any, kind: Any) -> bool:
     return kind is Any or (isinstance(value, kind) and not isinstance(value, bool))
 
 
-def _agrees(folder: Path, told: Told, laws: Collection[str]) -> bool:
-    """Whether a record says of its trials what the table of verdicts says."""
+def _agrees(folder: Path, result: ChunkResult, laws: Collection[str]) -> bool:
     counts: dict[str, Counter[str]] = {law: Counter() for law in laws}
     violated: set[tuple[str, int]] = set()
-    if "verdicts" in told.tables:
-        rows = read(folder / "verdicts" / part_name(told.part), folder_name(folder))
+    if "verdicts" in result.tables:
+        rows = read(folder / "verdicts" / part_name(result.part), folder_name(folder))
         for law, verdict, trial in zip(*(rows[name].to_pylist() for name in ("law", "verdict", "trial")), strict=True):
             if law not in counts or verdict not in VERDICTS:
                 return False
             counts[law][verdict] += 1
             if verdict == Verdict.VIOLATED:
                 violated.add((law, trial))
-    first = {(law, trial) for law, of in told.first.items() for trial in of.values()}
-    return counts == told.verdicts and first <= violated and {law for law, _ in first} == {law for law, _ in violated}
+    first = {(law, trial) for law, of in result.first.items() for trial in of.values()}
+    return counts == result.verdicts and first <= violated and {law for law, _ in first} == {law for law, _ in violated}
 
 
 def play_small(plan: Plan, task: Violating) -> tuple[Violating, Trial, list[Finding]]:
@@ -205,7 +203,7 @@ def play_small(plan: Plan, task: Violating) -> tuple[Violating, Trial, list[Find
 
     Bounded by :data:`pairproof.harness.search.shrink.MAX_RUNS` executions.
     """
-    lab, target, laws, *_ = bench(plan)
+    lab, target, laws, *_ = environment(plan)
     schedule = from_json(json.loads(task.schedule))
     trial = run_trial(lab, target, schedule, number=task.trial, origin=task.origin, laws=laws)
     made = smallest(lab, target, schedule, task.law)
@@ -214,13 +212,13 @@ def play_small(plan: Plan, task: Violating) -> tuple[Violating, Trial, list[Find
     return task, shown._replace(measured=measured(resolve.system_of(target), shown.events)), found
 
 
-def _trials(found: Bench, plan: Plan, chunk: Chunk) -> Iterator[Trial]:
-    keeps = Retention(sampling(plan.keep, plan.seed))
+def _trials(found: Environment, plan: Plan, chunk: Chunk) -> Iterator[Trial]:
+    retention = Retention(sampling(plan.keep, plan.seed))
     size = machine.BATCH if chunk.origin == MACHINE else SLICE
     for first in range(chunk.first, chunk.first + chunk.trials, size):
         count = min(size, chunk.first + chunk.trials - first)
         listed = found.listed.get(chunk.origin)
         drawn = () if listed is None else tuple((each, "") for each in listed[first : first + count])
-        part = Slice(chunk.origin, plan.seed, first, count, found.laws, keeps, drawn)
+        part = Slice(chunk.origin, plan.seed, first, count, found.laws, retention, drawn)
         for number, trial in enumerate(play(found.lab, found.target, part), chunk.number + first - chunk.first):
             yield trial._replace(number=number)

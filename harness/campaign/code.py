@@ -1,4 +1,4 @@
-"""Which code plays a campaign: a digest of it, so that no two versions play parts of one campaign."""
+"""The digest of a campaign's code, so that different versions never play parts of one campaign."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OURS = "pairproof"
 
 
 def of(lab: Lab, target: Target, laws: Laws) -> str:
-    """Digest of pairproof's files, and of the packages that others' labs, targets and laws come from."""
+    """Digest of pairproof's files, and of the packages of third-party labs, targets and laws."""
     modules = {each.__module__.partition(".")[0] for each in (type(lab), type(target), *laws)}
     return hashlib.blake2b("".join(map(_of, sorted(modules | {OURS}))).encode(), digest_size=16).hexdigest()
 
@@ -38,12 +38,12 @@ def _sources(package: str) -> Iterable[tuple[str, Traversable]]:
 
 
 def _is_code(name: str) -> bool:
-    # Of others' files nobody knows how large they are.
+    # Third-party data files may be large.
     return name.endswith(".py") or name.startswith(f"{OURS}/")
 
 
 def files(folder: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
-    """The files of a package, in order, with their names; nothing that Python compiled."""
+    """The files of a package, in order, with their names; without compiled files."""
     for each in sorted(folder.iterdir(), key=lambda each: each.name):
         if each.is_dir():
             if each.name != "__pycache__":

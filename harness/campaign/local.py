@@ -1,4 +1,4 @@
-"""Plays a campaign in processes of this machine, one for each core unless told otherwise."""
+"""Play a campaign in processes of this machine, by default one for each core."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ class Local:
         self._jobs = jobs
 
     def play(self, do: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
-        """See :class:`pairproof.harness.campaign.campaign.Engine`."""
         if self._jobs == 1:
             for task in tasks:
                 yield do(*task)
@@ -36,6 +35,6 @@ class Local:
 
 
 def _done(lab: Lab, target: Target, task: tuple[Callable[..., Any], tuple[Any, ...]]) -> Any:
-    # The plan's own bench is used: it also holds what was enumerated.
+    # The plan's own environment is used, which also has the enumerated schedules.
     do, arguments = task
     return do(*arguments)

@@ -1,4 +1,4 @@
-"""What a campaign plays: the trials of ``check --trials``, in chunks that are the same for every engine."""
+"""The plan of a campaign: the trials of ``check --trials``, in chunks that are the same for every engine."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ from ..trials.schedule import Schedule
 from . import code
 
 LEAST_CHUNK, MOST_CHUNK = 64, 2_048
-"""Trials of a chunk: a second's work at least, and a minute's at most, which is what a machine that fails takes with
-it."""
+"""Trials of a chunk: at least a second's work, and at most a minute's, the loss if a machine fails."""
 CHUNKS = 500
-"""About so many, between those bounds: each is a file in every table."""
+"""The approximate number, within those limits: each is a file in every table."""
 
 
 class Plan(NamedTuple):
-    """What decides a campaign's trials, and their verdicts. All of it is in the facts of its run."""
+    """The parameters of a campaign's trials and verdicts, all of which are facts of its run."""
 
     target: str
     lab: str
@@ -40,32 +39,31 @@ class Plan(NamedTuple):
     laws: tuple[str, ...]
     keep: str
     code: str
-    """Digest of what plays it: :func:`pairproof.harness.campaign.code.of`."""
 
     @classmethod
     def of_facts(cls, facts: dict[str, Any]) -> Plan | None:
-        """The plan of a run that a campaign made; None of any other."""
-        told = facts.get("campaign")
-        if not isinstance(told, dict) or not isinstance(told.get("trials"), int):
+        """The plan of a campaign's run; None for another run."""
+        fact = facts.get("campaign")
+        if not isinstance(fact, dict) or not isinstance(fact.get("trials"), int):
             return None
         target, lab, chosen, seed = (str(facts.get(name, "")) for name in ("target", "lab", "profile", "seed"))
         laws = tuple(map(str, facts.get("laws") or ()))
-        return cls(target, lab, chosen, seed, told["trials"], laws, str(facts.get("keep")), str(told.get("code")))
+        return cls(target, lab, chosen, seed, fact["trials"], laws, str(facts.get("keep")), str(fact.get("code")))
 
     @property
     def fact(self) -> dict[str, object]:
-        """The fact ``campaign``."""
         return {"trials": self.trials, "code": self.code, "plan": self.digest}
 
     @property
     def digest(self) -> str:
-        """The same for campaigns that play the same trials with the same code, and for no others."""
+        """Equal exactly for campaigns that play the same trials with the same code."""
         return digest(json.dumps(self).encode())
 
 
 class Chunk(NamedTuple):
     """Trials ``first`` to ``first + trials - 1`` of a search. ``part``: its number in every table; ``number``: that of
-    its first trial in the run."""
+    its first trial in the run.
+    """
 
     part: int
     origin: str
@@ -74,21 +72,17 @@ class Chunk(NamedTuple):
     number: int
 
 
-class Bench(NamedTuple):
-    """What a process plays a plan with."""
-
+class Environment(NamedTuple):
     lab: Lab
     target: Target
     laws: Laws
     listed: dict[str, Sequence[Schedule]]
-    """By origin, the schedules of what is enumerated."""
     code: str
-    """Digest of what this process plays with."""
 
 
 @lru_cache(maxsize=2)
-def bench(plan: Plan) -> Bench:
-    """Made once in a process: to enumerate the sweep takes a second. UsageError for names that are not known."""
+def environment(plan: Plan) -> Environment:
+    """Made once per process, since enumerating the sweep takes a second. UsageError for unknown names."""
     lab, target = resolve.lab(plan.lab), resolve.target(plan.target)
     resolve.check_pair(lab, target)
     if not lab.deterministic:
@@ -99,17 +93,17 @@ def bench(plan: Plan) -> Bench:
     system = resolve.system_of(target)
     listed = {name: listing(lab, target, plan.seed) for name, listing in enumerated(system).items()}
     laws = judging.laws(plan.laws)
-    return Bench(lab, target, laws, {CORPUS: system.corpus(), **listed}, code.of(lab, target, laws))
+    return Environment(lab, target, laws, {CORPUS: system.corpus(), **listed}, code.of(lab, target, laws))
 
 
 def chunks(plan: Plan) -> list[Chunk]:
-    """The whole campaign, the corpus first; what a search leaves over goes to those after it."""
-    found, spent = bench(plan), 0
+    """The whole campaign, the corpus first; a search's unused share goes to the later ones."""
+    found, spent = environment(plan), 0
     system = resolve.system_of(found.target)
     budget = Budget.of(profile(plan.profile), found.lab, trials=plan.trials)
     budget = budget.of_searches({*found.listed, *seeded(system), MACHINE})
     size = max(LEAST_CHUNK, min(MOST_CHUNK, plan.trials // CHUNKS))
-    # Only whole batches of the machine can be played apart.
+    # Only whole batches of the machine can be played separately.
     sizes = {MACHINE: size - size % machine.BATCH}
     cut: list[Chunk] = []
     number = 0

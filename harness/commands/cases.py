@@ -1,6 +1,6 @@
-"""``pairproof cases``: keep findings as files of a repository, which ``pairproof replay FOLDER`` plays again.
+"""``pairproof cases``: keep findings as regression cases in a repository, for ``pairproof replay FOLDER``.
 
-A case is a finding's file as it is: law, target, lab, settings and the smallest program.
+A case is a copy of a finding's file: law, target, lab, settings and the smallest program.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .output import say
 FOLDER_OPTION = "--folder"
 FOLDER = Path("cases")
 OF_RUNS = ("path", "replay", "trial", "shrunk_trial", "cause")
-"""What a finding says of its run only; numbers must be there, and are -1."""
+"""Fields of a finding that belong to its run. The numbers are required, and become -1."""
 
 
 @click.group("cases", cls=Group, epilog=example("cases add runs/RUN/findings/0001.json"))
 def command() -> None:
-    """Keep findings as cases that a repository keeps; pairproof replay FOLDER plays them again."""
+    """Keep findings as regression cases in a repository; pairproof replay FOLDER plays them again."""
 
 
 @command.command("add", epilog=example("cases add runs/RUN/findings/0001.json"))
@@ -32,25 +32,25 @@ def command() -> None:
     FOLDER_OPTION, type=click.Path(file_okay=False, path_type=Path), default=FOLDER, show_default=True, help="Where to."
 )
 def add(findings: tuple[Path, ...], folder: Path) -> None:
-    """Copy findings into a folder of cases, each under its law and a digest of its program.
+    """Copy findings into a folder of regression cases, each named by its law and a digest of its program.
 
-    A case that is there already is left as it is.
+    A case that exists already is not changed.
 
-    Exit codes: 0 they are there; 2 a file is not a finding.
+    Exit codes: 0 all cases exist; 2 a file is not a finding.
     """
     from ..runs import atomic
     from ..runs.reader import named_finding
     from ..runs.writer import case_name
 
-    told = [(path, named_finding(path)) for path in findings]
-    for path, found in told:
+    named = [(path, named_finding(path)) for path in findings]
+    for path, found in named:
         if not found["law"]:
-            raise UsageError(f"{path} is a trial in which the lab failed, so it breaks no law; leave it out")
+            raise UsageError(f"{path} is a trial in which the lab failedand no law was violated; leave it out")
         if found["law"] not in registry.names("laws"):
             raise UsageError(
-                f"{path} is about {found['law']!r}, which only the test knows that found it; that test is the case"
+                f"{path} is about {found['law']!r}, a law of the test that found it; that test is the regression case"
             )
-    for _, found in told:
+    for _, found in named:
         case = {name: each for name, each in found.items() if name not in OF_RUNS} | {"trial": -1, "shrunk_trial": -1}
         name = case_name(found["target"], found["lab"], found["law"], found["schedule"])
         if (folder / name).exists():

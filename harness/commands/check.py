@@ -1,4 +1,4 @@
-"""``pairproof check``: explore a target in a lab, judge every trial, report violations, and keep a run folder."""
+"""``pairproof check``: explore a target in a lab, judge every trial, report violations, and write a run folder."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MAX_TRIALS = 100_000_000
     cls=FileOnly,
     type=click.Choice(WHICH),
     default=None,
-    help=f"Programs of known bugs to play, in {REAL_TIME_LABS} only; generic: none that was learnt from a real system. "
+    help=f"Programs of known bugs to play, in {REAL_TIME_LABS} only; generic: exclude those taken from real systems. "
     f"[default: {ALL}]",
 )
 @click.option("--first", is_flag=True, help="Stop at the first violation, and shrink it.")
@@ -70,7 +70,7 @@ MAX_TRIALS = 100_000_000
     "--cases",
     type=click.Path(exists=True, path_type=Path),
     metavar="FOLDER",
-    help="Play these cases first, on the target and in the lab of this run.",
+    help="Play these regression cases first, on the target and in the lab of this run.",
 )
 @click.option(
     "--junit",
@@ -85,14 +85,14 @@ def command(
     report: bool, report_engine: str, full: bool, cases: Path | None, junit: Path | None, json_to: str | None,
     **asked: Any,
 ) -> None:  # fmt: skip
-    """Explore a replicated pair with generated operations and faults, and judge what happened.
+    """Explore a replicated pair with generated operations and faults, and judge every history.
 
-    In the simulation a small fixed corpus comes first, then the searches until their limit.
+    The simulator first plays a small fixed corpus, then the searches until their limit.
 
-    Exit codes: 0 every law holds; 1 a law is violated, or broken as it is known of the version where --known-deviations
-    is fail; 2 usage; 3 unknown: a law could not be decided, a law had
-    nothing to judge although the corpus or the profile demands it, or the searches met less than the profile demands;
-    4 the lab failed. With --report the report is made in every case but 2.
+    Exit codes: 0 every law holds; 1 a law is violated (with --known-deviations fail also if only as a known deviation);
+    2 usage; 3 unknown: a law could not be decided, a law that the corpus or the profile demands had nothing to judge,
+    or the searches missed the profile's coverage minimums; 4 the lab failed. --report makes the report for every code
+    but 2.
     """
     request = _request(**asked)
     output.say_plugins()
@@ -124,11 +124,11 @@ def _request(
     seed: str | None, law_ids: tuple[str, ...], jobs: int | None, keep: str, runs_folder: Path,
     known_deviations: str | None,
 ) -> Request:  # fmt: skip
-    """The run that was asked for. UsageError if the options contradict each other or name what does not exist."""
+    """The requested run. UsageError if the options contradict each other or a name does not exist."""
     from ..judging import judge as judging
 
     seed = options.seed_of(seed)
-    # Parquet's writer takes no other names.
+    # Parquet's writer accepts no other names.
     check_text(str(runs_folder), "--runs", MAX_PATH_CHARS)
     lab = resolve.lab(lab_name)
     if jobs is None:
@@ -156,32 +156,31 @@ def _request(
 
 
 def make_report(folder: Path, json_to: str | None, engine: str) -> int:
-    """Make the report of a run that has just ended; its exit code."""
+    """Make the report of a run that has just ended; return its exit code."""
     return _made("report", folder, json_to, "--engine", engine)
 
 
 def recorded(folder: Path) -> int:
-    """What a run came to, as an exit code: that of ``show``, which says nothing here."""
+    """The exit code of a recorded run, from a silent ``show``."""
     return _made("show", folder, None, "--json", os.devnull)
 
 
-def _played(cases: Path, target: str, lab: str) -> list[suite.Told]:
-    """Say what becomes of known cases."""
+def _played(cases: Path, target: str, lab: str) -> list[suite.Result]:
     # Standard output may belong to the JSON answer.
     with contextlib.redirect_stdout(sys.stderr):
         found = suite.executed(suite.files([cases]), target, lab, None)
-        suite.tell(found)
+        suite.show(found)
     return found
 
 
 def _made(command: str, folder: Path, json_to: str | None, *options: str) -> int:
-    """Have another command make something of a run; its exit code."""
+    """Run another command on a run folder; return its exit code."""
     make: Any = registry.find("commands", command)
-    # Standard output belongs to the JSON answer if that went there.
-    said = contextlib.redirect_stdout(sys.stderr) if json_to == output.STDOUT else contextlib.nullcontext()
+    # Standard output belongs to the JSON answer if that goes there.
+    redirected = contextlib.redirect_stdout(sys.stderr) if json_to == output.STDOUT else contextlib.nullcontext()
     try:
-        # Not its main(), which would turn a broken pipe into exit code 1: violated.
-        with said, make.make_context(command, [*options, "--", str(folder)]) as context:
+        # Not its main(), which turns a broken pipe into exit code 1: violated.
+        with redirected, make.make_context(command, [*options, "--", str(folder)]) as context:
             made = make.invoke(context)
     except click.exceptions.Exit as ended:
         made = ended.exit_code

@@ -1,8 +1,8 @@
-"""How a run ends on a terminal: what needs a look, counts by group of laws, what was not tried, and three last lines.
+"""The end of a run on a terminal: laws that need attention, counts by group of laws, untested parts, three last lines.
 
-The last lines are the verdict, the command that shows the first finding again (or the run), and the next command. The
-default names only laws that are violated, unknown, known to deviate, or that lack what the run demands; ``--summary
-full`` names all laws and how each search came along.
+The last lines are the verdict, the command that shows the first finding again (or repeats the run), and the next
+command. By default only laws are named that are violated, unknown, known to deviate, or that lack the events that the
+run demands. ``--summary full`` names all laws and the trials of each search.
 """
 
 from __future__ import annotations
@@ -33,36 +33,33 @@ if TYPE_CHECKING:
     from ..judging.verdict import Standing
 
 ORDER = ("violated", "unknown", "known-deviation", "vacuous", "holds")
-"""Verdicts on laws as tables and sentences name them; all others come last."""
+"""The order of verdicts in tables and sentences; all others come last."""
 LOOK = ("violated", "unknown", "known-deviation")
-"""Verdicts on laws that a compact summary names one by one."""
+"""Verdicts whose laws a compact summary names."""
 MAX_LINES = 3
-"""Lines of one kind in a compact summary."""
 WORDS = {"known-deviation": "known to deviate", "not-observable": "not observable", "not-applicable": "not applicable"}
 
 
 class Line(NamedTuple):
-    """A line for people, and its style."""
-
     text: str
     style: str = ""
 
 
 def rank(verdict: str) -> int:
-    """Where a law with this verdict stands in a table."""
+    """The position of a law with this verdict in a table."""
     return ORDER.index(verdict) if verdict in ORDER else len(ORDER)
 
 
 def of_laws(verdicts: Iterable[str]) -> str:
     """``1 of 118 laws violated, 113 hold, 4 not observable``."""
     counts = Counter(verdicts)
-    told = sorted(counts.items(), key=lambda each: (each[0] != "violated", each[0] != "holds", rank(each[0])))
-    if not told:
+    ordered = sorted(counts.items(), key=lambda each: (each[0] != "violated", each[0] != "holds", rank(each[0])))
+    if not ordered:
         return "no law was asked"
-    (first, number), *others = told
+    (first, number), *others = ordered
     total = counts.total()
-    said = [f"{number} of {counted(total, 'law')} {_word(first, number)}"]
-    return ", ".join(said + [f"{many} {_word(each, many)}" for each, many in others])
+    parts = [f"{number} of {counted(total, 'law')} {_word(first, number)}"]
+    return ", ".join(parts + [f"{many} {_word(each, many)}" for each, many in others])
 
 
 def _word(verdict: str, number: int) -> str:
@@ -86,7 +83,7 @@ def say_run(
     facts: Mapping[str, object], lab: Lab, found: Summary, folder: Path, standings: Mapping[str, Standing], full: bool,
     findings: str = "",
 ) -> None:  # fmt: skip
-    """Print a run's laws, what its searches did, and what they did not. ``findings``: them in a sentence."""
+    """Print a run's laws, its searches, and what they did not test. ``findings``: a sentence about the findings."""
     _say_laws(found, standings, full)
     for line in by_group({law: str(each.verdict) for law, each in standings.items()}):
         say(line)
@@ -126,41 +123,42 @@ def last_lines(
     facts: Mapping[str, object], found: Summary, standings: Mapping[str, Standing], missed: Sequence[str],
     folder: Path, findings: Findings, system: System, following: str = "report",
 ) -> list[Line]:  # fmt: skip
-    """The verdict, the command that shows it again, and the next one: ``following``, where no finding has a
-    story."""
+    """The verdict, the command that repeats it, and the next command: ``following``, unless a finding has an
+    autopsy.
+    """
     state = facts.get("state")
     verdict, known = _with_cases(conclusion(standings.values(), missed, deviations.fails(facts)), facts)
     basis = evidence.of(facts, found.by_origin, found.faults)
     ended = "" if state == "complete" else f"; {state} before its end"
     laws = of_laws(str(each.verdict) for each in standings.values())
     cost = known_cost(facts)
-    said = f"{facts['target']} in {facts['lab']}: {verdict}{known}{cost}; {laws}{ended}"
-    told = evidence.headline(said, verdict, {folder.name: basis})
-    style = AMBER if told.amber or ((cost or ended) and verdict == "holds") else COLOURS.get(str(verdict), "")
-    return three(Line(told.text, style), facts, folder, findings.first, system, following)
+    line = f"{facts['target']} in {facts['lab']}: {verdict}{known}{cost}; {laws}{ended}"
+    head = evidence.headline(line, verdict, {folder.name: basis})
+    style = AMBER if head.amber or ((cost or ended) and verdict == "holds") else COLOURS.get(str(verdict), "")
+    return three(Line(head.text, style), facts, folder, findings.first, system, following)
 
 
 def _with_cases(verdict: str, facts: Mapping[str, object]) -> tuple[str, str]:
-    """The verdict with what known cases came to, and ``; `` and the first ones that are not fixed; or nothing."""
-    told = facts.get("cases")
-    amiss = [each for each in told if each["verdict"] != suite.FIXED] if isinstance(told, list) else []
+    """The verdict including the regression cases, and ``; `` with the first cases that are not fixed, or nothing."""
+    cases = facts.get("cases")
+    amiss = [each for each in cases if each["verdict"] != suite.FIXED] if isinstance(cases, list) else []
     if amiss and verdict != Verdict.VIOLATED:
         verdict = suite.MEANINGS[min((each["verdict"] for each in amiss), key=list(suite.MEANINGS).index)].run
     return verdict, "".join(f"; {each['case']} is {each['verdict']}" for each in amiss[:MAX_LINES])
 
 
 def three(
-    told: Line, facts: Mapping[str, object], folder: Path, first: Path | None, system: System, following: str = "report"
+    head: Line, facts: Mapping[str, object], folder: Path, first: Path | None, system: System, following: str = "report"
 ) -> list[Line]:
-    """The last lines of a recorded run, whose verdict ``told`` says; ``first``: its first finding."""
+    """The last lines of a recorded run; ``head`` has its verdict, ``first`` is its first finding."""
     if first is None:
-        return [told, Line(f"again: {_again(facts)}"), Line(_next(following, folder))]
+        return [head, Line(f"again: {_again(facts)}"), Line(_next(following, folder))]
     then = _next("autopsy", first) if system.has_autopsy else _next(following, folder)
-    return [told, Line(f"replay: {replay_line(first, str(facts['target']))}"), Line(then)]
+    return [head, Line(f"replay: {replay_line(first, str(facts['target']))}"), Line(then)]
 
 
 def known(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run met of what is known, whether it fails by that, and remarks on what was brought, for ``--json``."""
+    """Known bugs and deviations of a run, whether they fail it, and remarks on the configuration, for ``--json``."""
     return {
         "configuration_remarks": facts.get("configuration_remarks", []),
         "deviations": facts["deviations"],
@@ -171,9 +169,10 @@ def known(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def known_cost(facts: Mapping[str, object]) -> str:
-    """``; `` and what is known of the version that the run met, and how to accept it where that fails the run; or
-    nothing."""
-    how = f"--known-deviations {deviations.PASS} accepts what is known" if deviations.fails(facts) else ""
+    """``; `` with the known deviations that the run met, and the option that accepts them if they fail the run; or
+    nothing.
+    """
+    how = f"--known-deviations {deviations.PASS} accepts known deviations" if deviations.fails(facts) else ""
     return "".join(f"; {each}" for each in (deviations.consequence([facts]), how) if each)
 
 

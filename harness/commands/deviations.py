@@ -1,8 +1,8 @@
 """``pairproof deviations``: list the known deviations of real systems, and play the program that shows one.
 
-What a version is known to do although a law forbids it stands in data files (:mod:`harness.judging.deviations`), and
-does not make ``check`` or ``chaos run`` red. Whether it still does it, only its stored program can say: a search that
-did not meet a deviation says nothing.
+Data files (:mod:`harness.judging.deviations`) list the laws that a version is known to break. These do not make
+``check`` or ``chaos run`` red. Only the stored program shows whether a version still has a deviation: a search may not
+meet it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..judging.deviations import Deviation
 from ..judging.disturbances import STALLED
 from ..judging.verdict import Verdict
 from ..trials import resolve
-from ..trials.again import until_decided
+from ..trials.retry import until_decided
 from ..trials.trial import Trial
 from . import options
 from .helping import Group, complete_targets, completes, example
@@ -36,15 +36,15 @@ CODES = {THERE: EXIT_HOLDS, GONE: EXIT_VIOLATED, UNKNOWN: EXIT_UNKNOWN}
     "target_name",
     default=None,
     shell_complete=complete_targets,
-    help="Only those that are known of this target.",
+    help="Only the known deviations of this target.",
 )
 @json_option
 @click.pass_context
 def command(ctx: click.Context, target_name: str | None, json_to: str | None) -> None:
-    """List known deviations: what versions of real systems do although a law forbids it."""
+    """List known deviations: the laws that versions of real systems are known to break."""
     if ctx.invoked_subcommand is not None:
         if json_to is not None or target_name is not None:
-            raise UsageError(f"--target and --json go behind {ctx.invoked_subcommand}, where they mean its own")
+            raise UsageError(f"--target and --json belong after {ctx.invoked_subcommand}")
         return
     known = deviations.every().values() if target_name is None else deviations.of(resolve.target(target_name))
     if json_to is not None:
@@ -60,7 +60,7 @@ def command(ctx: click.Context, target_name: str | None, json_to: str | None) ->
         )
         for each in known
     ]
-    table("", ("deviation", "what is done", "by", "laws", "upstream"), rows)
+    table("", ("deviation", "behaviour", "by", "laws", "upstream"), rows)
 
 
 def _versions(known: Deviation) -> str:
@@ -85,16 +85,16 @@ def _as_json(known: Deviation) -> dict[str, object]:
     type=click.IntRange(1, MAX_REPLAYS),
     default=1,
     show_default=True,
-    help="How often to play its program.",
+    help="Number of executions of its program.",
 )
 @json_option
 def check(name: str, target_name: str, lab_name: str, replays: int, json_to: str | None) -> None:
-    """Play the stored program of the deviation ID, and say in how many of the trials it shows.
+    """Play the stored program of the deviation ID, and report in how many trials it shows.
 
-    The target may be one of which the deviation is not known: that is how to ask whether a version has it.
+    The target may be a version without this known deviation, to find out whether it has it.
 
     Exit codes: 0 it is still there; 1 it is gone: no trial showed it; 2 usage; 3 unknown: no trial showed it, and the
-    lab left out a part of the program, or a law could not decide; 4 the lab failed.
+    lab left out a part of the program or a law could not decide; 4 the lab failed.
     """
     from ..trials.interpreter import run_trial
 
@@ -116,12 +116,12 @@ def check(name: str, target_name: str, lab_name: str, replays: int, json_to: str
 
 
 def outcome(known: Deviation, trials: list[Trial]) -> dict[str, Any]:
-    """What the trials of its program say: ``outcome``, ``shown`` of ``trials``, ``laws``, ``why`` nobody knows."""
+    """The result of its program's trials: ``outcome``, ``shown`` of ``trials``, ``laws``, and ``why`` it is unknown."""
     laws = Counter(each.law for trial in trials for each in trial.judgements if known.id in each.deviations)
     shown = sum(_shows(known, trial) for trial in trials)
     why = list(dict.fromkeys(line for trial in trials for line in _doubts(known, trial))) if not shown else []
-    said = THERE if shown else UNKNOWN if why else GONE
-    return {"id": known.id, "outcome": said, "shown": shown, "trials": len(trials), "laws": dict(laws), "why": why}
+    state = THERE if shown else UNKNOWN if why else GONE
+    return {"id": known.id, "outcome": state, "shown": shown, "trials": len(trials), "laws": dict(laws), "why": why}
 
 
 def _shows(known: Deviation, trial: Trial) -> bool:
@@ -129,13 +129,13 @@ def _shows(known: Deviation, trial: Trial) -> bool:
 
 
 def _is_spoilt(known: Deviation, trial: Trial) -> bool:
-    """Whether this machine's stalls left open what the trial would have shown."""
+    """Whether stalls of this machine may have hidden the deviation."""
     doubts = [each.doubt or "" for each in trial.judgements if each.law in known.laws]
     return not _shows(known, trial) and any(each.startswith(STALLED) for each in doubts)
 
 
 def _doubts(known: Deviation, trial: Trial) -> list[str]:
-    """Why this trial, which did not show it, does not say that it is gone."""
+    """The reasons why a trial that did not show the deviation does not prove it gone."""
     own = [each for each in trial.judgements if each.law in known.laws]
     by_law = {each.law: each.verdict for each in own}
     doubts = [f"{each.law} could not decide: {each.doubt}" for each in own if each.verdict is Verdict.UNKNOWN]

@@ -1,6 +1,6 @@
-"""``pairproof doctor``: which labs, targets and tools are ready here, and the command that makes ready what is not.
+"""``pairproof doctor``: check which labs, targets and tools work here, and how to fix the rest.
 
-A lab is ready when it has played a trial: the reference pair is brought up, replicates one message, and is judged.
+A lab is ready if it plays a trial: it starts the reference pair, replicates one message, and the history is judged.
 """
 
 from __future__ import annotations
@@ -25,19 +25,16 @@ from .output import json_option, progress, say, table, write_json
 
 TARGET = "reference"
 LEAST_DISK = LEAST_MEMORY = 2 << 30
-"""Bytes that are free; with less a long run, or a lab of JVMs, may end early."""
+"""Free bytes; with less, a long run or a lab of JVMs may end early."""
 
 READY, MISSING = "ready", "missing"
 
 
 class Check(NamedTuple):
-    """One thing that was looked at."""
-
     kind: str
     name: str
     state: str
     about: str
-    """What was found, or what to do."""
 
 
 @click.command("doctor", epilog=example("doctor --lab process"))
@@ -46,23 +43,23 @@ class Check(NamedTuple):
     "lab_names",
     multiple=True,
     shell_complete=completes("labs"),
-    help="Look at this lab only; may be given more than once.",
+    help="Check this lab only; may be given more than once.",
 )
 @json_option
 def command(lab_names: tuple[str, ...], json_to: str | None) -> int:
-    """Say which labs, targets and tools are ready here, and what makes ready what is not.
+    """Check which labs, targets and tools work here, and how to fix the rest.
 
     Each lab plays a trial, which takes some seconds in labs with real time.
 
-    Exit codes: 0 all is ready; 2 usage; 3 something is not: with --lab of what that lab needs, otherwise of anything.
+    Exit codes: 0 everything is ready; 2 usage; 3 something is missing (with --lab only what that lab needs counts).
     """
     for name in set(lab_names) - set(registry.names("labs")):
         registry.find("labs", name)
     chosen = list(lab_names) or registry.names("labs")
     found = [*_machine()] + ([] if lab_names else [*_packages(), *_tools()])
-    with progress() as told:
+    with progress() as report:
         for number, name in enumerate(chosen):
-            told(number, len(chosen), f"doctor: a trial in lab {name}")
+            report(number, len(chosen), f"doctor: a trial in lab {name}")
             found.append(_lab(name))
     if json_to is not None:
         write_json([each._asdict() for each in found], json_to)
@@ -79,23 +76,22 @@ def _machine() -> Iterator[Check]:
     version = f"{platform.python_version()}, {len(os.sched_getaffinity(0))} cores"
     yield Check("machine", "python", READY, version)
     for name, folder in (("runs", RUNS), ("temporary files", Path(os.environ.get("TMPDIR", "/tmp")))):
-        free = shutil.disk_usage(_there(folder)).free
+        free = shutil.disk_usage(_existing(folder)).free
         yield _enough("disk", name, free, LEAST_DISK, f"make room in {folder.absolute()}")
     yield _enough("machine", "memory", free_memory(), LEAST_MEMORY, "close other programs, or give --jobs 1")
     root = os.geteuid() == 0
-    about = "power losses and slow disks have loop devices" if root else "real labs leave faults out that need root"
+    about = "power losses and slow disks can use loop devices" if root else "real labs leave out faults that need root"
     yield Check("machine", "root", "yes" if root else "no", about)
 
 
-def _there(folder: Path) -> Path:
-    """The folder, or the nearest above it that exists."""
+def _existing(folder: Path) -> Path:
     absolute = folder.absolute()
     return next(each for each in (absolute, *absolute.parents) if each.is_dir())
 
 
 def _enough(kind: str, name: str, free: int, least: int, remedy: str) -> Check:
-    told = f"{free / (1 << 30):.1f} GiB free"
-    return Check(kind, name, READY, told) if free >= least else Check(kind, name, MISSING, f"{told}: {remedy}")
+    amount = f"{free / (1 << 30):.1f} GiB free"
+    return Check(kind, name, READY, amount) if free >= least else Check(kind, name, MISSING, f"{amount}: {remedy}")
 
 
 def _packages() -> Iterator[Check]:
@@ -110,8 +106,8 @@ def _packages() -> Iterator[Check]:
 
 def _tools() -> Iterator[Check]:
     for name in registry.names("tools"):
-        told: dict[str, Any] = listing.where(name)
-        yield Check("tool", name, MISSING if told["missing"] else READY, told["missing"] or told["path"])
+        found: dict[str, Any] = listing.where(name)
+        yield Check("tool", name, MISSING if found["missing"] else READY, found["missing"] or found["path"])
 
 
 def _lab(name: str) -> Check:
@@ -121,12 +117,12 @@ def _lab(name: str) -> Check:
 
     began = monotonic()
     try:
-        with extras.told():
+        with extras.reported():
             lab, target = resolve.lab(name), resolve.target(TARGET)
             run_trial(lab, target, Schedule({}, "doctor", ()), laws=())
     except PairproofError as why:
         return Check("lab", name, MISSING, str(why))
     except Exception as why:
-        # A stranger's lab may raise anything, and what else is ready is to be said all the same.
+        # A plug-in's lab may raise anything, and the other results are still wanted.
         return Check("lab", name, MISSING, f"unexpected {type(why).__name__}: {' '.join(str(why).split())[:200]}")
     return Check("lab", name, READY, f"played a trial of {TARGET} in {monotonic() - began:.1f} s")

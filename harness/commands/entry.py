@@ -1,4 +1,4 @@
-"""The first code of a ``pairproof`` process: Ctrl-C while the rest is being imported is no traceback, either."""
+"""The first code of a ``pairproof`` process, so that Ctrl-C prints no traceback while the rest is being imported."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import sys
 
 
 def main() -> int:
-    """Run the process's own command line; its exit code."""
+    """Run the process's command line; return its exit code."""
     try:
-        # Here, so that an interrupt finds this block already entered.
+        # Imported here, so that this block is already entered when an interrupt comes.
         from .main import main as run
 
         return run()
     except KeyboardInterrupt:
-        # Not at the top: every import there comes before the block that catches interrupts.
+        # Not at the top: this block must be entered before any import.
         from ..errors import EXIT_INTERRUPTED
 
         print("pairproof: interrupted", file=sys.stderr)

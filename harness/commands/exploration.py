@@ -1,8 +1,7 @@
-"""One run of ``pairproof check``: explores, records, says what came of it, and what the process ends with.
+"""One run of ``pairproof check``: explore, record, print the results, and return an exit code.
 
-A lab that fails does not undo what was recorded: verdicts so far are said, the run folder is closed as failed with the
-reason, and its report can be made. A violation that was seen counts more than such a failure, and both more than
-anything that the run lacks.
+If a lab fails, the verdicts so far are printed, the run folder is closed as failed with the reason, and its report can
+be made. For the exit code a violation counts most, then a failed lab, then anything that the run lacks.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ if TYPE_CHECKING:
     from .findings import Findings
 
 REPORT_S, REPORT_SHARE = 10.0, 0.1
-"""What ``--time`` reserves for a report: so many seconds, or this share of it if that is less."""
+"""``--time`` reserves so many seconds for a report, or this share of it if that is less."""
 _DEMANDS = ("corpus_must_judge", "must_not_be_vacuous")
 
 
 class Ended(NamedTuple):
-    """How an exploration came to its end. ``lab_failed``: why nobody was left to go on."""
+    """How an exploration ended. ``lab_failed``: the error of the last process."""
 
     state: str
     reason: str
@@ -49,30 +48,25 @@ class Ended(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a run: what to exit with, where it is, a JSON-able summary, and why its lab ended it."""
+    """The result of a run: exit code, folder, JSON summary, and the error of its lab."""
 
     code: int
     folder: Path
     summary: dict[str, object]
     lab_failed: LabError | None
     last_lines: list[Line]
-    """What is to be said last; empty if nothing was judged."""
 
 
 class Bounds(NamedTuple):
-    """What ends the searches, if not the profile."""
-
     seconds: float | None
     trials: int | None
     first: bool
     bugs: str = known_bugs.ALL
-    """Which programs of known bugs to play, in labs with real time: all, generic or none."""
+    """Programs of known bugs to play in real-time labs: all, generic or none."""
 
 
 @dataclass(eq=False)
 class Request:
-    """One run: what was asked for, and its execution."""
-
     target: Any
     lab: Any
     profile: Profile
@@ -83,26 +77,24 @@ class Request:
     keep: str
     runs: Path
     reported: bool = False
-    """Whether its report will have been made when its last lines are said."""
     full: bool = False
-    """Whether the summary names all laws, not only those that need a look."""
+    """Whether the summary names all laws instead of those that need attention."""
     known_deviations: str | None = None
-    """What a known deviation does, one of :data:`pairproof.harness.judging.deviations.POLICIES`."""
-    cases: list[suite.Told] = field(default_factory=list)
-    """What became of those that were played before it."""
+    """One of :data:`pairproof.harness.judging.deviations.POLICIES`."""
+    cases: list[suite.Result] = field(default_factory=list)
     failures: list[LabError] = field(default_factory=list)
-    """Why processes ended that played trials, while others went on."""
+    """Errors of processes that ended while others went on."""
     began: float = field(default_factory=monotonic)
 
     def run(self) -> Outcome:
-        """Explore, record, and print what came of it. UsageError passes through, a lab that fails does not."""
+        """Explore, record, and print the results. Raises UsageError; a failed lab becomes part of the outcome."""
         from ..exploration.explore import Explorer
         from ..exploration.retention import Retention
         from ..runs.writer import RunWriter, run_folder
         from .findings import Findings
 
-        told = Findings(resolve.system_of(self.target))
-        # Whatever ends this block, in the middle of a line even, closes the run.
+        findings = Findings(resolve.system_of(self.target))
+        # However this block ends, even within a line, the run is closed.
         with RunWriter(run_folder(self.runs, self.lab.name, self.target.name), self.facts()) as writer:
             with output.progress() as progress:
                 explorer = Explorer(
@@ -113,24 +105,25 @@ class Request:
                     self.laws,
                     **self.bounds._replace(seconds=self._seconds())._asdict(),
                     jobs=self.jobs,
-                    keeps=Retention(writer.sampling),
+                    retention=Retention(writer.sampling),
                     on_failure=lambda why: self._go_on(writer, why),
                     on_trial=lambda trial: writer.trial(trial, None),
-                    on_findings=lambda found: told.say([(each, writer.finding(each)) for each in found]),
+                    on_findings=lambda found: findings.say([(each, writer.finding(each)) for each in found]),
                     progress=progress,
                 )
-                told.is_over = lambda: explorer.watch.left() <= 0
+                findings.is_over = lambda: explorer.watch.left() <= 0
                 ended = self._explored(explorer, writer)
             found = explorer.summary()
             self._close(writer, found, ended)
-        code, last, summary = self.tell(writer, found, told)
+        code, last, summary = self.print(writer, found, findings)
         if not last and ended.lab_failed is None:
             last = [closing.nothing_judged(writer.facts, ended.reason)]
         return Outcome(self._code(code, ended), writer.folder, summary, ended.lab_failed, last)
 
-    def tell(self, writer: Any, found: Summary, told: Findings) -> tuple[int, list[Line], dict[str, object]]:
-        """Print what came of a run that has ended; its exit code, what is to be said last (nothing where nothing was
-        judged), and what ``--json`` says."""
+    def print(self, writer: Any, found: Summary, findings: Findings) -> tuple[int, list[Line], dict[str, object]]:
+        """Print the results of a run that has ended. Returns its exit code, the last lines (none if nothing was
+        judged), and the value for ``--json``.
+        """
         from .findings import say_deviations
 
         facts, system = writer.facts, resolve.system_of(self.target)
@@ -139,22 +132,21 @@ class Request:
         last: list[Line] = []
         if found.trials or facts["state"] == "complete":
             if minimums.NOTHING_REPLICATED in missed:
-                output.say(
-                    f"{minimums.NOTHING_REPLICATED}; the verdicts below say nothing about replication", "bold red"
-                )
-            closing.say_run(facts, self.lab, found, writer.folder, standings, self.full, told.sentence())
+                output.say(f"{minimums.NOTHING_REPLICATED}; the verdicts below do not cover replication", "bold red")
+            closing.say_run(facts, self.lab, found, writer.folder, standings, self.full, findings.sentence())
             say_deviations(writer.known_deviations)
             if found.losses.classes:
                 say_losses(found.losses, system)
             output.say_remarks(closing.known(facts)["configuration_remarks"])
             say_minimums(found, missed)
             following = "show" if self.reported else "report"
-            last = closing.last_lines(facts, found, standings, missed, writer.folder, told, system, following)
+            last = closing.last_lines(facts, found, standings, missed, writer.folder, findings, system, following)
         code = verdicts.exit_code(standings.values(), missed, deviations.fails(facts))
-        return code, last, self.told(found, writer.folder, facts["state"], standings, told) | closing.known(facts)
+        summary = self.summary(found, writer.folder, facts["state"], standings, findings)
+        return code, last, summary | closing.known(facts)
 
     def _seconds(self) -> float | None:
-        """What is left of the whole time: known cases were played, and a report may be to be made."""
+        """Seconds left of ``--time`` after the regression cases and without the report's share."""
         if (whole := self.bounds.seconds) is None:
             return None
         report = min(REPORT_S, REPORT_SHARE * whole) if self.reported else 0.0
@@ -181,7 +173,7 @@ class Request:
         )  # fmt: skip
 
     def _met(self, found: Summary) -> dict[str, object]:
-        """The facts of what the run demanded that are known at its end."""
+        """Facts about missed demands, which are known at the end of the run."""
         if self.bounds.first and found.findings:
             # A run that stopped at a violation had no time for the rest.
             return {name: [] for name in _DEMANDS}
@@ -192,7 +184,7 @@ class Request:
         }
 
     def _code(self, code: int, ended: Ended) -> int:
-        # A trial that its lab did not finish might have shown something.
+        # A trial that its lab did not finish might have shown a violation.
         if code == EXIT_VIOLATED:
             return code
         if ended.state == "interrupted":
@@ -208,12 +200,11 @@ class Request:
     def _keep(self, writer: Any, why: LabError) -> None:
         kept = writer.failure(self.target.name, self.lab.name, why)
         if kept is not None:
-            output.say(f"what there is of that trial: {kept}", "yellow")
+            output.say(f"the unfinished trial: {kept}", "yellow")
 
     def _demands(self) -> dict[str, list[str]]:
-        # A third party's law may find nothing in it.
-        # What it was made for judges as its laws say; another version may have nothing to judge by them.
-        # And a configuration that was brought may rule out what a law is about.
+        # Optional: a third party's law, whose events may not occur; every law on a version that the laws were not
+        # written for; every law under the user's configuration, which may rule it out.
         as_made = resolve.brought(self.target) is None and not getattr(self.target, "releases", {})
         made_for = self.lab.deterministic and as_made
         listed = registry.own("laws") if made_for and resolve.system_of(self.target).corpus() else ()
@@ -223,7 +214,7 @@ class Request:
         return dict(zip(_DEMANDS, (by_corpus, [law.id for law in self.laws] if counted else []), strict=True))
 
     def facts(self) -> dict[str, object]:
-        """Of the run, as far as they are known before it begins."""
+        """Facts of the run that are known before it begins."""
         return {
             "command": ["pairproof", *sys.argv[1:]],
             "lab": self.lab.name,
@@ -242,8 +233,7 @@ class Request:
             "keep": "all" if self.keep == "all" or self.profile.keep_one_in == 1 else self.profile.keep_one_in,
         }
 
-    def told(self, found: Any, folder: Path, state: str, standings: Any, findings: Findings) -> dict[str, object]:
-        """What came of the run, for ``--json``."""
+    def summary(self, found: Any, folder: Path, state: str, standings: Any, findings: Findings) -> dict[str, object]:
         return {
             "run": folder.name,
             "folder": str(folder),
@@ -293,7 +283,7 @@ def _gaps(table: Any, lab: Any) -> dict[str, list[str]]:
 
 
 def say_minimums(found: Summary, missed: Sequence[str]) -> None:
-    """Print what the searches did, where the profile has coverage minimums, and which of these were missed."""
+    """Print the work of the searches, and the coverage minimums that they missed, if the profile has any."""
     if found.tally is not None:
         _say_tally(found, found.tally.faults())
     if of_profile := [each for each in missed if each != minimums.NOTHING_REPLICATED]:
@@ -311,7 +301,7 @@ def _say_tally(found: Summary, faults: Mapping[str, FaultCount]) -> None:
     output.table("Floors", ("what", "met", "at least"), found.minimums)
     idle = sum(each.drawn - each.took_effect for each in faults.values())
     drawn = sum(each.drawn for each in faults.values())
-    output.say(f"{drawn - idle} of {counted(drawn, 'fault')} took effect; {idle} did not, and count for nothing")
+    output.say(f"{drawn - idle} of {counted(drawn, 'fault')} took effect; {idle} did not and are not counted")
 
 
 def _amounts(count: FaultCount) -> str:

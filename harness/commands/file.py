@@ -1,15 +1,15 @@
-"""``pairproof.toml``, or the table ``[tool.pairproof]`` of ``pyproject.toml``: options that a project always gives.
+"""``pairproof.toml``, or the table ``[tool.pairproof]`` of ``pyproject.toml``: a project's default options.
 
     [check]
     target = "rocketmq@4.9.7"
     trials = 2000
     law = ["log-prefix", "contract"]
 
-A table for each command (``[check]``, ``[chaos.run]``), with its options' names without the dashes; what stands on the
-command line counts more. Read from the working directory only. What is wrong is told with the file's name and line.
+The file has a table for each command (``[check]``, ``[chaos.run]``) with its options' names without the dashes. The
+command line overrides it. The file is read from the working directory only; an error names the file and the line.
 
-The file comes with a checkout, so it has no say in whose programs run (:class:`Typed`, targets that name a path), nor
-in what is read or written outside of its folder: only the command line has.
+The file comes with a checkout, so it must not choose which programs run (:class:`Typed`, targets that name a path), nor
+paths outside of its folder. Only the command line may do so.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ FILE = Path("pairproof.toml")
 PYPROJECT = Path("pyproject.toml")
 MAX_BYTES = 1 << 20
 TARGET = "target"
-ONLY_TYPED = "only the command line may say that, since this file comes with a checkout"
+ONLY_TYPED = "only the command line may give it, since this file comes with a checkout"
 MAX_ABOVE = 20
-"""Folders above the working directory in which a file that is not read is noticed."""
+"""Parent folders that are searched for a file, to warn that it is not read."""
 
 
 class Typed(click.Option):
-    """An option that only the command line gives: it decides which code runs, or on which machines ours does."""
+    """An option for the command line only: it decides which code runs, or on which machines."""
 
 
 class FileOnly(click.Option):
-    """An option that few projects need, and that only the file gives."""
+    """A rarely needed option, for the file only."""
 
     def __init__(self, *names: Any, **settings: Any) -> None:
         super().__init__(*names, **settings | {"hidden": True})
 
     def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
-        """UsageError that shows the line of the file, if it was typed."""
+        """Raises UsageError with the line for the file if the option was typed."""
         value, source = super().consume_value(ctx, opts)
         if source == ParameterSource.COMMANDLINE:
             table = ".".join(each.info_name or "" for each in _path(ctx))
@@ -58,12 +58,12 @@ class FileOnly(click.Option):
 
 
 def _path(ctx: click.Context) -> list[click.Context]:
-    """The commands that were typed, from the first."""
+    """The typed commands, from the first."""
     return [*(_path(ctx.parent) if ctx.parent is not None and ctx.parent.parent is not None else []), ctx]
 
 
 class Found(NamedTuple):
-    """What a file says, and its text. ``prefix``: of the names of its tables."""
+    """The content and the text of a file. ``prefix``: of the names of its tables."""
 
     path: Path
     prefix: str
@@ -71,7 +71,7 @@ class Found(NamedTuple):
     tables: Mapping[str, Any]
 
     def line(self, table: str, key: str = "") -> int:
-        """Where a table, or a key of it, stands; 1 where that cannot be told."""
+        """The line of a table or of its key; 1 if it cannot be found."""
         inside, lines = "", self.text.splitlines()
         for number, line in enumerate(lines, 1):
             if header := re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line):
@@ -87,7 +87,7 @@ class Found(NamedTuple):
 
 
 def read() -> Found | None:
-    """The file of this folder; None if there is none. UsageError if it is not TOML, or there are two."""
+    """The file of this folder; None if there is none. UsageError if it is not TOML, or if there are two."""
     own = _parsed(FILE)
     project = _parsed(PYPROJECT)
     tool = project.tables.get("tool") if project is not None else None
@@ -95,9 +95,7 @@ def read() -> Found | None:
     if project is None or table is None:
         return own
     if own is not None:
-        raise UsageError(
-            f"{FILE} and [tool.pairproof] of {PYPROJECT} say what is always asked for; leave one of them out"
-        )
+        raise UsageError(f"{FILE} and [tool.pairproof] of {PYPROJECT} both set options; remove one of them")
     if not isinstance(table, dict):
         raise project.refused("tool.pairproof must be a table", "tool", "pairproof")
     return Found(PYPROJECT, "tool.pairproof.", project.text, table)
@@ -109,12 +107,12 @@ def _parsed(path: Path) -> Found | None:
             return None
         if path.stat().st_size > MAX_BYTES:
             raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes; options alone take less")
-        # Some editors begin a file with a mark that TOML does not know.
+        # Some editors write a byte order mark, which TOML does not allow.
         text = path.read_text(encoding="utf-8-sig")
         return Found(path, "", text, tomllib.loads(text))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as why:
         if path == PYPROJECT and "tool.pairproof" not in path.read_text(encoding="utf-8", errors="replace"):
-            # Somebody else's business.
+            # pyproject.toml has other readers, which report the error.
             return None
         raise UsageError(f"{path} is not TOML: {why}") from None
     except OSError as why:
@@ -122,21 +120,21 @@ def _parsed(path: Path) -> Found | None:
 
 
 def defaults(name: str, command: click.Command, commands: Iterable[str]) -> dict[str, Any]:
-    """By parameter, what the file says of this command; UsageError names what is wrong, in whatever table."""
+    """The file's options for this command, by parameter; UsageError for an error in any table."""
     found = read()
     if found is None:
-        _tell_of_one_above()
+        _warn_of_file_above()
         return {}
     for table, values in found.tables.items():
         if table not in commands:
             raise found.refused(f"unknown command {table!r}{meant(table, commands)}", table)
         if not isinstance(values, dict):
             raise found.refused(f"{table} must be a table of options, [{found.prefix}{table}]", "", table)
-    return _told(found, name, command, found.tables.get(name, {}))
+    return _options(found, name, command, found.tables.get(name, {}))
 
 
 def options_of(command: click.Command) -> dict[str, click.Option]:
-    """Those that a file may give, by their names without the dashes."""
+    """The options that a file may set, by their names without the dashes."""
     return {
         flag.lstrip("-"): each
         for each in command.params
@@ -147,7 +145,7 @@ def options_of(command: click.Command) -> dict[str, click.Option]:
 
 
 def located(why: UsageError, command: str, typed: Sequence[str]) -> UsageError:
-    """The same, with the line of the value that it complains of, where the file and not the command line gave it."""
+    """The error with the line of the value that caused it, if the value comes from the file."""
     found = read()
     values = found.tables.get(command) if found is not None else None
     if found is None or not isinstance(values, dict):
@@ -159,19 +157,19 @@ def located(why: UsageError, command: str, typed: Sequence[str]) -> UsageError:
     return why
 
 
-def _tell_of_one_above() -> None:
+def _warn_of_file_above() -> None:
     for folder in Path.cwd().parents[:MAX_ABOVE]:
         if (folder / FILE).is_file():
-            told = f"{folder / FILE} is not read: options are those of the working directory's {FILE}"
-            click.echo(plain(told), err=True)
+            warning = f"{folder / FILE} is not read: options are those of the working directory's {FILE}"
+            click.echo(plain(warning), err=True)
             return
 
 
-def _told(found: Found, table: str, command: click.Command, values: Mapping[str, Any]) -> dict[str, Any]:
+def _options(found: Found, table: str, command: click.Command, values: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(command, click.Group):
         return {sub: _of_part(found, table, command, sub, inner) for sub, inner in values.items()}
     options = options_of(command)
-    told: dict[str, Any] = {}
+    options_by_name: dict[str, Any] = {}
     for key, value in values.items():
         option, words = options.get(key), table.replace(".", " ")
         if any(isinstance(each, Typed) and f"--{key}" in each.opts for each in command.params):
@@ -179,24 +177,23 @@ def _told(found: Found, table: str, command: click.Command, values: Mapping[str,
         if option is None or option.name is None:
             raise found.refused(f"{words} has no option {key!r}{meant(key, options)}", table, key)
         try:
-            told[option.name] = _converted(option, value)
+            options_by_name[option.name] = _converted(option, value)
             _check_reach(key, option, value)
         except click.BadParameter as why:
             raise found.refused(f"{key}: {why.message}", table, key) from None
-    return told
+    return options_by_name
 
 
 def _of_part(found: Found, table: str, group: click.Group, name: str, values: Any) -> dict[str, Any]:
-    """``[chaos.run]``: of a command with commands of its own."""
     if name not in group.commands:
         raise found.refused(f"{table} has no command {name!r}{meant(name, group.commands)}", table, name)
     if not isinstance(values, dict):
         raise found.refused(f"{name} must be a table of options, [{found.prefix}{table}.{name}]", table, name)
-    return _told(found, f"{table}.{name}", group.commands[name], values)
+    return _options(found, f"{table}.{name}", group.commands[name], values)
 
 
 def _check_reach(key: str, option: click.Option, value: Any) -> None:
-    """BadParameter for what leads out of the file's folder, or to programs there."""
+    """BadParameter for a path outside of the file's folder, or for programs there."""
     for each in map(str, value if isinstance(value, list) else [value]):
         if key == TARGET and resolve.leads_to_files(each):
             raise click.BadParameter(f"{each!r} runs programs from a path; {ONLY_TYPED}")
@@ -207,19 +204,18 @@ def _check_reach(key: str, option: click.Option, value: Any) -> None:
 
 
 def _converted(option: click.Option, value: Any) -> Any:
-    """The value, once click has taken it."""
     if option.is_flag or isinstance(option.type, click.types.BoolParamType):
         if not isinstance(value, bool):
-            raise click.BadParameter("true or false is wanted")
+            raise click.BadParameter("expected true or false")
         return value
     many = value if isinstance(value, list) else [value]
     if isinstance(value, list) and not option.multiple:
-        raise click.BadParameter("one value is wanted, not a list")
+        raise click.BadParameter("expected one value, not a list")
     for each in many:
         if isinstance(each, bool) or not isinstance(each, (str, int, float)):
-            raise click.BadParameter("a text or a number is wanted")
+            raise click.BadParameter("expected a text or a number")
         if isinstance(option.type, click.types.IntParamType) and not str(each).strip().lstrip("-").isdigit():
-            raise click.BadParameter(f"a whole number is wanted, not {each!r}")
+            raise click.BadParameter(f"expected a whole number, not {each!r}")
         option.type.convert(
             each if not isinstance(option.type, click.types.StringParamType) else str(each), option, None
         )

@@ -1,4 +1,4 @@
-"""How findings are told on a terminal: a cause in full when it first shows, later only what is new about it."""
+"""Findings on a terminal: the first finding of a cause in full, later ones only with the laws that are new."""
 
 from __future__ import annotations
 
@@ -21,38 +21,32 @@ AROUND = (
     "before these operations the pair comes up and replicates one message; after them the faults end, messages are "
     "sent as probes, and every store is read"
 )
-"""What a trial has that its program does not: often it is there that a law is broken."""
+"""Steps of each trial that are not part of its program; often a law is broken there."""
 
 
 class Findings:
-    """Tells findings as they come, and counts them by cause."""
-
     def __init__(self, system: System) -> None:
         self.system = system
         self.laws: dict[str, list[str]] = {}
-        """By cause, the laws told so far."""
         self.of_bugs = 0
-        """Found with programs of known bugs."""
+        """Findings of the programs of known bugs."""
         self.number = 0
         self.first: Path | None = None
-        """The file of the first."""
         self.replayed: dict[tuple[str, int], bool] = {}
-        """By law and trial of each that was executed once from its file, whether it showed again."""
+        """By law and trial: whether the finding showed again when it was executed once from its file."""
         self.is_over: Callable[[], bool] = lambda: False
-        """Whether there is no time left to execute one."""
-        self.whole = 0
-        """Those that were not shrunk."""
+        """Whether no time is left to execute a finding from its file."""
+        self.not_shrunk = 0
 
     def say(self, found: Sequence[tuple[Finding, Path]]) -> None:
-        """Print the laws that one program violates, each with the file of its finding."""
         self.number += len(found)
         self.of_bugs += sum(each.search == NAME for each, _ in found)
-        self.whole += sum(not each.is_shrunk for each, _ in found)
+        self.not_shrunk += sum(not each.is_shrunk for each, _ in found)
         first, path = found[0]
         self.first = self.first or path
-        told = self.laws.setdefault(first.cause or "; ".join(first.schedule.program()), [])
-        new = [(each, where) for each, where in found if each.law not in told]
-        if not told:
+        printed = self.laws.setdefault(first.cause or "; ".join(first.schedule.program()), [])
+        new = [(each, where) for each, where in found if each.law not in printed]
+        if not printed:
             say_finding(first, path, [each.law for each, _ in new[1:]])
             if not self.is_over():
                 self.replayed[first.law, first.trial] = say_replayed(first, path)
@@ -60,16 +54,16 @@ class Findings:
         else:
             for each, where in new:
                 say(f"  violated too, from the same cause: {each.law}: {each.text} ({invocation.shown(where)})")
-        told += [each.law for each, _ in new]
+        printed += [each.law for each, _ in new]
 
     def sentence(self) -> str:
-        """How many there are, of how many causes; empty where there is none."""
+        """The number of findings and causes; empty if there are none."""
         if not self.number:
             return ""
         causes = len(self.laws)
         bugs = f"; {self.of_bugs} with programs of known bugs" if self.of_bugs else ""
         bugs += f", {self.number - self.of_bugs} without" if self.of_bugs else ""
-        bugs += f"; {self.whole} not shrunk, a longer --time may" if self.whole and self.is_over() else ""
+        bugs += f"; {self.not_shrunk} not shrunk, a longer --time may" if self.not_shrunk and self.is_over() else ""
         return (
             f"{counted(self.number, 'finding')} of {counted(causes, 'cause')} (what broke first): "
             f"{'; '.join(self.laws)}{bugs}"
@@ -79,15 +73,17 @@ class Findings:
 def say_deviations(rows: Iterable[Mapping[str, Any]]) -> None:
     """Print the known deviations of a run (its fact ``deviations``)."""
     for row in rows:
-        say(deviations.told(row), COLOURS["known-deviation"])
+        say(deviations.describe(row), COLOURS["known-deviation"])
 
 
 def say_finding(finding: Finding, path: Path, also: Sequence[str] = ()) -> None:
-    """Print a violation, the laws that the program violates ``also``, the program, and how it was found."""
+    """Print a violation, the other laws that the program violates (``also``), the program, and the search that found
+    it.
+    """
     say(f"violated: {finding.law}: {finding.text}", COLOURS["violated"])
     if also:
         say(f"  the same program violates: {', '.join(also)}")
-    for line in folding.shown(finding.schedule.program()) or ["(nothing: bringing the pair up shows it)"]:
+    for line in folding.shown(finding.schedule.program()) or ["(nothing: starting the pair shows it)"]:
         say(f"    {line}")
     settings = ", ".join(f"{key}={value}" for key, value in finding.schedule.settings.items())
     say(f"  with {settings or 'the default settings'} ({finding.size})")
@@ -98,7 +94,7 @@ def say_finding(finding: Finding, path: Path, also: Sequence[str] = ()) -> None:
 
 
 def say_replayed(finding: Finding, path: Path) -> bool:
-    """Execute the finding once from its file, as a replay will: whether it shows again; print it if it does not."""
+    """Execute the finding once from its file, as a replay does. Returns whether it shows again; prints it if not."""
     from ..runs.reader import named_finding, to_finding
     from . import replay
 
@@ -117,7 +113,7 @@ def say_replayed(finding: Finding, path: Path) -> bool:
 
 
 def say_commands(system: System, path: Path, target: str, law: str) -> None:
-    """Print the commands that go on from the finding at ``path``, which is of ``target`` and says ``law`` is broken."""
+    """Print the next commands for the finding at ``path``: of ``target``, with the broken ``law``."""
     say(f"  replay: {replay_line(path, target)}")
     if system.has_autopsy:
         say(f"  autopsy: {invocation.line('autopsy', path)}")

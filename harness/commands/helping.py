@@ -1,7 +1,7 @@
-"""What commands say of themselves: lists in groups and whole sentences, an example for each, values for completion.
+"""Help of commands: lists in groups, whole sentences, an example for each command, and values for shell completion.
 
-A command that is registered and stands in no group of :data:`GROUPS` is a plug-in's, and is listed behind them.
-Completion reads registered names, files of data and nothing else: a shell waits for it.
+A registered command in no group of :data:`GROUPS` is a plug-in's, and is listed last. Completion reads only registered
+names and data files, since a shell waits for it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ GROUPS = {
     "Your build": ("cases", "campaign"),
     "Extend": ("laws", "chaos", "mutants", "reference"),
 }
-"""Commands by what users want, in the order in which they come to want it."""
 OTHERS = "Plug-ins"
 
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def grouped(commands: Iterable[str]) -> list[tuple[str, list[str]]]:
-    """Commands by group, those of plug-ins last; groups without any are left out."""
+    """Commands by group, those of plug-ins last; without empty groups."""
     left = list(commands)
     found = [(title, [name for name in members if name in left]) for title, members in GROUPS.items()]
     known = {name for _, members in found for name in members}
@@ -38,17 +37,17 @@ def grouped(commands: Iterable[str]) -> list[tuple[str, list[str]]]:
 
 
 def example(line: str) -> str:
-    """The end of a command's help: a command line, without ``pairproof`` before it, that is not wrapped."""
+    """The end of a command's help: a command line, given without ``pairproof``, that is not wrapped."""
     return f"\b\nExample:\n  pairproof {line}"
 
 
 def sentence(text: str | None) -> str:
-    """The first sentence of a docstring, without marks and its full stop."""
+    """The first sentence of a docstring, without markup and its full stop."""
     return " ".join((text or "").split("\n\n")[0].split()).replace("``", "").partition(". ")[0].rstrip(".")
 
 
 def summary(command: str) -> str:
-    """What a command does, in the words of its module's first sentence; empty where that cannot be read."""
+    """The first sentence of a command's module docstring; empty if that cannot be read."""
     module = next((each.module for each in entry_points(group="pairproof.commands") if each.name == command), "")
     with contextlib.suppress(Exception):
         spec = importlib.util.find_spec(module)
@@ -59,19 +58,17 @@ def summary(command: str) -> str:
 
 
 class Group(click.Group):
-    """Commands below a command, listed with whole sentences."""
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Click would end a long sentence with dots."""
+        """Click truncates a long sentence."""
         rows = [(name, sentence(each.help)) for name, each in sorted(self.commands.items())]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
 
 def completes(group: str = "", names: Callable[[], Iterable[str]] | None = None, files: bool = False) -> Complete:
-    """Completion by the names that are registered in ``group``, or by ``names``.
+    """Completion by the registered names of ``group``, or by ``names``.
 
-    With ``files`` what no name begins with is a file: bash shows either names or files.
+    ``files``: complete files if no name matches; bash shows either names or files.
     """
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -83,7 +80,7 @@ def completes(group: str = "", names: Callable[[], Iterable[str]] | None = None,
 
 
 def complete_targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Targets, ``family@`` for releases, and behind ``base+`` the known bugs of its system."""
+    """Targets, ``family@`` for releases, and after ``base+`` the known bugs of its system."""
     from ..trials import resolve
 
     base, plus, _ = incomplete.partition("+")

@@ -1,7 +1,8 @@
-"""JSON schemas for editors: of pairproof.toml (``docs/pairproof.schema.json``), of cases (``docs/case.schema.json``).
+"""JSON schemas for editors: of pairproof.toml (``docs/pairproof.schema.json``) and of cases
+(``docs/case.schema.json``).
 
-``python -m pairproof.harness.commands.json_schema [FOLDER]`` writes them; a test compares. A schema proposes the names
-that come with pairproof and lets others pass, which plug-ins may have registered: the readers are stricter.
+``python -m pairproof.harness.commands.json_schema [FOLDER]`` writes them; a test compares. A schema proposes
+pairproof's own names and accepts others, which plug-ins may have registered: the readers are stricter.
 """
 
 from __future__ import annotations
@@ -27,28 +28,28 @@ Schema = dict[str, Any]
 
 TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
 CATALOGUES = {"target": "targets", "lab": "labs", "law": "laws"}
-"""By option, the group whose names it takes."""
+"""By option, the registry group of its values."""
 SCALAR = {"type": ["integer", "string", "boolean"]}
 
 
 def named(names: Iterable[str]) -> Schema:
-    """Names that an editor proposes; others may be a plug-in's."""
+    """Names that an editor proposes; others are accepted, as plug-ins may have registered them."""
     return {"anyOf": [{"enum": sorted(names)}, TEXT]}
 
 
 def whole(title: str, properties: Mapping[str, Schema], required: Iterable[str] = (), others: object = False) -> Schema:
-    """An object, as a schema of its own."""
+    """An object, as a complete schema."""
     return {"$schema": DRAFT, "title": title} | keys(properties, required, others)
 
 
 def keys(properties: Mapping[str, Schema], required: Iterable[str] = (), others: object = False) -> Schema:
-    """An object with these keys; ``others``: what more it may have."""
+    """An object with these keys; ``others``: the schema of further keys."""
     found: Schema = {"type": "object", "properties": dict(properties), "additionalProperties": others}
     return found | ({"required": sorted(required)} if list(required) else {})
 
 
 def options() -> Schema:
-    """Of pairproof.toml: a table for each command, its options without the dashes."""
+    """The schema of pairproof.toml: a table for each command, its options without the dashes."""
     tables = {name: keys(_options(registry.find("commands", name))) for name in sorted(registry.own("commands"))}
     return whole("pairproof.toml", tables, others={"type": "object"})
 
@@ -62,8 +63,8 @@ def _options(command: object) -> dict[str, Schema]:
 
 def _option(name: str, option: click.Option) -> Schema:
     one = {"enum": list(profiles.PROFILES)} if name == "profile" else _value(name, option)
-    told = {"anyOf": [one, {"type": "array", "items": one}]} if option.multiple else one
-    return told | ({"description": option.help} if option.help else {})
+    schema = {"anyOf": [one, {"type": "array", "items": one}]} if option.multiple else one
+    return schema | ({"description": option.help} if option.help else {})
 
 
 def _value(name: str, option: click.Option) -> Schema:
@@ -83,7 +84,7 @@ def _value(name: str, option: click.Option) -> Schema:
 
 
 def schedule() -> Schema:
-    """What is executed, as data."""
+    """A schedule, as data."""
     return keys(
         {
             "format": {"enum": list(OF_SCHEDULES)},
@@ -107,7 +108,7 @@ def schedule() -> Schema:
 
 
 def finding() -> Schema:
-    """Of a finding's file and a case's, which is the same without what it says of its run."""
+    """A finding's or a case's file; a case lacks the fields of its run."""
     texts = ("text", "target", "lab", "shrunk_in", "cause", "search", "source", "replay")
     properties: dict[str, Schema] = {
         "format": {"enum": list(READS)},
@@ -121,12 +122,12 @@ def finding() -> Schema:
 
 
 def text(schema: Schema) -> str:
-    """As it is written."""
+    """The text of a schema's file."""
     return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
 
 
 def files() -> dict[str, str]:
-    """Contents by name."""
+    """The files' texts by name."""
     return {"pairproof.schema.json": text(options()), "case.schema.json": text(finding())}
 
 

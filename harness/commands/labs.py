@@ -1,9 +1,9 @@
 """``pairproof labs``: list the labs, the targets with the labs that run them, the faults and the tools.
 
-What labs can do is asked without starting one (:mod:`harness.trials.abilities`). People read it in words; the names of
-abilities and the kinds of event that labs record are in the JSON only.
-``install`` makes ready what labs need from elsewhere (entry points ``pairproof.tools``, each a :class:`Tool`), and
-``clean`` removes what labs whose harness was killed may have left behind.
+Abilities of labs are read without starting a lab (:mod:`harness.trials.abilities`). The text output describes them; the
+JSON has the names of abilities and of the event types that labs record. ``install`` installs the programs that labs
+need (entry points ``pairproof.tools``, each a :class:`Tool`). ``clean`` removes the remains of labs whose harness was
+killed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .helping import Group, completes, example, sentence
 from .output import json_option, say, table, write_json
 
 MAX_VALUES = 6
-"""Values of a fault's argument that the table shows; the JSON has all."""
+"""Values of a fault's argument in the table; the JSON has all."""
 
 
 class Tool(typing.Protocol):
@@ -29,14 +29,14 @@ class Tool(typing.Protocol):
 
     name: str
     about: str
-    """What it is, in one line."""
 
     def find(self) -> Path | str:
-        """Where it is, or which there are; LabError, with the remedy, if it is nowhere. Executes nothing: the list and
-        ``doctor`` only look."""
+        """Its path, or the installed versions; LabError, with the remedy, if there is none. Executes nothing, as the
+        list and ``doctor`` only check.
+        """
 
     def install(self) -> Path | str:
-        """Make it ready, unless it is; where it is. LabError, with the remedy, if that fails."""
+        """Install it if needed and return its path. LabError, with the remedy, if that fails."""
 
 
 @typing.runtime_checkable
@@ -44,7 +44,7 @@ class CanClean(typing.Protocol):
     """A lab that may leave something behind when its harness is killed."""
 
     def clean(self) -> list[str]:
-        """Remove what no running harness uses any more; a line for each thing removed."""
+        """Remove everything that no running harness uses; returns a line for each thing removed."""
 
 
 @click.group("labs", cls=Group, epilog=example("labs"), invoke_without_command=True)
@@ -53,11 +53,11 @@ class CanClean(typing.Protocol):
 def command(ctx: click.Context, json_to: str | None) -> None:
     """List labs, targets with the labs that run them, faults with their arguments, and tools.
 
-    --json names the abilities and the kinds of event of each lab, too.
+    --json also names the abilities and the event types of each lab.
     """
     if ctx.invoked_subcommand is not None:
         if json_to is not None:
-            raise UsageError(f"--json goes with the list only, not with {ctx.invoked_subcommand}; leave it out")
+            raise UsageError(f"--json is for the list only, not with {ctx.invoked_subcommand}; leave it out")
         return
     found = describe()
     if json_to is not None:
@@ -66,7 +66,7 @@ def command(ctx: click.Context, json_to: str | None) -> None:
     seen = {lab["id"]: judgeable(lab) for lab in found["labs"]}
     table(
         "Labs",
-        ("lab", "what it is", "faults that it cannot inject"),
+        ("lab", "what it is", "faults it cannot inject"),
         [(x["id"], x.get("lacks") or _about("labs", x["id"]), _words(x["cannot_inject"])) for x in found["labs"]],
     )
     table(
@@ -86,7 +86,7 @@ def command(ctx: click.Context, json_to: str | None) -> None:
 @command.command("install", epilog=example("labs install rocketmq@5.3.1"))
 @click.argument("name", shell_complete=completes("tools"))
 def install(name: str) -> None:
-    """Make ready a program that labs need; pairproof labs lists them."""
+    """Install a program that labs need; pairproof labs lists them."""
     say(f"{name}: {tool(name).install()}")
 
 
@@ -98,11 +98,11 @@ def clean() -> None:
     nothing = True
     for name in registry.names("labs"):
         try:
-            with extras.told():
+            with extras.reported():
                 lab = resolve.lab(name)
                 lines = lab.clean() if isinstance(lab, CanClean) else []
         except extras.Lacking as why:
-            lines = [f"not looked at: {why}"]
+            lines = [f"not checked: {why}"]
         for line in lines:
             say(f"{name}: {line}")
             nothing = False
@@ -111,7 +111,7 @@ def clean() -> None:
 
 
 def tool(name: str) -> Tool:
-    """A tool by name; ``family@which`` for one of a family's."""
+    """A tool by name; ``family@version`` for one of a family."""
     from ..trials import resolve
 
     if (known := resolve.family(name, "tools")) is not None:
@@ -121,7 +121,7 @@ def tool(name: str) -> Tool:
 
 def describe() -> dict[str, list[dict[str, typing.Any]]]:
     """``labs`` (id, can, cannot_inject, observes by target that it runs, or lacks: a package), ``targets`` (id),
-    ``faults`` (id, needs, arguments), ``tools`` (id, about, path or None, missing: why it has none).
+    ``faults`` (id, needs, arguments), ``tools`` (id, about, path or None, missing: the reason).
     """
     from ..trials import resolve
 
@@ -130,7 +130,7 @@ def describe() -> dict[str, list[dict[str, typing.Any]]]:
     labs: list[dict[str, typing.Any]] = []
     for name in registry.names("labs"):
         try:
-            with extras.told():
+            with extras.reported():
                 lab = resolve.lab(name)
         except extras.Lacking as why:
             labs.append({"id": name, "can": None, "cannot_inject": None, "observes": {}, "lacks": str(why)})
@@ -160,10 +160,10 @@ def _taken(lab: ports.Lab, names: list[str]) -> list[str]:
 
 
 def where(name: str) -> dict[str, str | None]:
-    """Of a tool: id, about, path, or missing: why it has none."""
+    """A tool's id, about, and path or the reason why it is missing."""
     about = ""
     try:
-        with extras.told():
+        with extras.reported():
             found = tool(name)
             about = found.about
             path, missing = str(found.find()), None
@@ -177,7 +177,7 @@ def _missing(faults: ports.Faults, can: list[str] | None) -> list[str] | None:
 
 
 def judgeable(lab: dict[str, typing.Any]) -> dict[str, str]:
-    """By target that a lab runs: how many of its laws the lab can judge, as ``118 of 119``."""
+    """By target that a lab runs: the number of its laws that the lab can judge, as ``118 of 119``."""
     from ..judging import judge
     from ..trials import resolve
 
@@ -209,4 +209,4 @@ def _about(group: str, name: str) -> str:
 
 
 def _words(names: list[str] | None) -> str:
-    return "it does not say" if names is None else ", ".join(names) or "none"
+    return "not declared" if names is None else ", ".join(names) or "none"

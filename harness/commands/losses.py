@@ -1,4 +1,4 @@
-"""What was lost under a configuration that was brought, on a terminal: a table, and a small program for each loss."""
+"""Losses under the user's configuration, on a terminal: a table, and a small program for each loss."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..texts import folding
 from . import output
 
 SHOWN_NS = 100_000_000
-"""Shorter times without an answer are no outage."""
+"""Shorter times without an answer are not an outage."""
 
 
 def say_losses(found: Losses, system: System) -> None:
-    """Print what each class of faults took, in all trials of the run together."""
+    """Print the losses of each class of faults, over all trials of the run."""
     rows = found.rows()
     heads = ("fault", "of", system.acknowledged, "lost", "on one broker only", "unavailable", "trials")
     output.table("What was lost", heads, [_cells(row) for row in rows if row["corpus"] or row["lost"]])
@@ -44,14 +44,14 @@ def _lost(row: Mapping[str, object]) -> str:
     unknown = row["unaudited"]
     if unknown == row["trials"]:
         return "not known"
-    return f"{row['lost']:,}" + (f" ({unknown:,} trials not known)" if unknown else "")
+    return f"{row['lost']:,}" + (f" ({unknown:,} trials unknown)" if unknown else "")
 
 
 def single(row: Mapping[str, object]) -> str:
-    """Messages that one broker alone holds, by which one that is."""
+    """The number of messages that only one broker holds, by broker."""
     held = (("slave_only", "slave"), ("master_only", "master"))
-    told = [f"{row[name]:,} {where}" for name, where in held if row[name]]
-    return ", ".join(told) or "0"
+    counts = [f"{row[name]:,} {where}" for name, where in held if row[name]]
+    return ", ".join(counts) or "0"
 
 
 def unavailable(row: Mapping[str, object]) -> str:

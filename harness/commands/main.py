@@ -1,12 +1,11 @@
-"""The command ``pairproof``: finds commands by name, and turns whatever ends one into a line and an exit code.
+"""The command ``pairproof``: find commands by name, and turn every error into one line and an exit code.
 
-Commands are entry points of the group ``pairproof.commands``, imported when they are run, not when they are listed:
-``--help`` reads the first sentence of each one's module docstring from its source, so it needs none of their
-libraries. That sentence is expected to read ````pairproof NAME``: what it does.``
+Commands are entry points of the group ``pairproof.commands``. A command is imported only when it is run: ``--help``
+reads the first sentence of its module docstring from the source, so it needs none of its libraries. That sentence has
+the form ````pairproof NAME``: summary.``
 
-Exit codes: 0 holds, 1 violated, 2 usage, 3 unknown, 4 the lab (or pairproof itself) failed, or a file or standard
-output could not be used, 130 interrupted, 141 the reader of standard output went away. A command returns its code, or
-None for 0.
+Exit codes: 0 holds, 1 violated, 2 usage, 3 unknown, 4 the lab or pairproof failed, or a file or standard output could
+not be used, 130 interrupted, 141 the reader of standard output closed it. A command returns its code, or None for 0.
 """
 
 from __future__ import annotations
@@ -45,13 +44,11 @@ from . import file, helping
 EXIT_BROKEN_PIPE = 141
 DEBUG = "--debug"
 TYPED = "pairproof.typed"
-"""Key of a context's ``meta``: the command, and what was typed behind it."""
+"""Key of a context's ``meta``: the command and its arguments."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Commands(click.Group):
-    """Registered commands, loaded one at a time."""
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         return registry.names("commands")
 
@@ -80,7 +77,7 @@ class Commands(click.Group):
         except UsageError as why:
             raise file.located(why, *ctx.meta.get(TYPED, ("", ()))) from None
         except BrokenPipeError:
-            # Without the number by which click knows it: click would end the process with 1, which says "violated".
+            # Without an errno: click handles EPIPE itself and exits with 1, which means "violated".
             raise BrokenPipeError from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -89,7 +86,7 @@ class Commands(click.Group):
                 formatter.write_dl([(name, helping.summary(name)) for name in names])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Click would import every command, to complete a name."""
+        """Without importing every command, as click does."""
         names = [each for each in registry.names("commands") if each.startswith(incomplete)]
         found = [CompletionItem(each, help=helping.summary(each)) for each in names]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
@@ -124,14 +121,14 @@ def pairproof() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line (the process's own by default) and return the exit code; prints, never raises."""
+    """Run one command line (default: the process's own), print errors, and return the exit code; never raises."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = DEBUG in given
     _prepare_streams()
     try:
         with _terminable():
             result = _run([each for each in given if each != DEBUG])
-            # Here, where a full disk or a broken pipe is still caught, rather than at the interpreter's end.
+            # Here a full disk or a broken pipe is still caught; at the interpreter's exit it is not.
             sys.stdout.flush()
             return result
     except BaseException as error:
@@ -154,10 +151,9 @@ def _ended(error: BaseException, debug: bool) -> int:
     _drop_what_cannot_be_written()
     match error:
         case BrokenPipeError():
-            # Whoever read our output has gone: nothing is left to say.
             return EXIT_BROKEN_PIPE
         case PairproofError():
-            return _say(str(error), error.exit_code)
+            return _fail(str(error), error.exit_code)
         case click.exceptions.NoArgsIsHelpError():
             error.show()
             return EXIT_USAGE
@@ -165,23 +161,23 @@ def _ended(error: BaseException, debug: bool) -> int:
             where = (
                 f" (see {error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
             )
-            return _say(f"{error.format_message()}{where}", EXIT_USAGE)
+            return _fail(f"{error.format_message()}{where}", EXIT_USAGE)
         case KeyboardInterrupt() | click.Abort():
-            return _say("interrupted", EXIT_INTERRUPTED)
+            return _fail("interrupted", EXIT_INTERRUPTED)
         case OSError():
-            return _say(_os_error(error), EXIT_LAB)
+            return _fail(_os_error(error), EXIT_LAB)
         case ModuleNotFoundError() if (why := extras.lacking(error)) is not None:
-            return _say(str(why), why.exit_code)
+            return _fail(str(why), why.exit_code)
         case _:
             reason = " ".join(str(error).split())[:300]
-            return _say(
+            return _fail(
                 f"unexpected {type(error).__name__}: {reason}; run again with {DEBUG} for the traceback", EXIT_LAB
             )
 
 
-def _say(line: str, code: int) -> int:
+def _fail(line: str, code: int) -> int:
     with contextlib.suppress(OSError, ValueError):
-        # One line, even where a file's name has several.
+        # One line, even if a file name contains line breaks.
         print(f"pairproof: {plain(' '.join(line.splitlines()))}", file=sys.stderr)
     return code
 
@@ -189,28 +185,28 @@ def _say(line: str, code: int) -> int:
 def _os_error(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     if error.filename is not None:
-        place = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
-        return f"cannot read or write {place}: {reason}"
+        path = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
+        return f"cannot read or write {path}: {reason}"
     if error.errno in FULL:
-        # Files that we keep are named in their errors; what has no name is a stream, nearly always standard output.
+        # Errors of our own files have a file name; an error without one is about a stream, nearly always standard
+        # output.
         return f"cannot write the output: {reason}; make room or send it elsewhere"
     return f"cannot read or write: {reason}; run again with {DEBUG} for the traceback"
 
 
 def _prepare_streams() -> None:
-    """Standard streams that can be written to, whatever we were started with."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            # Closed by whoever started us. Left so, the next file that is opened would take its number.
+            # Closed by the parent process. The next opened file would get its number.
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
-            # A folder's name may be bytes that no text encodes: shown escaped, it is no error.
+            # A path may contain bytes that are not UTF-8: print them escaped.
             stream.reconfigure(errors="backslashreplace")
 
 
 def _drop_what_cannot_be_written() -> None:
-    """Forget what is left for standard output if it cannot be written: exiting would try again, and fail."""
+    """Discard pending standard output if it cannot be written: the interpreter would try again at exit, and fail."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -222,8 +218,9 @@ def _drop_what_cannot_be_written() -> None:
 
 @contextlib.contextmanager
 def _terminable() -> Any:
-    """SIGTERM and SIGHUP end a command as Ctrl-C does, so a run that a CI system stops, or whose terminal is closed,
-    keeps what it recorded. One that is ignored at the start (nohup) stays ignored."""
+    """SIGTERM and SIGHUP end a command as Ctrl-C does, so an interrupted run keeps its records. A signal that was
+    ignored at the start (nohup) stays ignored.
+    """
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt(f"ended by {signal.Signals(number).name}")
@@ -234,7 +231,7 @@ def _terminable() -> Any:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 before[number] = signal.signal(number, interrupt)
     except ValueError:
-        # Signals belong to the main thread; elsewhere somebody else decides.
+        # Only the main thread may set signal handlers.
         yield
         return
     try:

@@ -1,4 +1,4 @@
-"""Options that several commands have, each with one name, help and limit."""
+"""Options that several commands share, each with one name, help and limit."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ from .helping import complete_targets, completes
 from .output import say
 
 RUNS = Path("runs")
-"""Where run folders are, unless somebody says otherwise."""
 MANY_TRIALS = 100
-"""Trials of the simulation for which another process is worth its start."""
+"""Trials of the simulation that justify another process."""
 REAL_TIME_JOBS = 3
-"""For each core: twice as many play a fifth more trials an hour, but their brokers starve each other (decision 86)."""
+"""Per core. Six per core play a fifth more trials an hour, but their brokers starve each other (decision 86)."""
 LAB_BYTES = 3 << 29
-"""What a lab with a pair of JVMs and its process may take."""
+"""Memory of a lab with two JVMs, and its process."""
 MAX_HOURS = 7 * 24
-"""Of ``--time``."""
+"""Largest ``--time``."""
 MAX_SEED_CHARS = 200
-"""Of ``--seed``; searches make the seeds of their trials longer."""
+"""Largest ``--seed``; searches append to it."""
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -57,24 +56,23 @@ law = click.option(
     "law_ids",
     multiple=True,
     shell_complete=completes("laws"),
-    help="Judge by this law only; may be given more than once.",
+    help="Judge this law only; may be given more than once.",
 )
 seed = click.option("--seed", default=None, help="Random seed (default: derived from the clock and printed).")
 ENGINES = ("spark", "local")
-"""What counts for a report."""
 
 
 def report(command: Decorated) -> Decorated:
-    """``--report``, and what counts for it."""
-    made = click.option("--report", is_flag=True, help="Make the report, too.")(command)
-    told = "What counts for --report: Spark, or this process, in seconds; the pages are the same."
+    """``--report`` and ``--report-engine``."""
+    made = click.option("--report", is_flag=True, help="Also make the report.")(command)
+    text = "Report engine: Spark, or in-process (seconds). Same output."
     return click.option(
-        "--report-engine", cls=FileOnly, type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help=told
+        "--report-engine", cls=FileOnly, type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help=text
     )(made)
 
 
 def summary(command: Decorated) -> Decorated:
-    """``--summary``, handed over as ``full``: whether it names all laws."""
+    """``--summary``, passed on as ``full``: whether it names all laws."""
     return click.option(
         "--summary",
         "full",
@@ -82,7 +80,7 @@ def summary(command: Decorated) -> Decorated:
         default="compact",
         show_default=True,
         callback=lambda ctx, param, value: value == "full",
-        help="What the terminal names: laws that need a look, or all.",
+        help="Laws that the terminal lists: those that need attention, or all.",
     )(command)
 
 
@@ -90,30 +88,30 @@ known_deviations = click.option(
     "--known-deviations",
     type=click.Choice(POLICIES),
     default=None,
-    help="What a known deviation of the version does to the exit code. [default: fail with your brokers' settings, "
+    help="Effect of the version's known deviations on the exit code. [default: fail with your brokers' settings, "
     "pass without]",
 )
 
 
 def jobs(what: str, where: str = "", default: str = "") -> Callable[[Decorated], Decorated]:
-    """``--jobs``; ``what`` says what it plays at once, ``where`` in which labs that is possible.
+    """``--jobs``. ``what``: the things that are played in parallel; ``where``: the labs that can do so.
 
-    ``default``: what there is if nobody says, where that is not one; the command is given None then.
+    ``default``: the text of the default if it is not 1; the command then receives None.
     """
     return click.option(
         "--jobs",
         type=click.IntRange(1, MAX_JOBS),
         default=None if default else 1,
         show_default=default or True,
-        help=f"{what} to play at once, each in its own lab{where}.",
+        help=f"{what} to play in parallel, each in its own lab{where}.",
     )
 
 
 def default_jobs(deterministic: bool, trials: int | None) -> int:
-    """How many processes play so many trials, if nobody says.
+    """The default number of processes for so many trials.
 
-    In a simulation one for each core, but none for a second's work. Where time is real a trial mostly waits, so three
-    for each core, as far as the memory that is free suffices for a pair of JVMs each.
+    A simulation gets one per core, but only one for a second's work. A real-time trial mostly waits, so it gets three
+    per core, limited by the free memory for a pair of JVMs each.
     """
     cores = len(os.sched_getaffinity(0))
     if deterministic:
@@ -124,7 +122,7 @@ def default_jobs(deterministic: bool, trials: int | None) -> int:
 
 
 def free_memory() -> int:
-    """Bytes that new processes can have; as much as nobody asks for where the system does not tell."""
+    """Bytes available to new processes; unlimited where the system does not report it."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
@@ -133,7 +131,7 @@ def free_memory() -> int:
 
 
 def seconds(text: str) -> float:
-    """A time limit such as 90s or 10m. UsageError if it is none."""
+    """A time limit such as 90s or 10m. UsageError for any other text."""
     units = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
     number, unit = (text[:-1], text[-1]) if text[-1:] in units else (text, "s")
     try:
@@ -151,26 +149,26 @@ def configuration_files(command: Decorated) -> Decorated:
     """``--master-conf`` and ``--slave-conf``, see :func:`files`."""
     file = click.Path(dir_okay=False, path_type=Path)
     for option in (
-        click.option("--slave-conf", type=file, help="The slave's properties file, as it is in production."),
-        click.option("--master-conf", type=file, help="The master's properties file, as it is in production."),
+        click.option("--slave-conf", type=file, help="The slave's properties file, as used in production."),
+        click.option("--master-conf", type=file, help="The master's properties file, as used in production."),
     ):
         command = option(command)
     return command
 
 
 def configuration(command: Decorated) -> Decorated:
-    """The same and ``--set``, see :func:`configured`."""
+    """``--master-conf``, ``--slave-conf`` and ``--set``, see :func:`configured`."""
     typed = click.option("--set", "typed", multiple=True, metavar="KEY=VALUE", help="A broker's setting; repeatable.")
     return configuration_files(typed(command))
 
 
 def files(master: Path | None, slave: Path | None) -> dict[str, Path]:
-    """Those that were given, by node."""
+    """The given files, by node."""
     return {node: path for node, path in (("master", master), ("slave", slave)) if path is not None}
 
 
 def configured(name: str, master: Path | None, slave: Path | None, typed: tuple[str, ...]) -> Target:
-    """The target under what was brought; says what of it does not apply."""
+    """The target with the user's configuration; prints which settings do not apply."""
     found = resolve.target(name)
     if master is None and slave is None and not typed:
         return found
@@ -183,7 +181,7 @@ def configured(name: str, master: Path | None, slave: Path | None, typed: tuple[
 
 
 def runs(where: str = "") -> Callable[[Decorated], Decorated]:
-    """``--runs``, handed over as ``runs_folder``; ``where`` says in which labs there are such folders."""
+    """``--runs``, passed on as ``runs_folder``. ``where``: the labs that write run folders."""
     return click.option(
         "--runs",
         "runs_folder",
@@ -195,7 +193,7 @@ def runs(where: str = "") -> Callable[[Decorated], Decorated]:
 
 
 def seed_of(given: str | None) -> str:
-    """The seed that was given, or one from the clock. UsageError if it is not such a text."""
+    """The given seed, or one from the clock. UsageError if it is too long or not valid text."""
     if given is not None:
         check_text(given, "--seed", MAX_SEED_CHARS)
         return given

@@ -1,9 +1,8 @@
-"""What commands share: the option ``--json [FILE]``, tables on standard output, progress on standard error.
+"""Output that commands share: the option ``--json [FILE]``, tables on standard output, progress on standard error.
 
-Standard output carries the answer and nothing else: where ``--json`` answers there, what is said to people moves to
-standard error. Progress is always there: a bar on a terminal, a line now and then elsewhere. What is being done may be
-told as ``work: step``; a step is named within its work. Whatever is printed is made :func:`plain
-<pairproof.harness.texts.plain.plain>` here, whoever it came from.
+Standard output carries only the answer: when ``--json`` writes there, text for people goes to standard error. Progress
+is always shown: a bar on a terminal, a line now and then elsewhere. Its description may be ``work: step``. All output
+passes through :func:`plain <pairproof.harness.texts.plain.plain>` here.
 """
 
 from __future__ import annotations
@@ -36,13 +35,12 @@ STDOUT_NAMES = (STDOUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 JSON_OPTION = "--json"
 JSON_TO = "pairproof.json_to"
 NARROW = 60
-"""Columns of a terminal below which a table's words would be broken letter by letter."""
+"""Columns of a terminal below which tables are stacked: their words would be broken letter by letter."""
 PLAIN_WIDTH = 140
-"""Columns of a table that goes to a file or a pipe."""
 STEP = ": "
-"""Between a work and its step in what progress is told."""
+"""Separates work and step in a progress description."""
 QUIET_S = 10.0
-"""Seconds between two progress lines where there is no terminal."""
+"""Seconds between two progress lines without a terminal."""
 
 COLOURS = {
     "violated": "bold red",
@@ -53,13 +51,13 @@ COLOURS = {
 }
 
 AMBER = "yellow"
-"""Nothing is wrong, and too little was tried to call it green."""
+"""For verdicts without a violation that rest on too little."""
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def json_option(command: Decorated) -> Decorated:
-    """Adds ``--json [FILE]``, handed over as ``json_to``: None, ``-`` for standard output, or a file's name."""
+    """Add ``--json [FILE]``, passed on as ``json_to``: None, ``-`` for standard output, or a file name."""
     return click.option(
         JSON_OPTION,
         "json_to",
@@ -76,7 +74,7 @@ def _remember(ctx: click.Context, param: click.Parameter, json_to: str | None) -
     if json_to in STDOUT_NAMES:
         json_to = STDOUT
     elif json_to is not None:
-        # Now, not after the minutes that the answer takes.
+        # Check before the command's work, which may take minutes.
         _writable(json_to)
     ctx.meta[JSON_TO] = json_to
     return json_to
@@ -90,13 +88,14 @@ def _people() -> TextIO:
 def write_json(data: object, where: str) -> None:
     """Write one JSON value to a file, or to standard output for ``-``.
 
-    A pipe or a device is written straight, a link's target is replaced; UsageError or PairproofError if it cannot be.
+    Pipes and devices are written directly; the target of a symbolic link is replaced. UsageError or PairproofError if
+    that fails.
     """
     _write(json.dumps(data, indent=2) + "\n", where)
 
 
 def write_json_lines(rows: Iterable[object], where: str) -> None:
-    """Write JSON values, one a line, to a file, or as they come to standard output for ``-``."""
+    """Write JSON values, one per line, to a file at once, or to standard output (``-``) as they come."""
     if where == STDOUT:
         for row in rows:
             sys.stdout.write(json.dumps(row) + "\n")
@@ -122,7 +121,7 @@ def _writable(where: str) -> Path:
 
 
 def writable(path: Path, option: str) -> Path:
-    """The file that is to be written in the end; UsageError now, if its folder is not there."""
+    """The path of an output file; UsageError if its folder does not exist."""
     try:
         if path.is_dir():
             raise UsageError(f"{option} {path}: that is a folder; give {option} last, or a file's name")
@@ -134,16 +133,16 @@ def writable(path: Path, option: str) -> Path:
 
 
 def console(file: TextIO | None = None) -> Console:
-    """A rich console for people, or on ``file``: no markup, and a fixed width where there is no terminal."""
+    """A rich console for people, or on ``file``: no markup, and a fixed width without a terminal."""
     import rich.console
 
     class Piped(rich.console.Console):
         def on_broken_pipe(self) -> NoReturn:
-            # Rich would end the process with 1, which says "violated" here.
+            # Rich ends the process with 1, which means "violated" here.
             raise BrokenPipeError
 
         def render_str(self, text: str, **kwargs: Any) -> Text:
-            # Rich drops some control characters in silence.
+            # Rich drops some control characters silently.
             return super().render_str(plain(text), **kwargs)
 
         def render(self, *args: Any, **kwargs: Any) -> Iterator[Segment]:
@@ -152,7 +151,7 @@ def console(file: TextIO | None = None) -> Console:
 
     found = Piped(
         file=file or _people(), highlight=False, markup=False, emoji=False, soft_wrap=False,
-        # Rich alone would leave bold and italics.
+        # Without this rich leaves bold and italics.
         color_system=None if os.environ.get("NO_COLOR") else "auto",
     )  # fmt: skip
     if not found.is_terminal:
@@ -161,7 +160,7 @@ def console(file: TextIO | None = None) -> Console:
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], to: Console | None = None) -> None:
-    """Print a table; cells that are verdicts get their colour."""
+    """Print a table; verdicts in cells are coloured."""
     import rich.box
     from rich.table import Table
     from rich.text import Text
@@ -181,7 +180,6 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], 
 
 
 def _stacked(to: Console, title: str, rows: Iterable[Sequence[object]]) -> None:
-    """A table for a narrow terminal: the cells of a row below one another."""
     if title:
         to.print(title, style="bold")
     for first, *others in rows:
@@ -191,28 +189,28 @@ def _stacked(to: Console, title: str, rows: Iterable[Sequence[object]]) -> None:
 
 
 def say(line: str, style: str = "") -> None:
-    """Print one line for people, never broken into several."""
+    """Print one line for people, without line breaks."""
     console().print(line, style=style or None, soft_wrap=True)
 
 
 def say_plugins() -> None:
-    """Print which plug-ins take part in a run: their laws judge it, and its searches draw their faults."""
+    """Print the plug-ins that take part in a run, whose laws judge it and whose faults its searches draw."""
     if found := registry.plugins("laws", "faults", "labs", "targets"):
         say(f"with plug-ins: {', '.join(found)}")
 
 
 def colour(verdict: str, amber: bool) -> str:
-    """The style of a verdict; ``amber``: nothing is wrong, and it rests on little."""
+    """The style of a verdict; ``amber``: no violation, but too little was tried."""
     return AMBER if amber else COLOURS.get(verdict, "bold")
 
 
 def echo(line: object, err: bool = False) -> None:
-    """Print one line as it is, or on standard error, without a width or a style."""
+    """Print one line on standard output or error, without a width or a style."""
     click.echo(plain(str(line)), err=err)
 
 
 def say_remarks(remarks: Sequence[str]) -> None:
-    """Print what was said before the run of a configuration, beside the verdict."""
+    """Print the remarks on a configuration again, beside the verdict."""
     for line in remarks:
         say(line, "bold yellow")
 
@@ -220,8 +218,8 @@ def say_remarks(remarks: Sequence[str]) -> None:
 @contextlib.contextmanager
 def progress(file: TextIO | None = None) -> Iterator[Progress]:
     """A :class:`~pairproof.harness.ports.Progress` on standard error (or ``file``) for the ``with`` block."""
-    said = console(file or sys.stderr)
-    if not said.is_terminal:
+    shown = console(file or sys.stderr)
+    if not shown.is_terminal:
         yield Lines(file or sys.stderr)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -230,14 +228,14 @@ def progress(file: TextIO | None = None) -> Iterator[Progress]:
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}"),
         TimeElapsedColumn(),
     )  # fmt: skip
-    # Rich may carry lines over the bar only where both end on a terminal: what is piped must reach its pipe.
+    # Rich may redirect standard output only if it is a terminal: piped output must reach its pipe.
     carried = sys.stdout.isatty()
-    with Progress(*columns, console=said, transient=True, refresh_per_second=5, redirect_stdout=carried) as bars:
+    with Progress(*columns, console=shown, transient=True, refresh_per_second=5, redirect_stdout=carried) as bars:
         yield Bars(bars)
 
 
 class Bars:
-    """One bar for each work; redraws are rich's business, so a call costs microseconds."""
+    """One bar for each work. Rich limits the redraws, so a call costs microseconds."""
 
     def __init__(self, bars: Any) -> None:
         self._bars = bars
@@ -260,7 +258,6 @@ class Lines:
         self._due = 0.0
 
     def __call__(self, done: int, total: int | None, doing: str, note: str = "") -> None:
-        """Say how far it is, if it is time."""
         now = self._clock()
         if doing == self._doing and now < self._due:
             return
@@ -268,6 +265,6 @@ class Lines:
         self._due = now + QUIET_S
         work, _, step = doing.partition(STEP)
         line = f"{work}: {done}{'' if total is None else f' of {total}'}{note}{f', {step}' if step else ''}"
-        # Nobody may be left to hear it; the work goes on.
+        # Standard error may be closed; the work goes on.
         with contextlib.suppress(OSError):
             print(plain(line), file=self._file, flush=True)

@@ -1,9 +1,9 @@
-"""``pairproof replay``: execute the minimal program of a finding again, and say whether the violation is still there.
+"""``pairproof replay``: execute the minimal program of a finding again, and report whether it still violates its law.
 
-In a deterministic lab the same finding gives the same history; in another one it is executed several times, and what is
-said is how many of these showed it. A finding that was shrunk in another lab than the run's is replayed there, unless
-told otherwise. ``--target`` asks whether another target (the mutant's correct original, say) breaks under the program.
-``--write-report`` writes the finding up for the system's maintainers (:mod:`pairproof.harness.writeup`).
+A deterministic lab executes it once, since the history is the same. Another lab executes it several times and reports
+how many executions showed the violation. By default it runs in the lab that shrunk it. ``--target`` plays the program
+on another target (a mutant's correct original, say). ``--write-report`` writes the finding up for the system's
+maintainers (:mod:`pairproof.harness.writeup`).
 """
 
 from __future__ import annotations
@@ -61,17 +61,17 @@ def command(
     events: bool,
     json_to: str | None,
 ) -> int:
-    """Execute the program of FINDING.json again; of several, or a folder of them, say what became of each.
+    """Execute the program of FINDING.json again; for several files or a folder, report on each.
 
-    FINDING.json may also be a trial in which a lab failed (failures/NNNN.json of a run). What processes wrote to their
-    logs is kept: in DIR/logs with --write-report, otherwise in FINDING.logs beside FINDING.json. How often a finding of
-    a run showed is recorded in the run's folder, for its report.
+    FINDING.json may also be a trial in which a lab failed (failures/NNNN.json of a run). Process logs are kept in
+    DIR/logs with --write-report, otherwise in FINDING.logs beside FINDING.json. The number of reproductions is recorded
+    in the run folder, for its report.
 
-    Of several each is REPRODUCED, FLAKY (violated in some executions only), FIXED (its law was judged and held), or
-    UNKNOWN; only the law of each case counts.
+    With several files each is REPRODUCED, FLAKY (violated in some executions only), FIXED (its law was judged and
+    held), or UNKNOWN; only the law of each case counts.
 
-    Exit codes: 0 all laws hold, or are broken only as known deviations of the tested version break them; of several all
-    are fixed; 1 a law is violated in another way; 3 unknown; 4 the lab failed.
+    Exit codes: 0 all laws hold, or only known deviations of the tested version show; with several files, all are fixed;
+    1 a law is violated in another way; 3 unknown; 4 the lab failed.
     """
     from . import suite
 
@@ -93,17 +93,17 @@ def _one(
 
     found = to_finding(named_finding(finding))
     known = asked(found, target, lab)
-    # A law that is not registered would otherwise read as one that was not violated.
+    # A law that is not registered would otherwise read as not violated.
     judge.laws([known.law] if known.law else [])
     if folder is not None:
         check_folder(known, folder)
-    place, tested = resolved(known)
+    chosen_lab, tested = resolved(known)
     trials, failed = again(finding, known, repeat, target in (None, found.target) and lab is None)
     _keep_logs(folder / "logs" if folder is not None else finding.with_suffix(".logs"), trials, failed)
     if failed is not None and not trials:
         raise failed
     if folder is not None:
-        done = Executed(known, tested, place, trials, telling(known, trials), str(failed or ""))
+        done = Executed(known, tested, chosen_lab, trials, exemplary(known, trials), str(failed or ""))
         for path in write(done, folder):
             say(f"written: {path}")
     if json_to is not None:
@@ -115,58 +115,59 @@ def _one(
     return _exit_code(tested, trials)
 
 
-def _keep_logs(place: Path, trials: list[Trial], failed: LabError | None) -> None:
-    """Keep what processes wrote to their logs, also in the execution that failed."""
+def _keep_logs(folder: Path, trials: list[Trial], failed: LabError | None) -> None:
     from ..writeup.files import keep_logs
 
-    said = keep_logs(place, [*trials, *([failed.trial] if failed is not None and failed.trial is not None else [])])
-    if said:
-        say(f"logs of {len(said)} processes: {place}")
+    logs = keep_logs(folder, [*trials, *([failed.trial] if failed is not None and failed.trial is not None else [])])
+    if logs:
+        say(f"logs of {len(logs)} processes: {folder}")
 
 
 def _exit_code(target: Target, trials: list[Trial]) -> int:
-    """That of all executions, where known deviations of the target count as such."""
+    """The exit code of all executions; known deviations of the target do not count as violations."""
     from ..judging import deviations, verdict
 
     listed = deviations.of(target)
-    told = (each for trial in trials for each in deviations.sorted_out(trial.judgements, trial.events, listed))
-    return verdict.exit_code(verdict.Standing(each.verdict) for each in told)
+    judged = (each for trial in trials for each in deviations.sorted_out(trial.judgements, trial.events, listed))
+    return verdict.exit_code(verdict.Standing(each.verdict) for each in judged)
 
 
 def asked(finding: Finding, target: str | None, lab: str | None) -> Finding:
-    """The finding as it is to be executed, where somebody names a target or a lab. UsageError if nobody names the
-    target, and that of the finding is not for a file to choose."""
+    """The finding with the requested target and lab. UsageError without a requested target if a file must not choose
+    that of the finding.
+    """
     if target is None:
         resolve.check_named_by_file(finding.target, f"if you trust them, give --target {shlex.quote(finding.target)}")
     return finding._replace(target=target or finding.target, lab=lab or finding.shrunk_in or finding.lab)
 
 
-def again(path: Path, finding: Finding, repeat: int | None, as_it_is: bool) -> tuple[list[Trial], LabError | None]:
-    """Execute what was :func:`asked`, as :func:`execute` does, and record in its run how often it showed.
+def again(path: Path, finding: Finding, repeat: int | None, unchanged: bool) -> tuple[list[Trial], LabError | None]:
+    """Execute a finding from :func:`asked` with :func:`execute`, and record the number of reproductions in its run.
 
-    ``as_it_is``: on the finding's target and in its lab; otherwise nothing is recorded, since it says nothing of it.
+    ``unchanged``: on the finding's own target and lab; only then a result is recorded.
     """
     from ..runs import replays
     from ..search.repeated import REPEATS
 
-    place, tested = resolved(finding)
-    trials, failed = execute(finding, place, tested, repeat or (1 if place.deterministic else REPEATS))
-    if trials and finding.law and as_it_is:
+    lab, tested = resolved(finding)
+    trials, failed = execute(finding, lab, tested, repeat or (1 if lab.deterministic else REPEATS))
+    if trials and finding.law and unchanged:
         replays.add(path, finding.lab, finding.target, len(trials), sum(reproduced(finding, each) for each in trials))
     return trials, failed
 
 
 def resolved(finding: Finding) -> tuple[Lab, Target]:
-    """Where it is executed, and what is tested. UsageError if these do not go together."""
-    place, tested = resolve.lab(finding.lab), resolve.target(finding.target)
-    resolve.check_pair(place, tested)
-    return place, tested
+    """The lab and the target. UsageError if the lab does not run the target."""
+    lab, tested = resolve.lab(finding.lab), resolve.target(finding.target)
+    resolve.check_pair(lab, tested)
+    return lab, tested
 
 
 def execute(finding: Finding, lab: Lab, target: Target, times: int) -> tuple[list[Trial], LabError | None]:
-    """The executions, and what the lab failed with if it did: then there are fewer.
+    """The executions, and the error if the lab failed, in which case there are fewer.
 
-    Known deviations are not sorted out: whether the finding shows again is asked, not whether it is known."""
+    Known deviations are not sorted out: the question is only whether the finding shows again.
+    """
     from ..trials.interpreter import run_trial
 
     trials: list[Trial] = []
@@ -178,8 +179,10 @@ def execute(finding: Finding, lab: Lab, target: Target, times: int) -> tuple[lis
     return trials, None
 
 
-def telling(finding: Finding, trials: list[Trial]) -> Trial:
-    """The execution to show: the first that violates the finding's law, or else any law, or else the first."""
+def exemplary(finding: Finding, trials: list[Trial]) -> Trial:
+    """The execution to show: the first that violates the finding's law, else the first that violates any law, else the
+    first.
+    """
     others = next((each for each in trials if violated(each)), trials[0])
     return next((each for each in trials if reproduced(finding, each)), others)
 
@@ -190,13 +193,13 @@ def reproduced(finding: Finding, trial: Trial) -> bool:
 
 
 def violated(trial: Trial) -> list[Judgement]:
-    """The judgements that say so."""
+    """Judgements of violated laws."""
     return [each for each in trial.judgements if each.verdict == "violated"]
 
 
 def answer(finding: Finding, trials: list[Trial], events: bool) -> dict[str, object]:
-    """What ``--json`` writes; of several executions what :func:`telling` shows."""
-    trial = telling(finding, trials)
+    """The value for ``--json``; of several executions it shows that of :func:`exemplary`."""
+    trial = exemplary(finding, trials)
     found: dict[str, object] = {
         "law": finding.law,
         "target": finding.target,
@@ -218,7 +221,7 @@ def answer(finding: Finding, trials: list[Trial], events: bool) -> dict[str, obj
 
 
 def _print(finding: Finding, trials: list[Trial], events: bool) -> None:
-    out, trial = console(), telling(finding, trials)
+    out, trial = console(), exemplary(finding, trials)
     what = finding.law or "a lab that failed,"
     out.print(f"{what} on {finding.target} in {finding.lab}, seed {finding.schedule.seed!r}")
     settings = ", ".join(f"{key}={value}" for key, value in finding.schedule.settings.items())
@@ -251,7 +254,7 @@ def _print_violations(judgement: Judgement) -> None:
 
 def _outcome(finding: Finding, trial: Trial) -> list[str]:
     if not finding.law:
-        return [f"the lab did not fail this time; then it said: {finding.text}"]
+        return [f"the lab did not fail this time; the recorded failure: {finding.text}"]
     if reproduced(finding, trial):
         return [f"reproduced: {finding.law} is violated again{_as_known(finding, trial)}"]
     others = [each.law for each in violated(trial)]
@@ -262,7 +265,6 @@ def _outcome(finding: Finding, trial: Trial) -> list[str]:
 
 
 def _as_known(finding: Finding, trial: Trial) -> str:
-    """Which known deviations show in the finding's law."""
     from ..judging import deviations
 
     known = deviations.of_named(finding.target)
@@ -272,6 +274,6 @@ def _as_known(finding: Finding, trial: Trial) -> str:
 
 
 def event_line(event: Event, the: Callable[[str | None], str], broken: Container[int] = ()) -> str:
-    """One event as a short line: its number, its time, and what happened; a mark where a law is broken."""
+    """One event as a short line: number, time and description; marked if a law is violated there."""
     mark = ">" if event.seq in broken else " "
     return f"{mark} {event.seq:6d} {event.t / 1e6:12.3f} ms  {event.words(the)}"

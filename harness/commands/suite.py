@@ -1,4 +1,4 @@
-"""Several cases executed again: of each whether it is reproduced, fixed, or flaky, and of all an exit code."""
+"""Several regression cases executed again: a result for each, and an exit code for all."""
 
 from __future__ import annotations
 
@@ -26,30 +26,29 @@ INVALID = "INVALID"
 
 
 class Meaning(NamedTuple):
-    """What a case's verdict says, the exit code, and the verdict of a run that played it: unknown for a file that says
-    nothing about the brokers."""
+    """A verdict on a case: its text, its exit code, and the verdict of a run that played it (unknown for an unreadable
+    file, which does not concern the brokers).
+    """
 
-    says: str
+    text: str
     code: int
     run: str
 
 
 UNDECIDED = "no execution violates the law, and in some it could not be decided or had nothing to judge"
 MEANINGS = {
-    REPRODUCED: Meaning("each execution violates the law", EXIT_VIOLATED, "violated"),
+    REPRODUCED: Meaning("every execution violates the law", EXIT_VIOLATED, "violated"),
     FLAKY: Meaning("some executions violate the law, others do not", EXIT_VIOLATED, "violated"),
     INVALID: Meaning("the file is not a case that can be played", EXIT_USAGE, "unknown"),
     FAILED: Meaning("the lab failed", EXIT_LAB, "failed"),
     UNKNOWN: Meaning(UNDECIDED, EXIT_UNKNOWN, "unknown"),
-    FIXED: Meaning("the law was judged, and held, in each execution", EXIT_HOLDS, "holds"),
+    FIXED: Meaning("the law was judged and held in every execution", EXIT_HOLDS, "holds"),
 }
-"""In the order in which one counts for all."""
+"""In order of precedence for the exit code."""
 MAX_CASES = 10_000
 
 
-class Told(NamedTuple):
-    """What became of a case."""
-
+class Result(NamedTuple):
     case: str
     law: str
     target: str
@@ -59,14 +58,13 @@ class Told(NamedTuple):
     executed: int
     about: str
     seconds: float = 0.0
-    """Spent on it, all its executions together."""
 
 
 def files(named: Iterable[Path]) -> list[Path]:
-    """The cases that were named, of a folder all; UsageError where there is none, or too many."""
+    """The named cases, and all cases of a named folder; UsageError if there are none, or too many."""
     found: list[Path] = []
     for each in named:
-        # A run's are its findings.
+        # The cases of a run are its findings.
         folder = each / "findings" if (each / "run.json").is_file() else each
         inside = sorted(folder.glob("*.json")) if each.is_dir() else [each]
         if not inside:
@@ -80,47 +78,47 @@ def files(named: Iterable[Path]) -> list[Path]:
 def play(
     paths: Sequence[Path], target: str | None, lab: str | None, repeat: int | None, json_to: str | None
 ) -> int:  # fmt: skip
-    """Execute each case, say what became of it, and answer with the exit code."""
+    """Execute and print each case; return the exit code."""
     found = executed(paths, target, lab, repeat)
     if json_to is not None:
         write_json([each._asdict() for each in found], json_to)
     if json_to != "-":
-        tell(found)
+        show(found)
     return code(found)
 
 
-def executed(paths: Sequence[Path], target: str | None, lab: str | None, repeat: int | None) -> list[Told]:
-    """What became of each case. One that cannot be played is INVALID, and the others are played all the same."""
+def executed(paths: Sequence[Path], target: str | None, lab: str | None, repeat: int | None) -> list[Result]:
+    """The result of each case. A case that cannot be played is INVALID, and the others are still played."""
     found = []
-    with progress() as told:
+    with progress() as report:
         for number, path in enumerate(paths):
-            told(number, len(paths), "cases")
+            report(number, len(paths), "cases")
             began = monotonic()
             try:
                 became = _played(path, target, lab, repeat)
             except (UsageError, CorruptRun) as why:
-                became = Told(str(path), "", target or "", lab or "", INVALID, 0, 0, str(why))
+                became = Result(str(path), "", target or "", lab or "", INVALID, 0, 0, str(why))
             found.append(became._replace(seconds=round(monotonic() - began, 3)))
     return found
 
 
-def tell(found: Sequence[Told]) -> None:
-    """Say it."""
+def show(found: Sequence[Result]) -> None:
+    """Print the results."""
     rows = [(each.case, each.law, each.verdict, f"{each.showed} of {each.executed}", each.about) for each in found]
     table("", ("case", "law", "is", "violated in", ""), rows)
-    counts = {each: sum(told.verdict == each for told in found) for each in MEANINGS}
+    counts = {each: sum(result.verdict == each for result in found) for each in MEANINGS}
     for verdict, number in counts.items():
         if number:
-            say(f"{number} {verdict}: {MEANINGS[verdict].says}")
+            say(f"{number} {verdict}: {MEANINGS[verdict].text}")
 
 
-def code(found: Sequence[Told]) -> int:
-    """The exit code."""
+def code(found: Sequence[Result]) -> int:
+    """The exit code of all cases together."""
     played = {each.verdict for each in found}
     return next((each.code for verdict, each in MEANINGS.items() if verdict in played), EXIT_HOLDS)
 
 
-def _played(path: Path, target: str | None, lab: str | None, repeat: int | None) -> Told:
+def _played(path: Path, target: str | None, lab: str | None, repeat: int | None) -> Result:
     from ..judging import judge
     from ..runs.reader import named_finding, to_finding
     from . import replay
@@ -132,7 +130,7 @@ def _played(path: Path, target: str | None, lab: str | None, repeat: int | None)
     showed = sum(replay.reproduced(case, each) for each in trials)
     verdict = _verdict(case, trials, showed)
     about = str(failed) if failed is not None else "" if verdict != UNKNOWN else _doubt(case, trials)
-    return Told(
+    return Result(
         str(path), case.law, case.target, case.lab, FAILED if failed is not None and not showed else verdict, showed,
         len(trials), about,
     )  # fmt: skip
@@ -146,5 +144,5 @@ def _verdict(case: Finding, trials: Sequence[Trial], showed: int) -> str:
 
 
 def _doubt(case: Finding, trials: Sequence[Trial]) -> str:
-    told = [each for trial in trials for each in trial.judgements if each.law == case.law and each.verdict != "holds"]
-    return f"{told[0].verdict}{f': {told[0].doubt}' if told[0].doubt else ''}" if told else "the law did not judge"
+    open_ = [each for trial in trials for each in trial.judgements if each.law == case.law and each.verdict != "holds"]
+    return f"{open_[0].verdict}{f': {open_[0].doubt}' if open_[0].doubt else ''}" if open_ else "the law did not judge"

@@ -1,1 +1,1 @@
-"""Kinds of event, each a class with typed columns, in files by subject."""
+"""Event types, each a class with typed columns, in files by subject."""

@@ -1,4 +1,4 @@
-"""What several kinds have in common: whose event it is."""
+"""Bases of several event types."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..history import Event, column
 
 
 class OfNode(Event):
-    """A node did it, or it befell a node, in one of its lives."""
+    """An event of a node, in one of its incarnations."""
 
     __slots__ = ()
     node: str
@@ -14,7 +14,7 @@ class OfNode(Event):
 
 
 class OfReader(Event):
-    """Somebody who reads nodes from outside found it at a node."""
+    """An outside reader's finding about a node."""
 
     __slots__ = ()
     node: str

@@ -5,45 +5,46 @@ from __future__ import annotations
 from typing import Literal
 
 from ..history import Event, column
-from ..texts.content import level_of, told
+from ..texts.content import level_of, payload
 from .text import The, client, count, outcome, plain, span
 
 SENDS = frozenset({"send", "produce"})
-"""Calls that are to store a message."""
+"""Calls that store a message."""
 
 
 class Call(Event):
-    """A client's call, in one of its phases."""
+    """A phase of a client's call."""
 
     __slots__ = ()
     process: int
     op: int
     f: str
-    """send, produce (a send by a producer that chooses queues and tries again), pull, select (a pull by tags), commit
-    (of a group's progress), query (of it), topic or group (an administrator creates or changes one: ``message`` is its
-    name), delete-topic or delete-group (deletes one)."""
+    """send, produce (a send by a producer that chooses queues and retries), pull, select (a pull by tags), commit (of a
+    group's progress), query (of it), topic or group (an administrator creates or changes one: ``message`` is its name),
+    delete-topic or delete-group (deletes one).
+    """
     node: str
-    """Who was asked."""
+    """The called node."""
     message: str | None
     queue: str | None
     group: str | None
-    """Of a consumer."""
+    """For a consumer."""
     waits: int | None = column("value")
-    """Of a send or produce: 1 waits, 0 does not."""
+    """For send and produce: 1 waits, 0 does not."""
     asked_from: int | None = column("value")
-    """Of a pull or select: the offset asked for."""
+    """For pull and select: the requested offset."""
     carried: int | None = column("value")
-    """Of a commit: 1 if a pull carries it."""
+    """For commit: 1 if a pull carries it."""
     queue_offset: int | None
-    """Of a commit: the group's progress."""
+    """For commit: the group's progress."""
     broker: int | None
-    """The id that a consumer chose of its route."""
+    """The id that a consumer chose from its route."""
     detail: str | None
     """The answer's remark."""
 
 
 class Invoke(Call):
-    """A client began."""
+    """A client began a call."""
 
     __slots__ = ()
     detail: str | None
@@ -60,7 +61,7 @@ class Invoke(Call):
                 riding = ", riding on a pull" if self.carried else ""
                 return f"{who}: commit of {count(self.queue_offset)} in {self.queue} to {node}{riding}"
             case "query":
-                return f"{who}: asks {node} how far its group is in {self.queue}"
+                return f"{who}: asks {node} for its group's progress in {self.queue}"
             case "topic" | "group":
                 return f"{who}: asks {node} to set {self.f} {self.message}: {plain(self.detail)}"
             case "delete-topic" | "delete-group":
@@ -72,24 +73,24 @@ class Invoke(Call):
         if self.f not in SENDS or self.waits is None:
             return ""
         level = level_of(self)
-        held = f", to be held back for level {level}" if level else ""
+        held = f", delayed by level {level}" if level else ""
         return f" ({'waits for the store' if self.waits else 'does not wait'}{held})"
 
 
 class Ok(Call):
-    """It happened."""
+    """The call succeeded."""
 
     __slots__ = ()
     caused_by = "op"
     status: str
     queue_offset: int | None
-    """Of a send its place; of a pull or select where to go on; of a query none where the broker knows none."""
+    """For send its position; for pull and select the next offset; for query none if the broker has none."""
     lo: int | None
-    """Of a send where its record begins; of a pull the queue's first logical offset as answered."""
+    """For send the beginning of its record; for pull the queue's first logical offset in the answer."""
     hi: int | None
-    """Of a send where its record ends; of a pull the queue's next logical offset as answered."""
+    """For send the end of its record; for pull the queue's next logical offset in the answer."""
     broker: int | None
-    """Of a pull: the id suggested for the next one."""
+    """For pull: the suggested broker id of the next one."""
 
     def words(self, the: The) -> str:
         return f"{_ended(self, the)}{self._found()}{_remark(self)}"
@@ -98,7 +99,7 @@ class Ok(Call):
         if self.f == "query":
             return f": {count(self.queue_offset)}"
         if self.f not in ("pull", "select"):
-            # A client that was not told where its record ends knows where it begins.
+            # An answer without the end of its record has the beginning.
             return "" if self.lo is None else f" at {span(self) if self.hi is not None else f'offset {self.lo:,}'}"
         if self.queue_offset is None:
             return ""
@@ -108,7 +109,7 @@ class Ok(Call):
 
 
 class Fail(Call):
-    """It did not happen."""
+    """The call certainly failed."""
 
     __slots__ = ()
     caused_by = "op"
@@ -120,19 +121,19 @@ class Fail(Call):
 
 
 class Info(Call):
-    """Whether it happened is unknown."""
+    """The call's result is unknown."""
 
     __slots__ = ()
     caused_by = "op"
     status: str
-    """timeout, disconnected; unreadable answer: one came, and ``detail`` says what is wrong with it."""
+    """timeout, disconnected; unreadable answer: ``detail`` has the error."""
 
     def words(self, the: The) -> str:
         return f"{_ended(self, the)}{_remark(self)}"
 
 
 class Try(Event):
-    """A producer that chooses queues began one of a produce's tries, or heard how it ended."""
+    """A producer that chooses queues began one of a produce's tries, or that try ended."""
 
     __slots__ = ()
     process: int
@@ -140,14 +141,15 @@ class Try(Event):
     """The produce's."""
     f: Literal["began", "ok", "fail", "info"]
     node: str
-    """Who is asked."""
+    """The called node."""
     message: str
     queue: str
     status: str | None
-    """How it ended: the response code's name; else timeout, disconnected, refused, one-way."""
+    """Its end: the response code's name; else timeout, disconnected, refused, one-way."""
     remark: str | None = column("detail")
-    """The answer's; of one that began JSON: names (how many brokers have queues of the topic, as far as the producer
-    knows) and queues (how many they have)."""
+    """The answer's; at the beginning JSON: names (how many brokers have queues of the topic, as the producer knows) and
+    queues (their number).
+    """
 
     def words(self, the: The) -> str:
         what = f"{client(self)}: try of {self.message} at {the(self.node)}, queue {self.queue}"
@@ -179,48 +181,48 @@ class Deliver(Event):
 
 
 class Consumer(Event):
-    """A consumer came or went."""
+    """A consumer joined or left."""
 
     __slots__ = ()
     process: int
     group: str
     status: Literal["on", "off", "lost"]
-    """lost: as its process dies."""
+    """lost: its process died."""
     f: Literal["clustering", "orderly", "broadcasting"]
     """orderly: clustering, and a queue is consumed only while its lock is held."""
     broker: int | None
-    """The id that its user fixed, when it comes; none: it asks whom brokers suggest."""
+    """When it joins, the id that its user fixed; none: it follows the brokers' suggestions."""
     detail: str | None
-    """JSON, when it comes: tags that it subscribes to; none: all."""
+    """JSON, when it joins: tags that it subscribes to; none: all."""
 
     def words(self, the: The) -> str:
         if self.status == "on":
-            return f"{client(self)} comes ({self.f}{_of_tags(self)})"
-        return f"{client(self)} {'dies without a word' if self.status == 'lost' else 'says goodbye'}"
+            return f"{client(self)} joins ({self.f}{_of_tags(self)})"
+        return f"{client(self)} {'dies' if self.status == 'lost' else 'leaves'}"
 
 
 class Assign(Event):
-    """A consumer took a queue (on) or gave it up (off)."""
+    """A consumer took a queue (on) or released it (off)."""
 
     __slots__ = ()
     process: int
     group: str
     node: str | None
-    """The master of whose queues it is one, if not of the pair's own."""
+    """The master of another broker name, if the queue is not the pair's."""
     queue: str
     status: Literal["on", "off"]
     offset: int = column("value")
-    """The offset that it goes on from."""
+    """Its next offset."""
 
     def words(self, the: The) -> str:
         queue = f"{self.queue}{f' of {the(self.node)}' if self.node else ''}"
         if self.status == "on":
-            return f"{client(self)} takes {queue} and goes on at {count(self.offset)}"
-        return f"{client(self)} gives {queue} up at {count(self.offset)}"
+            return f"{client(self)} takes {queue} and continues at {count(self.offset)}"
+        return f"{client(self)} releases {queue} at {count(self.offset)}"
 
 
 class Route(Event):
-    """A client learned where its topic is."""
+    """A client learned the route of its topic."""
 
     __slots__ = ()
     process: int
@@ -232,16 +234,16 @@ class Route(Event):
     def words(self, the: The) -> str:
         if self.status != "found":
             return f"{client(self)} learns that its topic has no route"
-        return f"{client(self)} learns its route: {brokers(self.detail) or 'nobody'}"
+        return f"{client(self)} learns its route: {brokers(self.detail) or 'no broker'}"
 
 
 def brokers(detail: str | None) -> str:
     """The nodes of a route, by broker id."""
-    return ", ".join(f"{node} ({number})" for number, node in told(detail).items())
+    return ", ".join(f"{node} ({number})" for number, node in payload(detail).items())
 
 
 def _of_tags(event: Event) -> str:
-    tags = told(event.detail).get("tags")
+    tags = payload(event.detail).get("tags")
     return f", of tags {tags}" if tags else ""
 
 
@@ -250,7 +252,7 @@ def _named(call: Call) -> str:
 
 
 def _ended(call: Call, the: The) -> str:
-    """Who asked what, and how it ended."""
+    """The subject and the end of a call."""
     node, subject = the(call.node), _named(call)
     match call.f:
         case "pull" | "select":
@@ -258,7 +260,7 @@ def _ended(call: Call, the: The) -> str:
         case "commit":
             subject = f"commit of {count(call.queue_offset)} in {call.queue} to {node}"
         case "query":
-            subject = f"question to {node} how far its group is in {call.queue}"
+            subject = f"question to {node} for its group's progress in {call.queue}"
         case "topic" | "group":
             subject = f"setting {call.f} {call.message} at {node}"
         case "delete-topic" | "delete-group":

@@ -11,21 +11,21 @@ from .text import The, plain
 
 
 class Lab(Event):
-    """Where the trial runs, once, first of all."""
+    """The lab of the trial; the first event, once."""
 
     __slots__ = ()
     f: str
     """The lab's name."""
     healthy_ns: int = column("value")
-    """How long a healthy client's call may be under way, and what else the lab adds."""
+    """The longest time in flight of a healthy client's call, plus the lab's own."""
     detail: str
     """JSON: the lab's own settings; beganMs: the wall clock at time 0, Unix time in ms, absent in virtual time;
-    instantNs: what lies between two things that a node does at once, absent there, too; stalls: counted, or seen where
-    the kernel does not count how long a process waited for a CPU."""
+    instantNs: the time between two immediate actions of a node, also absent there; stalls: counted, or seen if the
+    kernel does not count a process's waits for a CPU.
+    """
 
     @property
     def in_real_time(self) -> bool:
-        """Whether time passes by itself there."""
         return "instantNs" in json.loads(self.detail or "{}")
 
     def words(self, the: The) -> str:
@@ -33,7 +33,7 @@ class Lab(Event):
 
 
 class Pause(OfNode):
-    """A node was stopped in its tracks, as by SIGSTOP."""
+    """A node was paused, as by SIGSTOP."""
 
     __slots__ = ()
 
@@ -42,32 +42,33 @@ class Pause(OfNode):
 
 
 class Resume(OfNode):
-    """It goes on."""
+    """A paused node continues."""
 
     __slots__ = ()
 
     def words(self, the: The) -> str:
-        return f"{self.node} goes on"
+        return f"{self.node} continues"
 
 
 class Stall(Event):
-    """A process was late by this machine's fault, not by the target's or the lab's. It is dated when it began, so it is
-    known before laws judge."""
+    """A process was late because of this machine, not of the target or the lab. The event has the time of its
+    beginning, so it precedes its effects.
+    """
 
     __slots__ = ()
     node: str | None
-    """If it was a node's."""
+    """The late node, if it was one."""
     f: Literal["harness", "keeper", "proxy", "tap", "node"]
-    """Whose process it was."""
+    """The owner of the process."""
     lasted_ns: int = column("value")
-    """How long it lasted."""
+    """Its duration."""
     detail: str
-    """How: a signal stopped it, it waited for a CPU or a disk, its loop did not turn."""
+    """The reason: a signal stopped it, it waited for a CPU or a disk, its loop did not turn."""
 
     def words(self, the: The) -> str:
-        return f"the machine is late: {self.told()}"
+        return f"the machine is late: {self.describe()}"
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Who was late, how, and for how long."""
         who = self.node or f"the lab's {self.f}"
         return f"{who} {self.detail or 'stood still'}, {(self.lasted_ns or 0) // MS} ms"
@@ -79,7 +80,7 @@ class Clock(Event):
     __slots__ = ()
     node: str
     ahead_ms: int = column("value")
-    """How far it is ahead of the true time."""
+    """Its difference to the true time."""
 
     def words(self, the: The) -> str:
         ahead = self.ahead_ms or 0
@@ -101,12 +102,12 @@ class Fault(Event):
     effects: int | None = column("value")
     """At its end: how often it took effect."""
     detail: str
-    """JSON: its arguments; at its end what it did."""
+    """JSON: its arguments; at its end its effects."""
 
     def words(self, the: The) -> str:
         if self.status == "on":
             return f"fault {self.f} begins: {plain(self.detail)}".rstrip(": ")
-        return f"fault {self.f} ends: {plain(self.detail) if self.effects else 'it hit nothing'}"
+        return f"fault {self.f} ends: {plain(self.detail) if self.effects else 'it had no effect'}"
 
 
 class Mark(Event):
@@ -114,7 +115,7 @@ class Mark(Event):
 
     __slots__ = ()
     f: Literal["warm", "heal", "converged", "unsettled", "end", "probe", "stopped"]
-    """probe: ``op`` is a send that must show that the pair is alive."""
+    """probe: ``op`` is a send that checks whether the pair is alive."""
     op: int | None
 
     def words(self, the: The) -> str:

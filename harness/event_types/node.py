@@ -9,7 +9,7 @@ from .base import OfNode
 from .text import The, amount, count, span
 
 UNKNOWN = "unknown"
-"""How a node recovered that is seen from outside: of its log whole records are known, and no part of one."""
+"""The recovery of a node that is observed from outside: only whole records of its log are known."""
 
 
 class Config(Event):
@@ -25,15 +25,15 @@ class Config(Event):
 
 
 class Start(OfNode):
-    """A node came up."""
+    """A node started."""
 
     __slots__ = ()
     lo: int | None
-    """Where its log begins, after recovery; a name server has none."""
+    """The beginning of its log, after recovery; a name server has none."""
     hi: int | None
-    """Where it ends."""
+    """The end of its log."""
     f: Literal["normal", "abnormal", "empty", "unknown"]
-    """How it recovered."""
+    """The kind of its recovery."""
 
     def words(self, the: The) -> str:
         log = "" if self.hi is None else f", log {span(self)}"
@@ -41,18 +41,18 @@ class Start(OfNode):
 
 
 class Crash(OfNode):
-    """A node went down without its will."""
+    """A node ended without an orderly stop."""
 
     __slots__ = ()
     f: Literal["process", "machine"]
-    """What went down."""
+    """The ended process or machine."""
     value: int
     """Bytes of its log that were lost."""
     status: Literal["lied", "own", "disk", "stuck"] | None
     """Lied: its disk had reported lost bytes as durable; own: it ended by itself; disk: the same, on a failing disk;
     stuck: it ended in a loop."""
     detail: str | None
-    """Of the last three: what it said."""
+    """For the last three: its output."""
 
     def words(self, the: The) -> str:
         if self.status in _BY_ITSELF:
@@ -63,15 +63,15 @@ class Crash(OfNode):
 
 
 class Abort(OfNode):
-    """A node that was down did not come up."""
+    """A node that was down failed to start."""
 
     __slots__ = ()
     f: Literal["refused", "ended", "stuck"]
     """Refused: it does not accept its store; ended: any other exit; stuck: it looped and was ended."""
     status: Literal["disk"] | None
-    """disk: its disk was failing it."""
+    """disk: its disk was failing."""
     detail: str
-    """What it said."""
+    """Its output."""
 
     def words(self, the: The) -> str:
         how = {"refused": "refuses its store", "stuck": "starts without end"}.get(self.f, "does not come up")
@@ -84,7 +84,7 @@ class Stop(OfNode):
 
     __slots__ = ()
     value: int | None
-    """How long that took, ms, where it takes time."""
+    """The duration, ms, if it takes time."""
 
     def words(self, the: The) -> str:
         return f"{self.node} stops"
@@ -96,11 +96,11 @@ class Wipe(Event):
     __slots__ = ()
     node: str
     f: Literal["empty", "image"]
-    """image: an older state of it."""
+    """image: an older image of it."""
     hi: int
-    """Where the new store's log ends."""
+    """The log end of the new store."""
     detail: str | None
-    """The node whose store it was until now, if another's."""
+    """The store's previous node, if it was another."""
 
     def words(self, the: The) -> str:
         if self.detail is not None:
@@ -115,4 +115,4 @@ _RECOVERY = {"empty": "with an empty store", "normal": "after a clean stop", "ab
 _BY_ITSELF = {
     "own": "ended by itself", "disk": "ended, since its disk was failing it", "stuck": "went on without end",
 }  # fmt: skip
-"""By a crash's status: what nobody from outside was behind."""
+"""Endings by a crash's status that no operation caused."""

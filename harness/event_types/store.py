@@ -8,8 +8,9 @@ from ..history import Event, column
 from .text import The
 
 KINDS = frozenset({"promise", "held", "scanned"})
-"""What a driver records that judges its system by the laws for any system. RocketMQ's labs record none of it: their
-readers see bytes, and what PUT_OK promises its own laws know."""
+"""Event types of a driver that uses the laws for any system. RocketMQ's labs record none of them: their readers see
+bytes, and RocketMQ's own laws judge PUT_OK.
+"""
 
 
 _ENDS = {"stop": "an orderly stop", "process": "a kill", "machine": "a power loss"}
@@ -23,12 +24,13 @@ class Promise(Event):
     op: int
     """The write's call."""
     node: str
-    """The node that was asked, or a copy that the answer vouches for."""
+    """The called node, or a copy that the answer covers."""
     message: str
-    """What was written: each write has a name, and writes one thing."""
+    """The write's name; each write stores one thing."""
     survives: Literal["stop", "process", "machine"] | None = column("status")
     """The worst end of the node that it survives, as the system documents it for its settings: an orderly stop, a kill,
-    a power loss; none: not even a stop."""
+    a power loss; none: not even a stop.
+    """
 
     def words(self, the: The) -> str:
         through = f", through {_ENDS[self.survives]}" if self.survives in _ENDS else ""
@@ -36,7 +38,7 @@ class Promise(Event):
 
 
 class Held(Event):
-    """A reader found at a node what somebody wrote."""
+    """A reader found a write at a node."""
 
     __slots__ = ()
     node: str
@@ -44,7 +46,7 @@ class Held(Event):
     """A client's call, or an audit's number."""
     message: str
     place: int | None = column("queue_offset")
-    """Its place, where the store has an order."""
+    """Its position, if the store has an order."""
 
     def words(self, the: The) -> str:
         where = "" if self.place is None else f" at place {self.place}"
@@ -52,7 +54,7 @@ class Held(Event):
 
 
 class Scanned(Event):
-    """A reader has seen all that a node holds."""
+    """A reader has read everything on a node."""
 
     __slots__ = ()
     node: str
@@ -61,7 +63,7 @@ class Scanned(Event):
     f: Literal["read", "recovery", "final"]
     """Read: a client's call; recovery: the lab's audit at a start of the node; final: the one after the trial."""
     role: Literal["source", "copy"] = column("status")
-    """Whether clients write to the node, or it follows the one to which they do."""
+    """Whether clients write to the node, or it follows such a node."""
 
     def words(self, the: The) -> str:
         return f"all that {the(self.node)} holds was read"

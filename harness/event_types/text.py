@@ -1,4 +1,4 @@
-"""What the prose of several kinds shares: numbers, ranges, JSON details, and how a call is named."""
+"""Text helpers of several event types: numbers, ranges, JSON details, and names of calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..history import Event
 from ..texts.wording import counted
 
 The = Callable[[str | None], str]
-"""How a system's sentences name a node: ``slave`` is "the slave"."""
+"""The name of a node in a system's sentences: ``slave`` is "the slave"."""
 
 _OUTCOMES = {"ok": "answered", "fail": "refused with", "info": "outcome unknown:"}
 
@@ -32,28 +32,28 @@ def span(event: Event) -> str:
 
 
 def plain(detail: str | None) -> str:
-    """A JSON object as ``name value, …``; any other text as it is."""
+    """A JSON object as ``name value, …``; any other text unchanged."""
     try:
-        told = json.loads(detail or "{}")
+        found = json.loads(detail or "{}")
     except ValueError:
         return detail or ""
-    if not isinstance(told, dict):
-        return str(told)
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in told.items())
+    if not isinstance(found, dict):
+        return str(found)
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in found.items())
 
 
 def client(event: Event) -> str:
-    """Who asks: a consumer of a group, or a plain client."""
+    """The caller: a consumer of a group, or a plain client."""
     return f"client {event.process}" if event.group is None else f"consumer {event.process} of {event.group}"
 
 
 def status(event: Event) -> str:
-    """The status of a call that ended: code 0 has its name from sends, and means success to all others."""
+    """The status of a call that ended: code 0 is named for sends, and means success for all others."""
     return "OK" if event.status == "PUT_OK" and event.f not in ("send", "produce") else str(event.status)
 
 
 def outcome(event: Event) -> str:
-    """How a call ended, behind its subject."""
+    """The end of a call, to follow its subject."""
     if event.kind == "invoke":
         return "never answered"
-    return "found nobody there" if event.status == "refused" else f"{_OUTCOMES[event.kind]} {status(event)}"
+    return "was refused a connection" if event.status == "refused" else f"{_OUTCOMES[event.kind]} {status(event)}"

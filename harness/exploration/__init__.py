@@ -1,1 +1,1 @@
-"""Explores a target: searches in turn, counts, coverage minimums, findings and the summary."""
+"""Exploration of a target: searches, counts, coverage minimums, findings and the summary."""

@@ -38,25 +38,24 @@ def run(
     seed: str = "conformance",
     laws: Iterable[str | type[Law]] | None = None,
 ) -> Summary:
-    """Explore ``target`` in ``lab`` and judge it; ``laws`` are ids or classes, by default all about its system, or any.
+    """Explore ``target`` in ``lab`` and judge it. ``laws``: ids or classes; default: all laws of its system, or all.
 
     ``profile``: as of ``pairproof check``.
 
-    ``seconds`` or ``trials`` bounds the searches instead of the profile; neither bounds the corpus before them, nor (in
-    a deterministic lab) how long one violation takes to shrink. With ``trials`` the summary of a deterministic lab
-    depends on the seed alone; with ``first`` the run stops at the first violation.
-    The summary's :meth:`~.summary.Summary.assert_holds` fails a test with the story of what was violated.
-    UsageError for names that do not exist, LabError if the lab failed.
+    ``seconds`` or ``trials`` limits the searches instead of the profile. Neither limits the corpus before them, nor, in
+    a deterministic lab, the shrinking of a violation. With ``trials`` the summary of a deterministic lab depends on the
+    seed alone. ``first``: stop at the first violation. The summary's :meth:`~.summary.Summary.assert_holds` fails a
+    test with an account of the violation. UsageError for names that do not exist, LabError if the lab failed.
     """
-    place = resolve.lab(lab) if isinstance(lab, str) else lab
+    playing_lab = resolve.lab(lab) if isinstance(lab, str) else lab
     found = resolve.target(target) if isinstance(target, str) else target
     asked = None if laws is None else tuple(laws)
     judged = _laws(found, asked)
     with own_laws.added({each.id: each for each in judged}):
         summary = Explorer(
-            place,
+            playing_lab,
             found,
-            profiles.profile(profile or profiles.default(place.deterministic)),
+            profiles.profile(profile or profiles.default(playing_lab.deterministic)),
             seed,
             judged,
             seconds=seconds,
@@ -64,8 +63,8 @@ def run(
             first=first,
         ).run()
         shown = None
-        if summary.findings and place.deterministic:
-            shown = run_trial(place, found, summary.findings[0].schedule, laws=judged)
+        if summary.findings and playing_lab.deterministic:
+            shown = run_trial(playing_lab, found, summary.findings[0].schedule, laws=judged)
     named = () if asked is None else tuple(each.id for each in judged)
     return summary._replace(laws=judged, named=named, shown=shown)
 
@@ -75,7 +74,7 @@ def machine(
 ) -> type[RuleBasedStateMachine]:
     """A state machine class that raises AssertionError with the law and the program when a law is violated.
 
-    It may be subclassed: a rule of yours calls ``self.act("send", {...})`` and the like. ``laws``: ids, or classes.
+    A subclass may add rules, which call ``self.act("send", {...})`` and the like. ``laws``: ids, or classes.
     """
     found = resolve.target(target) if isinstance(target, str) else target
     return state_machine(

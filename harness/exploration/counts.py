@@ -1,4 +1,4 @@
-"""What the trials of an exploration came to, counted as they are played."""
+"""Counts of an exploration's trials, updated as they are played."""
 
 from __future__ import annotations
 
@@ -11,34 +11,31 @@ from .coverage_table import CoverageTable
 from .tally import Tally
 
 MAX_REASONS, OTHER_REASONS = 20, "other reasons"
-"""Reasons of refused schedules that are counted apart."""
+"""The number of refusal reasons that are counted separately."""
 
 
 def refuse(refused: Counter[str], why: str) -> None:
-    """Count a schedule that was not played. ``refused``: by the reason."""
+    """Count a schedule that was not played. ``refused``: counts by reason."""
     refused[why if why in refused or len(refused) < MAX_REASONS else OTHER_REASONS] += 1
 
 
 class Counts:
-    """Bounded by laws, searches, states and kinds of fault. ``tally`` counts the trials of ``searches`` only."""
+    """Bounded by laws, searches, states and fault names. ``tally`` counts only the trials of ``searches``."""
 
     def __init__(self, laws: Iterable[str], searches: Collection[str], tally: Tally | None) -> None:
         self.seen: dict[str, set[tuple[str, Verdict]]] = {law: set() for law in laws}
         """By law: the origins of the trials that it judged, each with its verdicts."""
         self.exercised: Counter[str] = Counter()
-        """By law: trials that gave it something to judge."""
+        """By law: trials in which it had something to judge."""
         self.judged: Counter[str] = Counter()
-        """By law: how often it judged."""
         self.notes: Counter[tuple[str, str]] = Counter()
-        """By law and note."""
         self.by_origin: Counter[str] = Counter()
         self.events = 0
         self.again = 0
-        """Trials that a stall of the machine spoilt, and that were played again."""
+        """Trials that were played again after a stall of the machine."""
         self.replicated: Counter[bool] = Counter()
         """Trials with a slave, by whether a slave held a record of the workload."""
         self.refused: Counter[str] = Counter()
-        """Drawn schedules that were not played, by the reason."""
         self.coverage = CoverageTable()
         self.faults: Counter[str] = Counter()
         """By name of each fault that began: how often it took effect."""
@@ -47,15 +44,13 @@ class Counts:
 
     @property
     def searched(self) -> int:
-        """Trials of the searches: without those of the corpus and of shrinking."""
+        """Trials of the searches, without the corpus and shrinking."""
         return sum(self.by_origin[each] for each in self._searches)
 
     def violated_laws(self) -> int:
-        """How many laws are violated so far."""
         return sum(any(verdict is Verdict.VIOLATED for _, verdict in seen) for seen in self.seen.values())
 
     def count(self, trial: Trial) -> None:
-        """Add a trial that was measured."""
         assert trial.measured is not None
         self.by_origin[trial.origin] += 1
         self.events += trial.measured.events

@@ -1,17 +1,17 @@
-"""Explores a target in a lab: plays the fixed corpus and a profile's searches in turn, makes violations small.
+"""Explore a target in a lab: play the fixed corpus and then a profile's searches, and shrink violations.
 
-The caller decides what to do with trials and findings; nothing here prints or writes. The searches share one schedule
-type, so a violation is shrunk and replayed the same way wherever it came from.
+The caller handles trials and findings; nothing here prints or writes. All searches use one schedule type, so every
+violation is shrunk and replayed the same way.
 
-Labs that are not deterministic run in real time: schedules are paced, of the searches that enumerate moments only the
-sweep runs, every fault once, and then come the programs of known bugs.
+Labs that are not deterministic run in real time: schedules are paced. Only the sweep enumerates there, each fault once,
+followed by the programs of known bugs.
 
-A bound in seconds is that of the whole run, with the corpus and with shrinking, which has half of it at most where a
-trial is dear. There a trial begins only if it is likely to end in time. The first finding of a simulation is
-shrunk for :data:`FIRST_S`, even if that time is over.
+A limit in seconds covers the whole run with corpus and shrinking. In real time shrinking gets at most half of it, and a
+trial begins only if it is likely to end in time. In a simulation the first finding is always shrunk for
+:data:`FIRST_S`.
 
-Several processes may play trials at once; what these find is shrunk in this one. In a deterministic lab they are heard
-in the order of their slices, so a run bounded by trials is the same with any number of processes.
+Several processes may play trials in parallel; this process shrinks their violations. In a deterministic lab their
+results are processed in the order of the slices, so a run limited by trials does not depend on the number of processes.
 """
 
 from __future__ import annotations
@@ -56,21 +56,21 @@ from .tally import Tally
 from .watch import Watch
 
 REFUSED = 100
-"""Schedules that are refused before the first is played, after which no other is tried."""
+"""If so many schedules are refused before the first is played, the exploration ends."""
 MAX_FINDINGS_PER_LAW = 3
-"""Violations of one law that are shrunk in one run; the rest are counted in its verdicts."""
+"""Violations of one law that are shrunk in one run; later ones are only counted in its verdicts."""
 FIRST_S = 5.0
 
 
 class Explorer:
-    """One exploration. ``on_trial`` hears every trial, ``on_findings`` the laws that one shrunk program violates.
+    """One exploration. ``on_trial`` receives every trial, ``on_findings`` the laws that one shrunk program violates.
 
-    ``seconds`` bounds the run, ``trials`` the searches, instead of the profile. ``first``: nothing begins after the
-    first violation, which is shrunk for one law. ``jobs``: how many processes play trials; where there are several,
-    the lab and the target must be registered. ``keeps``: of trials, by default their whole histories. ``bugs``:
-    which programs of known bugs a lab with real time plays, one of
-    :data:`~pairproof.harness.search.known_bugs.WHICH`. ``on_failure`` hears why one of these processes ended there;
-    the others go on. ``clock`` tells the seconds that are bounded and reported.
+    ``seconds`` limits the run, ``trials`` the searches, instead of the profile. ``first``: nothing begins after the
+    first violation, which is shrunk for one law. ``jobs``: the number of processes that play trials; several need a
+    registered lab and target. ``retention``: the retained parts of trials, by default their whole histories.
+    ``bugs``: the programs of known bugs that a real-time lab plays, one of
+    :data:`~pairproof.harness.search.known_bugs.WHICH`. ``on_failure`` receives the error of a process that ended
+    while others go on. ``clock`` returns seconds, for limits and reports.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Explorer:
         trials: int | None = None,
         first: bool = False,
         jobs: int = 1,
-        keeps: Retention | None = None,
+        retention: Retention | None = None,
         bugs: str = known_bugs.ALL,
         clock: Callable[[], float] = monotonic,
         on_trial: Callable[[Trial], None] = lambda trial: None,
@@ -114,20 +114,19 @@ class Explorer:
         self.findings: list[Finding] = []
         self.totals: dict[str, int] = {}
         self._counts = Counts([law.id for law in self.laws], self.budget.shares, self._tally(profile))
-        self._keeps = (keeps or Retention())._replace(kinds=self._counts.tally is not None)
+        self._retention = (retention or Retention())._replace(kinds=self._counts.tally is not None)
         about = (played, lab.name, target.name, resolve.brought(target))
         self._workers: Workers[Slice, list[Trial]] | None = Workers(jobs, *about) if jobs > 1 else None
         self._numbers = count()
         self._allowance = Allowance(0)
-        """Of the search that begins trials."""
         self._under_way = 0
-        """Trials that have begun and were not heard of."""
+        """Trials that have begun and are not reported yet."""
         self._corpus_trials = 0
         self._later: list[Trial] | None = None
-        """Trials with violations that are shrunk later; None: at once."""
+        """Violating trials that are shrunk later; None: at once."""
         self.watch = Watch(self.budget.seconds, clock)
         self._shrunk: Counter[str] = Counter()
-        """By law, where a trial is dear: how often its violations were shrunk, whatever came of it."""
+        """By law, in real time: how often its violations were shrunk, with any result."""
 
     def _tally(self, profile: Profile) -> Tally | None:
         if not profile.has_minimums or self.budget.counts is None:
@@ -136,7 +135,7 @@ class Explorer:
         return Tally(self.system.minimums.of(self.lab.observes(self.target), needs), len(needs))
 
     def run(self) -> Summary:
-        """Play the corpus, then every search. KeyboardInterrupt passes through; :meth:`summary` still works.
+        """Play the corpus, then every search. KeyboardInterrupt passes through; :meth:`summary` still works after it.
 
         UsageError if the lab or the target refuses all schedules.
         """
@@ -153,7 +152,7 @@ class Explorer:
         return self.summary()
 
     def _play_losses(self) -> None:
-        """Where a trial is dear, shrinking waits until every class was played: what each takes was asked first."""
+        """In real time shrinking waits until every class was played: the losses of all classes come first."""
         later: list[Trial] = []
         self._later = None if self.lab.deterministic or self.first else later
         try:
@@ -173,7 +172,7 @@ class Explorer:
 
     @property
     def _is_over(self) -> bool:
-        """Each search of a simulation plays one trial at least; where a trial is dear, the run does."""
+        """Each search of a simulation plays at least one trial; in real time, each run does."""
         begun = self._under_way or self._counts.by_origin
         return bool(begun) and not self.lab.deterministic and self.watch.left() <= 0
 
@@ -201,8 +200,6 @@ class Explorer:
             losses=self.losses, demanded=self.budget.demanded,
         )  # fmt: skip
 
-    # Searches, each with its allowance.
-
     def _allow(self, origin: str) -> Allowance:
         if origin == CORPUS:
             return Allowance(ALL)
@@ -214,9 +211,9 @@ class Explorer:
         return self._allowance
 
     def _slices(self, origins: Sequence[str]) -> Iterator[Slice]:
-        """The trials of some searches, one search after the other, as far as each may go.
+        """The trials of the searches in order, within their allowances.
 
-        A free worker starts on the next search while others finish the last one.
+        A free worker starts the next search while others finish the last one.
         """
         for origin in origins:
             if self._is_enough or self._is_over:
@@ -234,11 +231,11 @@ class Explorer:
             while count := allowance.begin(min(size, ends - first)):
                 self._under_way += count
                 drawn = () if listed is None else tuple(listed[first : first + count])
-                yield Slice(origin, self.seed, first, count, self.laws, self._keeps, drawn)
+                yield Slice(origin, self.seed, first, count, self.laws, self._retention, drawn)
                 first += count
 
     def _listed(self, origin: str) -> Sequence[Listed] | None:
-        """What a search plays that ends, each with its source; None for one that never does."""
+        """The schedules of a search that ends, each with its source; None for an endless search."""
         if origin == known_bugs.NAME:
             return [(each.schedule, each.name) for each in self._bugs]
         if origin == CORPUS:
@@ -257,13 +254,12 @@ class Explorer:
                 self._check_played(REFUSED)
                 continue
             self._take(trial._replace(number=next(self._numbers)))
-            self._tell(origin)
+            self._report_progress(origin)
             if self._is_enough:
-                # Others that are under way may take a minute, and nobody asks for them.
+                # Other running trials may take a minute and are not needed.
                 return
 
-    def _tell(self, origin: str) -> None:
-        """How far it is, measured by what limits the run."""
+    def _report_progress(self, origin: str) -> None:
         counts, budget, name = self._counts, self.budget, wording.search(origin)
         violated = f"{counts.violated_laws()} violated"
         if origin in (CORPUS, losses.NAME):
@@ -299,8 +295,6 @@ class Explorer:
                 raise answer
             self._under_way -= part.trials
 
-    # Trials.
-
     def _execute(self, schedule: Schedule) -> Trial:
         number = next(self._numbers)
         return run_trial(self.lab, self.target, schedule, number=number, origin="shrink", laws=self.laws)
@@ -326,18 +320,18 @@ class Explorer:
         return max(known, self._shrunk[law]) < MAX_FINDINGS_PER_LAW
 
     def _shrink_all(self, trial: Trial) -> None:
-        # The law that broke first goes first: the smallest program for it mostly shows what follows from it, too.
-        told: set[str] = set()
+        # Begin with the law that broke first: its smallest program mostly shows the violations that follow from it.
+        shown: set[str] = set()
         for each in violated(trial):
-            if each.law not in told and self._wants(each.law):
-                told |= self._shrink(trial, each.law)
+            if each.law not in shown and self._wants(each.law):
+                shown |= self._shrink(trial, each.law)
         if self._is_enough:
             self._allowance.end()
 
     def _shrink(self, trial: Trial, law: str) -> set[str]:
-        """Make a program small by one law, and keep a finding for every law that it violates; which these are.
+        """Shrink a program by one law, and keep a finding for every law that it violates; returns these laws.
 
-        If shrinking is interrupted or fails, the finding keeps the program that was found.
+        If shrinking is interrupted or fails, the finding keeps the original program.
         """
         try:
             small = self._smaller(trial, law)
@@ -348,10 +342,10 @@ class Explorer:
 
     def _keep(self, trial: Trial, law: str, small: Small) -> set[str]:
         minimal, found = findings_of(self.lab, self.target, trial, law, small)
-        # That this law is wanted was known before it was shrunk for, which counts, too.
+        # This law's own limit was checked before shrinking, which is counted, too.
         new = [each for each in found if (each.law == law or self._wants(each.law)) and not self._known(each)]
         if minimal is not trial:
-            self._note(self._keeps.of(self.system, minimal, minimal.number))
+            self._note(self._retention.of(self.system, minimal, minimal.number))
         self.findings += new
         if new:
             self.on_findings(new)

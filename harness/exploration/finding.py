@@ -1,4 +1,4 @@
-"""From a violating trial to findings: what the smallest program that shows it violates."""
+"""From a violating trial to findings: the laws that the smallest program violates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..trials.trial import Finding, Trial
 
 
 class Small(NamedTuple):
-    """A schedule that was made small, the lab in which it was, and a trial of it, or else the one that found it."""
+    """A shrunk schedule, the lab that shrunk it, and its trial, or else the original trial."""
 
     schedule: Schedule
     lab: str
@@ -25,8 +25,9 @@ class Small(NamedTuple):
 
 
 def smallest(lab: Lab, target: Target, schedule: Schedule, law: str, more: Callable[[], bool] = always) -> Schedule:
-    """The smallest schedule that still violates the law, in a deterministic lab, found while there may be ``more``
-    candidates."""
+    """The smallest schedule that still violates the law in a deterministic lab, while there may be ``more``
+    candidates.
+    """
     laws = judging.laws([law])
 
     def fails(each: Schedule) -> bool:
@@ -36,17 +37,16 @@ def smallest(lab: Lab, target: Target, schedule: Schedule, law: str, more: Calla
 
 
 def findings_of(lab: Lab, target: Target, trial: Trial, law: str, small: Small) -> tuple[Trial, list[Finding]]:
-    """A finding for every law that the small program violates, and the trial that shows it.
+    """A finding for every law that the small program violates, and its trial.
 
-    Where that is not what was to be shown (a lab that should be deterministic and is not), the trial that found it is
-    all there is.
+    If the small program does not show the violation (a nondeterministic lab), the original trial is the only evidence.
     """
     broken = violated(small.trial)
     if law not in {each.law for each in broken}:
         small = Small(trial.schedule, lab.name, trial)
         broken = [each for each in violated(trial) if each.law == law]
     shown, why = small.trial, cause(small.trial)
-    # What a user brought is in every trial's settings, and so in every finding's: a replay needs no more than its file.
+    # The user's configuration is part of every trial's settings and so of the finding: its file is enough for a replay.
     schedule = small.schedule._replace(settings=resolve.under(target, small.schedule.settings))
     elsewhere = small.lab if small.lab != lab.name else ""
     return shown, [

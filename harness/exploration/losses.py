@@ -1,8 +1,8 @@
-"""What the trials of a run lost, by class of fault, and which classes of the corpus of losses were played.
+"""The losses of a run's trials, by class of fault, and the classes of the corpus of losses that were played.
 
 A system measures each trial (:meth:`~pairproof.harness.system.System.loss`) and lists one program for each class
-(:meth:`~pairproof.harness.system.System.loss_programs`). Every trial counts under its class, whatever search played
-it. A class whose program was not played, and that no other trial shows, says why.
+(:meth:`~pairproof.harness.system.System.loss_programs`). Trials of every search count under their class. A class
+without a trial has the reason.
 """
 
 from __future__ import annotations
@@ -21,50 +21,48 @@ if TYPE_CHECKING:
 NAME = "losses"
 """The origin of the corpus's trials."""
 IMPOSSIBLE = "not possible here"
-"""How it begins what a class says that the lab cannot do to the target."""
+"""Begins the state of a class that the lab cannot play on the target."""
 PLAYED = "classes of losses played"
 NOT_PLAYED = "not played"
-"""What a class says that the time limit, an interrupt or the first violation cut off."""
+"""The state of a class that the time limit, an interrupt or the first violation cut off."""
 
 
 class Loss(NamedTuple):
-    """One trial's: the columns of table ``losses`` after run and trial. Messages, but where a unit is named; None is
-    not known."""
+    """The loss of one trial: the columns of table ``losses`` after run and trial. Messages unless a unit is named; None
+    is unknown.
+    """
 
     fault: str
     of: str
     mode: str
-    """How the pair was deployed."""
     acknowledged: int
-    """Sends that were answered as their sender hopes: RocketMQ's PUT_OK."""
+    """Sends with the best answer: RocketMQ's PUT_OK."""
     before: int
-    """Those of them that were answered before the fault began."""
+    """Acknowledged sends that were answered before the fault began."""
     lost: int | None
-    """Acknowledged ones that no node has at the end, and that were not removed as the settings say;"""
+    """Acknowledged messages that no node has at the end and that retention did not remove."""
     slave_only: int | None
     master_only: int | None
     other: int
-    """Sends that were answered as stored, with a doubt;"""
+    """Sends that were answered as stored but not as safe."""
     other_lost: int | None
     removed: int
-    """Both kinds together, by retention."""
+    """Messages of both kinds that retention removed."""
     tried: int
-    """Sends that began while the fault lasted;"""
+    """Sends that began during the fault."""
     accepted: int
-    """those of them that were acknowledged;"""
+    """Sends during the fault that were acknowledged."""
     accepted_other: int
-    """those that were answered as stored, with a doubt."""
+    """Sends during the fault that were answered as stored but not as safe."""
     readable: int | None
-    """Those of ``before`` that a reader got while the fault lasted; None where nobody read."""
+    """Messages of ``before`` that a reader got during the fault; None without a reader."""
     unavailable_ns: int
-    """For how long at least no send was answered as stored."""
+    """The longest time without a send that was answered as stored, as a lower bound."""
     not_back: int
-    """1 if the last one was not."""
+    """1 if the last outage did not end."""
 
 
 class LossProgram(NamedTuple):
-    """A program of the corpus."""
-
     fault: str
     of: str
     schedule: Schedule
@@ -81,24 +79,23 @@ SUMS = (
 
 
 class Losses:
-    """The table. ``programs``: the corpus, all classes in their order; ``impossible``: why the lab cannot do one."""
+    """The table. ``programs``: all classes of the corpus, in order; ``impossible``: why the lab cannot play a class."""
 
     def __init__(self, programs: Sequence[LossProgram] = (), impossible: Mapping[str, str] | None = None) -> None:
         self.classes = [(each.fault, each.of) for each in programs]
         self.reasons = {(each.fault, each.of): (impossible or {}).get(each.name, "") for each in programs}
-        """By class; empty for one that is to be played."""
+        """By class; empty for a class to be played."""
         self._names = {each.name: (each.fault, each.of) for each in programs}
         self._ended: set[tuple[str, str]] = set()
         """Classes whose program was played or refused."""
         self._trials: Counter[tuple[str, str]] = Counter()
         self._sums: dict[tuple[str, str], Counter[str]] = {}
         self._unavailable: Counter[tuple[str, str]] = Counter()
-        """The longest."""
+        """The maximum."""
         self.shown: dict[tuple[str, str], Schedule] = {}
-        """By class that lost something: the shortest program that shows it."""
+        """By class with a loss: the shortest losing program."""
 
     def take(self, trial: Trial) -> None:
-        """Count a trial that was measured, or refused."""
         meant = self._names.get(trial.source) if trial.origin == NAME else None
         if meant is not None:
             self._ended.add(meant)
@@ -127,7 +124,7 @@ class Losses:
         return [key for key in self.classes if key not in self._ended and not self.reasons[key]]
 
     def minimums(self) -> list[Minimum]:
-        """That no class was cut off, where there is a corpus."""
+        """The demand that no class was cut off, if there is a corpus."""
         asked = [key for key in self.classes if key in self._ended or not self.reasons[key]]
         return [Minimum(PLAYED, len(asked) - len(self.missing), len(asked))] if asked else []
 
@@ -137,7 +134,7 @@ class Losses:
     __hash__ = object.__hash__
 
     def rows(self) -> list[dict[str, object]]:
-        """A row for each class of the corpus, in its order, then for the others that trials had."""
+        """A row for each class of the corpus, in its order, then for the other classes of trials."""
         others = sorted(self._trials.keys() - set(self.classes), key=lambda key: (-self._sums[key]["lost"], key))
         return [self._row(key) for key in (*self.classes, *others)]
 

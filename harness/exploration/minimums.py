@@ -1,11 +1,11 @@
-"""The least that the searches of a run must have met.
+"""The coverage minimums of a run's searches.
 
-A search that draws nothing useful breaks no law, so it would pass: sends that nobody answers, faults that hit nothing,
-a pair that is never behind. Where a profile has coverage minimums, a run that misses one is unknown, not a success;
-the run folder
-keeps what was met beside what was demanded (the fact ``minimums``), so that the report and JUnit say the same.
+A useless search violates no law: its sends get no answer, its faults have no effect, the pair is never behind. If the
+profile has coverage minimums, a run that misses one is unknown. The run folder keeps the reached and the demanded
+values (the fact ``minimums``), so the report and JUnit agree.
 
-Counted (:mod:`harness.exploration.tally`) are trials of the searches, not those of the fixed corpus or of shrinking.
+Only trials of the searches are counted (:mod:`harness.exploration.tally`), not those of the fixed corpus or of
+shrinking.
 """
 
 from __future__ import annotations
@@ -20,31 +20,26 @@ class Family(NamedTuple):
 
     names: tuple[str, ...]
     least: int
-    """How many of them must have taken effect."""
+    """The number of them that must have taken effect."""
 
 
 class Minimums(NamedTuple):
-    """What must have been met at least; what is not named here is not demanded."""
-
     trials: Mapping[str, int] = {}
-    """Trials, by the search that drew them."""
     operations: Mapping[str, int] = {}
-    """Operations that were executed, by name."""
     events: Mapping[str, int] = {}
-    """Events of histories, by kind, or by kind and function: ``ok send``."""
+    """Events of histories, by type, or by type and function: ``ok send``."""
     faults: Mapping[str, Family] = {}
-    """Faults that took effect: what the lab counted of their effects is not all 0. By the family's name."""
     states: Mapping[str, int] = {}
-    """Events that met each state of the coverage table."""
+    """Events in each state of the coverage table."""
     laws: int = 0
-    """Laws that had something to judge; no more than the run judges by."""
+    """Laws that had something to judge, at most all laws of the run."""
     shown_by: Mapping[str, str] = {}
-    """The kinds of event without which states cannot be known, by state."""
+    """By state: the event types without which it cannot be detected."""
 
     def of(self, observes: Set[str], needs: Sequence[Set[str]]) -> Minimums:
-        """What can be demanded of a target that shows only these kinds of event; ``needs``: of each law asked.
+        """The minimums that a target with only these event types can meet; ``needs``: of each law of the run.
 
-        The laws demanded shrink with those that can be judged.
+        The demanded number of laws shrinks with the judgeable ones.
         """
         states = {name: least for name, least in self.states.items() if self.shown_by.get(name) in {None, *observes}}
         judgeable = sum(each <= observes for each in needs)
@@ -52,8 +47,6 @@ class Minimums(NamedTuple):
 
 
 class Minimum(NamedTuple):
-    """One of them, and what the run came to."""
-
     what: str
     met: int
     least: int
@@ -64,17 +57,17 @@ class Minimum(NamedTuple):
 
 
 REPLICATED = "trials in which a slave held a record of the workload"
-"""What every run must have met that played a pair with a slave, whatever its profile."""
+"""Required of every run of a pair with a slave, in any profile."""
 NOTHING_REPLICATED = "nothing was replicated: no slave held a record of the workload in any trial"
 
 
 def replicated(found: Counter[bool]) -> list[Minimum]:
-    """The floor of every run; ``found``: trials with a slave, by whether a slave held a record of the workload."""
+    """The minimum of every run; ``found``: trials with a slave, by whether a slave held a record of the workload."""
     return [Minimum(REPLICATED, found[True], 1)] if found.total() else []
 
 
 def missed(minimums: Iterable[Minimum]) -> list[str]:
-    """Those that were not met, in words."""
+    """The missed minimums, in words."""
     return [
         NOTHING_REPLICATED if each.what == REPLICATED else f"{each.what}: {each.met:,} of {each.least:,}"
         for each in minimums
@@ -83,9 +76,9 @@ def missed(minimums: Iterable[Minimum]) -> list[str]:
 
 
 def of_facts(facts: Mapping[str, object]) -> list[Minimum]:
-    """The coverage minimums that a run folder tells of; none where it does not say."""
-    told = facts.get("minimums")
-    rows = [each for each in told if isinstance(each, dict)] if isinstance(told, list) else []
+    """The coverage minimums in a run folder; none if it has no such fact."""
+    listed = facts.get("minimums")
+    rows = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     return [
         Minimum(str(each.get("what", "")), met, least)
         for each in rows

@@ -1,4 +1,4 @@
-"""How much a run does: so many seconds shared out among the searches, or so many trials of each."""
+"""Profiles: the seconds of a run and the searches' shares, or the trials of each search."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from ..renamed import given
 QUICK = "quick"
 CI = "ci"
 REAL = "real"
-"""The profile for labs that are not deterministic."""
 REAL_TIME_LABS = "the process and docker labs"
-"""What users know as the labs that are not deterministic."""
+"""The users' name for labs that are not deterministic."""
 KNOWN_BUGS = "known-bugs"
-"""The profile that plays every program of a known bug once."""
 PROOF = "proof"
-"""The profile of the job that proves the product's sentence on every commit."""
+"""The profile of the continuous-integration job that proves the product's claims on every commit."""
 ALL = 10**9
 """Every schedule of an enumerated search."""
 
 
 class Profile(NamedTuple):
-    """``seconds`` bounds the run, without its report; None where ``counts`` do."""
+    """``seconds`` limits the run, without its report; None if ``counts`` do."""
 
     name: str
     seconds: float | None
     shares: Mapping[str, float]
-    """What each search gets of a bound in time or in trials, in the order in which they run; what one leaves over goes
-    to the later ones. Why these: docs/decisions/0016."""
+    """The share of each search in a limit of time or trials, in playing order; unused shares go to later searches
+    (docs/decisions/0016).
+    """
     keep_one_in: int
-    """Histories kept besides those of violating and unknown trials: one in so many."""
+    """One in so many histories is kept, besides those of violating and unknown trials."""
     about: str
     counts: Mapping[str, int] = {}
-    """Trials of each search, where the profile is bounded by them. Then the searches must give every law something to
-    judge (docs/decisions/0034), unless it has coverage minimums."""
+    """Trials of each search, if the profile limits these. The searches must then give every law something to judge
+    (docs/decisions/0034), unless it has coverage minimums.
+    """
     has_minimums: bool = False
-    """Whether the counted trials must have met the system's coverage minimums instead: docs/decisions/0037."""
+    """Whether the counted trials must meet the system's coverage minimums instead (docs/decisions/0037)."""
 
 
 PROFILES: dict[str, Profile] = {
@@ -48,14 +48,14 @@ PROFILES: dict[str, Profile] = {
             30,
             {"sweep": 0.3, "truncation": 0.17, "cluster": 0.15, "swarm": 0.25, "machine": 0.13},
             400,
-            "a first verdict in seconds; every cut point, most of the sweep, samples of the three others",
+            "a first verdict in seconds; every truncation point, most of the sweep, samples of the three others",
         ),
         Profile(
             CI,
             None,
             {"sweep": 0.45, "truncation": 0.12, "cluster": 0.2, "swarm": 0.15, "machine": 0.08},
             2_000,
-            "the whole sweep of single faults, every cut point, and fixed numbers of the three others",
+            "the whole sweep of single faults, every truncation point, and fixed numbers of the three others",
             {"sweep": ALL, "truncation": ALL, "cluster": 1_600, "swarm": 2_500, "machine": 500},
         ),
         Profile(
@@ -63,14 +63,14 @@ PROFILES: dict[str, Profile] = {
             1_200,
             {"sweep": 0.13, "truncation": 0.04, "cluster": 0.25, "swarm": 0.43, "machine": 0.15},
             20_000,
-            "all of the enumerated searches, then the three others for what is left of twenty minutes",
+            "all of the enumerated searches, then the three others for the rest of twenty minutes",
         ),
         Profile(
             "fault-pairs",
             1_200,
             {"sweep": 0.13, "truncation": 0.04, "fault-pairs": 0.8, "cluster": 0.01, "swarm": 0.01, "machine": 0.01},
             20_000,
-            "the most trials for the time: all of the enumerated searches, then mostly pairs of faults, which cost "
+            "the most trials for the time: all of the enumerated searches, then mostly fault pairs, which cost "
             "less than half of a swarm trial",
         ),
         Profile(
@@ -78,15 +78,15 @@ PROFILES: dict[str, Profile] = {
             600,
             {"sweep": 0.35, "known-bugs": 0.2, "swarm": 0.15, "cluster": 0.15, "machine": 0.15},
             10,
-            "for real-time labs: every single fault once, programs of known bugs, then the others for what time there "
-            "is; a law may have had nothing to judge",
+            "for real-time labs: every single fault, programs of known bugs, then the others in the remaining time; "
+            "a law may have nothing to judge",
         ),
         Profile(
             KNOWN_BUGS,
             3_600,
             {"known-bugs": 1.0},
             10,
-            "for real-time labs: programs of known bugs alone, each once, within the hour",
+            "for real-time labs: only programs of known bugs, each once, within the hour",
         ),
         Profile(
             PROOF,
@@ -102,7 +102,7 @@ PROFILES: dict[str, Profile] = {
 
 
 def default(deterministic: bool) -> str:
-    """The name of the profile for a lab that is deterministic, or is not."""
+    """The name of the default profile of a lab."""
     return QUICK if deterministic else REAL
 
 

@@ -1,4 +1,4 @@
-"""A proportion of what was tried, with the interval that so few tries leave open."""
+"""Ratios with confidence intervals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ NORMAL_95 = 1.959964
 
 
 def wilson(hits: float, of: int) -> tuple[float, float]:
-    """The 95 % interval of a proportion, in percent, by Wilson. ``hits`` may be a sum of probabilities."""
+    """The 95 % interval of a ratio, in percent, by Wilson. ``hits`` may be a sum of probabilities."""
     if not of:
         return 0.0, 100.0
     share, z = hits / of, NORMAL_95
@@ -19,7 +19,7 @@ def wilson(hits: float, of: int) -> tuple[float, float]:
 
 
 def share(hits: int, of: int) -> dict[str, float]:
-    """A proportion in percent with its interval."""
+    """A ratio in percent with its interval."""
     low, high = wilson(hits, of)
     percent = 100 * hits / of if of else 0.0
     return {"hits": hits, "of": of, "percent": round(percent, 1), "low": round(low, 1), "high": round(high, 1)}

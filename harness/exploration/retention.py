@@ -1,4 +1,4 @@
-"""What is kept of a trial: what was counted in its history, and the history itself where somebody wants it."""
+"""The retained parts of a trial: its measurements, and its history if it is wanted."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ..trials.trial import Measured, Trial
 
 
 class Retention(NamedTuple):
-    """What is kept of a trial beside its verdicts."""
-
     sampling: Sampling | None = None
-    """Of histories; None: all of them."""
+    """For histories; None: keep all of them."""
     kinds: bool = False
-    """How many events of each kind there were, for coverage minimums."""
+    """Whether to count events by type, for coverage minimums."""
 
-    def of(self, system: System, trial: Trial, place: object) -> Trial:
-        """A trial as it is handed over. ``place``: within its search, by which histories are drawn."""
+    def of(self, system: System, trial: Trial, position: object) -> Trial:
+        """A trial with only its retained parts. ``position``: that in its search, by which histories are
+        sampled.
+        """
         found = measured(system, trial.events, self.kinds)
-        wanted = self.sampling is None or self.sampling.wants(trial, place)
+        wanted = self.sampling is None or self.sampling.wants(trial, position)
         return trial._replace(measured=found, events=trial.events if wanted else [])
 
 
 def measured(system: System, events: Sequence[Event], kinds: bool = False) -> Measured:
-    """What this history came to; kinds of event where they are asked for."""
+    """The measurements of a history; ``kinds``: with counts by event type."""
     return Measured(
         len(events),
         events[-1].t if events else 0,

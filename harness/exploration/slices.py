@@ -1,8 +1,8 @@
-"""Slices of an exploration: a few trials of one search, which any free worker can play, and what is kept of each.
+"""Slices of an exploration: a few trials of one search, which any free worker can play, and their retention.
 
-In a deterministic lab :func:`play` is pure: the slices of a run give the same trials in any number of processes, and
-however the trials are cut into slices; only the machine plays whole batches. The history of a trial stays where it was
-played, unless somebody wants it; what was counted in it comes along (:class:`~harness.trials.trial.Measured`).
+In a deterministic lab :func:`play` is pure: a run has the same trials with any number of processes and any slicing,
+except that the machine plays whole batches. A trial's history stays in its process unless it is wanted; its
+measurements are returned (:class:`~harness.trials.trial.Measured`).
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from ..search.pacing import paced
 from ..system import Draw, Enumerate, System
 from ..trials import resolve
 from ..trials.abilities import Hosted
-from ..trials.again import is_spoilt, until_decided
 from ..trials.interpreter import Laws, run_trial
+from ..trials.retry import is_spoilt, until_decided
 from ..trials.schedule import Schedule
 from ..trials.trial import Trial, not_played
 from .retention import Retention
 
 SWEEP = "sweep"
 MACHINE = "machine"
-"""The search that draws while it executes."""
+"""The search that draws during execution."""
 SLICE = 8
-"""Trials of a slice: a tenth of a second, so that nobody waits long for the last one."""
+"""Trials of a slice: a tenth of a second, which keeps the wait for the last one short."""
 
 Listed = tuple[Schedule, str]
-"""What an enumerating search has listed, and of a program of a known bug which one it is."""
+"""A schedule of an enumerating search, and the known bug of its program, if any."""
 
 
 class Slice(NamedTuple):
@@ -45,27 +45,29 @@ class Slice(NamedTuple):
     first: int
     trials: int
     laws: Laws
-    keeps: Retention
+    retention: Retention
     listed: tuple[Listed, ...] = ()
-    """These trials, where a search has listed them; the others make theirs from seed and number."""
+    """These trials, if a search has listed them; otherwise they derive from seed and number."""
 
 
 def size(origin: str, lab: Lab, jobs: int) -> int:
-    """How many trials a slice of this search has. One that plays them itself looks at its bounds before each."""
+    """The number of trials of a slice of this search. A process that plays slices itself checks its limits before
+    each.
+    """
     if not lab.deterministic:
         return 1
     return machine.BATCH if origin == MACHINE else SLICE if jobs > 1 else 1
 
 
 def play(lab: Lab, target: Target, part: Slice) -> Iterator[Trial]:
-    """The trials of a slice, one after the other, as they are kept."""
+    """Play the trials of a slice in order, with only their retained parts."""
     system = resolve.system_of(target)
     for number, trial in enumerate(_trials(lab, target, system, part), part.first):
-        yield trial if trial.refused else part.keeps.of(system, trial, f"{part.origin}/{number}")
+        yield trial if trial.refused else part.retention.of(system, trial, f"{part.origin}/{number}")
 
 
 def played(lab: Lab, target: Target, part: Slice) -> list[Trial]:
-    """The same at once."""
+    """:func:`play` as a list."""
     with rare_collection():
         return list(play(lab, target, part))
 
@@ -76,7 +78,7 @@ def enumerated(system: System) -> Mapping[str, Enumerate]:
 
 
 def seeded(system: System) -> Mapping[str, Draw]:
-    """The searches that never end, by name."""
+    """The endless searches, by name."""
     return {
         "fault-pairs": partial(fault_pairs.schedule, system),
         "swarm": partial(swarm.schedule, system),
@@ -86,8 +88,8 @@ def seeded(system: System) -> Mapping[str, Draw]:
 
 @contextmanager
 def rare_collection() -> Iterator[None]:
-    """Collect garbage rarely: a trial leaves some 2,000 objects in cycles, and to look through all that lives while it
-    goes on costs a tenth of the time. Takes 70 MB more.
+    """Collect garbage rarely. A trial leaves some 2,000 objects in cycles; scanning all live objects during it costs a
+    tenth of the time. Takes 70 MB more.
     """
     before = gc.get_threshold()
     gc.set_threshold(500_000, 20, 50)
@@ -120,5 +122,5 @@ def _once(lab: Lab, target: Target, system: System, part: Slice, index: int) -> 
     try:
         return run_trial(lab, target, fitted, origin=part.origin, laws=part.laws)._replace(source=source)
     except UsageError as why:
-        # Nobody asked for what a search drew, so it is no wrong usage.
+        # The user did not ask for this drawn schedule, so this is not a usage error.
         return not_played(part.origin, fitted, why)

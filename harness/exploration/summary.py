@@ -1,4 +1,4 @@
-"""What an exploration came to: verdicts, counts, findings, and how far each search came."""
+"""The summary of an exploration: verdicts, counts, findings, and the progress of each search."""
 
 from __future__ import annotations
 
@@ -25,16 +25,13 @@ from .minimums import Minimum
 from .tally import Tally
 
 FOLDER = Path(".pairproof")
-"""Where tests keep their findings."""
 
 
 BESIDES = {LOSSES: "losses", evidence.SHRINK: "shrinking"}
-"""What to call trials that no search draws."""
+"""Names of trials that no search draws."""
 
 
 class Summary(NamedTuple):
-    """What an exploration came to."""
-
     seen: dict[str, frozenset[tuple[str, Verdict]]]
     """By law: the origins of the trials that it judged, each with its verdicts."""
     trials: int
@@ -42,50 +39,45 @@ class Summary(NamedTuple):
     by_origin: dict[str, int]
     findings: list[Finding]
     totals: dict[str, int]
-    """How many schedules each enumerated search has, executed or not, by origin; empty where it did not begin."""
+    """The number of schedules of each enumerated search that began, executed or not, by origin."""
     seconds: float
-    """Wall clock, with those of ``shrinking_s``."""
+    """Wall clock, including ``shrinking_s``."""
     coverage: CoverageTable
     shrinking_s: float = 0.0
-    """What shrinking took."""
     bound: str = "the clock"
-    """What ends the searches."""
     exercised: Mapping[str, int] = MappingProxyType({})
-    """By law: trials that gave it something to judge."""
+    """By law: trials in which it had something to judge."""
     tally: Tally | None = None
-    """What the searches did, where the profile has coverage minimums."""
+    """Counts of the searches, if the profile has coverage minimums."""
     again: int = 0
-    """Trials that the machine spoilt, and that were played again."""
+    """Trials that were played again after a stall of the machine."""
     faults: Mapping[str, int] = MappingProxyType({})
     """By name of each fault that began: how often it took effect."""
     replicated: Counter[bool] = Counter()
     """Trials with a slave, by whether a slave held a record of the workload."""
     offered: Sequence[Offered] = ()
-    """What laws abstained from, and what those with several parts judged."""
+    """The abstentions of laws, and the judged parts of laws with several."""
     must_judge: bool = False
-    """Whether a law that abstains from nearly all that it is offered is a floor that was missed."""
+    """Whether a law that abstains from nearly all of its events is a missed minimum."""
     refused: Mapping[str, int] = MappingProxyType({})
-    """Drawn schedules that were not played, by the reason."""
     demanded: int | None = None
     """Trials that the searches must have played."""
     losses: Losses = Losses()
-    """What its trials lost, by class of fault."""
     laws: Sequence[type[Law]] = ()
-    """What judged, for :meth:`assert_holds`."""
     named: Sequence[str] = ()
-    """Those of them that were asked for."""
+    """The laws that were requested by name."""
     shown: Trial | None = None
-    """The trial of the first finding's program, for its events, where playing it once more takes no real time."""
+    """The trial of the first finding's program, for its events, in labs without real time."""
 
     def __repr__(self) -> str:
         broken = f"{len(self.findings)} findings" if self.findings else "nothing is violated"
         return f"<Summary: {self.trials:,} trials, {self.events:,} events, {broken}>"
 
     def assert_holds(self, folder: Path = FOLDER) -> None:
-        """AssertionError with the whole story of the first finding, as the fixture ``pair`` raises it.
+        """AssertionError with an account of the first finding, as the fixture ``pair`` raises it.
 
-        Also where nothing was replicated, or where a law that was asked for by ``laws=`` judged nothing. ``folder``:
-        where the finding is kept, so that it can be replayed.
+        Also raised if nothing was replicated, or if a law requested by ``laws=`` judged nothing. ``folder``: where the
+        finding is written for a replay.
         """
         from ..pair import SETTLED, Unsettled, broken
 
@@ -100,7 +92,7 @@ class Summary(NamedTuple):
 
     @property
     def minimums(self) -> list[Minimum]:
-        """What the run met of what it demands: replication always, and what the profile asks of its searches."""
+        """The run's reached and demanded minimums: replication, and the minimums of the profile."""
         of_profile = self.tally.rows() if self.tally is not None else []
         silent = [
             Minimum(f"percent of what {each.law} was offered that it judged", 100 - each.percent, 100 - MOST_PERCENT)
@@ -113,26 +105,24 @@ class Summary(NamedTuple):
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
-        """By law, over all trials."""
         return {law: over_trials(each for _, each in seen) for law, seen in self.seen.items()}
 
     def standings(self, demands: Demands = NO_DEMANDS) -> dict[str, Standing]:
-        """What all trials say of each law, measured by what the run demands."""
+        """Each law's verdict over all trials, given the demands of the run."""
         return {law: standing(law, seen, demands) for law, seen in self.seen.items()}
 
     def rate(self) -> str:
-        """Trials a minute, in words, and what shrinking took besides."""
+        """Trials a minute, in words, and the time of shrinking."""
         trials, seconds = self.trials - self.by_origin.get("shrink", 0), self.seconds - self.shrinking_s
         a_minute = f"{60 * trials / seconds:,.0f} trials a minute" if seconds > 0 else "no time"
-        shrinking = f"; shrinking took {self.shrinking_s:.0f} s besides" if self.shrinking_s >= 1 else ""
+        shrinking = f"; shrinking took {self.shrinking_s:.0f} s in addition" if self.shrinking_s >= 1 else ""
         return a_minute + shrinking + (f"; {played_again(self.again)}" if self.again else "")
 
     def complete(self, origin: str) -> bool:
-        """Whether every schedule of an enumerated search was executed."""
         return 0 < self.totals.get(origin, 0) <= self.by_origin.get(origin, 0)
 
     def searches(self) -> list[dict[str, object]]:
-        """How far each enumerated search came: the fact ``searches`` of the run."""
+        """The progress of each enumerated search: the fact ``searches`` of the run."""
         return [
             {
                 "origin": origin, "what": wording.search(origin), "done": self.by_origin.get(origin, 0), "of": total,
@@ -142,7 +132,7 @@ class Summary(NamedTuple):
         ]  # fmt: skip
 
     def unjudged(self) -> list[str]:
-        """The promises that every user counts on and that no trial judged, each with what it takes to judge it."""
+        """The promises that every user counts on but that no trial judged, each with its requirement."""
         verdicts = self.verdicts if self.trials else {}
         idle = [law for law in sorted(verdicts) if verdicts[law] in (Verdict.VACUOUS, Verdict.NOT_APPLICABLE)]
         known = registry.names("laws")
@@ -153,27 +143,27 @@ class Summary(NamedTuple):
         ]
 
     def abstentions(self) -> list[str]:
-        """Laws that abstained from nearly all that they were offered, and parts that no trial judged."""
+        """Laws that abstained from nearly all of their events, and parts of laws that no trial judged."""
         return [*abstentions.lines(self.offered)]
 
     def refusals(self) -> list[str]:
-        """How many schedules of the searches could not be played, and why: a line for each reason."""
+        """The number of refused schedules, a line for each reason."""
         return [
             f"{counted(count, 'schedule')} of the searches refused: {why}"
             for why, count in sorted(self.refused.items(), key=lambda each: -each[1])
         ]
 
     def played(self) -> str:
-        """What was played, by search: how much of each that ends, what cut them short, and how long it took."""
+        """The trials of each search, the limit that cut them short, and the duration."""
         corpus = self.by_origin.get(CORPUS, 0)
         names = sorted({*self.by_origin, *self.totals} - {CORPUS}, key=wording.search)
         cut = any(total and not self.complete(origin) for origin, total in self.totals.items())
-        told = [self._how_far(origin) for origin in names] + [f"cut short by {self.bound}"] * cut
+        progress = [self._how_far(origin) for origin in names] + [f"cut short by {self.bound}"] * cut
         first, after = (f"fixed corpus: {counted(corpus, 'trial')}; ", " after it") if corpus else ("", "")
         besides = {what: self.by_origin.get(origin, 0) for origin, what in BESIDES.items()}
         drawn = counted(self.trials - corpus - sum(besides.values()), "trial")
         trials = " + ".join([drawn, *(f"{n:,} of {what}" for what, n in besides.items() if n)])
-        return f"{first}{trials}{after} in {self.seconds:.1f} s ({', '.join(told) or 'no search began'})"
+        return f"{first}{trials}{after} in {self.seconds:.1f} s ({', '.join(progress) or 'no search began'})"
 
     def _how_far(self, origin: str) -> str:
         done, total = self.by_origin.get(origin, 0), self.totals.get(origin)
@@ -182,18 +172,18 @@ class Summary(NamedTuple):
         )
 
     def of_corpus(self) -> str:
-        """What the corpus contributed, in words; empty where it was not played."""
+        """The corpus's contribution in words; empty if it was not played."""
         number = self.by_origin.get(CORPUS, 0)
         if not number:
             return ""
         judged = counted(sum((CORPUS, Verdict.HOLDS) in seen for seen in self.seen.values()), "law")
         alone = sorted(law for law, each in self.standings().items() if each.corpus_only)
-        told = f"; judged by it only: {', '.join(alone)}" if alone else ""
-        return f"fixed corpus: {judged} judged and held{told}"
+        only = f"; judged by it only: {', '.join(alone)}" if alone else ""
+        return f"fixed corpus: {judged} judged and held{only}"
 
 
 def played_again(number: int) -> str:
-    """How many trials were, in words."""
+    """The number of retried trials, in words."""
     return (
         f"{counted(number, 'trial')} {'was' if number == 1 else 'were'} played again, because the machine had stalled"
     )

@@ -1,8 +1,7 @@
-"""Counts what the trials of the searches did, and measures that by a profile's coverage minimums.
+"""Counts of the searches' trials, compared with a profile's coverage minimums.
 
-Faults are counted three times over: how many were drawn, how many of these began, and how many took effect, as the lab
-counted it: where links are real proxies, the bytes and connections that their taps saw. So a fault that hit nothing is
-told apart from one that a search never drew.
+Each fault has three counts: drawn, begun, and took effect, as measured by the lab (in real labs by taps that count
+bytes and connections). These separate a fault without effect from a fault that was never drawn.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from .minimums import Minimum, Minimums
 
 
 class FaultCount(NamedTuple):
-    """What became of one kind of fault. ``effect``: what the lab counted, added up."""
+    """The counts of one fault. ``effect``: the sum of its measured effects."""
 
     drawn: int
     began: int
@@ -26,7 +25,7 @@ class FaultCount(NamedTuple):
 
 
 class Tally:
-    """Counts the trials of searches. ``laws``: by how many laws they are judged."""
+    """Counts the trials of searches. ``laws``: the number of laws that judge them."""
 
     def __init__(self, minimums: Minimums, laws: int) -> None:
         self.minimums = minimums
@@ -42,7 +41,7 @@ class Tally:
         self._coverage = CoverageTable()
 
     def count(self, trial: Trial, measured: Measured) -> None:
-        """Add one trial. ``measured``: its history, with its kinds of event."""
+        """Add one trial. ``measured``: the measurements of its history, with counts by event type."""
         self._origins[trial.origin] += 1
         for op in trial.schedule.ops:
             self.operations[op.do] += 1
@@ -60,7 +59,6 @@ class Tally:
         self._coverage.merge(measured.coverage)
 
     def faults(self) -> dict[str, FaultCount]:
-        """By name, every fault that was drawn."""
         return {
             name: FaultCount(
                 drawn, self._began[name], self._took_effect[name], dict(self._effects.get(name, Counter()))

@@ -1,7 +1,7 @@
-"""The time of one exploration: a bound in seconds is that of the whole run, shrinking included.
+"""The time of one exploration. A limit in seconds covers the whole run, including shrinking.
 
-Where a trial is dear (labs with real time), one begins only if it is likely to end within the bound, by what a trial
-took so far; one that goes on for :data:`LATE` of the bound, or :data:`LATE_S`, beyond it is cut off and not judged.
+In real-time labs a trial begins only if it is likely to end within the limit, given the duration of earlier trials. A
+trial that exceeds the limit by :data:`LATE` of it, or by :data:`LATE_S`, is cut off and not judged.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from ..trials.trial import Trial
 
 LATE, LATE_S = 0.1, 30.0
 SHRINK_S = 120.0
-"""For one violation, s, or as long as :data:`SHRINK_TRIALS` last, where that is longer."""
+"""Seconds per violation, or the duration of :data:`SHRINK_TRIALS`, if that is longer."""
 SHRINK_TRIALS = 20
 SHRINKING = 0.5
-"""The most that shrinking has of a bound in seconds."""
+"""The largest share of shrinking in a limit in seconds."""
 VIOLATIONS = 3
-"""That many may have their whole time where there is none."""
+"""The number of violations with their whole time if there is no limit."""
 
 
 class Watch:
-    """``seconds``: the bound, None where trials are."""
+    """``seconds``: the limit; None if trials are limited."""
 
     def __init__(self, seconds: float | None, clock: Callable[[], float]) -> None:
         self.seconds = seconds
@@ -34,21 +34,18 @@ class Watch:
         self.begin()
 
     def begin(self) -> None:
-        """The run begins now."""
         self._began = self.clock()
 
     def so_far(self) -> float:
-        """Seconds since then."""
         return self.clock() - self._began
 
     def take(self, trial: Trial) -> None:
-        """Learn what a trial takes."""
         self._trials += 1
         self._trials_s += trial.took_s
 
     @property
     def trial_s(self) -> float:
-        """The mean of what a trial took; 0 where it is cheap."""
+        """The mean duration of a trial; 0 in a simulation."""
         return self._trials_s / max(1, self._trials)
 
     def ending(self) -> float:
@@ -56,22 +53,22 @@ class Watch:
         return self.so_far() + self.trial_s
 
     def left(self) -> float:
-        """For how long trials may still begin."""
+        """How long trials may still begin, s."""
         return inf if self.seconds is None else self.seconds - self.ending()
 
     def patience(self) -> float:
-        """For how long the end of a trial is waited for, once one has ended."""
+        """How long to wait for the end of a trial after another one has ended, s."""
         if self.seconds is None or not self._trials:
             return inf
         return self.seconds + min(LATE * self.seconds, LATE_S) - self.so_far()
 
     def more(self, at_least: float = 0.0) -> Callable[[], bool]:
-        """Whether another trial may begin, if asked within so many seconds in any case."""
+        """A test whether another trial may begin; always true for the first ``at_least`` seconds."""
         until = self.clock() + max(self.left(), at_least)
         return lambda: self.clock() < until
 
     def shrink(self) -> Callable[[], bool]:
-        """The same for one violation, where a trial is dear."""
+        """The same test for shrinking one violation in real time."""
         own = max(SHRINK_S, SHRINK_TRIALS * self.trial_s)
         most = VIOLATIONS * own if self.seconds is None else SHRINKING * self.seconds
         until = self.clock() + min(own, most - self.shrinking_s, self.left())
@@ -79,7 +76,7 @@ class Watch:
 
     @contextmanager
     def shrinking(self) -> Iterator[None]:
-        """Add what is done within to ``shrinking_s``."""
+        """Add the duration of the block to ``shrinking_s``."""
         began = self.clock()
         try:
             yield

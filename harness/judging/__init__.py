@@ -1,1 +1,1 @@
-"""Laws, what is known, and the judge that feeds both; verdicts and known deviations."""
+"""Laws, models and the judge that feeds both; verdicts and known deviations."""

@@ -1,8 +1,8 @@
-"""How often laws judged what they were offered, and how often they abstained, by reason: an excuse that swallows
-everything must not look like a promise that holds.
+"""How often laws judged and how often they abstained, by reason: a law that always abstains must not look like one that
+holds.
 
-Laws count both in their notes (:meth:`~harness.judging.law.Law.abstain`,
-:meth:`~harness.judging.law.Law.judge_part`), which run folders keep for each trial.
+Laws count both in their notes (:meth:`~harness.judging.law.Law.abstain`, :meth:`~harness.judging.law.Law.judge_part`),
+which run folders keep for each trial.
 """
 
 from __future__ import annotations
@@ -16,22 +16,20 @@ from . import judge
 from .law import ABSTAINED, JUDGED
 
 MOST_PERCENT = 90
-"""A law that abstains from more of what it is offered is named."""
+"""A law that abstains more often is named."""
 
 
 class Offered(NamedTuple):
-    """What one law was offered."""
+    """The events that one law could judge."""
 
     law: str
     judged: int
     abstained: Mapping[str, int]
-    """By reason."""
     parts: Mapping[str, int]
-    """How often a law that judges several things judged each."""
+    """The number of judgements by part, for a law with several parts."""
 
     @property
     def percent(self) -> int:
-        """From how much of it the law abstained, rounded down."""
         without = sum(self.abstained.values())
         return 100 * without // (self.judged + without) if without else 0
 
@@ -41,7 +39,7 @@ class Offered(NamedTuple):
 
 
 def offered(judged: Mapping[str, int], notes: Iterable[tuple[str, str, int]]) -> list[Offered]:
-    """What laws were offered that abstained, or that judge several things, by id. ``notes``: law, note and amount."""
+    """By law id: the events of laws that abstained or have several parts. ``notes``: law, note and amount."""
     abstained: dict[str, Counter[str]] = {}
     parts: dict[str, Counter[str]] = {}
     for law, note, amount in notes:
@@ -55,12 +53,12 @@ def offered(judged: Mapping[str, int], notes: Iterable[tuple[str, str, int]]) ->
 
 
 def is_abstention(note: str) -> bool:
-    """Whether a note is one of these, not one of the law's own."""
+    """Whether a note counts abstentions or parts, and is not the law's own."""
     return note.startswith((ABSTAINED, JUDGED))
 
 
 def lines(found: Sequence[Offered]) -> Iterator[str]:
-    """The laws that abstained from nearly everything, and what laws with several parts never judged, in words."""
+    """The laws that abstained from nearly everything, and the parts that laws never judged, in words."""
     known = registry.names("laws")
     parts = {law.id: law.parts for law in judge.laws(each.law for each in found if each.law in known)}
     for each in found:

@@ -1,14 +1,13 @@
-"""Known deviations: what versions of a real system do although a law forbids it, as data files, one for each.
+"""Known deviations: the laws that versions of a real system break, each a data file.
 
-A file (TOML, called as its ``id``) says which versions do it and why, in which class, where it was reported, which
-mutants model it, how a violation that comes of it is recognised, and a small program that shows it. Recognised is a
-violation by its law, its text, and circumstances: questions about the trial's history, which the system answers
-(``System.circumstances``). What is not recognised is a violation as ever: a new finding beside a known one is red.
+A file (TOML, named by its ``id``) has the affected versions, the reason, the class, the upstream report, the mutants
+that model it, the signs of its violations, and a small program that shows it. A violation is recognised by its law, its
+text, and circumstances: questions about the trial's history, which the system answers (``System.circumstances``). Any
+other violation is a new finding and red.
 
-:func:`sorted_out` alone decides that, for ``check``, ``chaos run``, ``judge`` and the report. Files are found through
-the entry points ``pairproof.deviations``, each a package of them. A target is asked for ``releases``: by the role of a
-node what it runs. A law keeps :data:`~harness.judging.law.MAX_VIOLATIONS` of one trial; of those behind them nobody
-knows what they are, and they are taken for what the kept ones are.
+:func:`sorted_out` alone decides this, for ``check``, ``chaos run``, ``judge`` and the report. The files are found
+through the entry points ``pairproof.deviations``, each a package of them. A target's ``releases`` has the version of
+each role. A law keeps :data:`~harness.judging.law.MAX_VIOLATIONS` of one trial; later ones count like the kept ones.
 """
 
 from __future__ import annotations
@@ -36,58 +35,51 @@ from .law import CONVENTION, STALLS, Law, Violation
 from .verdict import Judgement, Verdict
 
 KEYS = {"about": str, "reason": str, "source": str, "system": str, "node": str, "versions": list, "shows": list}
-"""What a file must say, and of which type."""
 MORE = {
     "upstream": list, "models": list, "program": dict, "means": str, "only_with": dict, "avoid": str, "loses": bool,
 }  # fmt: skip
 FAIL, PASS = POLICIES = ("fail", "pass")
-"""What a run does that meets one: the fact ``known_deviations``."""
+"""The policies for a run that meets one: the fact ``known_deviations``."""
 CONFIGURATION = "configuration"
-"""The fact of a run for which a configuration was brought."""
 DIFFERS = "not the same on both"
-"""In ``only_with``, of a setting: master and slave must have different values."""
+"""A value in ``only_with``: the setting must differ between master and slave."""
 SIGN = {"laws": list, "text": str, "circumstances": list}
 
 
 class Sign(NamedTuple):
-    """How a violation that comes of a deviation is recognised."""
-
     laws: frozenset[str]
     text: re.Pattern[str]
-    """Found somewhere in the violation's text."""
+    """Matches a part of the violation's text."""
     circumstances: tuple[str, ...]
-    """Names of what must all be true of the violation in its trial."""
+    """Names of circumstances that must all hold for the violation in its trial."""
 
 
 class Deviation(NamedTuple):
-    """One known deviation."""
-
     id: str
     about: str
-    """What is done wrong, in half a sentence."""
+    """The wrong behaviour, in half a sentence."""
     reason: str
     source: str
-    """The class, and its line."""
+    """The class and its line."""
     system: str
     node: str
-    """The role of the node that does it: ``master`` or ``slave``."""
+    """The role of the deviating node: ``master`` or ``slave``."""
     versions: tuple[versions.Range, ...]
-    """It is known of every version in one of these."""
+    """The affected ranges of versions."""
     upstream: tuple[str, ...]
-    """Issues and pull requests."""
     models: tuple[str, ...]
-    """Mutants of the reference that do the same."""
+    """Mutants of the reference with the same behaviour."""
     signs: tuple[Sign, ...]
     program: Mapping[str, Any]
-    """A schedule as JSON that shows it; empty: none is known."""
+    """A schedule as JSON that shows it; empty if none is known."""
     means: str = ""
-    """One sentence in an operator's words."""
+    """One sentence for operators."""
     only_with: Mapping[str, str] = {}
-    """Settings of its node, none of them a default, without which it does not occur."""
+    """Settings of its node, other than the defaults, that it requires."""
     avoid: str = ""
-    """What else avoids it, in words."""
+    """Another remedy, in words."""
     loses: bool = False
-    """Whether it lets PUT_OK be answered for messages that a crash can take although the settings promise them."""
+    """Whether PUT_OK may be answered for messages that a crash can lose although the settings promise to keep them."""
 
     @property
     def laws(self) -> list[str]:
@@ -95,7 +87,7 @@ class Deviation(NamedTuple):
 
     @property
     def avoided_by(self) -> str:
-        """What an operator can do against it; empty where nothing is known."""
+        """An operator's remedies; empty if none is known."""
         others = [
             f"the same {key} on both" if value == DIFFERS else f"any {key} but {value}"
             for key, value in self.only_with.items()
@@ -103,7 +95,6 @@ class Deviation(NamedTuple):
         return "; ".join(filter(None, (*others, self.avoid)))
 
     def to_json(self) -> dict[str, Any]:
-        """What a report says of it."""
         return {
             "id": self.id, "about": self.about, "means": self.means, "loses": self.loses, "node": self.node,
             "versions": [each.text for each in self.versions], "upstream": list(self.upstream),
@@ -111,7 +102,7 @@ class Deviation(NamedTuple):
         }  # fmt: skip
 
     def is_of(self, system: str, releases: Mapping[str, str]) -> bool:
-        """Whether it is known of what runs, by role."""
+        """Whether the running versions, by role, have it."""
         running = releases.get(self.node, "")
         return self.system == system and any(each.holds(running) for each in self.versions)
 
@@ -127,13 +118,13 @@ class Deviation(NamedTuple):
     def schedule(self) -> Schedule:
         """Its program; UsageError if there is none."""
         if not self.program:
-            raise UsageError(f"no program is stored that shows {self.id}")
+            raise UsageError(f"{self.id} has no stored program")
         return from_json(self.program)
 
 
 @cache
 def every() -> Mapping[str, Deviation]:
-    """All that are registered, by id; UsageError for a file that says something wrong."""
+    """All registered deviations, by id; UsageError for an invalid file."""
     files = registry.files("deviations", ".toml").items()
     return {name: from_text(file.read_text(encoding="utf-8"), name) for name, file in files}
 
@@ -143,10 +134,10 @@ OWN_WAY = "own-way"
 
 @cache
 def own_way(system: str) -> Deviation:
-    """What a target does that does not say that it follows a system's conventions: it breaks laws of that kind."""
+    """The deviation of a target that does not claim to follow a system's conventions: it breaks laws of that kind."""
     known = {name: cast("type[Law]", registry.find("laws", name)) for name in registry.names("laws")}
     laws = frozenset(name for name, law in known.items() if law.system == system and law.kind == CONVENTION)
-    about = "it does in its own way what it does not claim to do as the system does: orders, wordings, limits, pace"
+    about = "it does not claim to follow the system's conventions (orders, wordings, limits, pace) and has its own"
     return Deviation(OWN_WAY, about, "", "", system, "", (), (), (), (Sign(laws, re.compile(""), ()),), {})
 
 
@@ -160,12 +151,12 @@ def find(name: str) -> Deviation:
 
 
 def running(system: str, releases: Mapping[str, str]) -> tuple[Deviation, ...]:
-    """Those of what runs, by role."""
+    """The deviations of the running versions, by role."""
     return tuple(each for each in every().values() if each.is_of(system, releases)) if releases else ()
 
 
 def of(target: Target) -> tuple[Deviation, ...]:
-    """Those of a target, also of the programs that can take its nodes' places."""
+    """The deviations of a target, and of the programs that can replace its nodes."""
     system = str(getattr(target, "system", ""))
     runs = [getattr(target, name, {}) for name in ("releases", "replacements")]
     listed = tuple(each for each in every().values() if any(each.is_of(system, found) for found in runs))
@@ -176,7 +167,7 @@ def of(target: Target) -> tuple[Deviation, ...]:
 
 @cache
 def of_named(target: str) -> tuple[Deviation, ...]:
-    """Those of the target with this name; none where it is not registered (any more)."""
+    """The deviations of the target with this name; none if it is not registered."""
     try:
         return of(resolve.target(target))
     except UsageError:
@@ -184,17 +175,13 @@ def of_named(target: str) -> tuple[Deviation, ...]:
 
 
 class Seen:
-    """Counts the known deviations that a run's trials show."""
-
     def __init__(self) -> None:
         self._laws: dict[str, Counter[str]] = {}
-        """By id, in how many trials each law showed it."""
+        """By id: the number of trials in which each law showed it."""
         self._searches: dict[str, Counter[str]] = {}
-        """By id, how many trials of each search."""
         self._first: dict[str, int] = {}
 
     def add(self, judgements: Iterable[Judgement], search: str = "", number: int = 0) -> None:
-        """The judgements on one trial, the search that it is of, and its number."""
         shown = [(name, each.law) for each in judgements for name in each.deviations]
         for name in {name for name, _ in shown}:
             self._searches.setdefault(name, Counter())[search] += 1
@@ -203,19 +190,19 @@ class Seen:
             self._laws.setdefault(name, Counter())[law] += 1
 
     def counted(self) -> list[list[Any]]:
-        """The counts as plain values, for :meth:`merge`."""
         return [[name, dict(laws), dict(self._searches[name]), self._first[name]] for name, laws in self._laws.items()]
 
     def merge(self, counted: Iterable[Sequence[Any]]) -> None:
-        """Add what was counted elsewhere, in later trials."""
+        """Add the counts of later trials from another process."""
         for name, laws, searches, first in counted:
             self._laws.setdefault(name, Counter()).update(laws)
             self._searches.setdefault(name, Counter()).update(searches)
             self._first.setdefault(name, first)
 
     def rows(self) -> list[dict[str, Any]]:
-        """A JSON object for each: what it says of itself, findings (laws, counted once a trial), trials, laws, searches
-        (trials by search), and the number of the first trial."""
+        """A JSON object for each: its entry, findings (laws, counted once a trial), trials, laws, searches (trials by
+        search), and the number of the first trial.
+        """
         return [
             find(name).to_json() | {
                 "findings": laws.total(), "laws": sorted(laws), "trials": self._searches[name].total(),
@@ -226,34 +213,36 @@ class Seen:
 
 
 def facts_of(brought: Brought | None, asked: str | None) -> dict[str, object]:
-    """The facts of a run about a configuration that was brought, and about what a known deviation does: what was
-    ``asked`` for, or by default fail such a run, and no other."""
+    """The facts of a run about the user's configuration and the policy for known deviations: the ``asked`` one; by
+    default a run with a configuration fails, and no other.
+    """
     does: dict[str, object] = {"known_deviations": asked or (PASS if brought is None else FAIL)}
     if brought is None:
         return does
-    return {**does, CONFIGURATION: dict(brought.told), "configuration_remarks": list(brought.remarks)}
+    return {**does, CONFIGURATION: dict(brought.description), "configuration_remarks": list(brought.remarks)}
 
 
 def met(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows of a run that concern an operator, those that lose messages first. Not those that the configuration
-    rules out: the lab's own settings showed them."""
+    """The rows of a run that concern an operator, those that lose messages first. Excludes deviations that the
+    configuration rules out: the lab's own settings showed these.
+    """
     avoided = (facts.get(CONFIGURATION) or {}).get("avoided", ())
-    rows = [row for row in facts.get("deviations") or () if _is_said(row) and row["id"] not in avoided]
+    rows = [row for row in facts.get("deviations") or () if _has_meaning(row) and row["id"] not in avoided]
     return sorted(rows, key=lambda row: (not row.get("loses"), -row["trials"]))
 
 
-def _is_said(row: Mapping[str, Any]) -> bool:
-    # A run that an earlier version recorded does not say it.
+def _has_meaning(row: Mapping[str, Any]) -> bool:
+    # Older runs lack it.
     return isinstance(row.get("means"), str) and bool(row["means"])
 
 
 def fails(facts: Mapping[str, Any]) -> bool:
-    """Whether a run fails by what is known."""
+    """Whether a run fails by known deviations."""
     return facts.get("known_deviations") == FAIL and bool(met(facts))
 
 
 def consequence(runs: Iterable[Mapping[str, Any]]) -> str:
-    """What the first of the deviations that runs met means, in how many trials, and how many more there are."""
+    """The meaning of the first met deviation, the number of its trials, and the number of other deviations."""
     listed = list(runs)
     rows = [(row, facts.get("target")) for facts in listed for row in met(facts)]
     others = len({row["id"] for row, _ in rows}) - 1
@@ -268,7 +257,7 @@ def consequence(runs: Iterable[Mapping[str, Any]]) -> str:
     return f"{means} ({first['id']}, in {trials:,} of {counted(of_all, 'trial')}){more}"
 
 
-def told(row: Mapping[str, Any]) -> str:
+def describe(row: Mapping[str, Any]) -> str:
     """A row of :class:`Seen` in words."""
     found, trials = row["findings"], row["trials"]
     upstream = f"; upstream: {', '.join(row['upstream'])}" if row["upstream"] else ""
@@ -282,11 +271,11 @@ def told(row: Mapping[str, Any]) -> str:
 
 
 def sorted_out(judgements: list[Judgement], events: Sequence[Event], known: Iterable[Deviation]) -> list[Judgement]:
-    """The judgements on one trial, its known deviations apart.
+    """The judgements on one trial, with its known deviations separated.
 
-    A law of which every violation is recognised is judged as ``known-deviation``, or as unknown where it had doubts,
-    too. Of another one only the violations stay that are new. What a stall leaves open is no doubt where all of it
-    would be recognised: it is as if it had not been judged.
+    If every violation of a law is recognised, its verdict is ``known-deviation``, or unknown if it also had doubts.
+    Otherwise only the new violations stay. Doubts by a stall do not count if all doubted violations would be
+    recognised.
     """
     listed = tuple(known)
     return [_sorted(_certain(each, events, listed), events, listed) if listed else each for each in judgements]
@@ -330,7 +319,7 @@ def _sorted(judgement: Judgement, events: Sequence[Event], known: tuple[Deviatio
 
 
 def from_text(text: str, name: str) -> Deviation:
-    """Read one file; UsageError, in one line that names it, for anything that is wrong."""
+    """Read one file; UsageError, in one line with its name, for any error."""
     try:
         read = tomllib.loads(text)
         _check(read, KEYS, {**KEYS, **MORE}, "a deviation")

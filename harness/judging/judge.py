@@ -1,8 +1,8 @@
-"""The one judge: feeds a history to laws in ``seq`` order and says what each law makes of it.
+"""The one judge: feed a history to laws in ``seq`` order and return each law's verdict.
 
-The same class serves a finished list, a live recorder and Arrow batches in Spark, so laws are written once. A law that
-raises is unknown from there on and hears no more; the others never notice. A history with an effect before its cause is
-refused (:mod:`harness.judging.precedence`).
+The same class is used for a finished list, a live recorder and Arrow batches in Spark. A law that raises is unknown and
+receives no further events; other laws are not affected. A history with an effect before its cause is refused
+(:mod:`harness.judging.precedence`).
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from ..history import STOPPED, Event, kinds
 from ..ports import Target
 from ..renamed import given
 from .known import Known
-from .law import EVERY, Circumstance, Heard, Law
+from .law import EVERY, Circumstance, EventFilter, Law
 from .precedence import Precedence
 from .verdict import Judgement, Verdict
 
 Subject = tuple[str, str | None, str | None]
-"""An event's kind, node and f: they decide who receives it."""
 SETTINGS = frozenset({"config", "lab"})
-"""Kinds that every law receives, also before the first event that a law awaits."""
+"""Event types that every law receives, even before the first event that it awaits."""
 MAX_SUBJECTS = 10_000
-"""For which handlers are kept: an honest trial has some hundreds."""
+"""The limit of cached handler lists; a normal trial has some hundreds."""
 
 
 class Guarded:
@@ -50,21 +49,17 @@ class Guarded:
 
 
 Handler = MethodType | Guarded
-"""A law's, a model's or the check's method for one kind of event."""
+"""A handler of a law, a model or the precedence check for one event type."""
 
 
 class Plan(NamedTuple):
-    """Who hears what: the same for thousands of trials."""
-
     seeing: tuple[type[Law], ...]
-    """Laws that can be judged."""
     blind: tuple[type[Law], ...]
-    """Laws that cannot."""
     models: tuple[type[Known], ...]
     asks: tuple[int, ...]
-    """By law that can be judged: the index of its model."""
-    hearers: Mapping[str, tuple[tuple[int, str, Heard], ...]]
-    """By kind: indices into laws and models, one behind the other, the methods that handle it, and which of it."""
+    """By judgeable law: the index of its model."""
+    receivers: Mapping[str, tuple[tuple[int, str, EventFilter], ...]]
+    """By event type: for each handler its owner's index (laws, then models), its method, and its filter."""
 
 
 def all_laws() -> tuple[type[Law], ...]:
@@ -90,11 +85,11 @@ def laws(ids: Iterable[str]) -> tuple[type[Law], ...]:
 
 
 @cache
-def _handled(of: type) -> tuple[tuple[str, str, Heard], ...]:
+def _handled(of: type) -> tuple[tuple[str, str, EventFilter], ...]:
     names = [name for name in dir(of) if name.startswith("on_")]
-    found = tuple((name[3:], name, getattr(getattr(of, name), "heard", EVERY)) for name in names)
+    found = tuple((name[3:], name, getattr(getattr(of, name), "event_filter", EVERY)) for name in names)
     for kind, _, _ in found:
-        # An error, with the remedy, for one that is not registered.
+        # Raises an error, with the remedy, for an unregistered one.
         kinds()[kind]
     return found
 
@@ -105,17 +100,17 @@ def _plan(laws: tuple[type[Law], ...], observes: frozenset[str]) -> Plan:
     blind = tuple(law for law in laws if not law.needs <= observes)
     models = _models(seeing)
     asks = tuple(next(at for at, each in enumerate(models) if issubclass(each, law.known_type)) for law in seeing)
-    hearers: dict[str, list[tuple[int, str, Heard]]] = {}
-    # The model hears an event after the laws did: they judge it against what was before.
+    receivers: dict[str, list[tuple[int, str, EventFilter]]] = {}
+    # Models come after laws: laws judge an event by the state before it.
     owners: tuple[type, ...] = (*seeing, *models)
     for index, of in enumerate(owners):
-        for kind, name, heard in _handled(of):
-            hearers.setdefault(kind, []).append((index, name, heard))
-    return Plan(seeing, blind, models, asks, {kind: tuple(each) for kind, each in hearers.items()})
+        for kind, name, filter_ in _handled(of):
+            receivers.setdefault(kind, []).append((index, name, filter_))
+    return Plan(seeing, blind, models, asks, {kind: tuple(each) for kind, each in receivers.items()})
 
 
 def _models(laws: tuple[type[Law], ...]) -> tuple[type[Known], ...]:
-    """The models that these laws ask, without those that one of the others extends: it answers for them, too."""
+    """The models of these laws, without those that another one extends: it answers for them, too."""
     asked = dict.fromkeys(law.known_type for law in laws)
     return tuple(one for one in asked if not any(issubclass(each, one) for each in asked if each is not one))
 
@@ -123,7 +118,7 @@ def _models(laws: tuple[type[Law], ...]) -> tuple[type[Known], ...]:
 class Judge:
     """Judges one trial. Feed it every event once, in order, then :meth:`finish`.
 
-    A law that is not about a node (``Law.deaf_to``) is told nothing of it; models hear everything.
+    A law receives no events of nodes in ``Law.ignored_nodes``; models receive all events.
     """
 
     def __init__(self, laws: Iterable[type[Law]], observes: frozenset[str] | None = None) -> None:
@@ -134,24 +129,22 @@ class Judge:
         self._laws = [law(self.models[asked]) for law, asked in zip(plan.seeing, plan.asks, strict=True)]
         self._owners: list[Law | Known] = [*self._laws, *self.models]
         self._precedence = Precedence()
-        self._hearers = plan.hearers
+        self._hearers = plan.receivers
         self._gone: set[int] = set()
-        """Who hears no more, by id."""
+        """Owners that receive no further events, by id."""
         self._waiting = {id(law): law for law in self._laws if law.awaits}
-        """Laws that still await their first event."""
         self._crashed: set[Law] = set()
         self._last: Event | None = None
         self._handlers: dict[Subject, Sequence[Handler]] = {}
-        """Of the subjects that have occurred."""
         self._has_started = False
 
     def feed(self, event: Event) -> None:
         subject = event[2], event[3], event[9]
-        self._tell(self._handlers.get(subject) or self._bind(subject), event)
+        self._deliver(self._handlers.get(subject) or self._bind(subject), event)
         self._last = event
 
     def feed_all(self, events: Iterable[Event]) -> None:
-        """Judge many events: the same as :meth:`feed` for each, faster."""
+        """:meth:`feed` for many events, faster."""
         get = self._handlers.get
         event = self._last
         for event in events:
@@ -163,13 +156,13 @@ class Judge:
                 for handler in handlers:
                     handler(event)
             except Exception as why:
-                self._tell(self._survive(handlers, handler, event, why), event)
+                self._deliver(self._survive(handlers, handler, event, why), event)
         self._last = event
 
     def finish(self) -> list[Judgement]:
-        """The verdicts: laws that could be judged in the order given, then those that were not observable."""
+        """The verdicts: judgeable laws in the given order, then those that are not observable."""
         found: list[Judgement] = []
-        # A trial that was stopped is judged so far: what a law still waits for will not come.
+        # A stopped trial is judged so far: laws must not wait for further events.
         is_stopped = isinstance(self._last, Mark) and self._last.f == STOPPED
         for law in self._laws:
             is_judged = law not in self._crashed and id(law) not in self._waiting
@@ -183,35 +176,34 @@ class Judge:
         return found
 
     def _bind(self, subject: Subject) -> Sequence[Handler]:
-        """The handlers of what has not occurred before."""
         kind, node, f = subject
         for law in list(self._waiting.values()):
             if kind in law.awaits and law.awaits[kind].includes(f, node):
                 del self._waiting[id(law)]
                 self._handlers.clear()
         found: list[Handler] = []
-        for index, name, heard in self._hearers.get(kind, ()):
+        for index, name, filter_ in self._hearers.get(kind, ()):
             owner = self._owners[index]
-            if id(owner) in self._gone or not heard.includes(f, node):
+            if id(owner) in self._gone or not filter_.includes(f, node):
                 continue
             if id(owner) in self._waiting and kind not in SETTINGS:
                 continue
-            if isinstance(owner, Law) and node in owner.deaf_to:
+            if isinstance(owner, Law) and node in owner.ignored_nodes:
                 continue
             handler = getattr(owner, name)
-            guards = heard.unless if isinstance(owner, Law) else ()
+            guards = filter_.unless if isinstance(owner, Law) else ()
             found.append(Guarded(handler, guards) if guards else handler)
         if (check := self._precedence.handler(kind)) is not None:
             found.insert(0, check)
         if kind == "start" and not self._has_started:
-            # By the first start every node has been configured, and a law knows whether it applies.
+            # Before the first start every node is configured, so a law can decide whether it applies.
             found.append(MethodType(Judge._excuse, self))
         elif len(self._handlers) < MAX_SUBJECTS:
             self._handlers[subject] = found
         return found
 
     def _excuse(self, event: Event) -> None:
-        """Laws that do not apply to this trial hear no more: that is a fifth of the time."""
+        """Laws that do not apply to this trial receive no further events, which saves a fifth of the time."""
         self._has_started = True
         self._forget([law for law in self._laws if not law.applicable])
 
@@ -219,7 +211,7 @@ class Judge:
         self._gone |= {id(each) for each in owners}
         self._handlers.clear()
 
-    def _tell(self, handlers: Sequence[Handler], event: Event) -> None:
+    def _deliver(self, handlers: Sequence[Handler], event: Event) -> None:
         # Each crash removes a law, so this ends.
         while handlers:
             try:
@@ -232,7 +224,7 @@ class Judge:
     def _survive(
         self, handlers: Sequence[Handler], handler: Handler, event: Event, why: Exception
     ) -> Sequence[Handler]:
-        """A handler raised: its law is unknown. The handlers that have not heard this event yet."""
+        """A handler raised: its law is unknown. Returns the handlers that have not received this event yet."""
         owner = handler.__self__
         if owner is self._precedence:
             raise why
@@ -241,7 +233,7 @@ class Judge:
         if isinstance(owner, Law):
             self._retire(owner, doubt)
             return left
-        # Laws come before models, so none of those that are left asks this one.
+        # Laws come before models, so none of the remaining handlers is a law of this model.
         for law in self._laws:
             if law.known is owner:
                 self._retire(law, doubt.replace("law", "model", 1))
@@ -255,14 +247,13 @@ class Judge:
 
 
 def _crashed(why: Exception) -> str:
-    """What a law raised, and in which line of which file."""
     at = traceback.extract_tb(why.__traceback__)[-1]
     return f"{type(why).__name__}: {why} ({Path(at.filename).name}:{at.lineno})"
 
 
 @cache
 def _nothing(law: str, verdict: Verdict) -> Judgement:
-    """Of a law that was given nothing to judge: the same in all trials."""
+    """The judgement of a law that had nothing to judge, cached for all trials."""
     return Judgement(law, verdict, 0, 0)
 
 
@@ -285,7 +276,7 @@ def _judgement(law: Law) -> Judgement:
 
 
 def judge(events: Iterable[Event], laws: Iterable[type[Law]], observes: frozenset[str]) -> list[Judgement]:
-    """Judge a whole trial. Events may be plain rows: laws get them as their kinds' classes."""
+    """Judge a whole trial. Events may be plain rows: laws get them as their event types' classes."""
     one, known = Judge(tuple(laws), observes), kinds()
     one.feed_all(known[event.kind]._make(event) if type(event) is Event else event for event in events)
     return one.finish()

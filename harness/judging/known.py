@@ -1,7 +1,7 @@
-"""What a history has said so far that means the same for every system: troubles, and which nodes are up.
+"""The state of a history that all systems share: disturbances, and which nodes are up.
 
-The judge keeps one for all laws alike. It tells the model of an event after the laws have seen it, so laws read the
-state *before* the event. A system's own known extends this one (``Law.known_type``).
+The judge keeps one model for all laws. It passes an event to the model after the laws, so laws read the state *before*
+the event. A system's own model extends this one (``Law.known_type``).
 """
 
 from __future__ import annotations
@@ -21,32 +21,27 @@ class Known:
 
     def __init__(self, observes: frozenset[str] | None = None) -> None:
         self.observes = frozenset(kinds()) if observes is None else observes
-        """Kinds that the lab records: only there is an absence a sign."""
+        """Event types that the lab records; only of these does an absence count."""
         self.healthy_ns = 0
-        """What a healthy client's call may spend on the way, and what else the lab adds."""
+        """Extra time of a healthy client's call that the network and the lab may add."""
         self.instant_ns = 0
-        """What lies between two things that a node does at once: nothing in virtual time."""
+        """The time between two immediate actions of a node: zero in virtual time."""
         self.lab: Mapping[str, Any] = {}
-        """The lab's own settings."""
         self.disturbances = Disturbances(self.links_of)
         self.up: set[str] = set()
         self.gone: set[str] = set()
-        """Nodes that are down by themselves: they crashed, or did not come up."""
+        """Nodes that crashed or did not start."""
         self.clocks: dict[str, list[Clock]] = {}
-        """How nodes' clocks were set."""
         self.milestones: dict[str, Mark] = {}
-        """The last of each."""
 
     @property
     def flush_ns(self) -> int:
-        """The longest that a flush takes on the lab's disks by its settings; 0 where these say nothing."""
+        """The longest flush on the lab's disks by its settings; 0 if they do not limit it."""
         return int(self.lab.get("lab.flushMicros", 0)) * int(self.lab.get("lab.spread", 1)) * 1_000
 
     def links_of(self, node: str) -> frozenset[str]:
-        """Names of the links that begin or end at a node: a fault at each of them touches them. Here none is known."""
+        """Names of the links of a node: a fault at each of them affects them. Unknown in the plain model."""
         return frozenset()
-
-    # What the judge tells.
 
     def on_lab(self, event: Lab) -> None:
         self.healthy_ns = event.healthy_ns
@@ -69,7 +64,7 @@ class Known:
         self.disturbances.pause(event.node, event.t)
 
     def on_resume(self, event: Resume) -> None:
-        """It goes on, unless it was killed meanwhile."""
+        """The node continues, unless it was killed during the pause."""
         if event.node in self.up:
             self.disturbances.resume(event.node, event.t)
 

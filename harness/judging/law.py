@@ -1,11 +1,11 @@
-"""What a law is: a bounded fold over one trial's history.
+"""Laws: bounded folds over one trial's history.
 
-A law declares the kinds of event that it needs and handles those it wants in methods named ``on_<kind>``; the judge
-calls them in ``seq`` order, then ``end``. It reads what happened *before* the event from a :class:`Known`, which the
-judge keeps for all laws that declare the same one.
+A law declares the event types that it needs and handles events in methods named ``on_<type>``; the judge calls them in
+``seq`` order, then ``end``. It reads the state *before* the event from a :class:`Known`, which the judge keeps for all
+laws that declare the same one.
 
-:func:`only` says which events of its kind a handler is about, and under which circumstances the law abstains from them.
-The judge checks both before the law receives the event, and each verdict counts the abstentions by their reason.
+:func:`only` selects the events that a handler receives, and the circumstances under which the law abstains. The judge
+checks both before the law receives the event, and each verdict counts the abstentions by reason.
 """
 
 from __future__ import annotations
@@ -18,44 +18,43 @@ from .disturbances import doubted
 from .known import Known
 
 MAX_VIOLATIONS = 16
-"""Violations that one law keeps of one trial; the rest are counted only."""
+"""Violations that a law keeps of one trial; later ones are only counted."""
 DURABILITY, PROTOCOL, CONVENTION = "durability", "protocol", "convention"
-"""What kind of promise a law is: one of any replicated pair; one of the system's protocol; or the system's own way of
-doing it, such as an order, a wording, a limit or a pace. Targets that do not say that they follow the system's
-conventions (``Target.follows_conventions``) are only warned of the third."""
+"""The kinds of promise: of any replicated pair; of the system's protocol; or a convention of the system, such as an
+order, a wording, a limit or a pace. Violated conventions are only warnings for targets that do not claim to follow them
+(``Target.follows_conventions``).
+"""
 STALLS = "stalled"
-"""A law's note: how many violations the machine's stalls may have made."""
+"""A law's note: the number of violations that stalls may have caused."""
 
 
 ABSTAINED = "abstained: "
-"""How the notes begin that count a law's abstentions; the reason follows."""
+"""The prefix of notes that count a law's abstentions, before the reason."""
 JUDGED = "judged: "
-"""How the notes begin that count what a law with several parts judged; the part follows."""
+"""The prefix of notes that count the judgements of a law's part, before the part."""
 Handler = TypeVar("Handler", bound=Callable[..., None])
 
 
 class Circumstance(NamedTuple):
-    """A reason why a law does not judge an event."""
-
     id: str
     holds: Callable[[Any, Any], bool]
-    """By the model, as it was before the event, and the event."""
+    """From the model, as it was before the event, and the event."""
 
 
-class Heard(NamedTuple):
-    """Which events of its kind a handler is about; an empty set: all."""
+class EventFilter(NamedTuple):
+    """A filter for the events of a handler; an empty set matches all."""
 
     f: frozenset[str] = frozenset()
     nodes: frozenset[str | None] = frozenset()
     unless: tuple[Circumstance, ...] = ()
     but: frozenset[str | None] = frozenset()
-    """Nodes that it is not about."""
+    """Nodes whose events are excluded."""
 
     def includes(self, f: str | None, node: str | None) -> bool:
         return (not self.f or f in self.f) and (not self.nodes or node in self.nodes) and node not in self.but
 
 
-EVERY = Heard()
+EVERY = EventFilter()
 
 
 def only(
@@ -64,23 +63,22 @@ def only(
     but: Collection[str | None] = (),
     unless: tuple[Circumstance, ...] = (),
 ) -> Callable[[Handler], Handler]:
-    """A handler that is about some events of its kind: those with one of these ``f``, at one of these nodes.
+    """A handler for some events of its type: those with one of these ``f``, at one of these nodes.
 
-    ``but``: nodes that it is not about, for where nodes have names that nobody foresees, as slaves in a capture.
-    ``unless``: circumstances under which the law abstains from an event that is left.
+    ``but``: excluded nodes, where names are not known in advance, such as slaves in a capture. ``unless``:
+    circumstances under which the law abstains from the selected events.
     """
-    heard = Heard(frozenset(f), frozenset((node,) if isinstance(node, str) else node), unless, frozenset(but))
+    nodes = (node,) if isinstance(node, str) else node
+    event_filter = EventFilter(frozenset(f), frozenset(nodes), unless, frozenset(but))
 
     def marked(handler: Handler) -> Handler:
-        handler.__dict__["heard"] = heard
+        handler.__dict__["event_filter"] = event_filter
         return handler
 
     return marked
 
 
 class Violation(NamedTuple):
-    """One broken promise: the event at which it was seen to break, and a sentence that says how."""
-
     seq: int
     t: int
     text: str
@@ -88,31 +86,34 @@ class Violation(NamedTuple):
 
 
 class Law:
-    """Base of all laws. Subclasses set the class attributes and define ``on_<kind>`` methods and perhaps ``end``."""
+    """Base of all laws. Subclasses set the class attributes and define ``on_<type>`` methods and perhaps ``end``."""
 
     id: ClassVar[str]
     promise: ClassVar[str]
     source: ClassVar[str]
     needs: ClassVar[frozenset[str]]
-    """Kinds without which nothing can be judged: a lab that cannot record one of them cannot observe the law."""
+    """Required event types: if a lab cannot record one of them, the law is not observable."""
     system: ClassVar[str] = ""
-    """The system of targets that it is about; empty: any. Other targets are not judged by it, unless asked for."""
+    """The system that it is about; empty: any. It judges other targets only on request."""
     kind: ClassVar[str] = PROTOCOL
-    """The kind of promise."""
     known_type: ClassVar[type[Known]] = Known
-    """The model that it asks: a system's own laws have a base class that names the system's."""
-    deaf_to: ClassVar[frozenset[str]] = frozenset()
-    """Nodes that it is not about: it hears none of their events."""
+    """Its model; a system's own laws have a base class with the system's model."""
+    ignored_nodes: ClassVar[frozenset[str]] = frozenset()
+    """Nodes whose events it does not receive."""
     applies_with: ClassVar[str] = ""
-    """Of a promise that every user counts on: what a configuration must have for it to be judged. A run in which no
-    trial judged the law says so."""
-    awaits: ClassVar[Mapping[str, Heard]] = {}
-    """By kind: events before which there is nothing to judge and nothing to remember but settings. Of a trial without
-    one the law receives no others; empty: it receives all from the beginning."""
+    """For a promise that every user counts on: the configuration that it requires. A run reports if no trial judged
+    such a law.
+    """
+    awaits: ClassVar[Mapping[str, EventFilter]] = {}
+    """By event type: the first events that the law can judge. Before one of them it receives only settings; empty: it
+    receives all events.
+    """
     parts: ClassVar[tuple[str, ...]] = ()
-    """What it judges, where that is several things: a run says which of them it never judged."""
+    """Its parts, if it judges several things; a run reports the parts that it never judged."""
     timed: ClassVar[bool] = False
-    """Whether the law measures time: each violation then says since when the time ran, or that no time decided it."""
+    """Whether the law measures time; its violations then have the beginning of the interval, or none if time did not
+    matter.
+    """
 
     def __init__(self, known: Known) -> None:
         self.known = known
@@ -121,21 +122,21 @@ class Law:
         self.broken = 0
         self.doubt: str | None = None
         self.doubted: list[Violation] = []
-        """Those that a stall may have made."""
+        """Violations that a stall may have caused."""
         self.applicable = True
         self.notes: dict[str, int] = {}
         self.begin()
 
     def begin(self) -> None:
-        """A trial begins: what the law remembers of it is set up here."""
+        """Set up the state for a new trial."""
 
     def abstain(self, reason: str) -> None:
-        """The law was offered something to judge, and does not judge it."""
+        """Count an event that the law does not judge."""
         note = ABSTAINED + reason
         self.notes[note] = self.notes.get(note, 0) + 1
 
     def abstains(self, event: Event, *circumstances: Circumstance) -> bool:
-        """Whether one of these keeps the law from judging what it is offered; the first that does is counted."""
+        """Whether one of these circumstances keeps the law from judging; counts the first."""
         for each in circumstances:
             if each.holds(self.known, event):
                 self.abstain(each.id)
@@ -143,17 +144,16 @@ class Law:
         return False
 
     def judge_part(self, part: str) -> None:
-        """The law judges one of its :attr:`parts`."""
         self.judged += 1
         note = JUDGED + part
         self.notes[note] = self.notes.get(note, 0) + 1
 
     def violate(self, event: Event, text: str, since: int | None = None, until: int | None = None) -> None:
-        """The promise was broken at ``event``.
+        """Report that the promise was broken at ``event``.
 
-        ``since``: where a time decides, when that began to run, ns; ``until``: when it was read, if not at ``event``.
-        Where this machine stalled between the two, nobody knows whether the target was late or the machine: the law is
-        unknown there, and goes on.
+        ``since``: the beginning of a measured interval, ns; ``until``: its end, if not at ``event``. If the machine
+        stalled in the interval, the lateness may be the machine's: the violation becomes a doubt, and the law
+        continues.
         """
         if since is not None:
             stall = self.known.disturbances.stall(since, event.t if until is None else until)

@@ -1,4 +1,4 @@
-"""Which part of what is promised a law is about, by the first word of its id: how catalogues and reports group laws."""
+"""Groups of laws by the first word of their ids, for catalogues and reports."""
 
 from __future__ import annotations
 
@@ -36,18 +36,17 @@ GROUPS = (
     ("written-", "Any system"),
     ("converges", "Any system"),
 )
-"""How ids begin, and what such laws are about."""
 
 OTHERS = "Other laws"
 
 
 def group_of(law: str) -> str:
-    """What the law with this id is about; :data:`OTHERS` for a third party's."""
+    """The group of the law with this id; :data:`OTHERS` for a third party's."""
     return next((title for prefix, title in GROUPS if law.startswith(prefix)), OTHERS)
 
 
 def grouped(laws: Iterable[str]) -> list[tuple[str, list[str]]]:
-    """The ids by what they are about, groups in the order of :data:`GROUPS`, ids in the order given."""
+    """The ids by group, groups in the order of :data:`GROUPS`, ids in the given order."""
     found: dict[str, list[str]] = {title: [] for _, title in GROUPS}
     for law in laws:
         found.setdefault(group_of(law), []).append(law)

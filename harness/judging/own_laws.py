@@ -1,4 +1,4 @@
-"""Laws that a user's own test brings as classes: what is wrong with one is said before it judges anything."""
+"""Checks of laws that a user's test brings as classes, before they judge anything."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from ..renamed import current
 from .law import Law
 
 NEEDED = ("id", "promise", "source", "needs")
-"""What a law says of itself."""
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-"""It is part of file names."""
+"""Ids are parts of file names."""
 
 
 def checked(laws: Iterable[object]) -> dict[str, type[Law]]:
-    """The classes among them, by id. UsageError for what is no law, or is a law that cannot judge."""
+    """The classes by id. UsageError for an object that is not a law, or an incomplete law."""
     own: dict[str, type[Law]] = {}
     for each in laws:
         if isinstance(each, str):
@@ -33,7 +32,7 @@ def checked(laws: Iterable[object]) -> dict[str, type[Law]]:
 
 
 def added(own: dict[str, type[Law]]) -> AbstractContextManager[None]:
-    """For the ``with`` block these are registered. UsageError for an id that another law has."""
+    """Register these within the ``with`` block. UsageError for an id of another law."""
     known = registry.names("laws")
     return registry.added(
         "laws", {id_: law for id_, law in own.items() if id_ not in known or registry.find("laws", id_) is not law}
@@ -47,7 +46,7 @@ def _check(law: type[Law]) -> None:
     if not isinstance(law.id, str) or not ID.fullmatch(law.id):
         raise UsageError(f"the law {name} is called {law.id!r}; an id has letters, digits, '.', '_' and '-' only")
     if isinstance(law.needs, str) or not isinstance(law.needs, (set, frozenset)):
-        raise UsageError(f'needs of the law {name} is a set of kinds, such as frozenset({{"ok"}}), not {law.needs!r}')
+        raise UsageError(f'needs of the law {name} must be a set, such as frozenset({{"ok"}}), not {law.needs!r}')
     known = kinds()
     for kind in sorted(law.needs):
         _check_kind(kind, f"the law {name} needs {kind!r}", known)
@@ -59,11 +58,11 @@ def _check(law: type[Law]) -> None:
     except Exception as why:
         raise UsageError(f"the law {name} cannot begin: {type(why).__name__}: {why}") from why
     if not hasattr(made, "applicable"):
-        raise UsageError(f"the law {name} sets itself up in __init__; let it do that in begin()")
+        raise UsageError(f"the law {name} has its own __init__; move that code to begin()")
 
 
 def _check_kind(kind: str, what: str, known: Iterable[str]) -> None:
     if kind not in known:
         now = current("event_types", kind)
         hint = meant(kind, known) if now == kind else f": it is called {now} now"
-        raise UsageError(f"{what}, which is not a kind of event{hint}")
+        raise UsageError(f"{what}, which is not an event type{hint}")

@@ -1,12 +1,11 @@
-"""No effect before its cause: a history in which one comes first says nothing about the target.
+"""Check that no effect precedes its cause: a history that violates this shows nothing about the target.
 
-Every law relies on this order, so the judge refuses such a history as a failure of the lab that recorded it. A kind of
-event that a call causes names the column that the two have in common (``caused_by``): an answer and a delivery the
-call's number, an append its message. An effect of which no call is in the history is allowed: a capture may lack the
-producer.
+All laws rely on this order, so the judge refuses such a history as a failure of the lab that recorded it. An event type
+that a call causes names the column that the two share (``caused_by``): the call's number for an answer and a delivery,
+the message for an append. An effect without a call is allowed, since a capture may lack the producer.
 
-Bounded by the calls of one trial and by :data:`MAX_EARLY`. Every simulated trial passes through this, so it costs less
-than a microsecond an event.
+Bounded by the calls of one trial and by :data:`MAX_EARLY`. Costs less than a microsecond an event, since every
+simulated trial needs it.
 """
 
 from __future__ import annotations
@@ -19,20 +18,20 @@ from ..history import Event, kinds
 
 CALL = "invoke"
 MAX_EARLY = 100_000
-"""Effects without a call that are remembered, in case their call follows."""
+"""The limit of effects without a call that are kept until a call follows."""
 
 
 class Precedence:
-    """Checks one trial: the judge hands it, in order, the events of kinds that have a :meth:`handler`."""
+    """Checks one trial: the judge passes it, in order, the events of types that have a :meth:`handler`."""
 
     def __init__(self) -> None:
         self._called: set[object] = set()
         """Numbers of calls, and the messages that they send."""
         self._early: dict[object, Event] = {}
-        """Effects of calls that are not there yet."""
+        """Effects whose calls have not occurred yet."""
 
     def handler(self, kind: str) -> MethodType | None:
-        """What checks events of this kind; None for one that neither is a call nor has one."""
+        """The check for events of this type; None for one that neither is nor has a call."""
         caused_by = CALL if kind == CALL else getattr(kinds()[kind], "caused_by", "")
         name = {CALL: "_begins", "op": "_answers", "message": "_stores"}.get(caused_by)
         return None if name is None else getattr(self, name)

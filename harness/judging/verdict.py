@@ -1,9 +1,9 @@
-"""Verdicts: what is said of a law after one trial and after a run, and for a process's exit code.
+"""Verdicts on a law after one trial and after a run, and a process's exit code.
 
-A run's trials are those of the fixed corpus (``origin`` :data:`CORPUS`) and those of its searches, and a law may be
-*vacuous*, without anything to judge, in either. What a run demands is a fact of its folder (:class:`Demands`); whether
-the demand is met, :func:`standing` alone decides, for the terminal, the report, JUnit and the exit code alike. Why the
-two are kept apart: docs/decisions/0034.
+A run has the trials of the fixed corpus (``origin`` :data:`CORPUS`) and of its searches; a law may be *vacuous*,
+without anything to judge, in either. The run's demands are facts of its folder (:class:`Demands`). :func:`standing`
+alone decides whether they are met, for the terminal, the report, JUnit and the exit code. Why the two are separate:
+docs/decisions/0034.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ from ..errors import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED
 from .law import Violation
 
 CORPUS = "corpus"
-"""The origin of the trials that are the same in every run, whatever its seed and its bounds."""
+"""The origin of the trials that are the same in every run, with any seed and limit."""
 
 
 class Verdict(StrEnum):
-    """Worst first. The last two are neither green nor a failure. Whether a known deviation fails a run is the run's."""
+    """Worst first. The last two are neither green nor a failure. The run's policy decides whether a known deviation
+    fails it.
+    """
 
     VIOLATED = "violated"
     UNKNOWN = "unknown"
     DEVIATES = "known-deviation"
-    """Violated, but only as the version that was tested is known to (:mod:`harness.judging.deviations`)."""
+    """Violated, but only by known deviations of the tested version (:mod:`harness.judging.deviations`)."""
     VACUOUS = "vacuous"
     HOLDS = "holds"
     NOT_OBSERVABLE = "not-observable"
@@ -33,33 +35,30 @@ class Verdict(StrEnum):
 
 
 class Judgement(NamedTuple):
-    """One law's verdict on one trial."""
-
     law: str
     verdict: Verdict
     judged: int
-    """How often the history gave the law something to judge."""
+    """How often the law had something to judge."""
     broken: int
     violations: tuple[Violation, ...] = ()
     doubt: str | None = None
     notes: dict[str, int] = {}
     deviations: Mapping[str, int] = {}
-    """By id of a known deviation, the violations that come of it; of a violated law they are not among the others."""
+    """By id of a known deviation: its violations, which are not among a violated law's others."""
     doubted: tuple[Violation, ...] = ()
-    """What it would say, had the machine not stalled."""
+    """The violations that a stall may have caused."""
 
 
 class Demands(NamedTuple):
-    """Ids of the laws that a run must have given something to judge."""
+    """Ids of the laws that must have something to judge in a run."""
 
     by_corpus: frozenset[str] = frozenset()
-    """By the trials of the corpus: the fact ``corpus_must_judge``."""
+    """In the trials of the corpus: the fact ``corpus_must_judge``."""
     by_searches: frozenset[str] = frozenset()
-    """By the trials of the searches: the fact ``must_not_be_vacuous``."""
+    """In the trials of the searches: the fact ``must_not_be_vacuous``."""
 
     @classmethod
     def of_facts(cls, facts: Mapping[str, object]) -> Demands:
-        """What a run's facts demand; nothing where they do not say."""
         return cls(_ids(facts.get("corpus_must_judge")), _ids(facts.get("must_not_be_vacuous")))
 
 
@@ -67,22 +66,19 @@ NO_DEMANDS = Demands()
 
 
 class Standing(NamedTuple):
-    """What a run says of one law."""
-
     verdict: Verdict
     lacking: str = ""
-    """What the law was not given to judge although the run demands it, in words; empty if nothing is lacking."""
+    """The unmet demand, in words; empty if there is none."""
     corpus_only: bool = False
-    """Whether only the corpus gave the law something to judge, which is not lacking where the searches need not."""
+    """Whether the law had something to judge only in the corpus, and the searches need not have it."""
 
     @property
     def remark(self) -> str:
-        """What to say beside the verdict; empty if nothing."""
         return self.lacking or ("judged by the corpus only" if self.corpus_only else "")
 
 
 def over_trials(verdicts: Iterable[Verdict]) -> Verdict:
-    """One verdict for a law over many trials: vacuous only if no trial gave it anything to judge."""
+    """One verdict for a law over many trials: vacuous only if it had nothing to judge in all of them."""
     seen = set(verdicts)
     for each in (
         Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.DEVIATES, Verdict.HOLDS, Verdict.VACUOUS, Verdict.NOT_OBSERVABLE,
@@ -93,7 +89,7 @@ def over_trials(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def standing(law: str, seen: Iterable[tuple[str, Verdict]], demands: Demands = NO_DEMANDS) -> Standing:
-    """What the trials of a run say of a law. ``seen``: the origin of a trial and the law's verdict on it."""
+    """A run's verdict on a law. ``seen``: the origin of each trial and the law's verdict on it."""
     known = set(seen)
     verdict = over_trials(each for _, each in known)
     by_corpus = over_trials(each for origin, each in known if origin == CORPUS)
@@ -107,11 +103,11 @@ def standing(law: str, seen: Iterable[tuple[str, Verdict]], demands: Demands = N
 
 
 def conclusion(standings: Iterable[Standing], missed: Collection[str] = (), known_fails: bool = False) -> Verdict:
-    """The run in one word: violated, known-deviation, unknown or holds. Unknown, too, if a demand is not met or nothing
-    was judged. Where laws are broken only as it is known of the target, it holds, unless ``known_fails``
+    """The verdict of a run: violated, known-deviation, unknown or holds. It is also unknown if a demand is not met or
+    nothing was judged. If only known deviations break laws, it holds, unless ``known_fails``
     (:func:`harness.judging.deviations.fails`).
 
-    ``missed``: the coverage minimums (:mod:`harness.exploration.minimums`) that the searches did not meet, in words.
+    ``missed``: the missed coverage minimums (:mod:`harness.exploration.minimums`), in words.
     """
     known = list(standings)
     verdict = over_trials(each.verdict for each in known)
@@ -124,7 +120,7 @@ def conclusion(standings: Iterable[Standing], missed: Collection[str] = (), know
 
 
 def exit_code(standings: Iterable[Standing], missed: Collection[str] = (), known_fails: bool = False) -> int:
-    """Of a process that says :func:`conclusion`: 0 holds, 1 violated or known-deviation, 3 unknown."""
+    """The exit code of a :func:`conclusion`: 0 holds, 1 violated or known-deviation, 3 unknown."""
     codes = {Verdict.VIOLATED: EXIT_VIOLATED, Verdict.DEVIATES: EXIT_VIOLATED, Verdict.HOLDS: EXIT_HOLDS}
     return codes.get(conclusion(standings, missed, known_fails), EXIT_UNKNOWN)
 

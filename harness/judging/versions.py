@@ -1,4 +1,4 @@
-"""Ranges of versions, as deviations and scenarios name them: ``5.5.0``, ``>=4.9.3, <5``, ``4.9.3..4.9.7``.
+"""Ranges of versions in deviations and scenarios: ``5.5.0``, ``>=4.9.3, <5``, ``4.9.3..4.9.7``.
 
 Parts joined by commas must all hold. A missing last number counts as 0, so ``<5`` is below 5.0.0.
 """
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..errors import UsageError
 
 NUMBERS = 4
-"""Of a version; those that are missing are 0."""
+"""Numbers of a version; missing ones are 0."""
 _VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}", re.ASCII)
 _PART = re.compile(r"(>=|<=|>|<|)\s*([\d.]+)", re.ASCII)
 _COMPARE: dict[str, Callable[[Version, Version], bool]] = {">=": ge, "<=": le, ">": gt, "<": lt, "": eq}
@@ -22,14 +22,11 @@ Version = tuple[int, ...]
 
 
 class Range(NamedTuple):
-    """Versions that have something in common."""
-
     text: str
     parts: tuple[tuple[str, Version], ...]
-    """Comparisons that must all hold."""
 
     def holds(self, version: str) -> bool:
-        """Whether it contains a version; a name that is no version is in no range."""
+        """Whether it contains a version; False for a name that is not a version."""
         known = _numbers(version)
         return known is not None and all(_COMPARE[sign](known, bound) for sign, bound in self.parts)
 

@@ -1,1 +1,1 @@
-"""Operations, a file each."""
+"""Operations, each in a file of its own."""

@@ -1,4 +1,4 @@
-"""A fault begins later, at a point that a node passes."""
+"""A fault begins later, when a node passes a point."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..trials.schedule import Args
 
 class Arm(Operation):
     """The fault ``name`` begins when ``node`` passes ``point`` (append, flush, send, recv) for the ``nth`` time from
-    here.
+    now.
     """
 
     name = "arm"

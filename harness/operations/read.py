@@ -1,4 +1,4 @@
-"""A client reads all that a node holds."""
+"""A client reads everything on a node."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..trials.schedule import Args
 
 
 class Read(Operation):
-    """A client reads all that a node holds."""
+    """A client reads everything on a node."""
 
     name = "read"
     needs = CanRead

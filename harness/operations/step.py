@@ -18,7 +18,6 @@ class Step(Operation):
         return f"The lab's next {args['events']:,} events happen."
 
     def do(self, running: Running, args: Args) -> None:
-        """Let them happen."""
         running.able.step(args["events"])
 
 

@@ -1,4 +1,4 @@
-"""A client writes something that has a name of its own."""
+"""A client writes a value with a name of its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..trials.schedule import Args
 
 
 class Write(Operation):
-    """A client writes once to the node that takes writes, and asks that ``copies`` other nodes have it, too."""
+    """A client writes once to the node that takes writes, and requests ``copies`` further nodes to have it."""
 
     name = "write"
     needs = CanWrite

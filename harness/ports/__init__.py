@@ -1,9 +1,8 @@
-"""What the harness asks of labs, targets, faults and laws: small protocols, abilities apart.
+"""The harness's interfaces to labs, targets and faults: small protocols, one for each ability.
 
-A lab opens a :class:`Session` for one trial. Faults are written once against the ``Can…`` abilities, which stand in
-modules by subject; a session has the abilities that its lab offers, and a fault whose ability is missing is skipped
-with that reason, never passed. So is one whose ability raises :class:`pairproof.harness.errors.Unable`, since this
-machine does not let the lab do it.
+A lab opens a :class:`Session` for one trial. Faults are written once for the ``Can…`` abilities, which are in modules
+by subject. A session has the abilities of its lab. A fault whose ability is missing, or raises
+:class:`pairproof.harness.errors.Unable` on this machine, is skipped with the reason, and never counts as passed.
 """
 
 from __future__ import annotations
@@ -15,88 +14,86 @@ from ..history import Recorder
 from ..trials.schedule import Args
 
 Effect = Mapping[str, int]
-"""What a fault did, in counts and bytes: ``bytes_held``, ``bytes_lost``, ``connections_closed``, ... All zero: it never
-bit."""
+"""The effect of a fault, in counts and bytes: ``bytes_held``, ``bytes_lost``, ``connections_closed``, ... All zero: no
+effect.
+"""
 
 
 class Session(Protocol):
     """One trial's system under test, from its first start to its last audit.
 
-    Its abilities are those of its ``parts``, a tuple of objects; a session without such an attribute is its only part.
-    Where the class annotates it (``parts: tuple[ThisSession, Disks]``) they are known without a trial.
+    Its abilities are those of its ``parts``, a tuple of objects; a session without this attribute is its only part.
+    With an annotation in the class (``parts: tuple[ThisSession, Disks]``) they are known without a trial.
     """
 
     recorder: Recorder
 
-    def advance(self, ms: int) -> None:
-        """Let time pass."""
+    def advance(self, ms: int) -> None: ...
 
     def now(self) -> int:
         """The trial's time, ns."""
 
     def warm_up(self) -> None:
-        """Bring the pair up: link established, one message stored and replicated. Records mark ``warm``."""
+        """Start the pair: link established, one message stored and replicated. Records mark ``warm``."""
 
     def settle(self) -> None:
-        """After every fault has ended: run until master and slave agree or the bound passes, then audit both.
+        """After every fault has ended: run until master and slave agree or the time limit passes, then audit both.
 
         Records mark ``converged`` or ``unsettled``, the final audits, and mark ``end``.
         """
 
     def close(self) -> None:
-        """Give everything back. May be called at any moment, twice too."""
+        """Release all resources. May be called at any moment, and twice."""
 
 
 class Target(Protocol):
-    """What is tested."""
+    """The system under test."""
 
     @property
     def name(self) -> str:
-        """As registered, with ``+mutant`` where one is set."""
+        """The registered name, with ``+mutant`` if one is set."""
 
     def settings(self, schedule: Args) -> Args:
         """The schedule's settings completed by the target's own defaults; UsageError for unknown keys."""
 
 
 class Lab(Protocol):
-    """Where it runs."""
-
     name: str
     deterministic: bool
     """Whether the same arguments give the same history. If not, the lab runs in real time, and schedules are paced."""
 
     def observes(self, target: Target) -> frozenset[str]:
-        """Kinds of event that this lab can record for this target; a law that needs others is not observable."""
+        """Event types that this lab can record for this target; a law that needs others is not observable."""
 
     def open(self, target: Target, settings: Args, seed: str) -> Session:
-        """A new trial."""
+        """A session for a new trial."""
 
 
 @runtime_checkable
 class HasLogs(Protocol):
-    """The session's nodes are processes that say something."""
+    """The session's nodes are processes with output."""
 
     def logs(self) -> Mapping[str, str]:
-        """The end of what each has said, by node."""
+        """The end of each node's output."""
 
 
 @runtime_checkable
 class HasConfigurations(Protocol):
-    """The session's nodes were given files of settings."""
+    """The session's nodes have settings files."""
 
     def configurations(self) -> Mapping[str, str]:
-        """The file that each was started with last, by node."""
+        """By node: the settings file of its last start."""
 
 
 @runtime_checkable
 class SaysWhatItIs(Protocol):
-    """A target that can say, for a write-up, what exactly is tested."""
+    """A target that can describe itself for a write-up."""
 
     def programs(self, settings: Args) -> Mapping[str, str]:
-        """Programs and their versions by what they are for: ``master``, ``slave``, ``Java``."""
+        """Programs and their versions by role: ``master``, ``slave``, ``Java``."""
 
     def defaults(self, node: str, settings: Args) -> Mapping[str, str]:
-        """What its own version takes for each setting that a node is not given; LabError if it cannot be found out."""
+        """Its version's default for each setting that a node does not have; LabError if these cannot be found."""
 
 
 class AnyText(str):
@@ -104,41 +101,41 @@ class AnyText(str):
 
 
 class Fault(Protocol):
-    """One kind of fault, written once for every lab. Its file's name is its name."""
+    """A fault, written once for every lab. Its file's name is its name."""
 
     name: str
     needs: type
-    """The ability it needs: one of the ``Can…`` protocols."""
+    """The ability that it needs: one of the ``Can…`` protocols."""
     arguments: Mapping[str, tuple[Any, ...]]
-    """Its arguments and the values that search draws from; the first is the default.
+    """Its arguments and the values that searches draw; the first is the default.
 
-    It takes no other texts, unless one of them is :class:`AnyText`.
+    It accepts no other texts, unless one of them is :class:`AnyText`.
     """
 
     def start(self, session: Any, args: Args) -> Any:
-        """Begin; a handle for :meth:`stop`."""
+        """Begin; returns a handle for :meth:`stop`."""
 
     def stop(self, session: Any, handle: Any) -> Effect:
-        """End; what it did."""
+        """End; returns the effect."""
 
 
 @runtime_checkable
 class IsEdgeCase(Protocol):
-    """A fault of which some values need more than the fault itself."""
+    """A fault of which some values need a further ability."""
 
     @property
     def edge_case(self) -> Mapping[str, type]:
-        """Values of its arguments that need a further ability, and which."""
+        """Values of its arguments that need a further ability, with that ability."""
 
     def without(self, values: Collection[str]) -> Fault:
-        """The fault as it is drawn where these values cannot be."""
+        """The fault without these values, for searches."""
 
 
 class Progress(Protocol):
-    """Hears how far a long work is."""
+    """Receives the progress of long work."""
 
     def __call__(self, done: int, total: int | None, doing: str, note: str = "") -> None:
-        """``total`` is None where nobody knows. ``note``: the unit of both numbers, and what else is known so far."""
+        """``total`` is None if unknown. ``note``: the unit of both numbers, and other figures so far."""
 
 
 Faults = Mapping[str, Fault]

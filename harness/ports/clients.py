@@ -1,4 +1,4 @@
-"""Abilities of clients of any system: to write something that has a name, and to read all that is there."""
+"""Abilities of clients of any system: to write named values, and to read everything."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ class CanWrite(Protocol):
     """Clients can write to the node that takes writes."""
 
     def write_one(self, client: int, copies: int) -> None:
-        """Start a write with a name of its own, and ask that ``copies`` other nodes have it, too.
+        """Start a write with a name of its own, and request ``copies`` further nodes to have it.
 
-        Its call is recorded with the write's name as ``message``, and when the answer comes a ``promise`` for each node
-        that the answer vouches for.
+        Its call is recorded with the write's name as ``message``, and with the answer a ``promise`` for each node that
+        the answer covers.
         """
 
 
 @runtime_checkable
 class CanRead(Protocol):
-    """Clients can read all that a node holds."""
+    """Clients can read everything on a node."""
 
     def read_all(self, client: int, node: str) -> None:
-        """Start it; its call is recorded, and when the answer comes ``held`` for each write in it, then ``looked``."""
+        """Start it; its call is recorded, and with the answer ``held`` for each write in it, then ``scanned``."""

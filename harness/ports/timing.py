@@ -1,4 +1,4 @@
-"""Abilities that let time pass otherwise than by milliseconds, or wait for a moment."""
+"""Abilities to pass time other than by milliseconds, or to wait for a moment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Protocol, runtime_checkable
 from ..history import Event
 
 POINTS = ("append", "flush", "send", "recv")
-"""Where something can be armed: bytes entered a log, a flush has ended, bytes are about to leave, bytes have come."""
+"""Points for triggers: bytes were appended to a log, a flush has ended, bytes are about to be sent, bytes were
+received.
+"""
 
 
 @runtime_checkable
@@ -16,7 +18,7 @@ class CanStep(Protocol):
     """Time can pass by events."""
 
     def step(self, events: int, within_ms: int = 1_000) -> int:
-        """Let up to ``events`` events happen, none later than ``within_ms`` from now; how many did."""
+        """Let up to ``events`` events happen, none later than ``within_ms`` from now; returns their number."""
 
 
 @runtime_checkable
@@ -24,15 +26,17 @@ class CanAwait(Protocol):
     """Time can pass until something has happened often enough."""
 
     def wait_for(self, happens: Callable[[Event], bool], count: int, ms: int) -> int:
-        """Let time pass until ``happens`` is true of ``count`` more events, or ``ms`` are over; of how many it was."""
+        """Let time pass until ``happens`` is true of ``count`` more events, or ``ms`` are over; returns the number of
+        such events.
+        """
 
 
 @runtime_checkable
 class CanArm(Protocol):
-    """Something can be made to happen at a node's n-th append, flush, send or receive."""
+    """A trigger can be set at a node's n-th append, flush, send or receive."""
 
     def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
         """Call ``fire`` once, when ``node`` passes ``point`` for the nth time from now."""
 
     def disarm(self) -> None:
-        """Forget every trigger that has not fired."""
+        """Remove every trigger that has not fired."""

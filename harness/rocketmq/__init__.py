@@ -1,1 +1,1 @@
-"""What RocketMQ means to the engine: its operations and events, the laws, the model they share, and the contract."""
+"""RocketMQ for the engine: its operations, events, laws, their model, and the durability contract."""

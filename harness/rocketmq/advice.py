@@ -1,8 +1,8 @@
-"""Which known deviations a pair of broker files does not avoid, which keys they lack, and what to change first.
+"""Advice for a pair of broker files: the known deviations that they allow, missing keys, and the changes to make first.
 
-Each change names what it avoids and what it costs; :data:`MAX_ADVICE` are given, the most valuable first: a pair that
-does not replicate, then what loses most. Costs of SYNC_MASTER are decision 43's; those of SYNC_FLUSH are not measured.
-Left out: sizes of heaps, of thread pools, and all else that decides no loss.
+Each change names its benefit and its cost; :data:`MAX_ADVICE` are given, the most valuable first: a pair that does not
+replicate, then the largest losses. Costs of SYNC_MASTER are decision 43's; those of SYNC_FLUSH are not measured. Left
+out: sizes of heaps and thread pools, and everything that does not affect losses.
 """
 
 from __future__ import annotations
@@ -20,22 +20,20 @@ from .topology import MASTER
 MAX_ADVICE = 5
 FILE_SIZE = "mappedFileSizeCommitLog"
 SHARED = ("brokerName", "brokerClusterName")
-"""What makes two brokers a pair."""
+"""Keys that make two brokers a pair."""
 FIXED_IN = "5.5.0"
-"""The release with PR 9714, which lets no failed flush be answered PUT_OK."""
+"""The release with PR 9714: a failed flush is never answered PUT_OK."""
 COST_OF_A_COPY = (
     "20 to 60 % of the throughput with one send in flight, 13 to 42 % with 16 (decision 43); without a slave "
 )
 
 
 class Advice(NamedTuple):
-    """One change."""
-
     change: str
     avoids: str
     costs: str
     sets: Mapping[str, str] = {}
-    """The same for a program: by side and key, such as ``master.flushDiskType``; empty for an upgrade."""
+    """The change as data: by side and key, such as ``master.flushDiskType``; empty for an upgrade."""
 
     def __str__(self) -> str:
         return f"{self.change}: avoids {self.avoids}; costs {self.costs}"
@@ -60,19 +58,19 @@ def _differs(pair: Pair, key: str) -> bool:
 
 
 def missing(pair: Pair) -> Iterator[str]:
-    """Keys that decide about loss or make this a pair, and that a file lacks, or has not as the other has them."""
+    """Keys that affect losses or make this a pair, and that a file lacks or that differ between the files."""
     for key, default in (("brokerRole", "ASYNC_MASTER"), ("flushDiskType", "ASYNC_FLUSH")):
         if key not in pair.master:
-            yield f"the master's file names no {key}: RocketMQ takes {default}"
+            yield f"the master's file has no {key}: RocketMQ uses {default}"
     if not pair.slave.get("haMasterAddress") and not pair.slave.get("namesrvAddr"):
         yield (
-            "the slave's file names neither namesrvAddr nor haMasterAddress: unless NAMESRV_ADDR or -n does, it starts "
+            "the slave's file has neither namesrvAddr nor haMasterAddress: unless NAMESRV_ADDR or -n does, it starts "
             "and never replicates"
         )
     for key in SHARED:
         names = [each.get(key) for each in pair]
         if None not in names and names[0] != names[1]:
-            yield f"{key} differs ({names[0]}, {names[1]}), so the name server makes no pair of them"
+            yield f"{key} differs ({names[0]}, {names[1]}), so the name server does not pair them"
 
 
 def recommended(pair: Pair, known: list[Deviation]) -> list[Advice]:
@@ -85,7 +83,7 @@ def _changes(pair: Pair, known: set[str]) -> Iterator[Advice]:
     if pair.has_pool:
         yield Advice(
             f"master: set {POOL}=false (now true)",
-            "that a kill of the master's process takes what was answered PUT_OK",
+            "that a kill of the master's process loses messages that were answered PUT_OK",
             "higher peaks of latency, as writes go through the page cache", {f"master.{POOL}": "false"},
         )  # fmt: skip
     if not pair.copies:
@@ -94,26 +92,25 @@ def _changes(pair: Pair, known: set[str]) -> Iterator[Advice]:
         ahead = next((each for each in AHEAD if each in known), "")
         yield Advice(
             "master: set flushDiskType=SYNC_FLUSH (now ASYNC_FLUSH)",
-            f"that a power loss of the master{' and its slaves at once' if pair.copies else ''} takes {pair.unflushed}"
+            f"that a power loss of the master{' and its slaves at once' if pair.copies else ''} loses {pair.unflushed}"
             f"{f', and mostly that a slave is ahead of the master after it ({ahead})' if ahead else ''}",
             "a wait for the disk in each send (not measured here)", {"master.flushDiskType": "SYNC_FLUSH"},
         )  # fmt: skip
     if FAILED_FLUSH in known:
         yield Advice(
             f"upgrade RocketMQ {pair.master['rocketmqVersion']} to {FIXED_IN}",
-            "that PUT_OK is answered although the disk has turned read-only, and a reboot takes it",
+            "PUT_OK for messages that a reboot loses after the disk turned read-only",
             "an upgrade; SYNC_MASTER then waits for slaves with inSyncReplicas=2 only, and slaves serve reads with "
             "slaveReadEnable=true only",
         )  # fmt: skip
     if refuses_reads(pair.slave):
         yield Advice(
-            "slave: set slaveReadEnable=true (now false)", "that consumers stand still while the master is away",
+            "slave: set slaveReadEnable=true (now false)", "that consumers stop while the master is away",
             "that consumers can read from a slave that lags", {"slave.slaveReadEnable": "true"},
         )  # fmt: skip
 
 
 def _a_pair(pair: Pair) -> Iterator[Advice]:
-    """What it takes for the slave to be one."""
     wanted = {"brokerRole": "SLAVE", "brokerId": "1"}
     if lacks := {f"slave.{key}": value for key, value in wanted.items() if key not in pair.slave}:
         yield Advice(
@@ -132,14 +129,13 @@ def _a_pair(pair: Pair) -> Iterator[Advice]:
         size = str(pair.master.get(FILE_SIZE, DEFAULTS[FILE_SIZE]))
         yield Advice(
             f"slave: set {FILE_SIZE}={size}, as its master has, on an empty store",
-            "that the slave acknowledges what it cannot read back (file-size-unnoticed)", "copying the log again",
+            "that the slave acknowledges bytes that it cannot read back (file-size-unnoticed)", "copying the log again",
             {f"slave.{FILE_SIZE}": size},
         )  # fmt: skip
 
 
 def _copied(pair: Pair) -> Advice:
-    """How PUT_OK comes to mean a copy on a slave."""
-    loss = "the loss of what the slave lacks when the master's disk is lost or the slave is promoted"
+    loss = "the loss of messages that the slave lacks when the master's disk is lost or the slave is promoted"
     sets = {} if pair.role == "SYNC_MASTER" else {"master.brokerRole": "SYNC_MASTER"}
     role = "" if pair.role == "SYNC_MASTER" else "brokerRole=SYNC_MASTER (now ASYNC_MASTER)"
     if not line(pair.master).counts_replicas:
@@ -147,5 +143,5 @@ def _copied(pair: Pair) -> Advice:
         return Advice(f"master: set {role}", loss, f"{COST_OF_A_COPY}{stored}", sets)
     stored = f"each send takes slaveTimeout ({pair.number('slaveTimeout') / 1000:g} s)"
     replicas = f"inSyncReplicas=2 (now {pair.master.get('inSyncReplicas', 1)})"
-    change = f"master: set {' and '.join(filter(None, (role, replicas)))}; SYNC_MASTER waits for nobody while it is 1"
+    change = f"master: set {' and '.join(filter(None, (role, replicas)))}; SYNC_MASTER waits for no slave while it is 1"
     return Advice(change, loss, f"{COST_OF_A_COPY}{stored}", {**sets, "master.inSyncReplicas": "2"})

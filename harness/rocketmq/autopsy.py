@@ -1,11 +1,11 @@
-"""The life of one message, read from one trial's events: a line for each thing that befell it, and a conclusion.
+"""The autopsy of one message: its steps through one trial's events, a line each, and a conclusion.
 
 A pure function of the history. It follows the message's bytes: sent, appended by the master at [lo, hi), flushed,
-pushed in a frame, appended and reported by slaves, answered, and taken by a crash, a cut, a wipe or retention; then its
-deliveries (:mod:`pairproof.harness.rocketmq.reception`). Where it is at the end the last audits say, or the nodes' own
-trace where there was none. A delayed message is followed from the queue where it waits into its own.
+pushed in a frame, appended and reported by slaves, answered, and lost by a crash, a truncation, a wipe or retention;
+then its deliveries (:mod:`pairproof.harness.rocketmq.reception`). The last audits show where it is at the end; without
+one, the nodes' own trace. A delayed message is followed from its waiting queue into its own.
 
-Left out: whether what happened was allowed. That is the laws' business, and the durability contract's.
+Left out: whether the steps were allowed, which the laws and the durability contract judge.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .reception import Reception
 from .topology import MASTER
 
 HEAD, TAIL = 40, 20
-"""Lines of a long life that are told: the first and the last."""
+"""The first and the last lines that are shown of a long autopsy."""
 
 Place = tuple[int, int]
 
 
 class Line(NamedTuple):
-    """One thing that happened: the event's ``seq`` and time (ns since the trial began), and words."""
+    """A step: the event's ``seq`` and time (ns since the trial began), and its text."""
 
     seq: int
     t: int
@@ -37,38 +37,36 @@ class Line(NamedTuple):
 
 
 class Autopsy(NamedTuple):
-    """A message's story in order, and what came of it in one sentence."""
-
     message: str
     lines: tuple[Line, ...]
     conclusion: str
 
 
 def autopsy(events: Sequence[Event], message: str) -> Autopsy:
-    """The story of ``message``; ``events`` are one trial's, in ``seq`` order. No lines if it never occurs."""
-    life = _Life(message, events).read(events)
-    life.reception.read(events)
-    life.lines.sort(key=lambda line: line.seq)
-    life.find()
-    lines = life.lines
+    """The autopsy of ``message``; ``events`` are one trial's, in ``seq`` order. No lines if it never occurs."""
+    steps = _Steps(message, events).read(events)
+    steps.reception.read(events)
+    steps.lines.sort(key=lambda line: line.seq)
+    steps.find()
+    lines = steps.lines
     if len(lines) > HEAD + TAIL:
         left = lines[HEAD]._replace(text=f"({len(lines) - HEAD - TAIL} lines left out)")
         lines = [*lines[:HEAD], left, *lines[-TAIL:]]
-    return Autopsy(message, tuple(lines), life.conclusion())
+    return Autopsy(message, tuple(lines), steps.conclusion())
 
 
 def messages(events: Iterable[Event]) -> list[str]:
-    """The keys of every message that was sent, stored or delivered, in the order of their first event."""
+    """The keys of all sent, stored or delivered messages, in the order of their first event."""
     return list(dict.fromkeys(event.message for event in events if event.message and _is_about_it(event)))
 
 
 def _is_about_it(event: Event) -> bool:
-    """Whether an event's ``message`` is one: of an administrator's call it is a topic's or a group's name."""
+    """Whether an event's ``message`` is one: in an administrator's call it is the name of a topic or a group."""
     return event.kind in ("append", "deliver", "record") or event.f == "send"
 
 
 def message_of(events: Sequence[Event], seq: int | None, text: str) -> str | None:
-    """The message that a violation is about: its event's (by ``seq``), else the first that its ``text`` names."""
+    """The message of a violation: from its event (``seq``), else the first that its ``text`` names."""
     broken = next((event for event in events if event.seq == seq), None) if seq is not None else None
     if broken is not None and broken.message and _is_about_it(broken):
         return broken.message
@@ -77,17 +75,14 @@ def message_of(events: Sequence[Event], seq: int | None, text: str) -> str | Non
 
 
 class _Loss(NamedTuple):
-    """How a node came to lose the message."""
-
     t: int
     how: str
     under: str
-    """Other faults that were active then."""
+    """Other faults that were active."""
     last: bool
-    """Whether it was the last copy."""
 
 
-class _Life(Reader):
+class _Steps(Reader):
     """Bounded by the connections, starts and crashes of one trial."""
 
     asks = frozenset(("fault",))
@@ -96,30 +91,30 @@ class _Life(Reader):
         super().__init__()
         self.message = message
         self.lines: list[Line] = []
-        self.reception = Reception(message, events, self.say)
+        self.reception = Reception(message, events, self.add)
         self.asked: Event | None = None
         self.answer: Event | None = None
         self.copies_then: list[str] = []
         """Slaves that held it when it was answered."""
         self.place: Place | None = None
         self.got: dict[str, Place] = {}
-        """Per slave: the bytes around its place that it appended without a gap."""
+        """By slave: its contiguous appended bytes around the message."""
         self.holds: set[str] = set()
         self.held: set[str] = set()
         self.losses: dict[str, _Loss] = {}
         self.went: dict[str, tuple[int, str]] = {}
-        """Nodes that are down: since when, and by what."""
+        """Nodes that are down: since when, and why."""
         self.kept = Kept()
         self.durable: set[str] = set()
         self.peers: dict[str, str] = {}
         self.seen: set[tuple[str, ...]] = set()
-        """What is told once: (kind, link, side), (report, ...), (deliver, ...)."""
+        """Keys of steps that are shown once: (type, link, side), (report, ...), (deliver, ...)."""
         self.under_way: set[str] = set()
         self.replaced = False
         self.records: dict[str, Event] = {}
         self.audits: dict[str, Event] = {}
 
-    def say(self, event: Event, text: str) -> None:
+    def add(self, event: Event, text: str) -> None:
         self.lines.append(Line(event.seq, event.t, text))
 
     def once(self, *what: str) -> bool:
@@ -128,13 +123,11 @@ class _Life(Reader):
         self.seen.add(what)
         return True
 
-    # Clients.
-
     def on_invoke(self, event: Event) -> None:
         if event.message == self.message and event.f == "send":
             self.asked = event
             waits = "" if event.value is None else ", and waits for the store" if event.value else ", and does not wait"
-            self.say(event, f"client {event.process} sends it to {the(event.node)}{waits}")
+            self.add(event, f"client {event.process} sends it to {the(event.node)}{waits}")
 
     def on_ok(self, event: Event) -> None:
         if event.message != self.message or event.f != "send":
@@ -143,11 +136,9 @@ class _Life(Reader):
         self.copies_then = sorted(self.holds - {self.reception.home})
         since = f", {ms(event.t - self.asked.t)} after it was sent" if self.asked else ""
         outcome = {"ok": "answered", "fail": "refused with"}.get(event.kind, "outcome unknown to the client:")
-        self.say(event, f"{outcome} {event.status}{since}")
+        self.add(event, f"{outcome} {event.status}{since}")
 
     on_fail = on_info = on_ok
-
-    # Logs.
 
     def on_append(self, event: Event) -> None:
         node, lo, hi = event.node or "", event.lo or 0, event.hi or 0
@@ -155,12 +146,12 @@ class _Life(Reader):
             return
         self.kept.append(event)
         if event.message == self.message and (node == self.reception.home or event.f == "put"):
-            # A slave that puts it itself breaks a law, and is told of like a master.
+            # A slave that puts it itself breaks a law, and is shown like a master.
             self._master_appends(event, node, lo, hi)
         elif node == self.reception.home:
             if self.place and node not in self.holds and lo < self.place[1] and self.place[0] < hi:
                 if not self.replaced:
-                    self.say(event, f"{the(node)} writes {event.message or 'other bytes'} in its place")
+                    self.add(event, f"{the(node)} writes {event.message or 'other bytes'} in its place")
                 self.replaced = True
         elif self.place and not self.replaced and lo < self.place[1] and self.place[0] < hi:
             self._slave_appends(event, node, lo, hi)
@@ -168,7 +159,7 @@ class _Life(Reader):
     def _master_appends(self, event: Event, node: str, lo: int, hi: int) -> None:
         text = f"{the(node)} appends it at {span(lo, hi)}"
         if self.place and not self.replaced:
-            # A delayed or committed message's second record; what slaves have is the first.
+            # The second record of a delayed or committed message; slaves' copies are of the first.
             why = "it is committed" if self.reception.is_half else "its time has come"
             text = f"{why}: {text}, in its own queue"
             self.holds.clear()
@@ -188,8 +179,8 @@ class _Life(Reader):
         if not self._carries(lo, hi) or node in self.holds:
             return
         if self.place and self.got[node][0] > self.place[0]:
-            # What it has in front is a history of its own: the message is whole nowhere there.
-            self.say(event, f"{the(node)} appends the end of it only (bytes {span(lo, hi)})")
+            # The bytes before it have diverged: the message is nowhere complete on this slave.
+            self.add(event, f"{the(node)} appends the end of it only (bytes {span(lo, hi)})")
         else:
             self._gains(event, f"{the(node)} appends it (bytes {span(lo, hi)})")
 
@@ -199,10 +190,10 @@ class _Life(Reader):
         self.held.add(node)
         self.losses.pop(node, None)
         self.durable.discard(node)
-        self.say(event, text)
+        self.add(event, text)
 
     def _carries(self, lo: int, hi: int) -> bool:
-        """Whether bytes [lo, hi) end the message, or go beyond: it is whole then."""
+        """Whether bytes [lo, hi) complete the message."""
         own = self.reception.home == MASTER
         return own and self.place is not None and not self.replaced and lo < self.place[1] <= hi
 
@@ -210,9 +201,7 @@ class _Life(Reader):
         node = event.node or ""
         if self.place and node in self.holds and node not in self.durable and (event.hi or 0) >= self.place[1]:
             self.durable.add(node)
-            self.say(event, f"{the(node)} has flushed it: its log is durable up to {event.hi:,}")
-
-    # The HA link.
+            self.add(event, f"{the(node)} has flushed it: its log is durable up to {event.hi:,}")
 
     def on_connect(self, event: Event) -> None:
         self.peers[event.link or ""] = event.node or event.f or ""
@@ -224,16 +213,16 @@ class _Life(Reader):
             return
         if event.side == "m":
             self.under_way.add(link)
-            self.say(event, f"pushed on {link} to {self._peer(link)} in frame {span(lo, hi)}")
+            self.add(event, f"pushed on {link} to {self._peer(link)} in frame {span(lo, hi)}")
         else:
             self.under_way.discard(link)
-            self.say(event, f"that frame reaches {the(event.node)} on {link}")
+            self.add(event, f"that frame reaches {the(event.node)} on {link}")
 
     def on_close(self, event: Event) -> None:
         link = event.link or ""
         if link in self.under_way:
             self.under_way.discard(link)
-            self.say(event, f"{link} closes before that frame has reached {self._peer(link)}")
+            self.add(event, f"{link} closes before that frame has reached {self._peer(link)}")
 
     def on_report(self, event: Event) -> None:
         if not self.place or self.replaced or self.reception.home != MASTER or (event.hi or 0) < self.place[1]:
@@ -242,15 +231,13 @@ class _Life(Reader):
         if not self.once("report", link, event.side or ""):
             return
         if event.side == "m":
-            self.say(event, f"the master hears {self._peer(link)} report {event.hi:,} on {link}, which covers it")
+            self.add(event, f"the master receives report {event.hi:,} of {self._peer(link)} on {link}, which covers it")
         else:
             lacks = "" if event.node in self.holds else ", though it does not hold it"
-            self.say(event, f"{the(event.node)} reports {event.hi:,} on {link}{lacks}")
+            self.add(event, f"{the(event.node)} reports {event.hi:,} on {link}{lacks}")
 
     def _peer(self, link: str) -> str:
         return the(self.peers.get(link) or "slave")
-
-    # What may take it.
 
     def on_crash(self, event: Event) -> None:
         node = event.node or ""
@@ -265,13 +252,13 @@ class _Life(Reader):
         if gone:
             self._loses(event, f"{the(node)} {what}{lied}: {lost:,} bytes of its log are lost, and it with them")
         elif node in self.holds or waiting:
-            self.say(event, f"{the(node)} {what}{self._under()}")
+            self.add(event, f"{the(node)} {what}{self._under()}")
 
     on_stop = on_crash
 
     def on_abort(self, event: Event) -> None:
         if event.node in self.holds:
-            self.say(event, f"{the(event.node)} does not come up again{self._under()}")
+            self.add(event, f"{the(event.node)} does not come up again{self._under()}")
 
     def on_start(self, event: Event) -> None:
         node, lo, hi = event.node or "", event.lo or 0, event.hi or 0
@@ -282,9 +269,9 @@ class _Life(Reader):
             if self._is_beyond(hi):
                 self._loses(event, f"{the(node)} recovers a log that ends at {hi:,}, before it")
             elif lo > self.place[0]:
-                self._loses(event, f"{the(node)} recovers a log that starts at {lo:,}, behind it")
+                self._loses(event, f"{the(node)} recovers a log that starts at {lo:,}, after it")
             elif node in self.went:
-                self.say(event, f"{the(node)} is back, its log {span(lo, hi)} holds it")
+                self.add(event, f"{the(node)} is back, its log {span(lo, hi)} holds it")
         self.went.pop(node, None)
 
     def on_cut(self, event: Event) -> None:
@@ -317,35 +304,33 @@ class _Life(Reader):
         others = [each for each in self.known.disturbances.active.values() if each.node != node]
         under = f", with {named(others)} active," if others else ""
         self.losses[node] = _Loss(t, how, under, not self.holds)
-        self.say(event, text + self._under())
+        self.add(event, text + self._under())
 
     def _under(self) -> str:
         active = self.known.disturbances.active
         return f" [active: {named(active.values())}]" if active else ""
-
-    # The end.
 
     def on_record(self, event: Event) -> None:
         if event.message == self.message and not self.reception.is_elsewhere(event):
             self.records[event.node or ""] = event
 
     def on_audit(self, event: Event) -> None:
-        # Other audits list no records: their silence says nothing.
+        # Other audits list no records.
         if event.f in ("recovery", "final") and not self.reception.is_elsewhere(event):
             self.audits[event.node or ""] = event
 
     def find(self) -> None:
-        """Look it up in the last audits, which know better than the trace."""
+        """Look it up in the last audits, which are more reliable than the trace."""
         if not self.asked and not self.place and not self.records:
             return
         for node, audit in sorted(self.audits.items(), key=lambda each: each[1].seq):
             record = self.records.get(node)
             if record is not None and record.op == audit.op:
                 self.holds.add(node)
-                self.say(audit, f"the {audit.f} audit finds it on {the(node)} at {span(record.lo, record.hi)}")
+                self.add(audit, f"the {audit.f} audit finds it on {the(node)} at {span(record.lo, record.hi)}")
             else:
                 self.holds.discard(node)
-                self.say(audit, f"the {audit.f} audit does not find it on {the(node)}")
+                self.add(audit, f"the {audit.f} audit does not find it on {the(node)}")
 
     def conclusion(self) -> str:
         parts = [f"{self.message} {self._outcome()}"]
@@ -363,9 +348,9 @@ class _Life(Reader):
 
     def _outcome(self) -> str:
         if self.answer is None:
-            return "was sent, and never answered" if self.asked else "was sent by nobody that was seen"
-        told = {"ok": "was answered", "fail": "was refused with"}.get(self.answer.kind, "stayed unknown to its sender:")
-        return f"{told} {self.answer.status} at {ms(self.answer.t)}"
+            return "was sent, and never answered" if self.asked else "was sent by an unobserved client"
+        how = {"ok": "was answered", "fail": "was refused with"}.get(self.answer.kind, "stayed unknown to its sender:")
+        return f"{how} {self.answer.status} at {ms(self.answer.t)}"
 
     def _whereabouts(self) -> str:
         found = sorted(self.holds, key=lambda node: (node != MASTER, node))
@@ -373,7 +358,7 @@ class _Life(Reader):
             without = sorted(node for node in {*self.audits, *self.held} - self.holds)
             return f"at the end it is on {all_of(found)}" + (f", not on {all_of(without)}" if without else "")
         if not self.held:
-            return "no broker was seen to store it"
+            return "no broker was observed to store it"
         return "at the end it is nowhere"
 
 

@@ -1,13 +1,12 @@
-"""Settings at the borders of what brokers act on, and an end at which the pair stops, for shares of the seeded trials.
+"""Settings at boundary values of brokers, and an end at which the pair stops, for shares of the seeded trials.
 
-:data:`BOUNDARIES` has one row for each thing that is set: limits, periods, sizes of files, and values that differ
-between
-the two ends of a pair (``master.KEY``, ``slave.KEY``). They are drawn from a random stream of their own, on top of what
-a search draws, so every other trial stays as it is. Each value is one that RocketMQ takes, and under which its
-promises hold: haHousekeepingInterval stays above every heartbeat interval and a poll.
+:data:`BOUNDARIES` has a row for each subject: limits, periods, sizes of files, and values that differ between the two
+ends of a pair (``master.KEY``, ``slave.KEY``). They are drawn from a random stream of their own, in addition to a
+search's draws, so every other trial is unchanged. RocketMQ accepts each value and keeps its promises under it:
+haHousekeepingInterval stays above every heartbeat interval and a poll.
 
-Left out: labs with real time, which set short intervals themselves (see ``pace``); settings whose effect hides the
-pair from its clients (autoCreateSubscriptionGroup); an index at one end only, which a promotion would move.
+Left out: real-time labs, which set short intervals themselves (see ``pace``); settings that hide the pair from its
+clients (autoCreateSubscriptionGroup); an index at one end only, which a promotion would move.
 """
 
 from __future__ import annotations
@@ -23,25 +22,25 @@ from .template import AGING
 
 CLOSING_SHARE = 0.2
 CLOSINGS = ("restart", "restart", "kill")
-"""How brokers stop at such an end, once: what they have not saved, or have saved wrongly, is asked for afterwards."""
+"""How brokers stop at such an end; audits then show missing or wrong saves."""
 UNEVEN_SHARE = 0.3
 UNEVEN: tuple[tuple[str, tuple[Scalar, ...]], ...] = (
     ("lab.gatherMicros", (0, 0, 1_000, 20_000)),
     ("lab.spread", (2, 5, 10)),
 )
-"""In a share of the trials each: how long the network waits for more before it lets bytes go (0: what is written at one
-moment goes together), and how uneven latencies and flushes are."""
+"""Each in a share of the trials: how long the network waits to combine writes (0: only writes of the same moment), and
+the variation of latencies and flushes.
+"""
 CONVERSATION_SHARE = 0.3
-"""The share of trials at whose end visits are paid; of those that a search has listed, see :data:`LISTED_ONE_IN`."""
+"""The share of trials that end with conformance conversations; for listed trials see :data:`LISTED_ONE_IN`."""
 LISTED_ONE_IN = 8
 CONVERSATIONS = "lab.conversations"
 NOTHING_ASKED = -1
 SHARE = 0.25
 MOST = 3
-"""How many rows one trial has at most."""
 
 _TWO_SLAVES: Args = {"rocketmqVersion": "5.5.0", "brokerRole": "SYNC_MASTER", "inSyncReplicas": 3, "lab.spread": 10}
-"""Sends wait for two slaves, which are not equally fast."""
+"""Sends wait for two slaves with different speeds."""
 
 BOUNDARIES: tuple[tuple[Args, ...], ...] = (
     (
@@ -85,7 +84,6 @@ BOUNDARIES: tuple[tuple[Args, ...], ...] = (
     (AGING,),
     (_TWO_SLAVES, {**_TWO_SLAVES, "inSyncReplicas": 4}),
 )
-"""What may be set; of each row one."""
 
 
 def drawn_values() -> Mapping[str, set[Scalar]]:
@@ -97,19 +95,19 @@ def drawn_values() -> Mapping[str, set[Scalar]]:
 
 
 def at_boundaries(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
-    """The schedule with this number under this seed, for a share of them with other settings as well."""
+    """The schedule with this number under this seed, with further settings in a share of them."""
     dice = Random(f"{seed}/borders/{number}")
     if dice.random() >= SHARE or not simulates(lab):
         return drawn
     chosen: dict[str, Scalar] = {}
     for row in dice.sample(BOUNDARIES, dice.randint(1, MOST)):
         chosen.update(dice.choice(row))
-    # Who waits for more slaves has them; none goes that the program names.
+    # A trial that waits for more slaves has them; slaves of the program stay.
     return drawn._replace(settings=resolve.system("rocketmq").fit({**drawn.settings, **chosen}))
 
 
 def _closing(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
-    """The schedule with this number under this seed; a share of them stops master and slave last."""
+    """The schedule with this number under this seed; a share of them stops master and slave at the end."""
     dice = Random(f"{seed}/closing/{number}")
     if dice.random() >= CLOSING_SHARE or not simulates(lab):
         return drawn
@@ -120,30 +118,30 @@ def _closing(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Sche
 
 
 def varied(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
-    """The schedule with this number under this seed: a share of them is unlike what a search draws."""
-    for share in (at_boundaries, _closing, _uneven, _unvisited):
+    """The schedule with this number under this seed, with variations in a share of them."""
+    for share in (at_boundaries, _closing, _uneven, _without_conversations):
         drawn = share(drawn, seed, number, lab)
     return drawn
 
 
-def _unvisited(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
-    """The schedule with this number under this seed; to most of them no visits are paid, which cost a third."""
+def _without_conversations(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
+    """The schedule with this number under this seed; most lose their conformance conversations, which cost a third."""
     if not simulates(lab) or Random(f"{seed}/visited/{number}").random() < CONVERSATION_SHARE:
         return drawn
     return drawn._replace(settings={**drawn.settings, CONVERSATIONS: 0})
 
 
 def listed(schedule: Schedule, number: int) -> Schedule:
-    """A schedule that a search has listed under this number: in one in a few something is asked, each time else.
+    """A listed schedule with this number: one in a few has a conformance conversation, each a different one.
 
-    All have one seed, and would ask the same.
+    All listed schedules have the same seed, so all would have the same conversation.
     """
     which = NOTHING_ASKED if number % LISTED_ONE_IN else 1 + number // LISTED_ONE_IN
     return schedule._replace(settings={**schedule.settings, CONVERSATIONS: which})
 
 
 def _uneven(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
-    """The schedule with this number under this seed; in a share of them network and disks are not as even as usual."""
+    """The schedule with this number under this seed; in a share of them network and disk times vary more than usual."""
     if not simulates(lab):
         return drawn
     dice = Random(f"{seed}/uneven/{number}")

@@ -1,7 +1,7 @@
-"""What must be true of a violation in its trial for it to come of a known deviation of RocketMQ's.
+"""Circumstances of known deviations of RocketMQ: conditions on a violation in its trial.
 
-Each answers for one violation, from the history alone. Where a master's appends are not traced its log end is known
-only from below, by what it answered; so a report counts as ahead there only after the master has lost what it held.
+Each is computed from the history alone. Without a trace of a master's appends, only a lower bound of its log end is
+known, from its answers; then a report counts as ahead only after the master has lost bytes.
 """
 
 from __future__ import annotations
@@ -18,26 +18,28 @@ from .topology import MASTER, SLAVES
 
 JUST_NS = 2_000 * MS
 FIRST, LATER, EXPIRED = "first", "later", "expired"
-"""What a report is: its connection's first, above the master's log end; a later one; a first one below its start."""
+"""Classes of reports outside the log: a connection's first, above the master's log end; a later one; a first one below
+its start.
+"""
 
 
 def first_report_ahead(events: Sequence[Event], violation: Violation) -> bool:
-    """A connection's first report had been above the master's log end: of the connection concerned, if one is."""
+    """A connection's first report was above the master's log end (the violation's connection, if it has one)."""
     return _has(events, violation, (FIRST,))
 
 
 def report_ahead(events: Sequence[Event], violation: Violation) -> bool:
-    """The same, of any report."""
+    """Any report was above the master's log end."""
     return _has(events, violation, (FIRST, LATER))
 
 
 def first_report_expired(events: Sequence[Event], violation: Violation) -> bool:
-    """A connection's first report had been below the master's log start: of the connection concerned, if one is."""
+    """A connection's first report was below the master's log start (the violation's connection, if it has one)."""
     return _has(events, violation, (EXPIRED,))
 
 
 def bare_connection(events: Sequence[Event], violation: Violation) -> bool:
-    """While the call was under way the master had a connection on which nobody had made a believable report."""
+    """During the call the master had a connection without a valid report."""
     op = next((each.op for each in events if each.seq == violation.seq), None)
     begun = next((each.seq for each in events if each.kind == "invoke" and each.op == op), None)
     if op is None or begun is None:
@@ -54,7 +56,7 @@ def bare_connection(events: Sequence[Event], violation: Violation) -> bool:
 
 
 def answered_on_read_only_disk(events: Sequence[Event], violation: Violation) -> bool:
-    """The message was answered while the master's disk took no writes."""
+    """The message was answered while the master's disk accepted no writes."""
     if violation.message is None:
         return False
     sends = (each for each in events if each.kind == "ok" and each.f == "send" and each.message == violation.message)
@@ -84,19 +86,18 @@ def slave_changed(events: Sequence[Event], violation: Violation) -> bool:
 
 
 def just_started(events: Sequence[Event], violation: Violation) -> bool:
-    """The broker concerned had started less than two seconds before."""
+    """The broker had started less than two seconds before."""
     node, known = _concerned(events, violation)
-    return node in known.nodes.started_at and violation.t - known.nodes.born(node) < JUST_NS
+    return node in known.nodes.started_at and violation.t - known.nodes.last_start(node) < JUST_NS
 
 
 def lost_power(events: Sequence[Event], violation: Violation) -> bool:
-    """The broker concerned had lost its machine's power, and was not up since."""
+    """The broker's machine had lost power, and the broker was not up since."""
     node, known = _concerned(events, violation)
     return known.nodes.lost_power(node)
 
 
 def _concerned(events: Sequence[Event], violation: Violation) -> tuple[str, Known]:
-    """The node at which the violation was seen, and what was known before."""
     node = next((each.node for each in events if each.seq == violation.seq), None)
     return node or "", before(events, violation.seq, "start", "crash", "stop")
 
@@ -107,7 +108,9 @@ def _has(events: Sequence[Event], violation: Violation, which: tuple[str, ...]) 
 
 
 def _reports(events: Sequence[Event], upto: int) -> list[tuple[Event, str]]:
-    """What happened at the master's HA port, and to it, up to an event; of reports outside its log, what they are."""
+    """The events of the master's HA port, and of the master, up to an event, with the class of reports outside its
+    log.
+    """
     traced = any(each.kind == "append" and each.node == MASTER for each in events)
     begin, end, lost = 0, 0, False
     spoken: set[str | None] = set()

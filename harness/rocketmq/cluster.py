@@ -1,11 +1,9 @@
-"""Cluster trials, seeded: a name server, consumers that come and go, tables that change, and faults among all of them.
+"""Seeded cluster trials: a name server, consumers that join and leave, tables that change, and faults of all of them.
 
-First comes each of the :mod:`templates` as it is: consumers whose master dies and returns, slow readers, a slave cut
-off
-from its master's tables, a name server that goes. Then, as in :mod:`swarm`, each schedule draws its own few kinds of
-operation and fault, and half of them begin with a story that these disturb, if it may be. Time passes in larger steps
-than in a pair's trials, since routes, shares and tables are looked at every so many seconds. A schedule is a function
-of (seed, number) and of the faults that there are to draw; stories are the same in every lab.
+The first trials are the unchanged :mod:`templates`: consumers whose master dies and returns, slow readers, an isolated
+slave. Later ones draw a few operations and faults; half of them begin with a template that these disturb, if it allows
+that. Time passes in larger steps than in a pair's trials, since routes, shares and tables are polled every few seconds.
+A schedule is a function of (seed, number) and of the faults to draw; templates are the same in every lab.
 """
 
 from __future__ import annotations
@@ -29,10 +27,9 @@ GAPS_MS = (2, 100, 1_000, 3_100, 6_000, 11_000, 31_000)
 LAST_MS = (3_100, 11_000, 31_000)
 FAULT_BUDGET = 2
 LONG_ONE_IN, LONG_SLOTS, LONG_FAULTS = 10, 60, 8
-"""In the simulation one schedule in so many is long, and has most kinds of operation: what takes several of them."""
+"""In the simulation one schedule in so many is long, with most operations, to combine several."""
 DISTURBED = tuple(each for each in TEMPLATES if not each.alone)
 USUAL = ("kill", "down", "stall", "pause", "restart")
-"""Faults at which cluster trials look more often than at others."""
 
 SETTINGS: dict[str, tuple[Scalar, ...]] = {
     "brokerRole": ("SYNC_MASTER", "ASYNC_MASTER"),
@@ -47,11 +44,11 @@ SETTINGS: dict[str, tuple[Scalar, ...]] = {
     "lab.others": (0, 0, 0, 1),
     "lab.haMasterAddress": (0, 0, 1),
 }
-"""Settings that a schedule draws beside ``lab.nameServer``; the first value is the one that shrinking prefers."""
+"""Settings that a schedule draws beside ``lab.nameServer``; shrinking prefers the first value."""
 
 
 def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
-    """The schedule with this number under this seed, with faults that this lab can inject (any, unless told)."""
+    """The schedule with this number under this seed, with faults that this lab can inject (None: any)."""
     if number < len(TEMPLATES):
         template = Random(f"{seed}/stories").sample(TEMPLATES, len(TEMPLATES))[number]
         return Schedule({"lab.nameServer": 1, **template.settings}, f"{seed}/{number}", template.ops)
@@ -86,14 +83,14 @@ def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
         op = swarm.draw(dice, operations[kind]) if kind in operations else draw(dice, kind, fault, settings)
         ops.append(op._replace(args=topology.within(op.args, settings)))
     if budget < most:
-        # A fault that begins last needs time to bite.
+        # The last fault needs time to take effect.
         ops.append(advance(dice.choice(LAST_MS)))
     drawn = Schedule(settings, f"{seed}/{number}", tuple(ops))
     return varied(promoting_once(drawn) if long else drawn, seed, number, lab)
 
 
 def draw(dice: Random, kind: str, fault: Fault, settings: Args) -> Op:
-    """An operation of this kind, for a trial with these settings."""
+    """An operation of this name, for a trial with these settings."""
     if kind == "gap":
         return advance(dice.choice(GAPS_MS))
     if kind == "step":
@@ -104,7 +101,7 @@ def draw(dice: Random, kind: str, fault: Fault, settings: Args) -> Op:
 
 
 def draw_fault(dice: Random, fault: Fault, settings: Args) -> Args:
-    """A fault's name and one value for each of its arguments, of those that a trial with these settings has."""
+    """A fault's name and a value for each of its arguments that a trial with these settings has."""
     missing = topology.absent(topology.slaves(settings), topology.has_names(settings), topology.has_other(settings))
     drawn = {
         name: dice.choice([each for each in values if each not in missing]) for name, values in fault.arguments.items()

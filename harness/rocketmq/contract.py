@@ -1,18 +1,16 @@
-"""The durability contract: which messages a crash may take, as data.
+"""The durability contract: the messages that a crash may take, as data.
 
 A message's fate depends on the master's role, its in-sync replicas and its flush type, on whether the send waited, on
-how it was answered, and on the worst that happened to the stores since it was stored. :data:`ROWS` says what must
-become of it; the first row that matches counts. "Stored" statuses all mean that the message was on the master when it
-answered.
+its answer, and on the worst event of the stores since it was stored. :data:`ROWS` has the requirement; the first row
+that matches counts. "Stored" statuses all mean that the message was on the master when it answered.
 
-Derived from RocketMQ's put path: a killed process leaves its page cache, so only a machine's crash takes bytes;
-SYNC_FLUSH makes PUT_OK to a waiting send durable on the master; a SYNC_MASTER's PUT_OK to one means that N - 1 slaves
-hold it in *their* page caches, where N is inSyncReplicas (4.x: always 2; 5.x: 1 unless configured, which promises no
-more than an ASYNC_MASTER does). In RocketMQ the replica's outcome overrides the flush's, so no other status says
-anything of the disk; and FLUSH_DISK_TIMEOUT is not counted as a promise of a slave either, since nobody documents it
-as one.
+Derived from RocketMQ's put path. A killed process leaves its page cache, so only a machine's crash takes bytes.
+SYNC_FLUSH makes PUT_OK to a waiting send durable on the master. A SYNC_MASTER's PUT_OK to a waiting send means that N -
+1 slaves hold it in *their* page caches, where N is inSyncReplicas (4.x: always 2; 5.x: default 1, which promises no
+more than an ASYNC_MASTER). In RocketMQ the replica's result overrides the flush's, so other statuses do not concern the
+disk. FLUSH_DISK_TIMEOUT is not counted as a slave's promise either, since no documentation makes it one.
 
-Where a broker has a transient store pool, the end of its process counts as that of its machine (:mod:`.known.stores`).
+With a transient store pool the end of a process counts as that of its machine (:mod:`.known.stores`).
 """
 
 from __future__ import annotations
@@ -32,38 +30,38 @@ MUST_NOT_EXIST = "must-not-exist"
 
 ANY = "*"
 ALONE, COPIED = "1", "2 or more"
-"""In-sync replicas, the master counted: whether slaves hold a waiting send that was answered with PUT_OK."""
+"""In-sync replicas, including the master: whether slaves hold a waiting send that was answered with PUT_OK."""
 
 PUT_OK = "PUT_OK"
-"""Stored, and durable and copied as far as the broker's settings promise."""
+"""Stored, and durable and copied as the broker's settings promise."""
 STORED = (PUT_OK, "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE")
-"""Statuses that say: it is on the master."""
+"""Statuses that mean: it is on the master."""
 REFUSED = "refused"
-"""Answered with a code that says: nothing was stored."""
+"""Answered with a code that means: nothing was stored."""
 UNKNOWN = "unknown"
-"""Not answered, or answered with a code that leaves it open."""
+"""No answer, or a code that leaves the result open."""
 
 FAULTS = {
-    "none": "no store was hurt",
+    "none": "no store was affected",
     "process-crash": "a broker's process was killed",
     "slave-machine-crash": "slaves' machines lost power, or their stores were wiped",
-    "master-machine-crash": "the master's machine lost power; fewer slaves were hurt than hold the message by "
+    "master-machine-crash": "the master's machine lost power; fewer slaves were affected than hold the message by "
     "its answer",
-    "both-machines-crash": "the master's machine lost power, and as many slaves were hurt as hold the message by its "
-    "answer, together or one after the other",
-    "rollback": "the master's machine lost power, and a slave that had acknowledged the message held other bytes in "
-    "its place: an earlier crash of the master had left it with its own history, which the 4.9 wire cannot show",
-    "lying-disk": "the master's machine lost power, and what its disk had called durable; slaves as with "
+    "both-machines-crash": "the master's machine lost power, and as many slaves were affected as hold the message by "
+    "its answer, together or one after the other",
+    "rollback": "the master's machine lost power, and a slave that had acknowledged the message held other bytes at "
+    "its position: it had diverged in an earlier crash of the master, which the 4.9 wire cannot show",
+    "lying-disk": "the master's machine lost power, and bytes that its disk had called durable; slaves as with "
     "master-machine-crash",
     "master-store-lost": "the master's store was wiped, or replaced by an older state of it; slaves as with "
     "master-machine-crash",
     "promotion": "the master was lost, and a slave that holds the message by its answer became the master; to that "
     "slave's store nothing worse than the end of a process happened, before or since",
-    "all-copies-lost": "the master's store was lost, or its disk had lied, and so many slaves were hurt, or held other "
-    "bytes, that no copy need be left",
+    "all-copies-lost": "the master's store was lost, or its disk had lied, and so many slaves were affected, or held "
+    "other bytes, that no copy need be left",
     "expired": "the master's retention deleted the file that held it",
 }
-"""Fault classes, mildest first: what happened since the message was stored."""
+"""Fault classes, mildest first: the events since the message was stored."""
 
 
 class Row(NamedTuple):
@@ -85,7 +83,7 @@ _WITH_A_COPY_LEFT = "master-machine-crash|lying-disk|master-store-lost"
 
 ROWS: tuple[Row, ...] = (
     Row(ANY, ANY, ANY, ANY, REFUSED, ANY, MUST_NOT_EXIST, "the answer said that it was not stored"),
-    Row(ANY, ANY, ANY, ANY, UNKNOWN, ANY, MAY_VANISH, "no client was told anything"),
+    Row(ANY, ANY, ANY, ANY, UNKNOWN, ANY, MAY_VANISH, "no client received an answer"),
     Row(
         ANY, ANY, ANY, ANY, _STORED, "none|process-crash|slave-machine-crash", MUST_SURVIVE,
         "it was on the master, whose page cache outlives its process",
@@ -103,15 +101,15 @@ ROWS: tuple[Row, ...] = (
         ANY, ANY, ANY, ANY, _STORED, f"{_CRASHES}|lying-disk|master-store-lost|promotion|all-copies-lost", MAY_VANISH,
         "no answer promised that it was on a disk, or no disk is left that it was on",
     ),
-    Row(ANY, ANY, ANY, ANY, _STORED, "expired", MAY_VANISH, "it was kept as long as the settings say"),
+    Row(ANY, ANY, ANY, ANY, _STORED, "expired", MAY_VANISH, "it was kept as long as the settings require"),
 )  # fmt: skip
 
 
 @lru_cache(maxsize=1024)
 def must(role: str, replicas: int, flush: str, waits: bool, status: str, fault: str) -> str:
-    """What must become of a message: the ``must`` of the first row that matches.
+    """The requirement for a message: the ``must`` of the first row that matches.
 
-    ``replicas``: brokers that hold what a SYNC_MASTER answers with PUT_OK, the master counted; ``status``: one of
+    ``replicas``: brokers, including the master, that hold a SYNC_MASTER's send before PUT_OK; ``status``: one of
     :data:`STORED`, REFUSED or UNKNOWN; ``fault``: one of :data:`FAULTS`. KeyError if no row matches.
     """
     return _row(role, replicas, flush, waits, status, fault).must
@@ -128,21 +126,21 @@ def _row(role: str, replicas: int, flush: str, waits: bool, status: str, fault: 
 
 
 LIED, WIPE, EXPIRE = "lied", "wipe", "expire"
-"""What happened to a store: a machine's crash that took what the disk had called durable; its replacement; the deletion
-of the files that held the message."""
+"""Events of a store: a machine's crash with the loss of data that the disk had called durable; its replacement; the
+deletion of the files that held the message.
+"""
 PROMOTED = "promoted "
-"""Before the name of the slave whose store became the master's, in what happened to the master."""
+"""The prefix of the promoted slave's name in the events of the master."""
 
 
 def fault_class(
     happened: Iterable[tuple[str, str]], acked_while_diverged: bool = False, copies: int = 1, everyone: bool = False
 ) -> str:
-    """The class of what happened to the stores since: (node, how) each; around promotions in their order.
+    """The fault class of the events since: (node, how) each; promotions in their order.
 
     ``how``: process, machine, :data:`LIED`, :data:`WIPE`, :data:`EXPIRE` (of the message itself) or :data:`PROMOTED`
-    and a name. ``acked_while_diverged``: a slave was diverged when the message was acknowledged. ``copies``: how many
-    slaves
-    hold the message by its answer; ``everyone``: that these are all of them.
+    and a name. ``acked_while_diverged``: a slave was diverged when the message was acknowledged. ``copies``: the slaves
+    that hold the message by its answer; ``everyone``: whether these are all slaves.
     """
     seen, owner = _by_store(happened)
     master = {how for store, how in seen if store == MASTER}
@@ -168,9 +166,10 @@ def fault_class(
 
 
 def _by_store(happened: Iterable[tuple[str, str]]) -> tuple[set[tuple[str, str]], str]:
-    """The same by whose store each was at first, and whose the master has at last: a promotion lets two change places.
+    """The same events by the original owner of each store, and the owner of the master's final store: a promotion swaps
+    two.
 
-    The old master's store may be emptied then, and may come back as it was: nobody relies on what is there.
+    The old master's store may then be emptied or restored: nothing is assumed of it.
     """
     at: dict[str, str] = {}
     seen: set[tuple[str, str]] = set()
@@ -186,7 +185,7 @@ def _by_store(happened: Iterable[tuple[str, str]]) -> tuple[set[tuple[str, str]]
 
 def to_markdown() -> str:
     """The contract as a Markdown table and a list of its fault classes, for the documentation."""
-    head = "| role | in-sync replicas | flush | send | answer | what happened | must | why |"
+    head = "| role | in-sync replicas | flush | send | answer | event | must | why |"
     lines = [head, "|---|---|---|---|---|---|---|---|"]
     for row in ROWS:
         shown = ["any" if each == ANY else each.replace("|", ", ") for each in row[:6]]

@@ -1,9 +1,9 @@
-"""States of a RocketMQ trial in which kinds of event are counted (:mod:`harness.exploration.coverage_table`).
+"""States of a RocketMQ trial for the coverage table (:mod:`harness.exploration.coverage_table`).
 
-A cheap fold over each trial's history, kept or not. The state is the one in which the event found the HA connection
-that it names; otherwise its node's newest connection; otherwise (the master, clients) the first slave's newest one. A
-fault at a place that only cluster trials have counts a second time under that place. Cluster trials have further
-states, see :mod:`pairproof.harness.rocketmq.coverage_cluster`.
+A cheap fold over each trial's history, kept or not. An event's state is that of its HA connection; without one, of its
+node's newest connection; otherwise (the master, clients) of the first slave's newest one. A fault at a target of
+cluster trials also counts under that target. Cluster trials have further states, see
+:mod:`pairproof.harness.rocketmq.coverage_cluster`.
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ from . import topology
 from .coverage_cluster import ClusterStates, is_whole
 
 NONE, ACCEPTED, BEHIND, CAUGHT_UP, REFUSED = STATES = ("unconnected", "accepted", "behind", "caught-up", "refused")
-"""No connection; connected, but nothing reported yet; the master has bytes that the slave has not reported; it has
-none; the master refused what was reported."""
+"""No connection; connected, but without a report; the master has bytes that the slave has not reported; it has none;
+the master refused the report.
+"""
 OUTSIDE = frozenset({
     "lab", "config", "fault", "mark", "record", "chunk", "audit", "source", "wipe", "clock", "pause", "resume",
     "stall", "table", "entries", "keys", "derived", "consumer", "assign", "lock", "route", "sync",
     "register", "ask",
 })  # fmt: skip
-"""Kinds that are no step of replication or its clients: what faults do, what observers read, and what has states of
-its own."""
+"""Event types that are not steps of replication or its clients: faults, readings of observers, and types with states of
+their own.
+"""
 AT = {
     topology.NAMES: "at names",
     **dict.fromkeys((*topology.NAMES_LINKS, topology.NAMES_CLIENT), "at names links"),
     **dict.fromkeys((*topology.META_LINKS, *topology.FAST_LINKS), "at meta links"),
     **dict.fromkeys((topology.OTHER, *topology.OTHERS_LINKS), "at other"),
 }
-"""What stands in a fault's place for where it is."""
+"""The replacement of a fault's target in the table."""
 MOVES = frozenset({"connect", "close", "report", "diverged", "start"})
 _PICK = itemgetter(2, 3, 5, 6, 9, 10, 15)
 
@@ -46,7 +48,7 @@ def cover(events: Sequence[Event]) -> CoverageTable:
     states = links.states
     pairs: list[Pair] = []
     active: list[str] = []
-    # Columns picked in C: this loop is paid for by every trial of every search.
+    # Columns picked in C: every trial of every search runs this loop.
     for kind, node, link, side, f, status, hi in map(_PICK, events):
         if kind in OUTSIDE:
             if kind == "fault":
@@ -74,21 +76,21 @@ def _count_cluster(table: CoverageTable, events: Sequence[Event]) -> None:
             pairs.clear()
             _turn(active, event.status, event.f or "", AT.get(event.node or "") or AT.get(event.link or ""))
         else:
-            pairs += whole.hear(event)
+            pairs += whole.count(event)
     table.add(pairs, active)
 
 
 def _turn(active: list[str], status: str | None, *names: str | None) -> None:
-    """A fault, and what stands for its place, begin or end."""
+    """Begin or end a fault, and the replacement of its target."""
     for name in names:
         if name is not None:
             (active.append if status == "on" else active.remove)(name)
 
 
 class _Links:
-    """The states of a trial's HA connections as the master sees them, by connection and by the node whose newest it is.
+    """The states of a trial's HA connections at the master, by connection and by the node with the newest one.
 
-    The first slave's stands for the master's, too.
+    The first slave's also counts for the master.
     """
 
     def __init__(self) -> None:
@@ -98,7 +100,6 @@ class _Links:
         self.end = 0
 
     def grow(self, end: int) -> None:
-        """The master's log ends there now."""
         if end > self.end:
             for where, state in self.states.items():
                 if state is CAUGHT_UP:
@@ -106,9 +107,8 @@ class _Links:
         self.end = end
 
     def move(self, kind: str, node: str, link: str | None, side: str | None, hi: int | None) -> None:
-        """Follow an event of :data:`MOVES`."""
         if link is None:
-            # Where the log of a broker ends that tells nothing of itself nobody knows.
+            # The log end of a broker without a trace is unknown.
             if node == topology.MASTER and hi is not None:
                 self.grow(hi)
         elif kind == "report":

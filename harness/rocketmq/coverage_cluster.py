@@ -1,11 +1,11 @@
-"""States of a cluster trial that the coverage table counts besides those of its HA connections.
+"""Further states of a cluster trial for the coverage table, besides those of its HA connections.
 
-Two things are followed, each with the events that concern it. *Readers*: is there a consumer, and is it served, by the
-master or by a slave? *Tables*: does a slave have its master's topics and groups? Events are told apart more finely than
-by their kind: a call by how it ended, a route by whether it names the master, a crash by its node.
+Two subjects are tracked, each with its events. *Readers*: is there a consumer, and does the master or a slave serve it?
+*Tables*: does a slave have its master's topics and groups? Events are distinguished more finely than by type: a call by
+its end, a route by whether it has the master, a crash by its node.
 
-A trial without a name server pays nothing for it. Bounded by a trial's consumers and slaves. Left out: consumers of
-brokers of another name; consumer offsets, with which a slave is always a little behind.
+Trials without a name server skip this. Bounded by a trial's consumers and slaves. Left out: consumers of brokers of
+another name; consumer offsets, in which a slave always lags a little.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from . import topology
 ABSENT, UNSERVED, AT_MASTER, AT_SLAVE = READERS = (
     "no readers", "readers unserved", "readers at the master", "readers at a slave",
 )  # fmt: skip
-"""No consumer is there; no consumer's last pull was answered; some were, by the master only; some were by a slave."""
+"""No consumer exists; no consumer's last pull was answered; some were, only by the master; some were by a slave."""
 UNSYNCED, BEHIND, IN_STEP = TABLES = ("tables not synced", "tables behind", "tables in step")
-"""The slave concerned, or else the first, never had its master's topics and groups; they have changed since, or its
-last try failed; it has them."""
+"""The slave (or else the first one) never had its master's topics and groups; they have changed since, or its last try
+failed; it has them.
+"""
 SYNCED = frozenset({"topics", "groups"})
 CHANGES = {"topic": "topics", "group": "groups"}
 
@@ -36,32 +37,30 @@ def is_whole(first: Event) -> bool:
 
 
 class ClusterStates:
-    """Follows one trial."""
-
     def __init__(self) -> None:
         self.served: dict[int | None, str | None] = {}
-        """By consumer: who answered its last pull; None if nobody did."""
+        """By consumer: the node that answered its last pull; None if none did."""
         self.readers = ABSENT
         self.lacks: dict[str, set[str]] = {}
-        """By slave: the tables that it has not, or not as they are now; none of a slave that never asked."""
-        self.hears: dict[str, Callable[[Event], list[Pair]]] = {
+        """By slave: its missing or outdated tables; no key for a slave that never asked."""
+        self._counters: dict[str, Callable[[Event], list[Pair]]] = {
             "consumer": self._consumer, "assign": self._assign, "route": self._route, "deliver": self._deliver,
             "ok": self._ended, "fail": self._ended, "info": self._ended, "sync": self._sync, "persist": self._persist,
             "register": self._register, "crash": self._node, "start": self._node, "stop": self._node,
             "wipe": self._wipe,
         }  # fmt: skip
 
-    def hear(self, event: Event) -> list[Pair]:
-        """What an event counts as, in the states in which it found the trial; it may change them."""
-        hear = self.hears.get(event.kind)
-        return hear(event) if hear is not None else []
+    def count(self, event: Event) -> list[Pair]:
+        """The counted pairs of an event and the states before it; updates the states."""
+        count = self._counters.get(event.kind)
+        return count(event) if count is not None else []
 
     def tables(self, node: str | None) -> str:
-        """Of this slave; of any other node the first slave's."""
+        """The state of this slave; for any other node the first slave's."""
         lacks = self.lacks.get(node if node in topology.SLAVES else topology.SLAVES[0])
         return UNSYNCED if lacks is None else BEHIND if lacks else IN_STEP
 
-    def _settle(self) -> None:
+    def _update_readers(self) -> None:
         found = set(self.served.values())
         if found & {*topology.SLAVES}:
             self.readers = AT_SLAVE
@@ -76,7 +75,7 @@ class ClusterStates:
             self.served[event.process] = None
         else:
             self.served.pop(event.process, None)
-        self._settle()
+        self._update_readers()
         return [pair]
 
     def _assign(self, event: Event) -> list[Pair]:
@@ -92,21 +91,21 @@ class ClusterStates:
 
     def _ended(self, event: Event) -> list[Pair]:
         f, kind, node = event.f or "", event.kind, event.node
-        said = f"{f} {kind}"
+        name = f"{f} {kind}"
         if node == topology.OTHER:
             return []
         if f in CHANGES:
-            pair = (self.tables(None), said)
+            pair = (self.tables(None), name)
             if kind == "ok" and node == topology.MASTER:
                 for lacks in self.lacks.values():
                     lacks.add(CHANGES[f])
             return [pair]
-        found = [(self.readers, said)] if event.group is not None or f == "send" else []
+        found = [(self.readers, name)] if event.group is not None or f == "send" else []
         if f == "pull" and node in topology.SLAVES:
-            found.append((self.tables(node), said))
+            found.append((self.tables(node), name))
         if f == "pull" and event.process in self.served:
             self.served[event.process] = node if kind == "ok" else None
-            self._settle()
+            self._update_readers()
         return found
 
     def _sync(self, event: Event) -> list[Pair]:
@@ -126,8 +125,8 @@ class ClusterStates:
         return [(self.readers, f"register {event.status}")]
 
     def _node(self, event: Event) -> list[Pair]:
-        said = f"{event.kind} {event.node}"
-        return [(self.readers, said), (self.tables(event.node), said)]
+        name = f"{event.kind} {event.node}"
+        return [(self.readers, name), (self.tables(event.node), name)]
 
     def _wipe(self, event: Event) -> list[Pair]:
         self.lacks.pop(event.node or "", None)

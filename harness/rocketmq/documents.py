@@ -1,4 +1,4 @@
-"""Makes ``docs/contract.md``, which must say what the durability contract's table says.
+"""Make ``docs/contract.md`` from the durability contract's table.
 
 ``python -m pairproof.harness.rocketmq.documents [DOCS]`` writes it; a test compares.
 """
@@ -65,7 +65,7 @@ REPEATS = (
         "its last sync, one every 10 s, and commits there since",
         "what was committed at the master after that sync",
     ),
-    ("the master's machine loses power, or its store is replaced", "what is left of its table", "all"),
+    ("the master's machine loses power, or its store is replaced", "the rest of its table", "all"),
     (
         "a consumer keeps its queue through all of that",
         "not asked",

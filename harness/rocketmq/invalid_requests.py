@@ -1,8 +1,8 @@
-"""Requests that make no sense, and bytes that are no frame, each with the codes by which it may be refused.
+"""Invalid requests, and bytes that are not frames, each with the codes that may refuse it.
 
-Each row is one: its name, the request's code, what differs from a valid one (:data:`VALID`), and the codes. Measured on
-4.9.7 and 5.5.0, master and slave. Where several codes are allowed they say the same to a client: it must not believe
-that something happened, nor try again. A slave that takes no messages may say that first.
+A row has a name, the request's code, the difference from a valid request (:data:`VALID`), and the refusing codes.
+Measured on 4.9.7 and 5.5.0, master and slave. Several codes are allowed if they mean the same to a client: nothing
+happened, and a retry is useless. A slave that accepts no messages may answer that first.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from .conversations.asks import READERS, shortened, sized
 from .conversations.steps import Ask
 
 _ERROR = frozenset({"SYSTEM_ERROR", "INVALID_PARAMETER"})
-"""5.x answers with the second, where 4.9 has no better code than the first."""
+"""5.x answers with the second where 4.9 has no better code than the first."""
 _ILLEGAL = frozenset({"MESSAGE_ILLEGAL"})
 _CLOSED = frozenset({"CLOSED"})
-"""What is not a frame says neither what is asked nor under which number an answer is awaited: the connection ends."""
+"""A broken frame has neither a request nor a number for an answer: the connection ends."""
 _NO_TOPIC = frozenset({"TOPIC_NOT_EXIST"})
 _SLAVE = frozenset({"SERVICE_NOT_AVAILABLE"})
 """To any send."""
 _UNKNOWN = frozenset({"TOPIC_NOT_EXIST", "SUBSCRIPTION_GROUP_NOT_EXIST"})
-"""Of a broker that has not learned of the trial's own topic or group: a slave just started, or on an empty disk."""
+"""For a broker without the trial's own topic or group: a slave that has just started, or has an empty disk."""
 _SENDS = _ERROR | _SLAVE
 _NAMES = _SENDS | _ILLEGAL
 _BATCHES = _NAMES | _UNKNOWN
@@ -33,7 +33,6 @@ _READS = _ERROR | _UNKNOWN
 _ENDS = _ERROR | {"SLAVE_NOT_AVAILABLE"}
 
 TOPIC = GROUP = READERS
-"""The trial's own."""
 NOBODYS = "nobody-made-this"
 _NO_QUEUE = "10000"
 _SEND = f"""producerGroup={GROUP} topic={TOPIC} defaultTopic={NOBODYS} defaultTopicQueueNums=4 queueId=0 sysFlag=0
@@ -77,24 +76,21 @@ VALID: Mapping[str, Mapping[str, str]] = {
     code: {name: value for name, _, value in (word.partition("=") for word in text.split())}
     for code, text in _VALID.items()
 }
-"""By code: fields of a request in which nothing is wrong but what it asks for, if that is nobody's. A code without
-fields is absent."""
+"""By code: fields of a request that is valid except for its unknown object. A code without fields is absent."""
 OPTIONAL = frozenset({
     "reconsumeTimes", "batch", "subscription", "topicSysFlag", "fromTransactionCheck", "transactionId", "compressed",
     "bodyCrc32",
 })  # fmt: skip
 NO_NUMBERS = ("first", "", "1.0", str(1 << 63))
-"""What no field takes that has a number."""
+"""Values that no numeric field accepts."""
 
 
 class Invalid(NamedTuple):
-    """One request, with its fields as they travel."""
-
     name: str
     asks: Ask
     refused: frozenset[str] = _ERROR
     frame: bytes = b""
-    """Sent instead of what it asks."""
+    """Sent instead of the request."""
 
 
 def _row(
@@ -111,13 +107,13 @@ def _row(
     return Invalid(name, Ask(code, fields, body), refused)
 
 
-# Bytes that are no frame.
+# Bytes that are not a frame.
 
 _HEADER = b'{"code":11,"extFields":{},"flag":0,"language":"JAVA","opaque":0,"version":1}'
 _BINARY_HEADER = struct.pack(">hbhiiii", 11, 0, 1, 0, 0, 0, 6)
 """Up to six bytes of fields."""
 _LIMIT = 16 * 1024 * 1024
-"""Bytes of a frame, NettyDecoder's."""
+"""Bytes of a frame, from NettyDecoder."""
 
 
 def _framed(header: bytes, form: int = 0) -> bytes:
@@ -305,7 +301,7 @@ _TAKEN = {
     "GET_CONSUME_STATS": "consumerGroup",
     "QUERY_TOPIC_CONSUME_BY_WHO": "topic",
 }
-"""Fields that 4.9.7 and 5.5.0 do not miss, or do not read: the reference alone promises to."""
+"""Fields that 4.9.7 and 5.5.0 ignore: only the reference checks them."""
 _REFUSED = {
     **dict.fromkeys(("SEND_MESSAGE", "SEND_MESSAGE_V2", "SEND_BATCH_MESSAGE"), _BATCHES),
     **dict.fromkeys(("PULL_MESSAGE", "UPDATE_CONSUMER_OFFSET"), _READS),
@@ -314,9 +310,9 @@ _REFUSED = {
 
 
 def _illegal(codes: Iterable[str], taken: bool = False) -> Iterator[Invalid]:
-    """Of each field of these requests: none where it is required, and what is no number where it is one.
+    """For each field of these requests: without it if it is required, and with invalid numbers if it is numeric.
 
-    ``taken``: of the fields in which RocketMQ takes that; otherwise of all others.
+    ``taken``: the fields in which RocketMQ accepts that; otherwise all others.
     """
     for code in codes:
         for field, value in VALID[code].items():
@@ -348,4 +344,3 @@ ILLEGAL_FOR_NAMES = (
 REQUESTS: Mapping[str, Invalid] = {
     each.name: each for each in (*OF_BROKERS, *OF_NAMES, *ILLEGAL_FOR_REFERENCE, *ILLEGAL_FOR_NAMES)
 }
-"""By the names that histories have."""

@@ -1,6 +1,6 @@
 """Seeded bugs with the small programs that show them: data, ``known_bugs.jsonl`` beside this module.
 
-Made by ``python -m pairproof.chaos.make_known_bugs``; run that again when there are new mutants. What they are for:
+Made by ``python -m pairproof.chaos.make_known_bugs``; run that again after adding mutants. Purpose:
 docs/decisions/0058.
 """
 
@@ -19,13 +19,13 @@ FILE = "known_bugs.jsonl"
 
 @cache
 def of_mutants() -> tuple[KnownBug, ...]:
-    """Those that are installed."""
+    """The installed bugs."""
     text = resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")
     lines = [json.loads(line) for line in text.splitlines()]
     return tuple(KnownBug(**{**each, "schedule": from_json(each["schedule"])}) for each in lines)
 
 
 def to_text(found: Iterable[KnownBug]) -> str:
-    """Bugs as :func:`of_mutants` reads them, a line each."""
+    """Bugs in the format of :func:`of_mutants`, a line each."""
     lines = ({**each._asdict(), "schedule": each.schedule.to_json()} for each in found)
     return "".join(json.dumps(each, separators=(",", ":")) + "\n" for each in lines)

@@ -1,4 +1,4 @@
-"""What a law about RocketMQ is: one that asks RocketMQ's known, and as a rule about one broker name."""
+"""Laws about RocketMQ: they use RocketMQ's model, and normally concern one broker name."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from .topology import OTHER
 
 
 class Law(law.Law):
-    """Base of the laws about RocketMQ. Most are about the pair: they hear nothing of the other broker name's master."""
+    """Base of the laws about RocketMQ. By default they receive no events of the other broker name's master."""
 
     system = "rocketmq"
     known_type = Known
-    deaf_to = frozenset((OTHER,))
+    ignored_nodes = frozenset((OTHER,))
     known: Known

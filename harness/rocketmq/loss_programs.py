@@ -1,8 +1,9 @@
-"""The corpus of losses: for each class of faults a program with enough load to lose what a configuration lets it take.
+"""The corpus of losses: for each class of faults a program with enough load to lose messages if a configuration allows
+it.
 
-A *lead* of sends is stored and copied. Then the slave's link is down for the *lag*, so that an asynchronous slave
-lacks the last sends; the fault follows at once, before a flush that is due within half a second. Sends go on while it
-lasts and after it. The settings are those that somebody brought, and the lab's.
+A *lead* of sends is stored and copied. Then the slave's link is down for the *lag*, so that an asynchronous slave lacks
+the last sends; the fault follows at once, before a flush that is due within half a second. Sends continue during the
+fault and after it. The settings are the user's and the lab's.
 
 Source: the scenarios ``loss-*`` (decision 43), whose moments these programs use.
 """
@@ -19,13 +20,13 @@ from .topology import CLIENT_LINKS, HA_LINKS, MASTER, NODES, slaves
 BODY, LARGE = 1_024, 1_500
 """Bytes: both fit the smallest log file of a lab."""
 FILLS = 60
-"""Large bodies that fill the largest one, since a full disk takes what fits into the last file."""
+"""Large bodies that fill the largest log file, since a full disk still accepts bytes into the last file."""
 LASTS_MS = 1_500
 FAULTS = {
     KILL: "kill", POWER: "power_loss", WIPED: "wipe", FULL: "disk_full", READ_ONLY: "read_only", PROMOTION: "promotion",
 }  # fmt: skip
 LAGS = (KILL, POWER, WIPED, PROMOTION)
-"""Before these an asynchronous slave lags."""
+"""Faults before which an asynchronous slave lags."""
 
 
 def programs(settings: Args) -> Iterator[LossProgram]:
@@ -42,11 +43,11 @@ def _load(times: int, every_ms: int, size: int = BODY) -> tuple[Op, ...]:
 
 
 AFTER = (*_load(8, 400), Op("advance", {"ms": 4_000}), *_load(4, 100))
-"""Longer than RocketMQ's slaves take to report for the first time; sends show when the pair is available again."""
+"""Longer than the first report of RocketMQ's slaves takes; sends show when the pair is available again."""
 
 
 def _lag(fault: str, of: str, count: int) -> tuple[Op, ...]:
-    """The last sends before the fault, which no slave gets."""
+    """The last sends before the fault, which no slave receives."""
     if fault not in LAGS or not count or (of == SLAVE and fault != PROMOTION):
         return ()
     return _under([{"name": "down", "link": link} for link in HA_LINKS[:count]], _load(20, 2))

@@ -1,20 +1,20 @@
-"""What one trial lost, by class of its faults: the one measure of losses for ``check``, scenarios and reports.
+"""The loss of one trial, by class of its faults: the only measure of losses for ``check``, scenarios and reports.
 
-A trial has one class, a fault and what it was at (:func:`.outlook.classes`). It is the class of the faults that took a
-broker of the pair away, else of all that had an effect. Where a fault of another class overlaps them, or they are of
-several classes, the class is :data:`~pairproof.harness.rocketmq.objectives.SEVERAL`. All slaves are ``slave``.
+A trial has one class, a fault and its target (:func:`.outlook.classes`): that of the faults that ended a broker of the
+pair, else of all faults with an effect. If a fault of another class overlaps them, or they are of several classes, the
+class is :data:`~pairproof.harness.rocketmq.objectives.SEVERAL`. All slaves are ``slave``.
 
-Counted are messages, by what their sends were answered and by where they are at the end:
+Messages are counted by their answers and their final positions:
 
-- **lost**: in no broker's log, and not removed by retention. Retention has removed a message if the master deleted the
-  file that held it, and had not lost it before.
-- **slave_only**: the master does not hold it, and a slave does; **master_only**: the other way round, in a pair. What
-  retention removed on one side counts as neither.
-- **unavailable**: the longest time, since the fault began, from a send to the pair that was not answered as stored to
-  the last one in a row of such sends. A lower bound, since only sends show it; **not_back** where the row never ended.
+- **lost**: in no broker's log, and not removed by retention. Retention has removed a message if the master deleted its
+  file and had not lost the message before.
+- **slave_only**: only a slave holds it; **master_only**: only the master of a pair does. Messages that retention
+  removed on one side count as neither.
+- **unavailable**: the longest time, since the fault began, from the first to the last of consecutive sends to the pair
+  that were not answered as stored. A lower bound, since only sends show it; **not_back** if the last sends were not.
 
-Left out: what became of messages of another broker name, whose store no lab reads: they count as kept; and faults at
-that broker and at name servers.
+Left out: messages of another broker name, whose store no lab reads (they count as kept), and faults at that broker and
+at name servers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ELSEWHERE = frozenset((NAMES, OTHER, *OTHERS_LINKS))
 
 
 class _Span(NamedTuple):
-    """A fault: from ``lo`` to ``hi`` by ``seq``, and from when, ns."""
+    """A fault: from ``lo`` to ``hi`` by ``seq``, and its beginning, ns."""
 
     lo: int
     hi: int
@@ -59,14 +59,14 @@ class _Span(NamedTuple):
 
 
 def measure(events: Sequence[Event]) -> Loss | None:
-    """The loss in one trial, of its events in ``seq`` order; None where no fault had an effect on the pair."""
+    """The loss in one trial, from its events in ``seq`` order; None if no fault had an effect on the pair."""
     if not any(each.kind == "fault" for each in events):
         return None
     return _Measured(events).read(events).loss()
 
 
 def mode(config: Mapping[str, Mapping[str, object]]) -> str:
-    """How brokers with these settings were deployed: the master's role and flush mode, and whether it had no slave."""
+    """The deployment of brokers with these settings: the master's role and flush mode, and whether it has no slave."""
     own = config.get(MASTER, {})
     alone = "" if any(node in SLAVES for node in config) else ", no slave"
     return f"{own.get('brokerRole', 'ASYNC_MASTER')} {own.get('flushDiskType', 'ASYNC_FLUSH')}{alone}"
@@ -80,23 +80,21 @@ class _Measured(Reader):
     def __init__(self, events: Sequence[Event]) -> None:
         super().__init__()
         self.end = events[-1].seq + 1
-        """A fault that the trial did not outlive lasts beyond its last event."""
+        """A fault without an end lasts beyond the last event."""
         self.faults: dict[int, _Span] = {}
         self.hurt: set[int] = set()
-        """Faults, by number, that took a broker away."""
+        """Faults, by number, that ended a broker."""
         self.tried: dict[int, int] = {}
-        """Sends, and the ``seq`` of their invocation."""
         self.answers: list[Ok] = []
-        """Those that say the message is stored."""
+        """Answers that mean stored."""
         self.kept: dict[str | None, int] = {}
-        """Messages that the master's log has held since they were answered, and where they begin."""
+        """Messages that the master's log has held since their answers, with their first offsets."""
         self.removed: set[str | None] = set()
-        """Messages that retention took from it."""
+        """Messages that retention removed from it."""
         self.slaves_start = 0
-        """Where retention lets slaves' logs begin."""
+        """The start of slaves' logs by retention."""
         self.reads: list[Deliver | Invoke] = []
         self.sends: list[Invoke] = []
-        """Those to the pair."""
 
     def loss(self) -> Loss | None:
         chosen = [self.faults[number] for number in sorted(self.hurt) if number in self.faults]
@@ -124,7 +122,6 @@ class _Measured(Reader):
         return self._located(found, acknowledged, stored)
 
     def _located(self, found: Loss, acknowledged: set[str | None], stored: set[str | None]) -> Loss:
-        """With where the messages are at the end."""
         audits = self.known.audits
         if MASTER not in audits.final:
             return found
@@ -172,7 +169,7 @@ class _Measured(Reader):
             lasting = [number for number, each in self.faults.items() if each.hi == self.end]
             self.hurt.update(number for number in lasting if self.faults[number].begun.node in NODES)
         if event.node == MASTER and event.kind == "wipe":
-            # Another store, which may never have held them.
+            # The new store may never have held them.
             self.kept.clear()
 
     on_stop = on_wipe = on_pause = on_crash
@@ -192,7 +189,7 @@ class _Measured(Reader):
             self.slaves_start = max(self.slaves_start, event.new_start)
 
     def _ends_at(self, end: int) -> None:
-        """What the master's log held above that is no longer there for retention to remove."""
+        """Retention can no longer remove messages that the master's log lost above ``end``."""
         self.kept = {message: lo for message, lo in self.kept.items() if lo < end}
 
     def _starts_at(self, start: int) -> None:
@@ -218,15 +215,14 @@ class _Measured(Reader):
 
 
 def _class(faults: Sequence[_Span]) -> tuple[str, str]:
-    """The class of faults that had an effect, with what they were at."""
     names = {CALLED.get(each.begun.f or "", (each.begun.f or "").replace("_", " ")) for each in faults}
-    at = {_place(each.begun) for each in faults}
+    at = {_target_of(each.begun) for each in faults}
     if len(names) > 1:
         return SEVERAL, ""
     (name,) = names
     if len(at) == 1:
         return name, at.pop()
-    together = any(a.meets(b) for a in faults for b in faults if _place(a.begun) != _place(b.begun))
+    together = any(a.meets(b) for a in faults for b in faults if _target_of(a.begun) != _target_of(b.begun))
     if together and at == {MASTER, SLAVE}:
         return name, BOTH
     if together and name == PARTITION and at <= {MASTER, LINK, CLIENT_LINKS[0]}:
@@ -234,14 +230,13 @@ def _class(faults: Sequence[_Span]) -> tuple[str, str]:
     return SEVERAL, ""
 
 
-def _place(begun: Fault) -> str:
-    """What a fault is at, as classes say it."""
-    place = begun.node or begun.link or ""
+def _target_of(begun: Fault) -> str:
+    target = begun.node or begun.link or ""
     if begun.node == ROGUE or begun.f in ("rogue_slave", "rogue_master", "rogue_client"):
         return ""
-    if place in HA_LINKS:
+    if target in HA_LINKS:
         return LINK
-    return SLAVE if place in SLAVES else place
+    return SLAVE if target in SLAVES else target
 
 
 def total(found: Iterable[Loss]) -> dict[str, int]:
@@ -251,9 +246,9 @@ def total(found: Iterable[Loss]) -> dict[str, int]:
 
 
 def words(sums: Mapping[str, int]) -> str:
-    """The same for people; empty where nothing was lost, and nothing is on one broker only."""
-    told = [f"{sums[name]:,} {said}" for name, said in WORDS.items() if sums[name]]
-    return f"{sums['acknowledged']:,} {PUT_OK}: {', '.join(told)}" if told else ""
+    """The sums in words; empty if nothing was lost and no message is on one broker only."""
+    counts = [f"{sums[name]:,} {where}" for name, where in WORDS.items() if sums[name]]
+    return f"{sums['acknowledged']:,} {PUT_OK}: {', '.join(counts)}" if counts else ""
 
 
 WORDS = {
@@ -261,11 +256,11 @@ WORDS = {
     "other_lost": "lost of those with another answer that says stored", "removed": "removed by retention",
 }  # fmt: skip
 OUTCOMES = ("lost", "stranded", "unavailable", "readable", "tried", "accepted", "stored")
-"""What a scenario may expect of a trial's loss."""
+"""The measures of a loss that a scenario may limit."""
 
 
 def outcome(found: Loss, name: str) -> int | None:
-    """One of :data:`OUTCOMES`; None where the trial does not tell."""
+    """One of :data:`OUTCOMES`; None if the trial does not show it."""
     if name == "unavailable":
         return None if found.readable is None else found.before - found.readable
     value: int | None = getattr(found, {"stranded": "slave_only", "stored": "accepted_other"}.get(name, name))

@@ -1,9 +1,9 @@
-"""Chooses the fixed corpus: ``python -m pairproof.harness.rocketmq.make_corpus [FILE]`` writes ``corpus.json`` anew.
+"""Choose the fixed corpus: ``python -m pairproof.harness.rocketmq.make_corpus [FILE]`` writes ``corpus.json``.
 
-Plays the stories and a sample of every other search on the correct pair in the simulation, then takes, one after the
-other, the schedule that gives most laws something to judge for the events that it costs, until every law has
-:data:`TIMES` schedules: one may be lost when the reference or a law changes. Takes a minute or two. A law that no
-candidate reaches is named: it needs a story (:mod:`pairproof.harness.rocketmq.workloads`), or an operation.
+Plays the workload templates and a sample of every other search on the correct pair in the simulation. Then repeatedly
+takes the schedule in which most laws have something to judge, relative to its events, until every law has :data:`TIMES`
+schedules: one may be lost when the reference or a law changes. Takes a minute or two. A law that no candidate reaches
+is named: it needs a template (:mod:`pairproof.harness.rocketmq.workloads`), or an operation.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from .workloads import TEMPLATES
 SEED = "corpus"
 TIMES = 2
 SWEPT, CUT, SWARMED, CLUSTER = 250, 250, 150, 2 * len(TEMPLATES)
-"""Candidates from each search; of the cluster trials the first are the stories."""
+"""Candidates from each search; the first cluster trials are the templates."""
 
 
 class Candidate(NamedTuple):
-    """A schedule, what its trial cost, and the laws that it gave something to judge."""
+    """A schedule, the cost of its trial, and the laws that had something to judge."""
 
     schedule: Schedule
     events: int
@@ -43,7 +43,7 @@ class Candidate(NamedTuple):
 
 
 def candidates(lab: Lab, target: Target) -> Iterator[Schedule]:
-    """What is chosen from; the same each time."""
+    """The candidates; the same each time."""
     yield from islice(sweep.schedules(lab, target, SEED), SWEPT)
     yield from islice(truncation.schedules(lab, target, SEED), CUT)
     yield from (swarm.schedule(SEED, number, lab) for number in range(SWARMED))
@@ -61,7 +61,7 @@ def played(lab: Lab, target: Target, schedule: Schedule) -> Candidate:
 
 
 def chosen(found: list[Candidate]) -> list[Candidate]:
-    """A few that give every law that any of them reaches something to judge, :data:`TIMES` times where they can."""
+    """Candidates that together give every reachable law something to judge, :data:`TIMES` times if possible."""
     reach = Counter(law for each in found for law in each.laws)
     wanted = Counter({law: min(TIMES, times) for law, times in reach.items()})
     taken: list[Candidate] = []
@@ -75,7 +75,7 @@ def chosen(found: list[Candidate]) -> list[Candidate]:
 
 
 def make() -> list[Schedule]:
-    """The corpus for the laws that are registered now; PairproofError names those that nothing reaches."""
+    """The corpus for the registered laws; PairproofError names unreachable ones."""
     lab, target = resolve.lab("sim"), resolve.target("reference")
     found = [played(lab, target, each) for each in candidates(lab, target)]
     taken = chosen(found)
@@ -83,7 +83,7 @@ def make() -> list[Schedule]:
     seen = {law.id for law in judge.all_laws() if law.needs <= lab.observes(target)}
     missing = sorted((registry.own("laws") & seen) - laws)
     if missing:
-        raise PairproofError(f"no candidate gives {', '.join(missing)} anything to judge: write a story that does")
+        raise PairproofError(f"no candidate lets {', '.join(missing)} judge anything: write a template that does")
     return [each.schedule for each in taken]
 
 

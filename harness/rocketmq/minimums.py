@@ -1,4 +1,4 @@
-"""The least that the searches of RocketMQ pairs must have met where a profile has coverage minimums."""
+"""The coverage minimums of searches over RocketMQ pairs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MINIMUMS = Minimums(
     },
     states={"behind": 200, "caught-up": 400, "unconnected": 50},
     laws=45,
-    # Both are known from the ends of both logs.
+    # Both states are derived from the ends of both logs.
     shown_by={"behind": "append", "caught-up": "append"},
 )  # fmt: skip
-"""What a working machine meets whatever its seed, a quarter of the average and less: docs/decisions/0037."""
+"""A quarter of the average or less, which any working machine reaches with any seed: docs/decisions/0037."""

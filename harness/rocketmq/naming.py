@@ -1,4 +1,4 @@
-"""How sentences name nodes, faults and places of a log: shared by autopsies and reports."""
+"""Names of nodes, faults and log ranges in sentences, for autopsies and reports."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def all_of(nodes: Sequence[str]) -> str:
 
 
 def named(faults: Iterable[Event]) -> str:
-    """Faults by their events, each with the node or link that it is on."""
+    """Faults by their events, each with its node or link."""
     return ", ".join(f"{each.f} ({where})" if (where := each.node or each.link) else str(each.f) for each in faults)
 
 
 def span(lo: int | None, hi: int | None) -> str:
-    """A range of bytes of the log, the second offset not included."""
+    """A range of bytes of the log, without the second offset."""
     return "an unknown place" if lo is None or hi is None else f"[{lo:,}, {hi:,})"
 
 
 def ms(t: int) -> str:
-    """A time in ms, with as many digits as it has."""
+    """A time in ms, with all its digits."""
     return f"{t / 1e6:,.3f}".rstrip("0").rstrip(".") + " ms"

@@ -1,25 +1,24 @@
-"""RPO and RTO of one trial, and how long a slave needs to catch up: defined by events, so that labs can be compared.
+"""RPO and RTO of one trial, and the catch-up time of a slave, defined by events so that labs can be compared.
 
 A *loss of the master* is its ``crash``, ``stop`` or ``wipe``. At that moment:
 
-- **RPO** is what would be missing if the slaves had to go on alone: the sends *at stake* that no slave's log holds.
-  At stake is a send that was answered with a stored status before that moment and whose bytes the master's log still
-  held (what an earlier loss, or retention, took is not counted twice). A slave's log holds it if it spans [lo, hi) with
-  the master's bytes: what a slave keeps above a point at which the master's log was cut is a history of its own, until
-  the slave's log is cut there too. A slave that is down counts, less the bytes that its crash took: it can be started.
-  In messages, in bytes (of their records), and in ns: how long ago the oldest of them was answered. 0 if all are held,
-  None where no slave's log was ever seen.
-- **RTO** is the time from that moment to the first ``ok`` of a send that began after it. Clients see nothing between
-  two sends, so it is an upper bound. None: none came before the history ended (it is open).
+- **RPO** is the loss if the slaves had to continue alone: the sends *at stake* that no slave's log holds. A send is at
+  stake if it was answered with a stored status before and the master's log still held its bytes (so earlier losses and
+  retention are not counted twice). A slave's log holds it if it spans [lo, hi) with the master's bytes: bytes above a
+  truncation of the master's log have diverged until the slave's log is truncated there, too. A slave that is down
+  counts, less the bytes that its crash took, since it can be started. In messages, in bytes (of their records), and in
+  ns: the age of the oldest answer. 0 if all are held, None if no slave's log was observed.
+- **RTO** is the time from that moment to the first ``ok`` of a send that began after it. An upper bound, since only
+  sends show it. None: none came before the history ended.
 
 A slave *returns* with its ``start`` after a loss of its own, or its ``resume`` after a ``pause``. **Catch-up** is the
-time from there until its log, free of bytes that the master has not, reaches the master's end; 0 if it returns so, None
-if it goes down again, or the history ends, before.
+time until its log, without diverged bytes, reaches the master's end; 0 if it returns so, None if it ends again, or the
+history ends, before.
 
-``fault`` is the fault that did it: of those active, the last that began on this node, else the last that began at all.
-Left out: other broker names and name servers, which no slave stands in for; answers that were on their way when the
-master was lost, and bytes that a slave reads from a connection to a master that is no more. Source: the usual meaning
-of the two objectives; statuses are the durability contract's.
+``fault`` is the cause: of the active faults the last that began on this node, else the last that began at all. Left
+out: other broker names and name servers, which no slave replaces; answers in flight when the master was lost, and bytes
+that a slave reads from a connection to an ended master. Source: the usual meaning of the two objectives; statuses are
+the durability contract's.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ from .known.stores import promotes
 from .topology import MASTER, NAMES, OTHER
 
 APART = frozenset((NAMES, OTHER))
-"""Nodes whose losses are none of the pair's. A fault there may still be what hurt the pair."""
+"""Nodes whose losses are not the pair's. A fault there may still affect the pair."""
 HURT = frozenset(("crash", "stop", "wipe", "pause"))
-"""Kinds without which a trial has no row."""
+"""A trial without these event types has no row."""
 MAX_ROWS = 1_000
-"""Of one trial; later losses are not measured."""
+"""For one trial; later losses are not measured."""
 NO_FAULT = "none"
 SEVERAL = "several faults"
-"""In a fault's place where faults overlap: the cause is not known."""
+"""Replaces a fault if several overlap: the cause is unknown."""
 
 
 class Row(NamedTuple):
@@ -58,9 +57,7 @@ class Row(NamedTuple):
     """process, machine (crashes), stop, wipe, image (an older one), promotion (a slave's store instead), pause."""
     fault: str
     role: str
-    """The master's brokerRole."""
     flush: str
-    """The master's flushDiskType."""
     seq: int
     at_ns: int
     answered: int | None = None
@@ -73,7 +70,7 @@ class Row(NamedTuple):
 
 
 def measure(events: Sequence[Event]) -> list[Row]:
-    """The rows of one trial's events, in ``seq`` order: usually none, which costs a look at the kinds."""
+    """The rows of one trial's events, in ``seq`` order: usually none, which only needs the event types."""
     if HURT.isdisjoint([event.kind for event in events]):
         return []
     return _Measured().read(events).rows
@@ -102,7 +99,7 @@ class _Measured(Reader):
         self.waiting: list[int] = []
         """Rows whose RTO is open."""
         self.catching: dict[str, int] = {}
-        """Slaves that are back, and their rows."""
+        """Slaves that have returned, and their rows."""
 
     def on_invoke(self, event: Invoke) -> None:
         if event.f == "send":
@@ -112,7 +109,7 @@ class _Measured(Reader):
         if event.f != "send" or event.status not in STORED or event.node != MASTER:
             return
         if self.asked.get(event.op, -1) < self.lost_seq:
-            # Promised by a master that is no more: it arrived too late to count.
+            # Promised by a master that has ended: the answer was too late to count.
             return
         if event.lo is not None and event.hi is not None:
             self.sends[event.op] = _Send(event.lo, event.hi, event.t)
@@ -176,12 +173,12 @@ class _Measured(Reader):
         self.rows.append(row)
 
     def _row(self, node: str, cause: str, fault: str, event: Event) -> Row:
-        said = self.known.config.get(MASTER, {})
-        role, flush = str(said.get("brokerRole", "ASYNC_MASTER")), str(said.get("flushDiskType", "ASYNC_FLUSH"))
+        config = self.known.config.get(MASTER, {})
+        role, flush = str(config.get("brokerRole", "ASYNC_MASTER")), str(config.get("flushDiskType", "ASYNC_FLUSH"))
         return Row(node, cause, fault, role, flush, event.seq, event.t)
 
     def _move(self, event: Crash | Start | Stop | Wipe) -> None:
-        """A log may end elsewhere now; what the master's lost is at stake no more."""
+        """A log may have a new end; sends that the master's log lost are no longer at stake."""
         before = self.kept.end()
         self.kept.move(event)
         if (end := self.kept.end()) < before:
@@ -212,7 +209,7 @@ class _Measured(Reader):
 
 
 def blamed(known: Known, node: str) -> str:
-    """The fault, among the active ones in the order in which they began, that hurt this node."""
+    """The active fault that affected this node, by the order in which they began."""
     found = NO_FAULT
     on_node = False
     for event in known.disturbances.active.values():
@@ -222,7 +219,7 @@ def blamed(known: Known, node: str) -> str:
 
 
 def cause_of(event: Event) -> str:
-    """What a ``crash``, ``stop`` or ``wipe`` is: the column ``cause``."""
+    """The column ``cause`` of a ``crash``, ``stop`` or ``wipe``."""
     if event.kind == "crash":
         return "own" if event.status in BY_THEMSELVES else event.f or "process"
     if event.kind == "wipe":

@@ -1,4 +1,4 @@
-"""Abilities that only a lab of RocketMQ's has: clients, strangers, retention."""
+"""Abilities of RocketMQ's labs only: clients, rogue peers, retention."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class CanSend(Protocol):
     """Producers can send to the master."""
 
     def send(self, producer: int, size: int, wait: bool, queue: int) -> object:
-        """Start a send; its outcome is recorded when it comes."""
+        """Start a send; its outcome is recorded when it ends."""
 
 
 @runtime_checkable
@@ -20,12 +20,12 @@ class CanPull(Protocol):
     """Readers can pull from a broker."""
 
     def pull(self, reader: int, node: str, queue: int) -> None:
-        """Start a pull from where this reader stands; its outcome is recorded when it comes."""
+        """Start a pull at this reader's offset; its outcome is recorded when it ends."""
 
 
 @runtime_checkable
 class CanExpire(Protocol):
-    """The oldest files of a node's log can be deleted, as retention does."""
+    """The oldest files of a node's log can be deleted, as by retention."""
 
     def expire(self, node: str, keep_files: int) -> Effect:
         """Delete all but the last ``keep_files`` files (never the last one)."""
@@ -33,79 +33,83 @@ class CanExpire(Protocol):
 
 @runtime_checkable
 class CanStallDispatch(Protocol):
-    """The thread of a node that derives queues and index from the log can be kept from running.
+    """The thread of a node that derives queues and index from the log can be stopped.
 
-    A start dispatches all that its log holds, whether or not, and so does an orderly stop.
+    A start dispatches the whole log in any case, and so does an orderly stop.
     """
 
     def stall_dispatch(self, node: str) -> Any:
-        """What enters the log enters no queue; a handle."""
+        """Stop dispatching; returns a handle."""
 
     def resume_dispatch(self, handle: Any) -> Effect:
-        """It catches up; how often it was to run meanwhile and did not (``dispatches_held``)."""
+        """Dispatch again; returns how many dispatches were skipped (``dispatches_held``)."""
 
 
 @runtime_checkable
 class CanImpersonate(Protocol):
-    """Something that is no broker can connect to a port."""
+    """A rogue slave can connect to a port."""
 
     def impersonate(self, character: str) -> Any:
-        """Connect to the master's HA port as ``silent``, ``over-claiming``, ``two-faced`` or ``junk``; a handle."""
+        """Connect to the master's HA port as ``silent``, ``over-claiming``, ``two-faced`` or ``junk``; returns a
+        handle.
+        """
 
     def dismiss(self, handle: Any) -> Effect:
-        """Let it go; what it did and how it was treated."""
+        """Disconnect it; returns its actions and the node's reactions."""
 
 
 @runtime_checkable
 class CanIntrude(Protocol):
-    """Something that is no client can connect to a node's port for clients."""
+    """A rogue client can connect to a node's port for clients."""
 
     def intrude(self, node: str, port: str, character: str) -> Any:
-        """Connect to a broker's ``main`` or ``fast`` port, or to the name server's, again and again; a handle.
+        """Connect repeatedly to a broker's ``main`` or ``fast`` port, or to the name server's; returns a handle.
 
-        ``silent`` says nothing, ``junk`` sends random bytes, ``endless`` begins a frame that never ends.
+        ``silent`` sends nothing, ``junk`` sends random bytes, ``endless`` begins a frame that never ends.
         """
 
     def expel(self, handle: Any) -> Effect:
-        """Let it go; what it did and how it was treated."""
+        """Disconnect it; returns its actions and the node's reactions."""
 
 
 @runtime_checkable
 class CanImpersonateMaster(Protocol):
-    """Something that is no broker can take the master's place at the far end of the HA link."""
+    """A rogue master can replace the master at the far end of the HA link."""
 
     def take_place(self, character: str) -> Any:
-        """The slave's connections end, and new ones reach an impostor: ``misplaced`` or ``junk``; a handle."""
+        """End the slave's connections, and direct new ones to a rogue master: ``misplaced`` or ``junk``; returns a
+        handle.
+        """
 
     def give_back(self, handle: Any) -> Effect:
-        """The link leads to the master again; what the impostor did."""
+        """Direct the link to the master again; returns the rogue master's actions."""
 
 
 @runtime_checkable
 class CanConsume(Protocol):
-    """Consumers can come and go: clients of a group that share its queues, in processes of their own."""
+    """Consumers can join and leave: clients of a group that share its queues, in processes of their own."""
 
     def join(self, group: int, consumer: int) -> None:
-        """Start it; nothing if it runs."""
+        """Start it, unless it runs."""
 
     def leave(self, group: int, consumer: int, lost: bool) -> None:
-        """It says goodbye and ends, or (``lost``) its process dies; nothing if it does not run."""
+        """It unregisters and ends, or (``lost``) its process dies; nothing if it does not run."""
 
 
 @runtime_checkable
 class CanFailConsume(Protocol):
-    """Consumers can come whose application fails at some messages."""
+    """Consumers can join whose application fails at some messages."""
 
     def fail_consume(self, consumer: int, every: int, times: int, level: int, most: int) -> None:
-        """Start it; nothing if it runs. See the operation ``fail_consume``; it goes as other consumers do."""
+        """Start it, unless it runs. See the operation ``fail_consume``; it leaves as other consumers do."""
 
 
 @runtime_checkable
 class CanAdminister(Protocol):
-    """An administrator can change a broker's tables; the outcome is recorded when it comes."""
+    """An administrator can change a broker's tables; the outcome is recorded when it ends."""
 
     def change_topic(self, number: int, queues: int, node: str) -> None:
-        """Create a topic of this number at ``node``, or give it another number of queues."""
+        """Create a topic of this number at ``node``, or change its number of queues."""
 
     def change_group(self, group: int, slowly: int, broker: int, node: str) -> None:
         """Create a consumer group at ``node``, or change its whichBrokerWhenConsumeSlowly and brokerId."""
@@ -113,7 +117,7 @@ class CanAdminister(Protocol):
 
 @runtime_checkable
 class CanRecreate(Protocol):
-    """An administrator can make, delete and make again at a broker what nobody uses; the outcomes are recorded."""
+    """An administrator can re-create unused objects at a broker; the outcomes are recorded."""
 
     def recreate(self, what: str, number: int, steps: int, node: str) -> None:
         """Start the first of so many steps for a ``topic`` or a ``group`` of this number at ``node``."""
@@ -121,37 +125,37 @@ class CanRecreate(Protocol):
 
 @runtime_checkable
 class CanSendTo(Protocol):
-    """A producer can send to whatever broker, also to one that takes no messages, and messages to be held back."""
+    """A producer can send to any broker, also to one that accepts no messages, and can send delayed messages."""
 
     def send_to(self, producer: str, node: str, size: int, wait: bool, queue: int, level: int = 0) -> None:
-        """Start a send to ``node``, with this delay level (0: none); its outcome is recorded when it comes."""
+        """Start a send to ``node``, with this delay level (0: none); its outcome is recorded when it ends."""
 
 
 @runtime_checkable
 class CanSendOtherwise(Protocol):
-    """Producers can send to the master what few of them send."""
+    """Producers can send batches and edge-case messages to the master."""
 
     def send_batch(self, producer: int, count: int, size: int, wait: bool, queue: int) -> None:
         """Start one request with ``count`` messages; each has its own events, and one outcome."""
 
     def send_edge_case(self, producer: int, what: str, wait: bool, queue: int) -> None:
-        """Start a send that is special; ``what``: see the operation ``edge_case``."""
+        """Start an edge-case send; ``what``: see the operation ``edge_case_send``."""
 
 
 @runtime_checkable
 class CanProduce(Protocol):
-    """Producers can come that look routes up, choose queues and try again, and they can send."""
+    """Producers can look routes up, choose queues, retry and send."""
 
     def produce(self, producer: int, how: str, wait: bool, queue: int) -> None:
-        """Start a send; ``how``: see the operation ``produce``. A producer comes with its first."""
+        """Start a send; ``how``: see the operation ``produce``. The first one starts the producer."""
 
 
 @runtime_checkable
 class CanTransact(Protocol):
-    """Producers can send half messages, and decide about them later."""
+    """Producers can send half messages and end their transactions later."""
 
     def transact(self, producer: int, queue: int, says: str, ms: int, times: int) -> None:
-        """Start the send of a half message; what ends its transaction: see the operation ``transact``."""
+        """Start the send of a half message; for the end of its transaction see the operation ``transact``."""
 
 
 @runtime_checkable
@@ -159,13 +163,13 @@ class CanSelect(Protocol):
     """Readers can pull by tags from a broker."""
 
     def select(self, reader: int, node: str, queue: int, tags: str) -> None:
-        """Start a pull from where this reader stands with these tags (``a || b``); its outcome is recorded."""
+        """Start a pull at this reader's offset with these tags (``a || b``); its outcome is recorded."""
 
 
 ABILITIES = (
     CanSend, CanPull, CanSendTo, CanSendOtherwise, CanSelect, CanConsume, CanAdminister, CanRecreate, CanImpersonate,
     CanIntrude, CanImpersonateMaster,
 )  # fmt: skip
-"""Those of a RocketMQ pair's clients and strangers, in every lab."""
+"""Abilities of a RocketMQ pair's clients and rogue peers, in every lab."""
 SIMULATED = (CanProduce, CanFailConsume, CanTransact)
-"""What they can do besides in a simulated trial."""
+"""Their further abilities in a simulated trial."""

@@ -14,7 +14,7 @@ SIMULATED = (
     "lab.absentNameServers",
     "lab.conversations",
 )
-"""Settings of a simulated network and disk, and of visits that others pay as the seed says."""
+"""Settings of a simulated network and disk, and of seeded conformance conversations."""
 SHORT: dict[str, Scalar] = {
     "haSendHeartbeatInterval": 200,
     "haHousekeepingInterval": 3_000,
@@ -22,10 +22,11 @@ SHORT: dict[str, Scalar] = {
     "syncFlushTimeout": 1_500,
     "registerNameServerPeriod": 10_000,
 }
-"""ms. What RocketMQ has for these is longer than a whole trial."""
+"""In ms. RocketMQ's defaults are longer than a whole trial."""
 ALL_ROUNDS_MS = 5_500
-"""Up to 4.5.2 a master gives a send up after five rounds of a second, whatever is configured: its senders must not stop
-waiting before that."""
+"""Until 4.5.2 a master abandons a send after five rounds of a second, in any configuration: senders must wait
+longer.
+"""
 
 
 def short(given: Args) -> Args:

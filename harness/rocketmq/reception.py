@@ -1,9 +1,8 @@
-"""What consumers had of one message: the part of its autopsy that follows it out of the brokers.
+"""The receptions of one message by consumers: the second part of its autopsy.
 
-Told are its first delivery to each reader (a group; of a broadcasting one each consumer) and its repeats; where a pull
-or a taken queue goes on behind it though the reader lacks it, or before it though the reader has it; and which broker
-was first told, and told again after it went down, that a group has passed it. Nothing is told of readers that simply
-receive it in their turn but that.
+It shows the first delivery to each reader (a group; each consumer of a broadcasting group) and its repeats; pulls or
+assignments that skip the message although the reader lacks it, or repeat it; and the first broker, and the first one
+after its restart, that recorded that a group has passed it. For readers in normal order only the delivery is shown.
 
 Left out: whether it was allowed, as in :mod:`pairproof.harness.rocketmq.autopsy`. Bounded by the consumers of one
 trial.
@@ -14,45 +13,42 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ..history import Event
-from ..texts.content import level_of, told
+from ..texts.content import level_of, payload
 from . import topology
 from .known.replay import Reader
 from .naming import the
 
 MAX_REPEATS = 8
-"""Repeats to one reader that are told; the rest are counted."""
 
 
 class Reception(Reader):
-    """``say`` adds a line at an event; ``events``: the trial's, to find out first where the message came to lie."""
+    """``say`` adds a line at an event; ``events``: the trial's, to find the message's final position first."""
 
-    def __init__(self, message: str, events: Iterable[Event], say: Callable[[Event, str], None]) -> None:
+    def __init__(self, message: str, events: Iterable[Event], add: Callable[[Event, str], None]) -> None:
         super().__init__()
         self.message = message
-        self.say = say
+        self.add = add
         self.home = topology.MASTER
-        """The master that it was sent to."""
         self.queue: str | None = None
         self.level = 0
-        """Of its delay; 0: none."""
+        """For its delay; 0: none."""
         self.is_half = False
         self.offset: int | None = None
         self.brought_by: set[int | None] = set()
-        """Pulls whose answers held it; its deliveries may be seen before the answer's end or behind it."""
+        """Pulls whose answers contained it; its deliveries may be recorded before or after the answer's end."""
         for event in events:
             if event.message == message:
                 self._find(event)
         self.readers: dict[str, int] = {}
-        """Everybody who came, and how often it was received."""
         self.broadcasting: set[int | None] = set()
         self.plain: set[tuple[int | None, str | None]] = set()
         self.noted: set[tuple[str, str]] = set()
-        """Brokers that know that a group has passed it."""
+        """Brokers that recorded that a group has passed it."""
         self.answers: dict[tuple[int | None, str | None], str] = {}
-        """Who last told a consumer of its group's progress."""
+        """The broker that last gave a consumer its group's progress."""
 
     def is_elsewhere(self, event: Event) -> bool:
-        """Whether this is about brokers of the other name than the message's: their queues have the same names."""
+        """Whether this concerns brokers of the other name than the message's: their queues have the same names."""
         return (event.node == topology.OTHER) != (self.home == topology.OTHER)
 
     def _find(self, event: Event) -> None:
@@ -62,12 +58,14 @@ class Reception(Reader):
             self.home = topology.OTHER if event.node == topology.OTHER else topology.MASTER
             self.queue = event.queue
             self.level = level_of(event)
-            self.is_half = bool(told(event.detail).get("half"))
+            self.is_half = bool(payload(event.detail).get("half"))
         elif self.offset is None and event.queue == (self.queue or event.queue) and self._is_final(event):
             self.queue, self.offset = event.queue, event.queue_offset
 
     def _is_final(self, event: Event) -> bool:
-        """Whether an event says where it came to lie: the answer to one that waits first names where it waits."""
+        """Whether an event has its final position: the first answer to a waiting message has only its waiting
+        position.
+        """
         waits = self.level or self.is_half
         return event.kind in ("deliver", "record") or (event.kind == "ok" and event.f == "send" and not waits)
 
@@ -92,17 +90,17 @@ class Reception(Reader):
         if event.group is None:
             if (event.process, event.node) not in self.plain:
                 self.plain.add((event.process, event.node))
-                self.say(event, f"client {event.process} receives it from {the(event.node)}")
+                self.add(event, f"client {event.process} receives it from {the(event.node)}")
             return
         reader = self._reader(event)
         times = self.readers[reader] = self.readers.get(reader, 0) + 1
         if times <= MAX_REPEATS:
             again = "" if times == 1 else " again" if times == 2 else f" for the {times}th time"
             where = f"{event.queue} at {event.queue_offset}"
-            self.say(event, f"{_who(event)} receives it{again} from {the(event.node)}, {where}")
+            self.add(event, f"{_who(event)} receives it{again} from {the(event.node)}, {where}")
 
     def on_assign(self, event: Event) -> None:
-        """A consumer takes the queue, perhaps at a place that repeats or skips it."""
+        """A consumer takes the queue, perhaps at an offset that repeats or skips the message."""
         answer = self.answers.pop((event.process, event.queue), None)
         if event.status != "on" or event.queue != self.queue or self.is_elsewhere(event):
             return
@@ -117,15 +115,15 @@ class Reception(Reader):
         if event.value is None or event.queue_offset is None or event.op in self.brought_by:
             return
         if self.offset is not None and (event.value <= self.offset) != (event.queue_offset <= self.offset):
-            told = f"asks {the(event.node)} from {event.value} on and is told to go on at"
-            self._goes_on(event, event.queue_offset, told, "")
+            how = f"asks {the(event.node)} from {event.value} on and continues at"
+            self._goes_on(event, event.queue_offset, how, "")
 
     def _goes_on(self, event: Event, at: int | None, how: str, why: str) -> None:
         if self.offset is None or at is None:
             return
         had = bool(self.readers.get(self._reader(event)))
         if had == (at <= self.offset):
-            self.say(event, f"{_who(event)} {how} {at}, which {'repeats' if had else 'skips'} it{why}")
+            self.add(event, f"{_who(event)} {how} {at}, which {'repeats' if had else 'skips'} it{why}")
 
     def _committed(self, event: Event) -> None:
         key = (event.group or "", event.node or "")
@@ -133,14 +131,14 @@ class Reception(Reader):
             return
         self.noted.add(key)
         had = "" if self.readers.get(self._reader(event)) else ", though it has not received it"
-        self.say(event, f"{the(event.node)} notes that {event.group} has gone on to {event.queue_offset}{had}")
+        self.add(event, f"{the(event.node)} records that {event.group} has progressed to {event.queue_offset}{had}")
 
     def _reader(self, event: Event) -> str:
         name = event.group or ""
         return f"consumer {event.process} of {name}" if event.process in self.broadcasting else name
 
     def conclusion(self, stored: bool) -> list[str]:
-        """For each reader how often it was received; of those who never did only if it was ``stored``."""
+        """For each reader its number of receptions; readers without one only if the message was ``stored``."""
         found = []
         for reader, times in sorted(self.readers.items()):
             if times:
@@ -155,4 +153,4 @@ def _who(event: Event) -> str:
 
 
 def _by(node: str | None) -> str:
-    return ", by its own choice" if node is None else f", by the word of {the(node)}"
+    return ", by its own choice" if node is None else f", from {the(node)}"

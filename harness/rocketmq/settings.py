@@ -1,8 +1,9 @@
-"""RocketMQ's settings as a history's ``config`` events carry them, completed by the defaults of 4.9.
+"""RocketMQ's settings in a history's ``config`` events, completed by the defaults of 4.9; and the waits of its
+versions.
 
-What a version line waits for is here too, as far as it can be seen from outside: :data:`LINES`.
+:data:`LINES` has the observable differences between version lines in waiting for slaves.
 
-Left out: every setting that no law asks for; it stays in the event as it was. Sources for the lines:
+Left out: settings that no law needs; they stay in the event unchanged. Sources for the lines:
 HAService.GroupTransferService, CommitLog.GroupCommitRequest and CommitLog.handleHA of 4.4.0, 4.6.0, 4.7.0, 4.7.1,
 4.9.2, 4.9.7 and 5.5.0.
 """
@@ -34,48 +35,46 @@ DEFAULTS: Mapping[str, int] = {
     "cleanResourceInterval": 10_000,
     "inSyncReplicas": 0,
 }
-"""RocketMQ 4.9's values for settings that a history does not name: bytes, milliseconds, hours; 0 replicas for the
-version's own default."""
+"""RocketMQ 4.9's defaults: bytes, milliseconds, hours; 0 replicas for the version's own default."""
 
 HEARTBEAT, HOUSEKEEPING = "haSendHeartbeatInterval", "haHousekeepingInterval"
 RATIO = 40
-"""accessMessageInMemoryMaxRatio, percent, where a history does not say."""
+"""The default accessMessageInMemoryMaxRatio, percent."""
 
 VERSION = "4.9.7"
-"""What ``rocketmqVersion`` is for a history that does not name it."""
 
 
 class Line(NamedTuple):
-    """What a version line promises to who waits for a slave."""
+    """The promise of a version line to sends that wait for a slave."""
 
     since: tuple[int, ...]
-    """The first version of the line."""
     wait: str
-    """The setting that says how long a send waits, ms."""
+    """The setting with the waiting time of a send, ms."""
     replicas: int = 2
-    """How many brokers hold a message that a SYNC_MASTER answers with PUT_OK, itself counted."""
+    """How many brokers, including the master, hold a SYNC_MASTER's message before PUT_OK."""
     counts_replicas: bool = False
-    """Whether inSyncReplicas may ask for another number; then SLAVE_NOT_AVAILABLE is never said."""
+    """Whether inSyncReplicas may set another number; then no answer is SLAVE_NOT_AVAILABLE."""
     wake_ups: int = 0
-    """That many wake-ups, of at most a second each, may end the wait before that; 0: never."""
+    """The number of wake-ups, of at most a second each, that may end the wait early; 0: never."""
     in_turn: bool = False
-    """Whether sends wait one after the other, so that one that nobody holds may hold up those behind it."""
+    """Whether sends wait one after the other, so that one without a copy may delay later ones."""
     least_from_turn: bool = False
-    """Whether FLUSH_SLAVE_TIMEOUT is too early before the whole wait from the send's turn on; otherwise from its
-    append on."""
+    """Whether FLUSH_SLAVE_TIMEOUT is too early before the whole wait after the send's turn; otherwise after its
+    append.
+    """
     most_from_turn: bool = False
     """Whether an answer is due the whole wait after the send's turn began; otherwise after its append."""
     flush_first: bool = False
-    """Whether the wait for a slave begins when that for the disk has ended."""
+    """Whether the wait for a slave begins after the wait for the disk."""
 
 
 LINES = (
     Line((5,), "slaveTimeout", 1, counts_replicas=True),
     Line((4, 9, 3), "slaveTimeout"),
     Line((4, 7, 1), "syncFlushTimeout", in_turn=True, least_from_turn=True, most_from_turn=True),
-    # A send that is covered later than its whole wait after the append is told FLUSH_SLAVE_TIMEOUT, too.
+    # A send that is covered more than its whole wait after the append is also answered FLUSH_SLAVE_TIMEOUT.
     Line((4, 7), "syncFlushTimeout", in_turn=True, most_from_turn=True),
-    # Until then the sender itself stops waiting, whatever the thread does.
+    # In earlier versions the sender itself stops waiting, whatever the thread does.
     Line((4, 6), "syncFlushTimeout", in_turn=True, flush_first=True),
     Line((0,), "syncFlushTimeout", wake_ups=5, in_turn=True, flush_first=True),
 )
@@ -86,26 +85,26 @@ Settings = Mapping[str, int | str]
 
 @lru_cache(maxsize=256)
 def parse(detail: str) -> Settings:
-    """The settings of a ``config`` event's JSON text; numbers may be written as text, as properties files do.
+    """The settings of a ``config`` event's JSON text; numbers may be texts, as in properties files.
 
-    ValueError for text that is not a JSON object or a number that is none. Cached: the same few texts come back in
+    ValueError for text that is not a JSON object, or an invalid number. Cached, since the same few texts occur in
     thousands of trials.
     """
-    said = json.loads(detail)
-    if not isinstance(said, dict):
+    given = json.loads(detail)
+    if not isinstance(given, dict):
         raise ValueError(f"settings are a JSON object, not {detail[:40]!r}")
-    found = {**DEFAULTS, **said, **{key: int(said[key]) for key in DEFAULTS if key in said}}
+    found = {**DEFAULTS, **given, **{key: int(given[key]) for key in DEFAULTS if key in given}}
     line(found)
     return found
 
 
 def line(settings: Settings) -> Line:
-    """The version line of a node with these settings; ValueError for a version that begins with no number."""
+    """The version line of a node with these settings; ValueError for a version that does not begin with a number."""
     return _line(str(settings.get("rocketmqVersion", VERSION)))
 
 
 def version(settings: Settings) -> tuple[int, ...]:
-    """The numbers of a node's version, to be compared with others; ValueError as for :func:`line`."""
+    """The numbers of a node's version, for comparisons; ValueError as for :func:`line`."""
     return _numbers(str(settings.get("rocketmqVersion", VERSION)))
 
 
@@ -118,29 +117,30 @@ POOL = "transientStorePoolEnable"
 
 
 def has_pool(settings: Settings) -> bool:
-    """Whether a broker's process holds what it stored last itself (MessageStoreConfig.isTransientStorePoolEnable), so
-    that a killed process loses what only a machine without power loses otherwise."""
+    """Whether the last stored bytes are only in the broker's process (MessageStoreConfig.isTransientStorePoolEnable): a
+    killed process then loses as much as a machine without power.
+    """
     is_cached = settings.get("flushDiskType") != "SYNC_FLUSH" and settings.get("brokerRole") != "SLAVE"
     return is_cached and is_on(settings, POOL)
 
 
 def refuses_reads(settings: Settings) -> bool:
-    """Whether a slave with these settings answers pulls as busy: one of 5.x that is not for reading."""
+    """Whether a slave with these settings answers pulls as busy: a 5.x slave with slaveReadEnable off."""
     return version(settings) >= (5,) and not is_on(settings, "slaveReadEnable")
 
 
 def creates_groups(settings: Settings) -> bool:
-    """Whether a node creates a consumer group that it does not know: autoCreateSubscriptionGroup, on by default."""
+    """Whether a node creates an unknown consumer group: autoCreateSubscriptionGroup, on by default."""
     return is_on(settings, "autoCreateSubscriptionGroup", default=True)
 
 
 def creates_topics(settings: Settings) -> bool:
-    """Whether a node creates a topic that it does not know when it is sent to: autoCreateTopicEnable, on by default."""
+    """Whether a node creates an unknown topic on a send: autoCreateTopicEnable, on by default."""
     return is_on(settings, "autoCreateTopicEnable", default=True)
 
 
 def template(settings: Settings) -> tuple[bool, int]:
-    """What a node's own topic TBW102 depends on: whether there is one, and how many queues it has."""
+    """Whether a node's own topic TBW102 exists, and its number of queues."""
     return creates_topics(settings), int(settings.get("defaultTopicQueueNums", 8))
 
 
@@ -150,21 +150,24 @@ def keeps_index(settings: Settings) -> bool:
 
 
 def keeps_connections(master: Settings, slave: Settings) -> bool:
-    """Whether an HA connection outlives the wait for its first report, and the silence between two heartbeats: whether
-    such a pair can replicate at all."""
+    """Whether an HA connection outlives the wait for its first report, and the silence between two heartbeats, without
+    which such a pair cannot replicate.
+    """
     longest = max(int(each.get(HEARTBEAT, DEFAULTS[HEARTBEAT])) for each in (master, slave))
     return longest < min(int(each.get(HOUSEKEEPING, DEFAULTS[HOUSEKEEPING])) for each in (master, slave))
 
 
 def can_replicate(master: Settings, slave: Settings) -> bool:
-    """Whether such a pair replicates where nothing is wrong: its connections last, and its files have one size."""
+    """Whether such a pair replicates without faults: its connections last, and its files have one size."""
     size = "mappedFileSizeCommitLog"
     alike = int(master.get(size, DEFAULTS[size])) == int(slave.get(size, DEFAULTS[size]))
     return alike and keeps_connections(master, slave)
 
 
 def memory(settings: Settings) -> int | None:
-    """How far behind the end of its log a node takes messages to be in memory, bytes; None where nobody knows."""
+    """The distance in bytes from the end of its log within which a node counts messages as being in memory; None if
+    unknown.
+    """
     ratio, total = int(settings.get("accessMessageInMemoryMaxRatio", RATIO)), settings.get("totalMemory")
     if not ratio:
         return 0
@@ -185,7 +188,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def promised_slaves(settings: Settings) -> int:
-    """How many slaves hold a waiting send that a master with these settings answers with PUT_OK."""
+    """How many slaves hold a waiting send before a master with these settings answers PUT_OK."""
     if settings.get("brokerRole") != "SYNC_MASTER":
         return 0
     known = line(settings)

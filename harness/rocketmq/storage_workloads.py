@@ -1,4 +1,6 @@
-"""Stories of stores: what expires, what a power loss takes of which file, and what is too large to be stored."""
+"""Workload templates for stores: expired files, losses by power failures in each file, and messages too large to
+store.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ STORES = (
         ),
     ),
     Template(
-        # What is sent afterwards is of other sizes, so that no entry of what is lost fits what takes its place.
+        # Later sends have other sizes, so that no entry of a lost record fits its replacement.
         "queues and index know of more than the log after a power loss",
         {},
         (
@@ -49,7 +51,7 @@ STORES = (
         ),
     ),
     Template(
-        # Each power loss comes when nothing is left to lose: the stop before it has made everything durable.
+        # Nothing is left to lose at each power loss: the stop before it has made everything durable.
         "power fails after an orderly stop",
         {},
         (
@@ -77,7 +79,7 @@ STORES = (
         ),
     ),
     Template(
-        # Of one size, so that what was cut would fit right behind what takes its place.
+        # Equal sizes, so that the lost records would fit right after their replacement.
         "what lies behind a hole stays away",
         {"flushCommitLogLeastPages": 0},
         (
@@ -89,7 +91,7 @@ STORES = (
     ),
     *(
         Template(
-            # What is lost of it leaves zeros that fit all lengths; a slave has parts of records.
+            # Its losses leave zeros that fit all lengths; a slave has parts of records.
             f"a {node} loses sectors of what no checksum covers",
             {"flushCommitLogLeastPages": 0, "haTransferBatchSize": 100, "lab.flushMicros": 20_000},
             tuple(
@@ -103,7 +105,7 @@ STORES = (
         for node in ("slave", "master")
     ),
     Template(
-        # Each record is larger than what a recovery reads at once; a slave that is killed holds a part of one.
+        # Each record is larger than one read of a recovery; a killed slave holds a part of one.
         "brokers come back to records of hundreds of kilobytes",
         {"mappedFileSizeCommitLog": 1_048_576},
         (
@@ -113,7 +115,7 @@ STORES = (
         ),
     ),
     Template(
-        # The first hole lies in a file before the last one; whole records follow it there and in the next one.
+        # The first hole is in a file before the last one; whole records follow it there and in the next one.
         "power losses tear logs of several files",
         {"mappedFileSizeCommitLog": 2_048, "flushIntervalCommitLog": 3_000},
         tuple(
@@ -126,7 +128,7 @@ STORES = (
     ),
     *(
         Template(
-            # A file of the index is full after a key or two, and flushed soon; the log is not, and is lost in part.
+            # A file of the index is full after a key or two, and flushed soon; the log is not, and is partly lost.
             f"files of the index are full, and power fails ({keep})",
             {
                 "mappedFileSizeCommitLog": 65_536, "maxIndexNum": entries, "flushIntervalConsumeQueue": 100,
@@ -143,7 +145,7 @@ STORES = (
     ),
     *(
         Template(
-            # Its stop was an orderly one as far as the broker could see: it may refuse what is left, changing nothing.
+            # The stop was orderly as far as the broker could detect: it may refuse to start, without changes.
             f"a disk has lied when its {node} stops, and then power fails ({keep})",
             {},
             (
@@ -156,7 +158,7 @@ STORES = (
         for node in ("slave", "master") for keep in ("hole", "some")
     ),
     Template(
-        # It is there again until its master sends the rest.
+        # The broker is up again before its master sends the rest.
         "a slave is stopped in the middle of a record",
         {"haTransferBatchSize": 100, "flushCommitLogLeastPages": 0},
         (
@@ -167,7 +169,7 @@ STORES = (
         ),
     ),
     Template(
-        # The slave copies on where no record begins, from a log that is another one by now; its own queues stay.
+        # The slave continues to copy inside a record, from a different log; its own queues stay.
         "a master has lost its store, and its slave stops and starts",
         {},
         (

@@ -1,4 +1,5 @@
-"""The swarm of RocketMQ pairs: which settings it draws, how schedules begin, and pairs whose files have two sizes.
+"""The swarm of RocketMQ pairs: the settings that it draws, the beginnings of schedules, and pairs with different file
+sizes.
 
 How a schedule is drawn: :mod:`pairproof.harness.search.swarm`.
 """
@@ -17,7 +18,7 @@ from .boundaries import varied
 MISFIT_ONE_IN, MISFIT_SENDS = 50, 8
 """One schedule in so many has slaves whose mappedFileSizeCommitLog is not the master's."""
 LONG_ONE_IN, LONG_SLOTS, LONG_FAULTS = 50, 200, 24
-"""One in so many is long: what shows only when files fill up and expire twice, or after the third restart."""
+"""One in so many is long, for effects that need files to fill up and expire twice, or a third restart."""
 
 SETTINGS: dict[str, tuple[Scalar, ...]] = {
     "brokerRole": ("SYNC_MASTER", "SYNC_MASTER", "ASYNC_MASTER"),
@@ -35,13 +36,12 @@ SETTINGS: dict[str, tuple[Scalar, ...]] = {
     "flushCommitLogThoroughInterval": (10_000, 10_000, 1_000),
     "flushConsumeQueueLeastPages": (2, 0),
 }
-"""Settings that a schedule draws; the first value is the one that shrinking prefers. See :func:`fitting`."""
+"""Settings that a schedule draws; shrinking prefers the first value. See :func:`fitting`."""
 
 FILE_SIZES = (512, 1_024, 2_048, 3_000, 4_096, 8_192, 65_536)
-"""Of such slaves."""
+"""For such slaves."""
 
 COUNTS_REPLICAS = ("5.5.0",)
-"""Versions that have inSyncReplicas."""
 
 
 def _sends(sizes: tuple[int, ...]) -> tuple[Op, ...]:
@@ -61,14 +61,15 @@ STARTS: tuple[tuple[Op, ...], ...] = (
         *(Op("fault", {"name": "retention", "node": node}) for node in topology.NODES[:2]),
     ),
 )
-"""What a schedule begins with: a fresh pair; a log of several files; a slave that is behind and away; a master that was
-restarted; logs that do not begin at 0 any more."""
+"""Beginnings of schedules: a new pair; a log of several files; a slave that lags and is down; a restarted master; logs
+that do not begin at 0.
+"""
 
 
 def fitting(settings: Args, own: Collection[str] = ()) -> Args:
-    """The settings with inSyncReplicas only where the version has it, and with as many slaves as it needs.
+    """The settings with inSyncReplicas only in versions that have it, and with as many slaves as it needs.
 
-    ``own``: names of settings that a user brought, which stay as they are.
+    ``own``: names of the user's settings, which do not change.
     """
     replicas = int(settings.get("inSyncReplicas", 0))
     if not replicas or "inSyncReplicas" in own:
@@ -81,7 +82,7 @@ def fitting(settings: Args, own: Collection[str] = ()) -> Args:
 
 
 def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
-    """The schedule with this number under this seed, with faults that this lab can inject (any, unless told)."""
+    """The schedule with this number under this seed, with faults that this lab can inject (None: any)."""
     if number % MISFIT_ONE_IN == MISFIT_ONE_IN - 1:
         return _misfit(seed, number)
     more = (LONG_SLOTS, LONG_FAULTS) if number % LONG_ONE_IN == LONG_ONE_IN // 2 else ()
@@ -90,14 +91,13 @@ def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
 
 
 def promoting_once(drawn: Schedule) -> Schedule:
-    """Without promotions but the first: a second one may make a log the master's in which two histories meet."""
-    promoting = [place for place, op in enumerate(drawn.ops) if op.args.get("name") == "promotion" and op.do != "heal"]
+    """Without all promotions but the first: a second one may promote a log that joins two diverged ones."""
+    promoting = [at for at, op in enumerate(drawn.ops) if op.args.get("name") == "promotion" and op.do != "heal"]
     left = set(promoting[1:])
-    return drawn._replace(ops=tuple(op for place, op in enumerate(drawn.ops) if place not in left)) if left else drawn
+    return drawn._replace(ops=tuple(op for at, op in enumerate(drawn.ops) if at not in left)) if left else drawn
 
 
 def _misfit(seed: str, number: int) -> Schedule:
-    """A pair whose files have two sizes; nothing else is wrong, since that would be another story."""
     dice = swarm.dice(seed, number)
     settings = fitting(swarm.draw_settings(SETTINGS, dice))
     sizes = [each for each in FILE_SIZES if each != settings["mappedFileSizeCommitLog"]]

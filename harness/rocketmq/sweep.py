@@ -1,8 +1,8 @@
-"""What is swept of RocketMQ pairs: in which modes, around which sends, and what follows which fault.
+"""The sweep of RocketMQ pairs: its modes, its base program, and the operations after each fault.
 
-In the first mode every fault with every combination of its listed arguments at every place of a pair; in the other
-modes every fault at every node and HA link of that mode, in both directions, with its default numbers; with two slaves,
-at the second one only. Left out: other numbers outside the first mode, older versions.
+The first mode has every fault with every combination of its listed arguments at every node and link of a pair. The
+other modes have every fault at every node and HA link of that mode, in both directions, with its default numbers; with
+two slaves, only at the second one. Left out: other numbers outside the first mode, older versions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from ..trials.schedule import Args, Op
 ROLES = ("SYNC_MASTER", "ASYNC_MASTER")
 SIZES = (1_300, 400)
 """Bodies of the base program's sends: the first needs several frames and holds a whole disk sector, and together they
-cross a file border."""
+cross a file boundary.
+"""
 SLOW_FLUSH: Args = {"flushDiskType": "SYNC_FLUSH", "lab.flushMicros": 2_000}
 """The second send arrives while the first is flushed."""
 
@@ -30,7 +31,7 @@ MODES = (
 
 
 def base_program(settings: Args) -> tuple[Op, ...]:
-    """Two sends in flight at once, from two producers; the second waits only where sends wait for a flush."""
+    """Two sends of two producers, in flight at once; the second waits only if sends wait for a flush."""
     both = settings.get("flushDiskType") == "SYNC_FLUSH"
     return tuple(
         Op("send", {"producer": number % 2, "size": size, "wait": both or number != 1, "queue": number % 2})
@@ -39,38 +40,41 @@ def base_program(settings: Args) -> tuple[Op, ...]:
 
 
 AT_ANY_TIME = ("rogue_client",)
-"""Faults whose moment makes no difference: the other searches draw them."""
+"""Faults whose moment makes no difference: only the other searches draw them."""
 BRIEF = ("down", "kill", "power_loss", "restart")
 QUICK: Args = {"haSendHeartbeatInterval": 500}
-"""Under RocketMQ's default a slave's first report comes five seconds after its connect: too late for a waiting send."""
+"""With RocketMQ's default a slave's first report follows its connect after five seconds: too late for a waiting
+send.
+"""
 
 ALSO_UNDER: dict[str, Args] = {
-    # A slave that goes on after a failed append closes all the same when the next frame does not fit, and under the
-    # default size each record has a next frame. Here a record is one frame, so the last one may be lost unnoticed.
+    # A slave that continues after a failed append still closes if the next frame does not fit, and with the default
+    # size each record has a next frame. Here a record is one frame, so the last one may be lost undetected.
     "disk_full": {"haTransferBatchSize": 1_024},
 }
-"""Settings under which a fault is swept once more."""
+"""Further settings under which a fault is swept again."""
 
 SEQUELS: dict[str, tuple[Op, ...]] = {
-    # A flush that never ends is answered after five seconds; what that answer was worth shows when the power fails.
+    # A flush that never ends is answered after five seconds; a power loss shows whether the answer was true.
     "disk_stall": (
         Op("advance", {"ms": 2_000}),
         Op("fault", {"name": "power_loss", "node": "master", "keep": "none"}),
         Op("advance", {"ms": 50}),
     ),
-    # What waits is not for readers; and whether queues catch up by themselves shows as long as nothing more comes.
+    # Delayed dispatch hides messages from readers; whether queues catch up by themselves shows only without further
+    # messages.
     "dispatch_stall": (
         *(Op("pull", {"reader": 0, "node": node, "queue": 0}) for node in ("master", "slave")),
         Op("advance", {"ms": 50}),
         Op("heal", {"name": "dispatch_stall"}),
         Op("advance", {"ms": 3_000}),
     ),
-    # A lie is found out when the power fails.
+    # A power loss reveals a lying disk.
     "lying_flush": (
         Op("fault", {"name": "power_loss", "node": "master", "keep": "none"}),
         Op("advance", {"ms": 50}),
     ),
-    # A stranger keeps a slave out, or acknowledges in its place, only where the slave is away and comes back.
+    # A rogue slave keeps a slave out, or acknowledges in its place, only while the slave is away and returns.
     "rogue_slave": (
         Op("fault", {"name": "kill", "node": "slave"}),
         Op("send", {"producer": 0, "size": 200, "wait": True, "queue": 0}),
@@ -78,13 +82,13 @@ SEQUELS: dict[str, tuple[Op, ...]] = {
         Op("heal", {"name": "kill"}),
         Op("advance", {"ms": 13_000}),
     ),
-    # A close is delayed only where somebody closes.
+    # A close is delayed only if a node closes.
     "slow_close": (
         Op("fault", {"name": "kill", "node": "slave"}),
         Op("advance", {"ms": 3_000}),
     ),
 }
-"""What follows a fault that shows its worst only together with another."""
+"""The operations after a fault that has its worst effect only together with another."""
 DURING = (Op("send", {"producer": 1, "size": 200, "wait": True, "queue": 0}),)
 
 SWEPT = Swept(MODES, base_program, DURING, AT_ANY_TIME, BRIEF, QUICK, ALSO_UNDER, SEQUELS)

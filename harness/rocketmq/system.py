@@ -1,4 +1,4 @@
-"""What RocketMQ pairs are to the engine: the system of every target whose nodes are RocketMQ's, real or modelled."""
+"""The system of every target whose nodes are RocketMQ's, real or modelled."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ class RocketMQ(System):
 
     has_autopsy = True
 
-    def story(self, events: Sequence[Event], message: str) -> Sequence[tuple[int, str]]:
-        told = autopsy.autopsy(events, message)
-        return [*((line.t, line.text) for line in told.lines), (events[-1].t, f"In short: {told.conclusion}")]
+    def steps_of(self, events: Sequence[Event], message: str) -> Sequence[tuple[int, str]]:
+        found = autopsy.autopsy(events, message)
+        return [*((line.t, line.text) for line in found.lines), (events[-1].t, f"In short: {found.conclusion}")]
 
     def whereabouts(self, events: Sequence[Event]) -> Mapping[str, Mapping[str, str]]:
         return whereabouts(events)

@@ -1,4 +1,4 @@
-"""What stories are made of: operations with few words, beginnings that several stories share, and settings."""
+"""Parts of workload templates: short forms of operations, shared beginnings, and settings."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from .operations.join import ORDERLY
 
 
 class Template(NamedTuple):
-    """``settings`` that it needs beside a name server, and what happens."""
+    """``settings`` that it needs beside a name server, and its operations."""
 
     about: str
     settings: Args
     ops: tuple[Op, ...]
     alone: bool = False
-    """Whether nothing disturbs it: it leaves a store of which no broker promises anything."""
+    """Whether nothing may disturb it, since no broker promises anything about its store."""
 
 
 def advance(ms: int) -> Op:
@@ -34,7 +34,7 @@ def batch(queue: int) -> Op:
 
 
 def edge_case(queue: int, what: str) -> Op:
-    """A send with something that few messages have."""
+    """An edge-case send."""
     return Op("edge_case_send", {"producer": queue, "what": what, "wait": False, "queue": queue})
 
 
@@ -54,17 +54,17 @@ def fault(name: str, **args: Scalar) -> Op:
 
 
 def heal(name: str) -> Op:
-    """It ends."""
+    """The fault ends."""
     return Op("heal", {"name": name})
 
 
 def join(group: int, consumer: int) -> Op:
-    """A consumer comes."""
+    """A consumer joins."""
     return Op("join", {"group": group, "consumer": consumer})
 
 
 def leave(group: int, consumer: int, lost: bool = False) -> Op:
-    """It goes."""
+    """A consumer leaves."""
     return Op("leave", {"group": group, "consumer": consumer, "lost": lost})
 
 
@@ -74,12 +74,12 @@ def topic(queues: int, node: str) -> Op:
 
 
 def group(number: int, broker: int, node: str) -> Op:
-    """An administrator says from which broker a group reads as a rule."""
+    """An administrator sets the broker from which a group normally reads."""
     return Op("group", {"group": number, "slowly": 1, "broker": broker, "node": node})
 
 
 def delayed(queue: int, level: int) -> Op:
-    """A send to a queue that the master is to hold back."""
+    """A delayed send to a queue."""
     return Op("delayed", {"producer": queue, "queue": queue, "level": level})
 
 
@@ -96,9 +96,9 @@ AWAY = (
 BACK = (heal("kill"), advance(1_000), send(1), send(2), advance(38_000))
 
 EXPIRED = (send(0), send(0, size=1_700), send(1, size=1_700), advance(100), fault("retention", node="master"))
-"""A log that does not begin at 0 any more."""
+"""A log that does not begin at 0."""
 REBORN = (send(0), advance(100))
-"""The machine is back: the first to use its old connection hears only that it is gone."""
+"""The machine is up again: the first use of an old connection only shows that it is closed."""
 
 BOTH_EXPIRE = (fault("retention", node="master"), fault("retention", node="slave"))
 
@@ -111,4 +111,4 @@ def cold(node: str) -> tuple[Op, ...]:
 
 EVERY_HOUR = ";".join(f"{hour:02}" for hour in range(24))
 AGING: Args = {"fileReservedTime": 1, "deleteWhen": EVERY_HOUR, "mappedFileSizeCommitLog": 2_048}
-"""Files that may go when a clock is put an hour ahead."""
+"""Files expire when a clock is advanced by an hour."""

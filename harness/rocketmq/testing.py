@@ -1,7 +1,6 @@
 """RocketMQ's histories, written by hand: ``pair().put("m0").replicate().ok("m0").audit()``.
 
-Log ends are tracked, so that the honest case needs no numbers; every number can be given, which makes the dishonest
-one.
+Log ends are tracked, so a correct history needs no numbers; each number can be given to make an incorrect one.
 """
 
 from __future__ import annotations
@@ -12,13 +11,12 @@ from typing import Self
 from ..testing import History
 
 FILE = 1_000
-"""Size of the commit log files of these histories: small round numbers read well."""
+"""Size of the commit log files of these histories: small round numbers are easy to read."""
 SIZE = 100
-"""Size of a message's record."""
 
 
 class H(History):
-    """A history in the making; ``end[node]`` is where that node's log ends."""
+    """A history in the making; ``end[node]`` is the end of that node's log."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,8 +24,6 @@ class H(History):
         self.link = ""
         self.links = 0
         self.where: dict[str, tuple[int, int]] = {}
-
-    # Nodes.
 
     def config(self, node: str, **settings: object) -> Self:
         role = "SLAVE" if node != "master" else "SYNC_MASTER"
@@ -43,7 +39,7 @@ class H(History):
         return self.add("start", node=node, lo=lo, hi=hi, f="abnormal")
 
     def restart(self, node: str, hi: int) -> Self:
-        """Came back with the log ending at ``hi``, and says so."""
+        """Restarts with a log end at ``hi``, which it reports."""
         before = self.end[node]
         self.start(node, hi)
         return self.add("cut", node=node, lo=hi, hi=before) if hi < before else self
@@ -52,11 +48,8 @@ class H(History):
         return self.add("flush", node=node, hi=self.end[node] if hi is None else hi)
 
     def wipe(self, node: str, f: str = "empty") -> Self:
-        """Its store is another one; it is down."""
         self.end[node] = 0
         return self.crash(node).add("wipe", node=node, f=f)
-
-    # The HA link.
 
     def connect(self, peer: str = "slave") -> Self:
         self.links += 1
@@ -71,7 +64,7 @@ class H(History):
         return self
 
     def piece(self, side: str, f: str, value: int, lo: int | None = None, detail: str | None = None) -> Self:
-        """Bytes of something unfinished passed one end; 0: its socket took none."""
+        """A partial frame or report passed one end; 0: its socket accepted none."""
         node = "master" if side == "m" else "slave"
         return self.add("partial", node=node, link=self.link, side=side, f=f, value=value, lo=lo, detail=detail)
 
@@ -103,8 +96,6 @@ class H(History):
         lo, hi = self.end["slave"], self.end["master"] if upto is None else upto
         return self.frame(lo, hi).append("slave", lo, hi).report(hi)
 
-    # Clients.
-
     def put(self, message: str, wait: bool = True) -> Self:
         self.invoke(message, wait)
         lo = self.end["master"]
@@ -118,14 +109,12 @@ class H(History):
         )
 
     def probe(self, message: str) -> Self:
-        """A send of the lab's own, to see whether the pair is alive; how it ends is told apart."""
+        """A probe send of the lab, which checks the pair; its end is a separate event."""
         self.invoke(message)
         return self.add("mark", op=self.began[message][0], f="probe")
 
     def sent(self, message: str, wait: bool = True) -> Self:
         return self.put(message, wait).replicate().ok(message)
-
-    # Store readers.
 
     def audit(
         self,
@@ -140,7 +129,7 @@ class H(History):
         start: int = 0,
         whole_to: int | None = None,
     ) -> Self:
-        """Both logs read: ``records`` by node (nothing told: none), ``hi`` and ``chunk`` digests where they differ."""
+        """Both logs read: ``records`` by node (default: none), ``hi`` and ``chunk`` digests if they differ."""
         self.audits += 1
         for node in nodes.split():
             end = {**self.end, **(hi or {})}[node]
@@ -168,5 +157,5 @@ def trio(**settings: object) -> H:
 
 
 def bare(**settings: object) -> H:
-    """Both nodes up on empty stores, nobody connected."""
+    """Both nodes up on empty stores, without connections."""
     return H().config("master", **settings).config("slave").start("master").start("slave")

@@ -1,12 +1,12 @@
-"""Names of what a trial has: one master and at most three slaves, and the links between them and their clients.
+"""Names of a trial's nodes and links: one master and at most three slaves, and the links between them and their
+clients.
 
-A link goes from a client, or from a slave (``ha``), to a port of a broker. The first slave's names carry no number, so
-that a pair reads as a pair. How many slaves a trial has, its setting ``lab.slaves`` says.
+A link leads from a client, or from a slave (``ha``), to a port of a broker. The first slave's names have no number, so
+that a pair reads as a pair. The setting ``lab.slaves`` is the number of slaves.
 
-With ``lab.nameServer`` there is a name server besides, ``names``, and a link to it from each broker and from the
-clients;
-slaves then fetch their master's tables over ``meta`` (its main port) and ``meta-fast``. With ``lab.others`` there is
-one more master, ``other``, of another broker name.
+With ``lab.nameServer`` there is a name server, ``names``, with a link from each broker and from the clients; slaves
+then fetch their master's tables over ``meta`` (its main port) and ``meta-fast``. With ``lab.others`` there is one more
+master, ``other``, of another broker name.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ CLIENT_LINKS = tuple(f"client-{node}" for node in NODES)
 NAMES = "names"
 OTHER = "other"
 PROCESSES = (*NODES, NAMES, OTHER)
-"""All that can be killed, stopped and paused."""
+"""Processes that can be killed, stopped and paused."""
 ROGUE = "rogue_slave"
-"""A stranger at a port."""
 NO_SLAVES = (None, MASTER, NAMES, OTHER, ROGUE)
-"""Who is no slave. In a capture slaves have any names."""
+"""Nodes that are not slaves. In a capture slaves have any names."""
 META_LINKS = ("meta", "meta2", "meta3")
 FAST_LINKS = ("meta-fast", "meta-fast2", "meta-fast3")
 NAMES_CLIENT = "names-client"
@@ -45,14 +44,14 @@ LINKS = (
 """A pair's own links first: searches and documents name those."""
 
 PLACED = ("node", "link")
-"""Arguments of operations and faults that name a place; others may use the same words for something else."""
+"""Arguments that name a node or link if an operation or a fault has them; others may use these words differently."""
 
 CLUSTER_ONLY = frozenset((NAMES, *META_LINKS, *FAST_LINKS, NAMES_CLIENT, *NAMES_LINKS, OTHER, *OTHERS_LINKS))
 """Names that only a trial with a name server, or with another broker name, has."""
 
 
 def slaves(settings: Args) -> int:
-    """How many slaves a trial with these settings has."""
+    """The number of slaves in a trial with these settings."""
     return int(settings.get("lab.slaves", 1))
 
 
@@ -67,7 +66,7 @@ def has_other(settings: Args) -> bool:
 
 
 def chosen_by_user(settings: Args) -> int | None:
-    """The broker id that consumers' users have fixed; None where consumers follow what brokers suggest."""
+    """The broker id that consumers' users have fixed; None if consumers follow the brokers' suggestions."""
     return int(settings.get("lab.defaultBrokerId", 0)) if settings.get("lab.connectBrokerByUser", 0) else None
 
 
@@ -78,7 +77,7 @@ def nodes(count: int) -> tuple[str, ...]:
 
 @cache
 def links_of(node: str) -> frozenset[str]:
-    """The links that begin or end at a node, of those that some trial has."""
+    """The links of a node in any trial."""
     if node == NAMES:
         return frozenset((NAMES_CLIENT, *NAMES_LINKS, OTHERS_LINKS[1]))
     if node == OTHER:
@@ -98,7 +97,7 @@ def of_a_pair(values: Iterable[Scalar]) -> tuple[Scalar, ...]:
 
 
 def within(args: Args, settings: Args) -> Args:
-    """``args`` with a similar name in place of each that a trial with these settings does not have."""
+    """``args`` with a similar name for each that a trial with these settings does not have."""
     missing = absent(slaves(settings), has_names(settings), has_other(settings))
     if not any(args.get(key) in missing for key in PLACED):
         return args
@@ -106,7 +105,7 @@ def within(args: Args, settings: Args) -> Args:
 
 
 def _similar(name: Scalar, missing: frozenset[str]) -> Scalar:
-    # Of the first slave; if a pair has not that either, of the pair's own.
+    # The first slave's name; if a pair lacks that too, the pair's own.
     while name in missing:
         name = _SIMILAR[name]
     return name
@@ -116,7 +115,7 @@ _SIMILAR: dict[Scalar, Scalar] = {
     **dict.fromkeys(SLAVES[1:], SLAVES[0]),
     **dict.fromkeys(HA_LINKS[1:], HA_LINKS[0]),
     **dict.fromkeys(CLIENT_LINKS[2:], CLIENT_LINKS[1]),
-    # What a master without slaves has.
+    # For a master without slaves.
     SLAVES[0]: MASTER,
     HA_LINKS[0]: CLIENT_LINKS[0],
     CLIENT_LINKS[1]: CLIENT_LINKS[0],

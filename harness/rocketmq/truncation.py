@@ -1,12 +1,12 @@
-"""Cut points, enumerated: the HA stream stops after exactly N bytes, for every N at which its meaning changes.
+"""Truncation points, enumerated: the HA stream stops after exactly N bytes, for every N at which its meaning changes.
 
-A dry run of a short program on the correct pair says where reports, headers, bodies, records and files begin and end
-in the bytes of the HA connection. At each such byte two things are tried, in both directions: the connection dies there
+A dry run of a short program on the correct pair finds the boundaries of reports, headers, bodies, records and files in
+the bytes of the HA connection. At each such byte two faults are tried, in both directions: the connection ends there
 (``limit_data``), and a write ends there and the rest follows much later (a socket buffer of N bytes on a stalled link).
 
 Points: every byte of the first two reports; every byte of the header of the first frame with a body and of the first
-heartbeat; and :data:`NEAR` bytes around every border of a frame, a body, a record and a file that the program crosses.
-Complete when it ends. Left out: the bytes in between, where one byte is like its neighbour, and other slaves' links.
+heartbeat; and :data:`NEAR` bytes around every boundary of a frame, a body, a record and a file that the program
+crosses. Complete when it ends. Left out: the bytes in between, which are all alike, and other slaves' links.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from .sweep import ROLES, SIZES
 REPORT = 8
 HEADER = 12
 REPORTS = 2
-"""Reports of which every byte is a point."""
+"""The number of reports in which every byte is a point."""
 NEAR = 2
 PUSHES = ("written", "flushed")
 LINK = "ha"
 SENT: tuple[Op, ...] = tuple(
-    # One after the other, so that the stream is the same however slowly a small buffer lets the sends through.
+    # One after the other, so that the stream is the same even if a small buffer delays the sends.
     op
     for number, size in enumerate(SIZES)
     for op in (
@@ -48,8 +48,7 @@ AT_REST = Op("advance", {"ms": 20})
 
 
 class Base(NamedTuple):
-    """A program around the moment at which the trouble begins; the connection that is cut is the next one to carry
-    bytes."""
+    """A program around the beginning of the fault; the truncated connection is the next one that carries bytes."""
 
     name: str
     before: tuple[Op, ...]
@@ -64,16 +63,16 @@ BASES = (
 
 
 class Points(NamedTuple):
-    """After how many bytes of the connection to cut, in each direction, ascending."""
+    """The numbers of bytes after which the connection ends, by direction, ascending."""
 
     up: tuple[int, ...]
     down: tuple[int, ...]
 
 
 def points(events: Iterable[Event], begin: int) -> Points:
-    """The cut points of the first HA connection that carries bytes from event number ``begin`` on.
+    """The truncation points of the first HA connection that carries bytes from event number ``begin`` on.
 
-    Positions count from there. What a limit lets through, the receiver hears, so received frames and reports count.
+    Positions count from there. The receiver gets the bytes within the limit, so received frames and reports count.
     """
     records: list[int] = []
     link = None
@@ -83,8 +82,8 @@ def points(events: Iterable[Event], begin: int) -> Points:
     for event in events:
         if event.kind == "append" and event.node == "master":
             records += (event.lo or 0, event.hi or 0)
-        heard = event.seq >= begin and (event.kind, event.side) in (("frame", "s"), ("report", "m"))
-        if not heard or event.link != (link or event.link):
+        received = event.seq >= begin and (event.kind, event.side) in (("frame", "s"), ("report", "m"))
+        if not received or event.link != (link or event.link):
             continue
         link = event.link
         if event.kind == "report":
@@ -103,8 +102,9 @@ def points(events: Iterable[Event], begin: int) -> Points:
 
 
 def dry_run(lab: Lab, target: Target, settings: Args, base: Base) -> Points:
-    """The points of one base program; none without a slave, or where a lab cannot cut at a byte or is not the same
-    twice."""
+    """The points of one base program; none without a slave, or if a lab cannot cut at a byte or is not
+    deterministic.
+    """
     settings = resolve.fitted(target, settings)
     if not topology.slaves(settings):
         return Points((), ())
@@ -125,7 +125,7 @@ def dry_run(lab: Lab, target: Target, settings: Args, base: Base) -> Points:
 
 
 def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
-    """All of them, in an order that is shuffled by the seed so that any beginning of it is a fair sample."""
+    """All schedules, shuffled by the seed so that any prefix is a fair sample."""
     found = []
     for role, pushes, base in product(ROLES, PUSHES, BASES):
         settings: Args = {"brokerRole": role, "haPushes": pushes}
@@ -141,8 +141,8 @@ def _at(settings: Args, base: Base, direction: str, position: int) -> Iterator[S
     where: Args = {"link": LINK, "direction": direction}
     dies = Op("fault", {"name": "limit_data", **where, "bytes": position})
     yield Schedule(settings, "", (*base.before, dies, *base.after))
-    if position:  # a buffer takes at least one byte
+    if position:  # a buffer holds at least one byte
         stalls = Op("fault", {"name": "stall", **where})
-        # So that the rest of a report can follow, and reports pass a buffer that is smaller than they are.
+        # So that the rest of a report can follow, and reports pass a smaller buffer.
         waits: Args = {"lab.bufferBytes": position, "haCutReports": "waits"}
         yield Schedule({**settings, **waits}, "", (*base.before, stalls, *base.after))

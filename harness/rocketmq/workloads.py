@@ -1,7 +1,7 @@
-"""Stories: what cluster trials begin with. Each shows one thing that a pair promises besides its log, and alone.
+"""Workload templates: beginnings of cluster trials. Each shows one promise of a pair besides its log, and alone.
 
-They are written for RocketMQ's own times: routes are asked for every 30 s, tables every 10 s, progress is committed and
-saved every 5 s. A story is a schedule's beginning, so what comes behind it may be anything.
+They use RocketMQ's own times: routes are requested every 30 s, tables every 10 s, progress is committed and saved every
+5 s. A template is a schedule's beginning, so anything may follow it.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ TEMPLATES = (
         ),
     ),
     Template(
-        # Which it has had before, for good. The second thing that it sends then is its next question, right after it
-        # has written the topics.
+        # It has had the topics before. Its second message is then its next question, right after it has written the
+        # topics.
         "a slave loses power while it saves a table",
         {},
         (
@@ -154,7 +154,7 @@ TEMPLATES = (
         ),
     ),
     Template(
-        # Then the log needs a file more, which the disk has no room for.
+        # The log then needs one more file, for which the disk has no space.
         "the disk is full when delayed messages are due",
         {"mappedFileSizeCommitLog": 1_024},
         (
@@ -163,7 +163,7 @@ TEMPLATES = (
         ),
     ),
     Template(
-        # How far the deliveries have come it asks every 10 s.
+        # It asks for the progress of deliveries every 10 s.
         "a slave takes over that has heard of more delayed messages than it has",
         {"brokerRole": "ASYNC_MASTER"},
         (
@@ -173,7 +173,7 @@ TEMPLATES = (
         ),
     ),
     Template(
-        # The checkpoint is written with each look that takes all, and so may be on the disk before the queues are.
+        # Each complete check writes the checkpoint, which may be on the disk before the queues are.
         "power fails where the queues have just been noted as durable",
         {
             "mappedFileSizeCommitLog": 1_024, "flushDiskType": "SYNC_FLUSH", "messageIndexEnable": False,

@@ -1,1 +1,1 @@
-"""Run folders: what a run leaves behind, and how it is read again."""
+"""Run folders: writing and reading the records of runs."""

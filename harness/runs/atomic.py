@@ -1,11 +1,11 @@
-"""Files that appear whole or not at all: written beside their place under a hidden name, then renamed over it.
+"""Atomic writing: a file is written under a hidden name in its folder, then renamed.
 
-:func:`put` writes below a folder that may come from a stranger (a run, a report, cases, logs) and never leaves that
-folder: see :func:`inside`. :func:`replace` writes to a place that the user named: a symbolic link stays and what it
-points to is replaced; a device, a pipe or an open descriptor (below /dev or /proc) is opened and written as it is.
+:func:`put` writes below a folder that may come from an outside user (a run, a report, cases, logs) and never leaves it,
+see :func:`inside`. :func:`replace` writes to a path that the user named: a symbolic link stays and its target is
+replaced; a device, a pipe or an open descriptor (below /dev or /proc) is opened and written directly.
 
-Both hold against the end of the process at any instruction. A loss of power may take the newest files, unless they were
-synced (:func:`sync`): a campaign does that before it commits a chunk. Another run is cheaper to repeat.
+Both are atomic if the process ends at any instruction. A power loss may take the newest files unless they were synced
+(:func:`sync`): a campaign syncs before it commits a chunk; other runs are cheaper to repeat.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from ..errors import CorruptRun, PairproofError
 from ..texts.plain import without_secrets
 from . import locations
 
-PLACE_OPTION = "--runs"
-"""Where run folders go: the option that an error names unless it is told another one."""
+PATH_OPTION = "--runs"
+"""The default option that an error names."""
 
 
 def inside(folder: Path, name: str) -> Path:
     """The path of ``name`` below ``folder``: plain components with ``/`` between them.
 
-    CorruptRun for a name that leads elsewhere: with an empty component, ``..`` or another separator, or by way of a
-    symbolic link. ``folder`` itself may be a link: the user named it.
+    CorruptRun for a name that leads elsewhere: by an empty component, ``..``, another separator, or a symbolic link.
+    ``folder`` itself may be a link: the user named it.
     """
     path = folder
     for each in name.split("/"):
@@ -44,14 +44,14 @@ def inside(folder: Path, name: str) -> Path:
 
 
 def put(
-    folder: Path, name: str, write: Callable[[Path], object], option: str = PLACE_OPTION, keep: bool = False
+    folder: Path, name: str, write: Callable[[Path], object], option: str = PATH_OPTION, keep: bool = False
 ) -> Path:
-    """Let ``write`` fill a hidden file, then give it its name :func:`inside` ``folder``; where it is.
+    """Let ``write`` fill a hidden file, rename it to ``name`` :func:`inside` ``folder``, and return the path.
 
-    ``keep``: also sync it, and the folders that name it. Raises as :func:`inside` and :func:`replace`.
+    ``keep``: also sync it, and the folders above it. Raises as :func:`inside` and :func:`replace`.
     """
     path = inside(folder, name)
-    with _told(path, option), locations.reached(path):
+    with _reported(path, option), locations.reached(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         _put(path, write, keep)
         if keep:
@@ -59,18 +59,18 @@ def put(
     return path
 
 
-def put_text(folder: Path, name: str, text: str, option: str = PLACE_OPTION, keep: bool = False) -> Path:
+def put_text(folder: Path, name: str, text: str, option: str = PATH_OPTION, keep: bool = False) -> Path:
     """:func:`put` with ``text``, without the passwords of URLs in it."""
     return put(folder, name, lambda hidden: hidden.write_text(without_secrets(text), encoding="utf-8"), option, keep)
 
 
-def put_json(folder: Path, name: str, data: object, option: str = PLACE_OPTION, keep: bool = False) -> Path:
+def put_json(folder: Path, name: str, data: object, option: str = PATH_OPTION, keep: bool = False) -> Path:
     """:func:`put` with ``data`` as indented JSON."""
     return put_text(folder, name, json.dumps(data, indent=2) + "\n", option, keep)
 
 
 def sync(paths: Iterable[Path]) -> None:
-    """Return when these files are on the disk, and their names in the two folders above them. Nothing at a URL."""
+    """Sync these files, and their names in the two folders above them. Does nothing for URLs."""
     local = [each for each in paths if not locations.is_remote(each)]
     for each in local:
         _sync(each)
@@ -91,13 +91,13 @@ def _sync(path: Path) -> None:
         os.close(found)
 
 
-def replace(path: Path, write: Callable[[Path], object], option: str = PLACE_OPTION) -> Path:
-    """Let ``write`` fill a hidden file in the same folder, then give it the name ``path``.
+def replace(path: Path, write: Callable[[Path], object], option: str = PATH_OPTION) -> Path:
+    """Let ``write`` fill a hidden file in the same folder, then rename it to ``path``.
 
-    Raises PairproofError in one line, which names ``option``, if the file cannot be written; what ``path`` held before
-    is still there then.
+    Raises PairproofError in one line, which names ``option``, if the file cannot be written; ``path`` is unchanged
+    then.
     """
-    with _told(path, option), locations.reached(path):
+    with _reported(path, option), locations.reached(path):
         if locations.is_remote(path):
             _put(path, write)
         elif _is_edge_case(path):
@@ -108,24 +108,24 @@ def replace(path: Path, write: Callable[[Path], object], option: str = PLACE_OPT
 
 
 @contextlib.contextmanager
-def _told(path: Path, option: str) -> Iterator[None]:
+def _reported(path: Path, option: str) -> Iterator[None]:
     try:
         yield
     except OSError as why:
         raise PairproofError(
-            f"cannot write {path}: {why.strerror or why}; make room or name another place with {option}"
+            f"cannot write {path}: {why.strerror or why}; make room or name another path with {option}"
         ) from None
 
 
-def _put(place: Path, write: Callable[[Path], object], keep: bool = False) -> None:
-    # Its own, since two processes may write the same: a task that was given up, and its second attempt.
-    hidden = place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
+def _put(path: Path, write: Callable[[Path], object], keep: bool = False) -> None:
+    # A random name, since two processes may write the same file: an abandoned task, and its second attempt.
+    hidden = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         write(hidden)
         if keep and not locations.is_remote(hidden):
-            # Before it has its name: else the name might be on the disk, and nothing under it.
+            # Before the rename: otherwise the name might be on the disk without the content.
             _sync(hidden)
-        locations.move(hidden, place)
+        locations.move(hidden, path)
     except Exception:
         with contextlib.suppress(Exception):
             hidden.unlink()
@@ -133,9 +133,9 @@ def _put(place: Path, write: Callable[[Path], object], keep: bool = False) -> No
 
 
 def _is_edge_case(path: Path) -> bool:
-    """Whether ``path`` leads to something that would be lost, or never reached, if a file took its place."""
+    """Whether ``path`` leads to something that a file must not replace."""
     if path.absolute().parts[1:2] in (("dev",), ("proc",)):
-        # /dev/fd/3 may lead to a regular file that somebody holds open: its name is not what was asked for.
+        # /dev/fd/3 may lead to an open regular file: the user did not name that file.
         return True
     try:
         return not stat.S_ISREG(path.stat().st_mode)
@@ -143,13 +143,13 @@ def _is_edge_case(path: Path) -> bool:
         return False
 
 
-def write_text(path: Path, text: str, option: str = PLACE_OPTION) -> Path:
-    """:func:`replace` what is at ``path`` by ``text``, without the passwords of URLs in it."""
+def write_text(path: Path, text: str, option: str = PATH_OPTION) -> Path:
+    """:func:`replace` ``path`` by ``text``, without the passwords of URLs in it."""
     return replace(path, lambda hidden: hidden.write_text(without_secrets(text), encoding="utf-8"), option)
 
 
 def lock(folder: Path) -> int | None:
-    """A descriptor whose lock keeps other processes away from a folder while it is open; None where there are no locks.
+    """A descriptor whose lock keeps other processes out of a folder while it is open; None without support for locks.
 
     BlockingIOError if another process has it.
     """

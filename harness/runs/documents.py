@@ -1,6 +1,6 @@
-"""Makes the pages that must say what the code says: ``docs/history.md``, ``docs/run-folder.md``.
+"""Make the pages that must agree with the code: ``docs/history.md``, ``docs/run-folder.md``.
 
-``python -m pairproof.harness.runs.documents [DOCS]`` writes them; a test compares what is there with what it would be.
+``python -m pairproof.harness.runs.documents [DOCS]`` writes them; a test compares.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _columns(kind: type[history.Event]) -> list[tuple[str, str]]:
                         about = ""
                 name = statement.target.id
                 if isinstance(statement.value, ast.Call):
-                    # Under a name of the kind's own.
+                    # Under a name of the event type.
                     column, own = ast.literal_eval(statement.value.args[0]), name.replace("_", " ")
                     about, name = f"{own}: {about}" if about else own, column
                 if not all(re.search(rf"\b{each}[:,)]", about, re.IGNORECASE) for each in values):
@@ -170,7 +170,7 @@ def _remarks() -> str:
         "`seq` and `text` of a verdict locate and describe the first violation, or the doubt. `notes`, `args`,\n"
         "`effect`, `schedule` and `skipped` are JSON texts. `state` and `event` of `coverage` are the\n"
         "system's (RocketMQ's: `harness/rocketmq/coverage.py`); its `fault` is a fault's name, `none`, or `at` a\n"
-        "place of cluster trials.\n\n"
+        "target of cluster trials.\n\n"
         "## Findings\n\n"
         f"A JSON object with {', '.join(f'`{name}`' for name in fields)}.\n\n"
         "- `trial` found the violation; `shrunk_trial` executed the minimal schedule.\n"

@@ -1,7 +1,7 @@
-"""Where run folders are: a path of this machine, or an object store's or another file system's URL (s3a://bucket/runs).
+"""Locations of run folders: a local path, or a URL of an object store or another file system (s3a://bucket/runs).
 
-What a URL names is universal_pathlib's: a path with pathlib's methods on any file system that fsspec knows (s3, s3a,
-gs, abfs, hdfs, ...). The user installs the package that it needs (s3fs, gcsfs, adlfs), which finds keys and endpoints.
+URLs become universal_pathlib's paths: pathlib's methods on any file system that fsspec supports (s3, s3a, gs, abfs,
+hdfs, ...). The user installs the package for it (s3fs, gcsfs, adlfs), which finds keys and endpoints.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from ..errors import PairproofError, UsageError
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 FRESH = {"use_listings_cache": False}
-"""Others write to the same folders: what was listed once says nothing of now."""
+"""Other processes write to the same folders, so listings must not be cached."""
 FORGETFUL = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az")
-"""Object stores whose file systems take :data:`FRESH`."""
+"""Object stores whose file systems accept :data:`FRESH`."""
 
 
 def place(text: str) -> Path:
-    """The path that ``text`` names; UsageError for a URL of a file system that cannot be used here."""
+    """The path of ``text``; UsageError for a URL of a file system that cannot be used here."""
     if not _URL.match(text):
         return Path(text)
     scheme = text.partition("://")[0].lower()
     if scheme in ("file", "local"):
         return Path(text.partition("://")[2])
-    # Imported only where it is used.
+    # Imported only if needed.
     from upath import UPath
 
     try:
         options: dict[str, Any] = FRESH if scheme in FORGETFUL else {}
         found = UPath(text, protocol=None, **options)
-        # Some packages are asked for only here.
+        # Some packages are imported only here.
         _ = found.fs
     except (ImportError, ValueError) as why:
         raise UsageError(f"{text} cannot be used: {' '.join(str(why).split())[:160]}") from None
@@ -47,13 +47,14 @@ def place(text: str) -> Path:
 
 
 def is_remote(path: Path) -> bool:
-    """Whether it is not one of this machine's files."""
+    """Whether it is not a file of this machine."""
     return not isinstance(path, Path)
 
 
 def read_bytes(path: Path, at_most: int) -> bytes:
-    """All bytes of a file that may come from a stranger. ValueError if there are more, or if it is a device or a pipe,
-    which may have no end; OSError if it cannot be read."""
+    """All bytes of a file that may come from an outside user. ValueError if there are more, or if it is a device or a
+    pipe, which may have no end; OSError if it cannot be read.
+    """
     if is_remote(path):
         with reached(path), path.open("rb") as file:
             found = file.read(at_most + 1)
@@ -67,7 +68,7 @@ def read_bytes(path: Path, at_most: int) -> bytes:
 
 @contextlib.contextmanager
 def regular(path: Path) -> Iterator[BinaryIO]:
-    """A file of this machine, opened to be read; ValueError if it is a device or a pipe. No pipe is waited for."""
+    """A file of this machine, opened for reading; ValueError, without waiting, for a device or a pipe."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ValueError("not a file")
@@ -75,7 +76,7 @@ def regular(path: Path) -> Iterator[BinaryIO]:
 
 
 def move(path: Path, over: Path) -> None:
-    """Give a file the name ``over``, whether there is such a file or not."""
+    """Rename a file to ``over``, replacing that file if it exists."""
     if not is_remote(path):
         path.replace(over)
         return
@@ -85,22 +86,20 @@ def move(path: Path, over: Path) -> None:
 
 @contextlib.contextmanager
 def reached(path: Path, but: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """Around what is done at ``path``: what a remote file system raises, which may be anything, is a PairproofError.
+    """Turn any exception of a remote file system in the block into a PairproofError.
 
-    OSError stays what it is, and so does ``but``, which says something of the file.
+    OSError passes unchanged, and so do the exceptions ``but``, which concern the file.
     """
     try:
         yield
     except Exception as why:
         if isinstance(why, (OSError, PairproofError, *but)) or not is_remote(path):
             raise
-        told = " ".join(str(why).split())[:200] or type(why).__name__
-        raise PairproofError(f"{path} cannot be reached ({told}); look at its address, keys and endpoint") from None
+        reason = " ".join(str(why).split())[:200] or type(why).__name__
+        raise PairproofError(f"{path} cannot be reached ({reason}); check its address, keys and endpoint") from None
 
 
 class Place(click.ParamType[Path]):
-    """An option or argument that names one."""
-
     name = "path"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:

@@ -1,13 +1,13 @@
-"""What a part of a table takes in memory, known before it is unpacked: four kilobytes may unpack to gigabytes.
+"""The memory that a part of a table needs, computed before it is unpacked: four kilobytes may unpack to gigabytes.
 
-A part may come from a stranger, so nothing that its footer says of sizes is believed. Each page says how many bytes it
-unpacks to, and a reader allocates no more for it; the headers of all pages are read here (Parquet's Thrift, compact
-protocol). A value that a dictionary holds once may be that of each row: rows are counted by :class:`Budget`, while they
-still are numbers into the dictionary.
+A part may come from an outside user, so the sizes in its footer are not trusted. Each page header has the page's
+unpacked size, and a reader allocates no more; the headers of all pages are read here (Parquet's Thrift, compact
+protocol). A value that a dictionary holds once may belong to every row: :class:`Budget` counts rows while they are
+still numbers into the dictionary.
 
-A reader has a part's texts several times: in Arrow's table, in a sorted copy of that, and as Python's objects. So what
-they may take grows with the rows, as all else does that a reader has of them; of few rows it is little. A reader that
-keeps the rows of several parts has one budget for all of them.
+A reader has a part's texts several times: in Arrow's table, in a sorted copy, and as Python's objects. So their limit
+grows with the rows, like all other memory of a reader. A reader that keeps the rows of several parts has one budget for
+all of them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ MAX_ROWS = 2_000_000
 MAX_COLUMNS = 100
 MAX_PAGES = 20_000
 MAX_PAGES_BYTES = 192 << 20
-"""Of all pages, unpacked."""
 MAX_VALUES_BYTES = 256 << 20
-"""Of all texts of all rows."""
 SPARE_BYTES, VALUE_BYTES = 64 << 20, 64
-"""What they may take at most: so many bytes, and so many more for each value. An honest run's 250,000 events have 25 MB
-of texts, its 4,000 schedules 5 MB."""
+"""The limit of texts: so many bytes, plus so many per value. A normal run's 250,000 events have 25 MB of texts, its
+4,000 schedules 5 MB.
+"""
 MAX_VALUE_BYTES = 4 << 20
 
 I8, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(3, 13)
@@ -52,21 +51,21 @@ def check(data: bytes, footer: Any) -> None:
 
 
 class Budget:
-    """What the rows may take that are in memory at the same time; ValueError if they are too much."""
+    """The limit of the rows in memory at the same time; ValueError if they exceed it."""
 
     def __init__(self) -> None:
         self._allowed = SPARE_BYTES
         self._taken = 0
 
     def spend(self, column: Any) -> None:
-        """Take a column of texts, which holds dictionaries, before it is unpacked."""
+        """Count a column of texts, which holds dictionaries, before it is unpacked."""
         sizes = pc.binary_length(column.dictionary)
         if (pc.max(sizes).as_py() or 0) > MAX_VALUE_BYTES:
             raise ValueError(f"a value has more than {MAX_VALUE_BYTES:,} bytes")
         self._take(len(column), pc.sum(pc.cast(pc.take(sizes, column.indices), "int64")).as_py() or 0)
 
     def keep(self, rows: Any) -> None:
-        """Take a table, which is kept beside those before it."""
+        """Count a table that is kept beside earlier ones."""
         self._take(rows.num_rows * rows.num_columns, rows.nbytes)
 
     def _take(self, values: int, size: int) -> None:
@@ -77,7 +76,7 @@ class Budget:
 
 
 def _pages(data: bytes, column: Any) -> Iterator[int]:
-    """How many bytes each page of a column chunk unpacks to."""
+    """The unpacked bytes of each page of a column chunk."""
     at = column.data_page_offset
     if column.has_dictionary_page and 0 < column.dictionary_page_offset < at:
         at = column.dictionary_page_offset
@@ -102,7 +101,7 @@ class _Thrift:
         self.at = at
 
     def struct(self, depth: int = 0) -> dict[int, int | None]:
-        """Its fields by number; of those that are no numbers None."""
+        """Its fields by number; None for fields that are not numbers."""
         found: dict[int, int | None] = {}
         number = 0
         while head := self._byte():
@@ -119,7 +118,7 @@ class _Thrift:
             size = self._varint() if kind == BINARY else 8 if kind == DOUBLE else 1
             self.at += size
         elif kind not in (TRUE, FALSE):
-            # Pages' headers hold no lists and maps.
+            # Page headers contain no lists and maps.
             raise ValueError("a page's header cannot be read")
         return None
 

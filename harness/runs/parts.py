@@ -1,7 +1,7 @@
-"""The rows of a run's part: what each table holds of some trials, and how they are written.
+"""The rows of a run's part: the tables of some trials, and their files.
 
-A part has one number in every table. ``trials`` is written last: it commits the part. Written again, by whoever tries a
-second time, a part of a deterministic lab is the same.
+A part has one number in every table. ``trials`` is written last: it commits the part. A second attempt of a
+deterministic lab writes the same part.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ Covered = tuple[str, str, str]
 
 
 class About(NamedTuple):
-    """What the trials of a run have in common."""
-
     run: str
     target: str
     lab: str
@@ -37,7 +35,7 @@ class About(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """One trial that waits for its part: everything of it in one value, so that it is there wholly or not at all."""
+    """One trial that waits for its part, as one value, so that an interrupt cannot split it."""
 
     number: int
     origin: str
@@ -46,7 +44,7 @@ class Pending(NamedTuple):
     judgements: list[Judgement]
     faults: tuple[FaultOutcome, ...]
     history: list[Event] | None
-    """None where it is not kept."""
+    """None if it is not kept."""
     objectives: Sequence[tuple[object, ...]]
     losses: Sequence[Loss]
     events: int
@@ -55,7 +53,6 @@ class Pending(NamedTuple):
 
     @classmethod
     def of(cls, trial: Trial, measured: Measured, kept: bool) -> Pending:
-        """A trial as it will be written, with its history if that is ``kept``."""
         return cls(
             trial.number, trial.origin, trial.schedule, trial.skipped, trial.judgements, trial.faults,
             trial.events if kept else None, measured.objectives,
@@ -64,11 +61,9 @@ class Pending(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A part of one table."""
-
     rows: int
     digest: str
-    """Of its file: see :func:`pairproof.harness.runs.wholeness.digest`."""
+    """For its file: see :func:`pairproof.harness.runs.wholeness.digest`."""
 
 
 def write(
@@ -76,7 +71,7 @@ def write(
 ) -> dict[str, Written]:
     """Write a part of the run in ``folder``, by table. PairproofError if it cannot be written.
 
-    ``coverage``: what these trials covered, where each part tells it.
+    ``coverage``: the coverage of these trials, if each part has its own.
     """
     rows = {}
     if coverage:
@@ -92,14 +87,14 @@ def write(
 
 
 def write_rows(folder: Path, run: str, table: str, number: int, count: int, columns: Sequence[object]) -> Written:
-    """Write one table of a part: ``columns`` but for ``run``."""
+    """Write one table of a part: ``columns`` without ``run``."""
     data = tables.part_bytes(tables.from_columns(table, count, [run, *columns]))
     atomic.put(folder, f"{table}/{part_name(number)}", lambda hidden: hidden.write_bytes(data))
     return Written(count, digest(data))
 
 
 def write_coverage(folder: Path, run: str, number: int, coverage: Mapping[Covered, int]) -> Written:
-    """Write what was covered, by state, event and fault."""
+    """Write the coverage, by state, event and fault."""
     rows = [(*key, count) for key, count in sorted(coverage.items())]
     return write_rows(folder, run, "coverage", number, len(rows), [list(each) for each in zip(*rows, strict=True)])
 
@@ -108,7 +103,7 @@ def _texts(settings: Args) -> dict[str, str]:
     return {name: value if isinstance(value, str) else json.dumps(value) for name, value in settings.items()}
 
 
-# Columns of each table, but for ``run``: a count of rows, and per column a list of values.
+# The functions return a count of rows, and a list of values per column without ``run``.
 
 
 def _trials(trials: Sequence[Pending]) -> tuple[int, list[object]]:
@@ -169,7 +164,6 @@ def _losses(trials: Sequence[Pending]) -> tuple[int, list[object]]:
 
 
 def _turned(rows: Sequence[tuple[object, ...]]) -> tuple[int, list[object]]:
-    """How many rows, and their columns."""
     return len(rows), [list(column) for column in zip(*rows, strict=True)]
 
 

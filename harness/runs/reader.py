@@ -1,8 +1,8 @@
-"""Reads run folders: facts, verdicts, trials, faults, findings and kept histories, also of a run that was killed.
+"""Read run folders: facts, verdicts, trials, faults, findings and kept histories, also of a killed run.
 
-Whatever is damaged raises CorruptRun in one line that names the file and what to do about it; nothing is guessed.
-Hidden files (a part that was being written when the run died) and parts that ``trials`` never committed do not count.
-A folder that lost files is refused as well: see :mod:`pairproof.harness.runs.wholeness`.
+Damaged data raises CorruptRun in one line with the file and the remedy. Hidden files (a part of a killed run) and parts
+that ``trials`` never committed do not count. A folder that lost files is also refused: see
+:mod:`pairproof.harness.runs.wholeness`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from .wholeness import REMEDY, Contents
 LATEST = "latest"
 VIOLATED = Verdict.VIOLATED.value
 AT_ONCE = 16
-"""Files far away of which something is asked at the same time."""
+"""Concurrent requests for remote files."""
 MAX_JSON_BYTES = 12 * 1024 * 1024
-"""Of facts or a finding; Python's objects may take thirty times as much."""
+"""For facts or a finding; Python's objects may take thirty times as much."""
 RUN = re.compile(r"\w[\w.-]{0,250}")
 """A run's id, which is its folder's name."""
 FINDING_FIELDS: dict[str, type] = {
@@ -63,9 +63,10 @@ class RunReader:
         return frozenset(path.name for path in (self.folder / "trials").glob("part-*.parquet"))
 
     def parts(self, table: str) -> dict[Path, int]:
-        """The Parquet files of a table that count, oldest first, and how many rows each has; each has the table's
-        columns. Reads their footers."""
-        # First, and also where there is no part to look at: all of them may be what is missing.
+        """The committed Parquet files of a table, oldest first, with their rows; each has the table's columns. Reads
+        their footers.
+        """
+        # First, even without any part: all parts may be missing.
         whole, paths = self._whole, self._of(table)
         found = dict(zip(paths, _each(_check_columns, paths), strict=True))
         for path, rows in found.items():
@@ -77,11 +78,11 @@ class RunReader:
 
     @cached_property
     def _whole(self) -> Contents:
-        """Asked before anything is read: what the folder must hold, once it is known to hold all files of it."""
+        """The required content of the folder, checked for completeness before anything is read."""
         found = Contents(self.folder, self.facts)
         found.check_files()
         try:
-            # Findings first: of a run that is still going on both may have become more meanwhile.
+            # Findings first: in a running run both may grow.
             self._read = self._findings()
             found.check_trials(self._of("trials"), self._read)
         except tables.UNREADABLE as why:
@@ -89,13 +90,12 @@ class RunReader:
         return found
 
     def check(self) -> None:
-        """Read every facts, finding and part's footer, not the rows: finds truncated and foreign files."""
+        """Read all facts, findings and parts' footers, not the rows: finds truncated and foreign files."""
         for table in TABLES:
             self.parts(table)
         self.findings()
 
     def table(self, name: str) -> Iterator[Any]:
-        """The parts of a table as Arrow tables."""
         for path in self.parts(name):
             yield read(path, self.run)
 
@@ -115,7 +115,7 @@ class RunReader:
                 yield dict(zip(columns, row, strict=True))
 
     def findings(self) -> list[Row]:
-        """The findings as they were written, and ``path``, where each lies. The tables call violated what they do."""
+        """The findings with ``path``, the file of each. CorruptRun if the tables do not have the violation."""
         self._whole.check_others()
         wanted = {(each["shrunk_trial"], each["law"]): each["path"] for each in self._read}
         trials = {trial for trial, _ in wanted}
@@ -132,9 +132,9 @@ class RunReader:
         return [read_finding(path) | {"path": str(path)} for path in paths]
 
     def histories(self, trials: Collection[int] | None = None) -> Iterator[tuple[int, list[Event]]]:
-        """Kept histories as (trial, events in ``seq`` order), of these trials only if they are given.
+        """Kept histories as (trial, events in ``seq`` order), optionally of these trials only.
 
-        Holds one part in memory at a time. A trial whose history was not kept is not among them.
+        Holds one part in memory at a time. Trials without a kept history are missing.
         """
         if trials is not None and not trials:
             return
@@ -144,8 +144,9 @@ class RunReader:
 
 
 def histories(parts: Iterable[Any]) -> Iterator[tuple[tuple[str, int], list[Event]]]:
-    """By run and trial, the events of tables or batches of history rows, a trial's together and in the order of the
-    rows. An event of a kind that is not registered is a plain one."""
+    """By run and trial: the events of tables or batches of history rows, grouped by trial, in the order of the rows.
+    Events of unregistered types are plain rows.
+    """
     known, make = dict(kinds()), tuple.__new__
     rows = chain.from_iterable(map(tables.rows, parts))
     for key, events in groupby(rows, itemgetter(0, 1)):
@@ -161,12 +162,12 @@ def find_runs(root: Path = Path("runs")) -> list[Path]:
 
 
 def is_run(folder: Path) -> bool:
-    """Whether it looks like a run folder, readable or not; a report may have trials, too."""
+    """Whether it looks like a run folder, readable or not; a report may also have trials."""
     return (folder / "run.json").exists() or ((folder / "trials").is_dir() and not (folder / "report.json").exists())
 
 
 def resolve_runs(name: str, root: Path = Path("runs")) -> list[Path]:
-    """What :func:`resolve_run` says; of a folder that is none and holds some, a store, all of them."""
+    """:func:`resolve_run`; for a folder that contains runs, a store, all of them."""
     found = resolve_run(name, root)
     if name == LATEST or is_run(found):
         return [found]
@@ -192,8 +193,8 @@ def named_finding(path: Path) -> Row:
     """The finding that a user named; UsageError if there is none, CorruptRun if a run folder's own file is damaged."""
     if path.is_dir():
         known = sorted(path.glob("findings/[0-9]*.json")) or sorted(path.glob("[0-9]*.json"))
-        told = f"name one of its findings, such as {known[0]}" if known else "name a finding's file (NNNN.json)"
-        raise UsageError(f"{path} is a folder; {told}")
+        advice = f"name one of its findings, such as {known[0]}" if known else "name a finding's file (NNNN.json)"
+        raise UsageError(f"{path} is a folder; {advice}")
     if not path.is_file():
         raise UsageError(
             f"no finding {path}: check prints the path of each finding, and pairproof cases add makes a folder of cases"
@@ -203,13 +204,13 @@ def named_finding(path: Path) -> Row:
     except CorruptRun as why:
         if (path.absolute().parent.parent / "run.json").is_file():
             raise
-        # The user's own file, which nothing here may advise to delete.
+        # This is the user's own file: an error must not advise deleting it.
         reason = str(why).removeprefix(f"{path} ").removesuffix(f"; {REMEDY}")
         raise UsageError(f"{path} is not a finding: it {reason}; name a run's findings/NNNN.json, or a case") from None
 
 
 def read_finding(path: Path) -> Row:
-    """A finding's JSON object, its fields checked; CorruptRun if it is no finding."""
+    """A finding's JSON object with checked fields; CorruptRun for anything else."""
     data = _json_object(path, REMEDY)
     _check_format(path, data, REMEDY)
     wrong = [name for name, kind in FINDING_FIELDS.items() if not isinstance(data.get(name), kind)]
@@ -220,10 +221,10 @@ def read_finding(path: Path) -> Row:
 
 
 def to_finding(data: Row) -> Finding:
-    """The finding that :func:`read_finding` read; UsageError if its schedule is not one."""
+    """The finding of :func:`read_finding`; UsageError if its schedule is invalid."""
     known = {name: data[name] for name in FINDING_FIELDS}
     known["law"] = renamed.current("laws", known["law"])
-    # Older findings lack these: they were shrunk where they were found, and nobody asked for the rest.
+    # Older findings lack these: they were shrunk in their own lab, and had no other fields.
     known |= {name: str(data.get(name, "")) for name in ("shrunk_in", "cause", "search", "source")}
     return Finding(schedule=from_json(data["schedule"]), **known)
 
@@ -264,7 +265,7 @@ def _is(value: Any, kind: Any) -> bool:
 
 
 def folder_name(folder: Path) -> str:
-    """The name of a run's folder, whatever the path that leads to it is."""
+    """The name of a run's folder, for any path that leads to it."""
     return folder.name if locations.is_remote(folder) else folder.resolve().name
 
 
@@ -289,7 +290,7 @@ def _check_format(path: Path, data: Row, remedy: str) -> None:
 
 
 def _each(do: Callable[[Path], int], paths: Sequence[Path]) -> Iterable[int]:
-    """What ``do`` says of each path; of those that are far away several at once."""
+    """``do`` for each path; several at once for remote files."""
     if not paths or not locations.is_remote(paths[0]):
         return map(do, paths)
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -297,7 +298,7 @@ def _each(do: Callable[[Path], int], paths: Sequence[Path]) -> Iterable[int]:
 
 
 def _check_columns(path: Path) -> int:
-    """How many rows it has, where the columns that it has of the table's are such, and none lacks that it must have."""
+    """Its number of rows, after a check that its columns have the table's types and no required one is missing."""
     table = path.parent.name
     try:
         footer = tables.read_footer(path)
@@ -315,7 +316,7 @@ def _check_columns(path: Path) -> int:
 
 
 def _odd(schema: Any, wanted: Any, added: Collection[str]) -> list[str]:
-    """Columns of another type than is wanted, and those that lack and must not."""
+    """Columns of a wrong type, and missing required ones."""
     types = {field.name: field.type for field in schema}
     return [
         f"{field.name}: {types.get(field.name, 'none')}"
@@ -325,8 +326,9 @@ def _odd(schema: Any, wanted: Any, added: Collection[str]) -> list[str]:
 
 
 def read(path: Path, run: str, trials: Collection[int] | None = None) -> Any:
-    """A part's rows as :func:`pairproof.harness.runs.tables.read_part` gives them; CorruptRun if it is damaged, or is
-    not of this run."""
+    """A part's rows as :func:`pairproof.harness.runs.tables.read_part` returns them; CorruptRun if it is damaged or
+    belongs to another run.
+    """
     try:
         found = tables.read_part(path, trials)
     except tables.UNREADABLE as why:

@@ -1,7 +1,7 @@
-"""How often a run's finding showed again when it was replayed: ``replays/NNNN.json``, beside ``findings/NNNN.json``.
+"""The number of reproductions of a run's finding: ``replays/NNNN.json``, beside ``findings/NNNN.json``.
 
-Written by ``pairproof replay``; a report tells of it. A file is a list, an entry for each time that somebody replayed
-the finding as it is: where, with which version, how often it was executed, and how often it showed.
+``pairproof replay`` writes it, and a report shows it. The file is a list with an entry for each replay of the unchanged
+finding: lab, version, executions, and how many of these showed it.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ Row = dict[str, Any]
 
 
 def place(finding: Path) -> Path | None:
-    """Where replays of a finding are; None if it does not lie in a run's folder."""
+    """The file for replays of a finding; None if the finding is not in a run's folder."""
     run = finding.absolute().parent.parent
     ours = finding.parent.name == "findings" and (run / "run.json").is_file()
     return run / "replays" / finding.name if ours else None
 
 
 def add(finding: Path, lab: str, target: str, executed: int, showed: int) -> Path | None:
-    """Record that a finding was replayed; where, or None where that is not recorded: outside of a run's folder, and
-    where nothing can be written, since replaying does not depend on it."""
+    """Record a replay and return the file. None if it is not recorded: outside of a run's folder, or if nothing can be
+    written, which must not fail the replay.
+    """
     path = place(finding)
     if path is None:
         return None
@@ -46,12 +47,12 @@ def add(finding: Path, lab: str, target: str, executed: int, showed: int) -> Pat
 
 
 def read(path: Path) -> list[Row]:
-    """The entries of a file; none where there is none, or none that can be read."""
+    """The entries of a file; none if it is missing or unreadable."""
     try:
-        told = json.loads(locations.read_bytes(path, MAX_BYTES))
+        content = json.loads(locations.read_bytes(path, MAX_BYTES))
     except (OSError, ValueError, RecursionError):
         return []
-    entries = told if isinstance(told, list) else []
+    entries = content if isinstance(content, list) else []
     return [each for each in entries if isinstance(each, dict) and _is_entry(each)]
 
 

@@ -1,8 +1,7 @@
-"""Which histories a run keeps: those of violating and unknown trials always, of the others one in N.
+"""The histories that a run keeps: those of violating and unknown trials, and one in N of the others.
 
-The sample depends on the run's seed and the trial's place in its search only (where there is no search: its number). So
-the same run keeps the same histories wherever and however often it is repeated, and a run that was cut short keeps a
-part of what the whole one would.
+The sample depends only on the run's seed and the trial's position in its search (without a search: its number). So the
+same run keeps the same histories every time, and an interrupted run keeps a part of them.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ class Sampling(NamedTuple):
     seed: str
     one_in: int
 
-    def wants(self, trial: Trial, place: object) -> bool:
-        return self.drawn(place) or not WORTH_KEEPING.isdisjoint([each.verdict for each in trial.judgements])
+    def wants(self, trial: Trial, position: object) -> bool:
+        return self.drawn(position) or not WORTH_KEEPING.isdisjoint([each.verdict for each in trial.judgements])
 
-    def drawn(self, place: object) -> bool:
-        """Whether the trial at this place is in the sample, whatever its verdicts."""
+    def drawn(self, position: object) -> bool:
+        """Whether the trial at this position is in the sample, for any verdict."""
         if self.one_in == 1:
             return True
-        hashed = blake2b(f"{self.seed}/{place}".encode(), digest_size=8).digest()
+        hashed = blake2b(f"{self.seed}/{position}".encode(), digest_size=8).digest()
         return int.from_bytes(hashed, "big") % self.one_in == 0
 
 

@@ -5,16 +5,16 @@
     trials/part-NNNNN.parquet      one row per trial
     faults/part-NNNNN.parquet      one row per fault of a trial
     objectives/part-NNNNN.parquet  one row per loss of the master and per return of a slave
-    losses/part-NNNNN.parquet      what a trial lost of what was acknowledged, one row per trial with a fault
+    losses/part-NNNNN.parquet      losses of acknowledged messages, one row per trial with a fault
     coverage/part-NNNNN.parquet    how often each protocol state met each event under each fault, once for the whole run
     history/part-NNNNN.parquet     events of violating and unknown trials, and a seeded sample of the others
     findings/NNNN.json             a violation, its minimal schedule and replay line
-    logs/NNNNNN-NODE.log           of trials whose history is kept, where nodes are processes: the end of what each said
+    logs/NNNNNN-NODE.log           of trials with a kept history, if nodes are processes: the end of each output
 
-Every file appears by rename, so a reader never meets half of one; a run that was killed keeps its finished parts.
+Every file appears by rename, so a reader never sees a partial file; a killed run keeps its finished parts.
 
-Tables evolve: columns are only ever added, a reader takes those that it does not know for not being there, and those
-that a part lacks for null. The format changes where that would not do.
+Tables evolve: columns are only added; a reader ignores unknown ones and reads missing ones as null. Other changes need
+a new format.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..history import FIELDS
 
 FORMAT = 3
 READS = (1, 2, FORMAT)
-"""Formats that can be read: 1 lacks :data:`ADDED`, and both have the names of :mod:`harness.renamed`."""
+"""Formats that can be read: 1 lacks :data:`ADDED`, and 1 and 2 have the old names of :mod:`harness.renamed`."""
 
 Column = tuple[str, type]
 
@@ -32,9 +32,9 @@ KINDS: dict[str, type] = {each.__name__: each for each in (int, bool, dict)}
 
 
 def _columns(names: str) -> tuple[Column, ...]:
-    """``run trial:int``: names, with their types where these are not texts."""
-    told = (each.partition(":") for each in names.split())
-    return tuple((name, KINDS.get(kind, str)) for name, _, kind in told)
+    """``run trial:int``: names, with their types if these are not texts."""
+    typed = (each.partition(":") for each in names.split())
+    return tuple((name, KINDS.get(kind, str)) for name, _, kind in typed)
 
 
 TABLES: dict[str, tuple[Column, ...]] = {
@@ -55,16 +55,17 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "coverage": _columns("run state event fault count:int"),
     "history": (*_columns("run trial:int"), *((each.name, each.type) for each in FIELDS)),
 }
-"""Columns of each table. ``seq`` and ``text`` of a verdict: where and how the first violation was seen, or the doubt.
-``notes``, ``args``, ``effect``, ``schedule`` and ``skipped`` are JSON texts. ``objectives`` are the system's: for
-RocketMQ see docs/objectives.md. ``settings`` is a map of texts: what the schedule sets. ``cause``: what a violating
-trial broke first. ``pairproof``: the version that played it. ``commit``: see the fact."""
+"""Columns of each table. ``seq`` and ``text`` of a verdict: the first violation, or the doubt. ``notes``, ``args``,
+``effect``, ``schedule`` and ``skipped`` are JSON texts. ``objectives`` are the system's: for RocketMQ see
+docs/objectives.md. ``settings`` is a map of texts: those of the schedule. ``cause``: the first violation of a violating
+trial. ``pairproof``: the version that played it. ``commit``: see the fact.
+"""
 
 ADDED: dict[str, tuple[str, ...]] = {
     "trials": ("target", "lab", "settings", "cause", "pairproof", "commit"),
     "history": tuple(each.name for each in FIELDS if each.name not in ("seq", "t", "kind")),
 }
-"""Columns that a part may lack: those that came after format 1, and of histories all that an event need not have."""
+"""Columns that a part may lack: those added after format 1, and the optional columns of histories."""
 
 STATES = ("running", "complete", "interrupted", "failed")
 
@@ -90,8 +91,9 @@ FACT_KINDS: dict[str, object] = {
     "deviations": [_DEVIATION | _COUNTED], "keep": (str, int), "scenarios": [dict], "left_out": [dict],
     "versions": dict, "commit": str, "contents": dict, "campaign": dict, "reason": str,
 }  # fmt: skip
-"""What each fact is: a type, several, a list of values of one, or an object with such values; a number is also a float.
-Where it is not known, it is null."""
+"""The type of each fact: a type, several, a list of values of one, or an object with such values; a number is also a
+float. Unknown facts are null.
+"""
 MAX_NUMBER = 1 << 63
 
 FACTS: dict[str, str] = {

@@ -1,6 +1,6 @@
-"""The run folder's tables as Arrow sees them: schemas from :data:`~pairproof.harness.runs.schema.TABLES`, parts, rows.
+"""The run folder's tables in Arrow: schemas from :data:`~pairproof.harness.runs.schema.TABLES`, parts, rows.
 
-With :mod:`.part_size` the only module of the harness that imports pyarrow; whoever needs no table should not import it.
+Only this module and :mod:`.part_size` import pyarrow; import them only for tables.
 """
 
 from __future__ import annotations
@@ -26,20 +26,18 @@ SCHEMAS: dict[str, Any] = {
 }
 
 UNREAD = (dict,)
-"""Kinds of column that are for others' queries: nothing here reads them."""
+"""Types of columns for other programs, which are not read here."""
 READ: dict[str, Any] = {
     table: pa.schema([(name, ARROW[kind]) for name, kind in columns if kind not in UNREAD])
     for table, columns in TABLES.items()
 }
 
 BATCH_ROWS = 20_000
-"""Rows that are unpacked at once."""
 TAIL = 8
-"""Bytes after a footer: its size, and a mark."""
+"""Bytes after a footer: its size, and a magic number."""
 MAX_FOOTER_BYTES = 1 << 20
 
 UNREADABLE: tuple[type[Exception], ...] = (pa.ArrowException, OSError, EOFError, ValueError)
-"""What reading a damaged part may raise."""
 
 
 def from_columns(table: str, rows: int, columns: Sequence[object]) -> Any:
@@ -56,7 +54,7 @@ def _array(column: object, kind: Any, rows: int) -> Any:
         try:
             return pa.array(column, type=kind)
         except UnicodeEncodeError:
-            # What a target says may be any text, lone surrogates in it: they are kept escaped.
+            # A target's output may contain any text, even lone surrogates: escape these.
             return pa.array([_encodable(each) for each in column], type=kind)
     return pa.repeat(pa.scalar(column, type=kind), rows)
 
@@ -66,7 +64,7 @@ def _encodable(value: object) -> object:
 
 
 def part_bytes(table: Any) -> bytes:
-    """A part as it is written; its pages carry checksums, so that a damaged one is noticed."""
+    """A part's bytes; its pages have checksums to detect damage."""
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
     return bytes(sink.getvalue())
@@ -78,7 +76,7 @@ def write_part(table: Any, path: Path) -> None:
 
 
 def read_footer(path: Path) -> Any:
-    """What a part's footer says of it; raises one of :data:`UNREADABLE`."""
+    """A part's footer; raises one of :data:`UNREADABLE`."""
     if not locations.is_remote(path):
         with locations.regular(path) as file:
             return _footer(file)
@@ -97,11 +95,11 @@ def _footer(file: Any) -> Any:
 
 
 def batches(path: Path, trials: Iterable[int] | None = None) -> Iterator[Any]:
-    """A part's rows as record batches of at most :data:`BATCH_ROWS`, of these trials only if they are given.
+    """A part's rows as record batches of at most :data:`BATCH_ROWS`, optionally of these trials only.
 
-    With the columns of the table whose folder it is in: without those that are not known here and those of
-    :data:`UNREAD`, with nulls for those that it lacks. Raises one of :data:`UNREADABLE`, also for a part that would
-    take more memory than one that a run writes (:mod:`pairproof.harness.runs.part_size`).
+    The columns are those of the folder's table: unknown ones and those of :data:`UNREAD` are dropped, missing ones are
+    null. Raises one of :data:`UNREADABLE`, also for a part that needs more memory than one that a run writes
+    (:mod:`pairproof.harness.runs.part_size`).
     """
     wanted = None if trials is None else pa.array(sorted(trials), pa.int64())
     data = locations.read_bytes(path, part_size.MAX_FILE_BYTES)
@@ -111,7 +109,7 @@ def batches(path: Path, trials: Iterable[int] | None = None) -> Iterator[Any]:
     there = set(footer.schema.to_arrow_schema().names)
     texts = [field.name for field in schema if field.type == pa.string() and field.name in there]
     known = [name for name in schema.names if name in there]
-    # As dictionaries values are there once, however many rows have them: what all would take is known before.
+    # A dictionary holds each value once, for any number of rows: the total size is computed first.
     file = pq.ParquetFile(io.BytesIO(data), read_dictionary=texts, page_checksum_verification=True)
     left = part_size.Budget()
     for batch in file.iter_batches(BATCH_ROWS, _groups(footer, wanted), known):
@@ -127,7 +125,6 @@ def batches(path: Path, trials: Iterable[int] | None = None) -> Iterator[Any]:
 
 
 def _renamed(name: str, column: Any) -> Any:
-    """The column with present names in place of those that an older run has."""
     if name not in COLUMNS:
         return column
     old, new = (pa.array(each) for each in zip(*COLUMNS[name].items(), strict=True))
@@ -136,23 +133,22 @@ def _renamed(name: str, column: Any) -> Any:
 
 
 def _groups(footer: Any, wanted: Any) -> list[int]:
-    """The row groups that may hold some of the wanted trials."""
     groups = range(footer.num_row_groups)
     if wanted is None:
         return list(groups)
     at = footer.schema.names.index("trial")
-    said = {each: footer.row_group(each).column(at).statistics for each in groups}
+    statistics = {each: footer.row_group(each).column(at).statistics for each in groups}
     return [
-        each for each, told in said.items()
-        if told is None or not told.has_min_max or any(told.min <= number.as_py() <= told.max for number in wanted)
+        each for each, found in statistics.items()
+        if found is None or not found.has_min_max or any(found.min <= number.as_py() <= found.max for number in wanted)
     ]  # fmt: skip
 
 
 def read_part(path: Path, trials: Iterable[int] | None = None) -> Any:
-    """All that :func:`batches` gives, as one table."""
+    """The batches of :func:`batches` as one table."""
     return pa.Table.from_batches(batches(path, trials), READ[path.parent.name])
 
 
 def rows(table: Any, first: int = 0) -> Iterator[tuple[Any, ...]]:
-    """Rows as tuples, from column ``first`` on. A zip of columns: many times faster than a dict per row."""
+    """Rows as tuples, from column ``first`` on. A zip of columns is many times faster than a dict per row."""
     return zip(*(column.to_pylist() for column in table.columns[first:]), strict=True)

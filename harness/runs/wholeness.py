@@ -1,13 +1,13 @@
-"""Whether a run folder still holds all that its run wrote, as it was written.
+"""Check that a run folder still holds everything that its run wrote, unchanged.
 
-An upload that lost files, or a table that somebody changed, must not read as a pass. When a run ends, its facts list
-every part with its number of rows, every finding, failure, log and chunk of a campaign, and the digest of each of these
-files (:func:`contents`). They are replaced at once, so a run that has ended has the list of just what it wrote. Digests
-are compared where files are near; pages of those far away, which would be fetched twice, have checksums.
+An upload that lost files, or a changed table, must not read as a pass. At the end of a run its facts list every part
+with its number of rows, every finding, failure, log and chunk of a campaign, and the digests of these files
+(:func:`contents`). They are replaced at once, so the list of an ended run is exact. Digests are compared for local
+files; remote pages, which would be fetched twice, have checksums.
 
-A run that was killed has no list. What it committed can be read, and still a part is known to be missing where the
-numbers of the parts have a gap, where a part has no verdicts, or where a finding names a trial that no part holds. Runs
-recorded before there were lists say how many trials they have.
+A killed run has no list. Its committed parts can be read, but a part is detected as missing if the numbers of the parts
+have a gap, if a part has no verdicts, or if a finding names a trial of no part. Older runs without lists have their
+number of trials.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .part_size import MAX_FILE_BYTES
 from .schema import TABLES
 
 FILES = {"findings": "[0-9]*.json", "failures": "[0-9]*.json", "logs": "*.log", "chunks": "[0-9]*.json"}
-"""Folders of files that are no parts, and the names of what is theirs."""
+"""Folders of files that are not parts, and the patterns of their names."""
 REMEDY = "copy the whole folder again from where it was recorded, or record the run again"
 RESUME = "take the campaign up again with pairproof campaign --resume, or delete the folder"
 
 _PART = re.compile(r"part-(\d+)\.parquet")
 _FILE = re.compile(r"\w+/(?!\.)[^/\\\0]+")
-"""A table or a folder of :data:`FILES`, and a name in it."""
+"""A table or a folder of :data:`FILES`, and a file name in it."""
 
 
 def part_name(number: int) -> str:
@@ -39,7 +39,7 @@ def part_name(number: int) -> str:
 
 
 def digest(data: bytes) -> str:
-    """Of a file."""
+    """For a file."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
@@ -55,7 +55,7 @@ def contents(folder: Path, parts: Mapping[str, Mapping[str, int]], digests: Mapp
 
 
 def check_digests(folder: Path, digests: Mapping[str, str], remedy: str = REMEDY) -> None:
-    """That files are as they were written, by their names in the folder; CorruptRun names the first that is not."""
+    """Check that files are unchanged, by their names in the folder; CorruptRun names the first that is not."""
     for name, wanted in digests.items():
         path = folder / name
         try:
@@ -67,23 +67,21 @@ def check_digests(folder: Path, digests: Mapping[str, str], remedy: str = REMEDY
 
 
 class Contents:
-    """What a run folder must hold, as far as it says so."""
-
     def __init__(self, folder: Path, facts: Mapping[str, Any]) -> None:
         self.folder = folder
         self.facts = facts
-        told = facts.get("contents")
-        if told is not None and not _is_list(told):
+        listed = facts.get("contents")
+        if listed is not None and not _is_list(listed):
             raise CorruptRun(f"{folder / 'run.json'} has no list of contents; {REMEDY}")
-        self.parts: Mapping[str, Mapping[str, int]] | None = None if told is None else told["parts"]
-        self.files: Mapping[str, list[str]] = {} if told is None else told["files"]
+        self.parts: Mapping[str, Mapping[str, int]] | None = None if listed is None else listed["parts"]
+        self.files: Mapping[str, list[str]] = {} if listed is None else listed["files"]
         # Older runs have none.
-        self.digests: Mapping[str, str] = {} if told is None else told.get("digests", {})
+        self.digests: Mapping[str, str] = {} if listed is None else listed.get("digests", {})
         self._listed: dict[str, frozenset[str]] = {}
         self._remedy = RESUME if facts.get("campaign") else REMEDY
 
     def check_files(self) -> None:
-        """That no file is missing, and no part is there that the run did not write; CorruptRun names one."""
+        """Check that no file is missing, and that all parts are the run's own; CorruptRun names one."""
         for name, wanted in self.files.items():
             for each in wanted:
                 self._must_exist(self.folder / name / each)
@@ -98,30 +96,30 @@ class Contents:
                 raise CorruptRun(f"{path} is not one of this run's parts; {REMEDY}")
 
     def check_others(self) -> None:
-        """That the files that are no parts are as they were written."""
+        """Check that the files that are not parts are unchanged."""
         if not locations.is_remote(self.folder):
             others = {name: each for name, each in self.digests.items() if _folder(name) in FILES}
             check_digests(self.folder, others, self._remedy)
 
     def check_part(self, path: Path, rows: int) -> None:
-        """That a part has as many rows as were written, and is as it was written."""
         wanted = rows if self.parts is None else self.parts.get(path.parent.name, {}).get(path.name)
         if rows != wanted:
             raise CorruptRun(f"{path} has {rows} rows, and {wanted or 'none'} were written; {REMEDY}")
         name = f"{path.parent.name}/{path.name}"
-        # A damaged history costs itself only: it is judged again, and a report says what is wrong with it.
+        # A damaged history affects only itself: it is judged again, and a report names the damage.
         if name in self.digests and path.parent.name != "history" and not locations.is_remote(path):
             check_digests(self.folder, {name: self.digests[name]}, self._remedy)
 
     def check_trials(self, parts: list[Path], findings: list[dict[str, Any]]) -> None:
-        """Of a run without a list: that its trials are as many as it says, or, if it was killed, that they hold those
-        of its findings."""
+        """For a run without a list: check its number of trials or, if it was killed, that they include those of its
+        findings.
+        """
         if self.parts is not None:
             return
         if self.facts["state"] != "running":
-            told, found = self.facts.get("trials"), sum(tables.read_footer(path).num_rows for path in parts)
-            if isinstance(told, int) and told != found:
-                raise CorruptRun(f"{self.folder} holds {found} of its {told} trials; {REMEDY}")
+            expected, found = self.facts.get("trials"), sum(tables.read_footer(path).num_rows for path in parts)
+            if isinstance(expected, int) and expected != found:
+                raise CorruptRun(f"{self.folder} holds {found} of its {expected} trials; {REMEDY}")
         elif findings:
             known = {number for path in parts for number in tables.read_part(path).column("trial").to_pylist()}
             lost = sorted(each["trial"] for each in findings if each["trial"] not in known)
@@ -140,7 +138,7 @@ class Contents:
                 self._must_exist(self.folder / "verdicts" / part_name(number))
 
     def _names(self, folder: Path) -> frozenset[str]:
-        """What is in it, asked once: a request for each file is much where files are far away."""
+        """Its names, listed once: a request per remote file would be slow."""
         if folder.name not in self._listed:
             there = folder.iterdir() if folder.is_dir() else ()
             self._listed[folder.name] = frozenset(each.name for each in there)

@@ -1,12 +1,11 @@
-"""Records a run: verdicts, trials, faults, objectives and kept histories as Parquet parts, findings and facts as JSON.
+"""Record a run: verdicts, trials, faults, objectives and kept histories as Parquet parts, findings and facts as JSON.
 
-Promises: a run that is interrupted or killed at any moment can be read, and every trial in it is whole. A part of each
-table is written under the same number, ``trials`` last: its rename commits the part, and what other tables hold under
-a number that ``trials`` lacks does not count. What is not yet written after a kill is at most the pending part, bounded
-in trials, events and seconds.
+A run that is interrupted or killed at any moment can be read, and every trial in it is complete. A part of each table
+has the same number; ``trials`` is renamed last, which commits the part. Rows of other tables with a number that
+``trials`` lacks do not count. A kill loses at most the pending part, bounded in trials, events and seconds.
 
-A campaign's files are also synced to the disk, and read again before it is called complete. Leaves out: judging, and
-choosing what to explore. The layout is ``harness/runs/schema.py``'s.
+A campaign's files are also synced to the disk, and read again before the campaign counts as complete. The layout is
+defined in ``harness/runs/schema.py``.
 """
 
 from __future__ import annotations
@@ -45,27 +44,26 @@ PART_TRIALS = 4_096
 PART_EVENTS = 250_000
 PART_S = 1.0
 PARTS_PER_DOUBLING = 64
-"""A long run writes rarer parts: about this many each time its age doubles, so their number stays small."""
+"""Each time a run's age doubles it writes about this many parts, so their number stays small."""
 MAX_KEPT_EVENTS = 50_000_000
-"""Events that one run keeps (a few GB); later histories are not kept, and ``reason`` says so."""
+"""The limit of a run's kept events (a few GB); ``reason`` reports later histories that are not kept."""
 MAX_FINDINGS = 9_999
 MAX_FAILURES = 99
-"""Trials kept in which a lab failed."""
 MAX_FAILED_EVENTS = 20_000
-"""Events kept of each of them, the last ones."""
+"""The number of last events that are kept of each."""
 
 COMMITS = ("PAIRPROOF_COMMIT", "GITHUB_SHA", "CI_COMMIT_SHA")
-"""Variables that name the commit of what is tested; the first one that is set counts."""
+"""Variables with the commit of the target; the first one that is set counts."""
 MAX_COMMIT_CHARS = 100
 MAX_NAME_CHARS = 120
-"""Of a target's name in its run's."""
+"""For a target's name in the name of a run."""
 
 ENDING = ("seconds", "trials", "events", "again", "searches", "contents", "deviations", "reason")
 """Facts that are known when a run ends."""
 
 
 def run_folder(runs: Path, lab: str, target: str, *more: str) -> Path:
-    """A name for a new run among ``runs``, of when it began and what it runs; UsageError if there are too many."""
+    """A new folder name in ``runs``, of the time and the target; UsageError if there are too many."""
     when = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     stem = "-".join((when, lab, re.sub(r"[^\w.-]+", "-", target)[:MAX_NAME_CHARS], *more))
     for number in range(1_000):
@@ -79,12 +77,12 @@ def _is_there(path: Path) -> bool:
     if locations.is_remote(path):
         with locations.reached(path):
             return path.exists()
-    # Unlike Path.exists, no error where the name is too long or cannot be: making the folder will say why.
+    # Unlike Path.exists, no error for a name that is too long or invalid: creating the folder reports it.
     return os.path.lexists(path)
 
 
 class Part:
-    """The trials of the next part, and how many trials and events the parts before it hold."""
+    """The trials of the next part, and the number of trials and events of earlier parts."""
 
     def __init__(self, number: int = 0, trials_before: int = 0, events_before: int = 0) -> None:
         self.number = number
@@ -100,11 +98,11 @@ class Part:
 
 
 class RunWriter:
-    """Writes one run folder. A context manager: the run ends as interrupted or failed when its block raises.
+    """Writes one run folder. A context manager: the run ends as interrupted or failed if its block raises.
 
-    ``facts`` are those of ``schema.FACTS`` that the caller knows (``keep``: ``all`` or N for one history in N; ``seed``
-    decides the sample). Raises UsageError if the folder already holds a run, PairproofError if it cannot be written.
-    ``again``: the folder holds this run, which is gone on with; see :meth:`adopt`.
+    ``facts``: the caller's part of ``schema.FACTS`` (``keep``: ``all`` or N for one history in N; ``seed`` decides the
+    sample). Raises UsageError if the folder already holds a run, PairproofError if it cannot be written. ``again``:
+    resume the run of the folder; see :meth:`adopt`.
     """
 
     def __init__(self, folder: Path, facts: Mapping[str, object], again: bool = False) -> None:
@@ -128,11 +126,11 @@ class RunWriter:
         self._coverage: dict[tuple[str, str, str], int] = {}
         self.deviations = deviations.Seen()
         self._rows: dict[str, dict[str, int]] = {}
-        """By table, the names of its parts with their rows."""
+        """By table: the names of its parts with their rows."""
         self._digests: dict[str, str] = {}
-        """Of parts, by their names in the folder."""
+        """Digests of parts, by their names in the folder."""
         self._lasting = "campaign" in self.facts
-        """Whether what is written is synced: a campaign can be gone on with after a loss of power."""
+        """Whether files are synced: a campaign can be resumed after a power loss."""
         try:
             self._make_folders()
         except KeyboardInterrupt as why:
@@ -140,24 +138,24 @@ class RunWriter:
             raise
 
     def trial(self, trial: Trial, keep: bool | None = None) -> None:
-        """Record a trial; ``keep`` overrides the sample's choice about its history, if it was not measured."""
+        """Record a trial; ``keep`` overrides the sampling of its history, if it was not measured."""
         events, measured = trial.events, trial.measured
         if measured is None:
             measured = measured_of(self._system, events)
             wanted = self.sampling.wants(trial, trial.number) if keep is None else keep
         else:
-            # Who played it has chosen, and left out what is not wanted.
+            # The process that played it has sampled it already.
             wanted = len(events) == measured.events
         kept = wanted and self.kept_events + len(events) <= MAX_KEPT_EVENTS
         part = self._part
-        # One append is the whole record: an interrupt falls before or after it.
+        # A single append, so an interrupt cannot split the record.
         part.trials.append(Pending.of(trial, measured, kept))
         self.deviations.add(trial.judgements, trial.origin, trial.number)
         self._again += trial.again
         self.not_kept += wanted and not kept
         if kept:
-            for node, said in trial.logs.items():
-                atomic.put_text(self.folder, f"logs/{trial.number:06d}-{node}.log", said)
+            for node, log in trial.logs.items():
+                atomic.put_text(self.folder, f"logs/{trial.number:06d}-{node}.log", log)
             self.kept_events += len(events)
             part.kept_events += len(events)
         if len(part.trials) >= PART_TRIALS or part.kept_events >= PART_EVENTS or self._is_late(part):
@@ -170,14 +168,15 @@ class RunWriter:
     def adopt(
         self, written: Mapping[int, Mapping[str, Written]], parts: int, trials: int, events: int, not_kept: int
     ) -> None:
-        """Go on behind ``parts`` parts that others have written: by number and table, so many trials and events, so
-        many histories that were too much."""
+        """Resume after ``parts`` parts of other processes: by number and table, with their trials and events, and the
+        number of histories beyond the limit.
+        """
         for number, tables in written.items():
             self._wrote(number, tables)
         self._part, self.not_kept = Part(parts, trials, events), not_kept
 
     def flush(self) -> None:
-        """Write what is pending. Interrupted and called again, it writes the same part again."""
+        """Write the pending part. If it was interrupted, the next call writes the same part again."""
         part = self._part
         if part.trials:
             self._wrote(part.number, parts.write(self.folder, self._about, part.number, part.trials))
@@ -189,7 +188,7 @@ class RunWriter:
             self._digests[f"{table}/{part_name(number)}"] = each.digest
 
     def finding(self, finding: Finding) -> Path:
-        """Write a finding, and first what is pending, so that its trials can be looked up. Where it is."""
+        """Write a finding after the pending part, so that its trials can be read. Returns the file."""
         self.flush()
         number = next(self._findings)
         if number > MAX_FINDINGS:
@@ -198,29 +197,28 @@ class RunWriter:
         return atomic.put_json(self.folder, name, finding_json(finding, self.folder / name), keep=self._lasting)
 
     def failure(self, target: str, lab: str, why: LabError) -> Path | None:
-        """Write the trial in which a lab failed, as far as it came; where it is, or None if it had not begun."""
+        """Write the unfinished trial of a failed lab. Returns the file, or None if the trial had not begun."""
         trial = why.trial
         if trial is None or (number := next(self._failures)) > MAX_FAILURES:
             return None
         name = f"failures/{number:04d}.json"
         found = Finding("", str(why), target, lab, -1, -1, trial.schedule, len(trial.schedule.ops))
-        # What led to it is what came last.
+        # The last events lead to the failure.
         last = trial.events[-MAX_FAILED_EVENTS:]
         history = [{name: value for name, value in each._asdict().items() if value is not None} for each in last]
-        told = finding_json(found, self.folder / name)
-        return atomic.put_json(self.folder, name, {**told, "logs": dict(trial.logs), "history": history})
+        content = finding_json(found, self.folder / name)
+        return atomic.put_json(self.folder, name, {**content, "logs": dict(trial.logs), "history": history})
 
     @property
     def known_deviations(self) -> list[dict[str, Any]]:
-        """Those that the trials so far have shown: the fact ``deviations``."""
         return self.deviations.rows()
 
     def coverage(self, rows: Mapping[tuple[str, str, str], int]) -> None:
-        """What the run covered, by (state, event, fault); it is written when the run ends."""
+        """Set the run's coverage, by (state, event, fault), which is written when the run ends."""
         self._coverage = dict(rows)
 
     def close(self, state: str = "complete", **facts: object) -> None:
-        """Write what is pending and the last facts (trials and events are counted here); nothing if closed already."""
+        """Write the pending part and the last facts (trials and events are counted here); nothing if already closed."""
         assert state in STATES[1:], f"state {state!r} is not one of {STATES[1:]}"
         if self.facts["state"] != "running":
             return
@@ -230,7 +228,7 @@ class RunWriter:
         if self.not_kept:
             limit = f"{self.not_kept} histories not kept: a run keeps at most {MAX_KEPT_EVENTS:,} events"
             facts["reason"] = "; ".join(filter(None, (str(facts.get("reason") or ""), limit)))
-        # What the tables hold is what counts, whatever the caller counted up to an interrupt.
+        # The tables count, not the caller's numbers before an interrupt.
         counted = {"trials": self._part.trials_before, "events": self._part.events_before, "again": self._again}
         listed = {"contents": contents(self.folder, self._rows, self._digests), "deviations": self.known_deviations}
         if self._lasting:
@@ -259,14 +257,14 @@ class RunWriter:
                 (self.folder / name).mkdir(exist_ok=True)
         except OSError as why:
             raise UsageError(
-                f"cannot create {self.folder}: {why.strerror or why}; name another place with --runs"
+                f"cannot create {self.folder}: {why.strerror or why}; name another path with --runs"
             ) from None
 
     def _write_facts(self) -> None:
         atomic.put_json(self.folder, "run.json", self.facts, keep=self._lasting)
 
     def _write_coverage(self) -> None:
-        # Under the last part's number, which ``trials`` has committed; without a trial nothing was covered.
+        # With the last part's number, which ``trials`` has committed; without a trial there is no coverage.
         if self._coverage and self._part.number:
             number = self._part.number - 1
             self._wrote(
@@ -296,28 +294,29 @@ def finding_json(finding: Finding, path: Path) -> dict[str, object]:
 
 
 def case_name(target: str, lab: str, law: str, schedule: object) -> str:
-    """The file of a finding that is kept outside of a run; of what is executed, so that the same one twice is one file.
+    """The file name of a regression case, derived from its program, so that equal cases share a file.
 
     ``schedule``: as JSON.
     """
-    told = json.dumps([target, lab, law, schedule], sort_keys=True)
-    return f"{law}-{hashlib.blake2b(told.encode(), digest_size=4).hexdigest()}.json"
+    content = json.dumps([target, lab, law, schedule], sort_keys=True)
+    return f"{law}-{hashlib.blake2b(content.encode(), digest_size=4).hexdigest()}.json"
 
 
 def commit() -> str:
-    """Of what is tested, as the environment says."""
+    """The commit of the target, from the environment."""
     return next(filter(None, (os.environ.get(name, "").strip()[:MAX_COMMIT_CHARS] for name in COMMITS)), "")
 
 
 def replay_line(path: Path, target: str = "") -> str:
-    """The command that replays the finding at ``path``, as the user's shell takes it; a target that a file must not
-    choose is typed."""
+    """The command that replays the finding at ``path``, quoted for a shell; with a target that a file must not
+    choose.
+    """
     typed = f" --target {shlex.quote(target)}" if resolve.leads_to_files(target) else ""
     return invocation.line("replay", path) + typed
 
 
 def versions() -> dict[str, str]:
-    """Versions that a run depends on."""
+    """Versions of pairproof, Python and Hypothesis."""
     try:
         hypothesis = version("hypothesis")
     except PackageNotFoundError:

@@ -1,1 +1,1 @@
-"""Six searches over one kind of schedule, and what makes a failing one small."""
+"""Six searches over one type of schedule, and shrinking."""

@@ -1,9 +1,9 @@
-"""Seeded pairs of faults: two of the sweep's in one trial, the second up to some events after the first.
+"""Seeded fault pairs: two faults of the sweep in one trial, the second up to some events after the first.
 
-What one fault leaves behind, another one finds. All pairs at all event boundaries are some hundred millions, so each
-trial draws one; the program, and what falls into the faults, are the sweep's, and so is the price of a trial. In every
-second trial the first fault is over when the second one begins. A schedule is a function of (seed, number), of the
-target's system and of the faults that there are to draw.
+The effects of one fault may only show under another one. There are some hundred million pairs at all event boundaries,
+so each trial draws one; the base program and the operations during the faults are the sweep's, and so is a trial's
+cost. In half of the trials the first fault has ended before the second begins. A schedule is a function of (seed,
+number), of the target's system and of the faults to draw.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..trials.schedule import Args, Op, Schedule
 from .sweep import LAST, SOON, variants
 
 LATEST = 24
-"""Events: a pair is at rest 21 to 35 of them after the sweep's base program has begun."""
+"""In events: a pair is at rest 21 to 35 of them after the beginning of the sweep's base program."""
 
 
 def schedule(system: System, seed: str, number: int, lab: Place | None = None) -> Schedule:
-    """The schedule with this number under this seed, with faults that this lab can inject (any, unless told)."""
+    """The schedule with this number under this seed, with faults that this lab can inject (None: any)."""
     dice, swept = Random(f"{seed}/pairs/{number}"), system.swept
     at = dice.randrange(len(swept.modes))
     settings = swept.modes[at].settings
@@ -40,6 +40,5 @@ def schedule(system: System, seed: str, number: int, lab: Place | None = None) -
 
 @lru_cache(maxsize=64)
 def _faults(system: System, mode: int, names: tuple[str, ...]) -> list[list[Args]]:
-    """Of each fault that this mode sweeps, its variants."""
     found = (list(variants(system, resolve.faults()[name], system.swept.modes[mode])) for name in names)
     return [each for each in found if each]

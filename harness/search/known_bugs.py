@@ -1,8 +1,8 @@
-"""Programs that have shown bugs before: of seeded bugs, and of what real systems are known to do wrong.
+"""Programs that have shown bugs: those of seeded bugs, and those of known deviations of real systems.
 
-A lab with real time plays each once, after the single faults. What it cannot do to its target is left out, and so are
-settings that the target does not take. ``generic`` leaves out whatever was learnt from a real system, so that what is
-found of one was found without knowing it.
+A real-time lab plays each once, after the single faults. It leaves out programs that it cannot play on its target, and
+settings that the target does not accept. ``generic`` excludes programs taken from real systems, to show what is found
+without them.
 """
 
 from __future__ import annotations
@@ -18,27 +18,25 @@ from ..trials.abilities import Hosted, lacking
 from .pacing import paced
 
 NAME = "known-bugs"
-"""The search's."""
 ALL, GENERIC, NONE = "all", "generic", "none"
 WHICH = (ALL, GENERIC, NONE)
-"""What to play of them."""
 
 
 def programs(lab: Lab, target: Target, seed: str, which: str) -> list[KnownBug]:
-    """Those that the lab can play with this target, shuffled by the seed; what is the same when it is paced only once.
+    """The programs that the lab can play with this target, shuffled by the seed, without duplicates after pacing.
 
-    Each is named by its origin: ``mutant acks_at_once``, ``deviation silent-master-kept``.
+    Names have the origin: ``mutant acks_at_once``, ``deviation silent-master-kept``.
     """
     system = resolve.system_of(target)
-    place = Hosted(lab, target)
+    hosted = Hosted(lab, target)
     once: dict[str, KnownBug] = {}
-    for each in _listed(system, which, place):
-        if not lacking(place, each.schedule.ops, resolve.faults(), resolve.operations()):
+    for each in _listed(system, which, hosted):
+        if not lacking(hosted, each.schedule.ops, resolve.faults(), resolve.operations()):
             try:
                 settings = target.settings(resolve.fitted(target, each.schedule.settings))
                 known = f"{settings} {each.schedule.program()}"
             except UsageError:
-                # Of a version that this target is not.
+                # A deviation of another version.
                 continue
             once.setdefault(known, each)
     found = list(once.values())
@@ -46,12 +44,12 @@ def programs(lab: Lab, target: Target, seed: str, which: str) -> list[KnownBug]:
     return found
 
 
-def _listed(system: System, which: str, place: Hosted) -> list[KnownBug]:
-    """Programs of seeded bugs as the lab plays them; of what a real system did, as it did it."""
+def _listed(system: System, which: str, hosted: Hosted) -> list[KnownBug]:
+    """Programs of seeded bugs, paced for the lab; those of deviations, unchanged."""
     if which == NONE:
         return []
     seeded = [
-        each._replace(name=f"mutant {each.name}", schedule=paced(place, each.schedule)) for each in system.known_bugs()
+        each._replace(name=f"mutant {each.name}", schedule=paced(hosted, each.schedule)) for each in system.known_bugs()
     ]
     if which == GENERIC:
         return [each for each in seeded if not each.seen_in]

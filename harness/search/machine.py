@@ -1,14 +1,13 @@
-"""A Hypothesis state machine that drives the pair: producers and readers with operations in flight, faults that come
-and go, time that passes by milliseconds, by events, or until something happens.
+"""A Hypothesis state machine that drives the pair: producers and readers with operations in flight, faults that begin
+and end, and time that passes by milliseconds, by events, or until a condition.
 
-Two uses. :func:`batch` generates only: a violation is data, and delta-debugging makes it small (tens of runs instead
-of Hypothesis's thousands). :func:`machine` is an ordinary state machine class for a test suite: it raises, and
-Hypothesis shrinks and remembers.
+Two uses. :func:`batch` only generates: a violation is data, and delta-debugging shrinks it (in tens of runs instead of
+Hypothesis's thousands). :func:`machine` is an ordinary state machine class for a test suite: it raises, and Hypothesis
+shrinks and remembers.
 
-Where a lab is not deterministic programs are paced (:mod:`pairproof.harness.search.pacing`). What is drawn
-there depends on what was drawn before and on nothing that happened, since Hypothesis compares that between programs.
-So :func:`play` draws and executes a single program, which the seed and its number decide: processes of their own can
-play several at once.
+In a lab that is not deterministic programs are paced (:mod:`pairproof.harness.search.pacing`). Draws depend there only
+on earlier draws, since Hypothesis compares programs. So :func:`play` draws and executes a single program, determined by
+the seed and its number: several processes can play in parallel.
 """
 
 from __future__ import annotations
@@ -42,21 +41,18 @@ from . import pacing, swarm
 from .strategies import arguments, drawn_settings, fault_args
 
 STEPS = 14
-"""Rules of a program."""
 DRAWN_ONLY = 5
 """Programs that :func:`play` draws before the one that it executes. Hypothesis begins every run with the simplest
-program that there is, and what it draws next must differ from that early: the second one always has a name server."""
+program, and later draws must differ from that early: the second one always has a name server.
+"""
 BATCH = 40
-"""Programs of one Hypothesis run."""
 MAX_RUNS = 4
-"""Of Hypothesis, for one batch."""
 OF_LINKS = {"shape": (CanShapeLink,), "trouble": (CanShapeLink, CanCutLink)}
-"""Rules for faults of links: what they need."""
+"""The abilities that rules for link faults need."""
 
 
 class PairMachine(RuleBasedStateMachine):
-    """The rules; :func:`machine` makes a subclass that knows where they act, which faults there are and what becomes of
-    a trial."""
+    """The rules; :func:`machine` makes a subclass with the lab, the faults, and the receiver of trials."""
 
     lab: ClassVar[Lab]
     target: ClassVar[Target]
@@ -65,8 +61,9 @@ class PairMachine(RuleBasedStateMachine):
     seed: ClassVar[str]
     on_trial: ClassVar[Callable[[Trial], None]]
     on_failure: ClassVar[Callable[[Exception], None] | None] = None
-    """Hears why a trial could not be played to its end; without, the error is Hypothesis's, which executes the program
-    again to see whether it fails again."""
+    """Receives the error of a trial that did not end; without it the error goes to Hypothesis, which executes the
+    program again.
+    """
     executes: ClassVar[Callable[[], bool]] = staticmethod(lambda: True)
     """Whether the next program is executed, and not only drawn."""
 
@@ -74,15 +71,13 @@ class PairMachine(RuleBasedStateMachine):
         super().__init__()
         self.ops: list[Op] = []
         self.begun: list[str] = []
-        """Faults that rules began and did not heal."""
+        """Faults that rules began and did not end."""
         self.pace: pacing.Pace | None = None
         self.did: set[str] = set()
-        """Names of the operations so far."""
         self.interpreter: Interpreter | None = None
         self.settings: Args = {}
 
     def act(self, do: str, args: Args) -> None:
-        """Execute an operation and remember it: the program is a schedule like any other."""
         check_op(do, args)
         self.did.add(do)
         op = Op(do, self.system.within(args, self.settings))
@@ -98,31 +93,31 @@ class PairMachine(RuleBasedStateMachine):
         return Schedule(self.settings, self.seed, tuple(self.ops))
 
     def _break_off(self, session: Session, why: BaseException) -> None:
-        """End the trial here; nothing is judged."""
+        """End the trial here, without judging it."""
         self.interpreter = None
         session.close()
         if isinstance(why, LabError):
             why.trial = broken_off(session, self.schedule(), 0, "machine")
-        self._hear(why)
+        self._handle_end(why)
 
-    def _hear(self, why: BaseException) -> None:
-        """What ended the trial early: a refusal is handed over like a trial."""
-        heard = type(self).on_failure
+    def _handle_end(self, why: BaseException) -> None:
+        """Handle an early end: a refusal is passed on like a trial."""
+        received = type(self).on_failure
         if isinstance(why, UsageError):
             type(self).on_trial(not_played("machine", self.schedule(), why))
-        elif heard is None or not isinstance(why, Exception):
+        elif received is None or not isinstance(why, Exception):
             raise why
         else:
-            heard(why)
+            received(why)
 
     def active(self) -> list[str]:
-        """Names of the faults that are going on; in real-time labs, of those that should be."""
+        """Names of the current faults; in real-time labs, of those that should be active."""
         if self.pace is not None:
             return self.begun
         return [each.fault.name for each in self.interpreter.active] if self.interpreter is not None else []
 
     def begin(self, args: Args) -> None:
-        """A fault begins; where there are enough, the oldest ends for it."""
+        """Begin a fault; if too many are active, end the oldest."""
         if len(self.active()) >= swarm.FAULT_BUDGET:
             self.end(self.active()[0])
         self.begun.append(str(args["name"]))
@@ -133,8 +128,9 @@ class PairMachine(RuleBasedStateMachine):
         self.use()
 
     def use(self) -> None:
-        """Something goes over every link. This follows a link's fault, and ends a program while faults are going on: so
-        they have something to take effect on, and the time."""
+        """Use every link. Runs after a link fault, and at the end of a program with active faults, to give these time
+        and traffic to take effect on.
+        """
         for op in self.system.traffic:
             self.act(op.do, op.args)
 
@@ -153,7 +149,7 @@ class PairMachine(RuleBasedStateMachine):
         try:
             session = self.lab.open(self.target, self.target.settings(settings), self.seed)
         except Exception as why:
-            self._hear(why)
+            self._handle_end(why)
             return
         self.interpreter = Interpreter(session, resolve.faults())
         try:
@@ -189,9 +185,8 @@ class PairMachine(RuleBasedStateMachine):
         type(self).on_trial(trial)
 
 
-def _operation_rules(place: Hosted) -> dict[str, Any]:
-    """A rule for each operation that the lab can do."""
-    return {drawn_as(name): _doing(each) for name, each in resolve.doable(place).items()}
+def _operation_rules(hosted: Hosted) -> dict[str, Any]:
+    return {drawn_as(name): _doing(each) for name, each in resolve.doable(hosted).items()}
 
 
 def _doing(operation: Operation) -> Any:
@@ -220,10 +215,11 @@ def _start(system: System) -> Any:
     return initialize(settings=drawn_settings(system), opened=st.sampled_from((True, True, False)))(start)
 
 
-def _fault_rules(place: Hosted, system: System) -> dict[str, Any]:
-    """The rules that begin faults, which are those that the lab can inject. Links have rules of their own beside, since
-    replication is what they carry."""
-    faults = resolve.drawn(place).values()
+def _fault_rules(hosted: Hosted, system: System) -> dict[str, Any]:
+    """Rules for the faults that the lab can inject. Link faults also have rules of their own, since links carry
+    replication.
+    """
+    faults = resolve.drawn(hosted).values()
     of_a_pair = fault_args(faults, system.of_a_pair)
 
     @precondition(lambda self: self.system.is_whole(self.settings))
@@ -267,14 +263,14 @@ def machine(
 ) -> type[PairMachine]:
     """A state machine class for this lab and target.
 
-    With ``on_trial`` every finished trial is handed over and nothing raises; without, a violation raises AssertionError
-    with the law, what happened, and the program.
+    With ``on_trial`` every finished trial is passed on and nothing raises; without it, a violation raises
+    AssertionError with the law, the violation, and the program.
     """
     hand_over = staticmethod(_raise_for if on_trial is None else on_trial)
     system = resolve.system_of(target)
     about = {"lab": lab, "target": target, "system": system, "laws": laws, "seed": seed, "on_trial": hand_over}
-    place = Hosted(lab, target)
-    rules = {"start": _start(system), **_operation_rules(place), **_fault_rules(place, system)}
+    hosted = Hosted(lab, target)
+    rules = {"start": _start(system), **_operation_rules(hosted), **_fault_rules(hosted, system)}
     return type("Pair", (PairMachine,), about | rules)
 
 
@@ -290,31 +286,31 @@ def _raise_for(trial: Trial) -> None:
 def batch(lab: Lab, target: Target, laws: Laws | None, seed: str, number: int, count: int = BATCH) -> list[Trial]:
     """Generate and execute the ``count`` programs of the batch of this number, in a deterministic lab.
 
-    Hypothesis may end before; then it begins anew, a few times at most.
+    Hypothesis may end early; then it is started again, a few times at most.
     """
-    heard: list[Trial] = []
-    found = machine(lab, target, laws, seed=seed, on_trial=heard.append)
+    received: list[Trial] = []
+    found = machine(lab, target, laws, seed=seed, on_trial=received.append)
     for again in range(MAX_RUNS):
-        _generate(found, f"{seed}/machine/{number}{f'/{again}' if again else ''}", count - len(heard))
-        if len(heard) >= count:
+        _generate(found, f"{seed}/machine/{number}{f'/{again}' if again else ''}", count - len(received))
+        if len(received) >= count:
             break
-    return heard[:count]
+    return received[:count]
 
 
 def play(lab: Lab, target: Target, laws: Laws | None, seed: str, number: int) -> Trial:
     """Draw and execute the program of this number, in a lab that is not deterministic.
 
-    LabError if the lab fails; its ``trial`` is what there was until then.
+    LabError if the lab fails; its ``trial`` has the events until then.
     """
-    heard: list[Trial] = []
+    received: list[Trial] = []
     failures: list[Exception] = []
-    found: Any = machine(lab, target, laws, seed=f"{seed}/{number}", on_trial=heard.append)
+    found: Any = machine(lab, target, laws, seed=f"{seed}/{number}", on_trial=received.append)
     found.on_failure = staticmethod(failures.append)
     found.executes = staticmethod(chain(repeat(False, DRAWN_ONLY), (True,), repeat(False)).__next__)
     _generate(found, f"{seed}/machine/{number}", DRAWN_ONLY + 1)
     if failures:
         raise failures[0]
-    (trial,) = heard
+    (trial,) = received
     return trial
 
 
@@ -334,8 +330,9 @@ def _generate(found: Any, seed: str, count: int) -> None:
 
 @contextmanager
 def _same_draws_everywhere() -> Iterator[None]:
-    """Hypothesis likes to draw numbers that stand in the sources of whatever is loaded, so a seed would mean another
-    program beside other tests. It has no setting for that."""
+    """Hypothesis likes to draw numbers from the sources of all loaded modules, so a seed would give another program
+    beside other tests. It has no setting for this.
+    """
     drawing: Any = providers.HypothesisProvider
     theirs = vars(drawing)["_local_constants"]
     providers.CONSTANTS_CACHE.cache.clear()

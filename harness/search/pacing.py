@@ -1,11 +1,10 @@
-"""Makes a schedule fit a real-time lab: nothing that only a simulation can do, and seconds, not minutes.
+"""Fit a schedule to a real-time lab: without anything that only a simulation can do, and in seconds, not minutes.
 
-Intervals are set short, waits are shortened, and a trial's waits together have a limit; a wait beyond it is left out.
-A ``step`` becomes a wait for what the next events would have brought, or a short one; where nothing can be armed, an
-``arm`` the fault itself. What is paced stays as it is when it is paced again, so a part of such a schedule can be
-executed as it is.
+Intervals are short, waits are shortened, and a trial's total waiting time is limited; later waits are left out. A
+``step`` becomes a wait for the effect of the next events, or a short wait; without the ability to arm, an ``arm``
+becomes the fault itself. Pacing is idempotent, so a part of a paced schedule can be executed unchanged.
 
-Left out: what a fault's own arguments may last, since a fault ends when it is healed.
+Left out: durations in a fault's arguments, since a fault ends when it is healed.
 """
 
 from ..ports.timing import CanArm
@@ -14,26 +13,26 @@ from ..trials.abilities import Hosted, can
 from ..trials.schedule import Args, Op, Schedule
 
 LONGEST_MS, ALL_MS = 1_500, 6_000
-"""The longest wait of a pair's trial, and all of them together."""
+"""The longest single wait, and the total, of a pair's trial."""
 LONGEST_CLUSTER_MS, ALL_CLUSTER_MS = 11_000, 25_000
-"""The same of cluster trials, where tables and routes are asked for every 10 s and more."""
+"""The same of cluster trials, where nodes ask for tables and routes every 10 s or more."""
 SOON_MS = 50
-"""What the next few events need on a healthy machine, and some more."""
+"""The duration of the next few events on a healthy machine, with some reserve."""
 
 
 class Pace:
-    """Fits the operations of one trial, in their order, to what hosts it. ``given``: the trial's settings."""
+    """Fits the operations of one trial, in order, to its lab and target. ``given``: the trial's settings."""
 
-    def __init__(self, place: Hosted, given: Args) -> None:
-        system = resolve.system_of(place.target)
-        self.arms = can(place, CanArm)
+    def __init__(self, hosted: Hosted, given: Args) -> None:
+        system = resolve.system_of(hosted.target)
+        self.arms = can(hosted, CanArm)
         self.awaits = system.awaits
         whole = system.is_whole(given)
         self.longest = LONGEST_CLUSTER_MS if whole else LONGEST_MS
         self.left = ALL_CLUSTER_MS if whole else ALL_MS
 
     def fit(self, op: Op) -> tuple[Op, ...]:
-        """What stands for this operation; nothing where no time is left to wait."""
+        """The replacement of this operation; empty if no waiting time is left."""
         if op.do == "step":
             return self._step(int(op.args["events"]))
         if op.do == "arm" and not self.arms:
@@ -55,13 +54,13 @@ class Pace:
 
 
 def _at_once(args: Args) -> Op:
-    """The fault that a trigger would have begun."""
+    """The fault of a trigger, to begin at once."""
     taken = resolve.faults()[str(args["name"])].arguments
     return Op("fault", {key: value for key, value in args.items() if key == "name" or key in taken})
 
 
-def paced(place: Hosted, schedule: Schedule) -> Schedule:
-    """The schedule as a lab with real time can execute it with a target."""
-    pace = Pace(place, schedule.settings)
+def paced(hosted: Hosted, schedule: Schedule) -> Schedule:
+    """The schedule in a form that a real-time lab can execute with a target."""
+    pace = Pace(hosted, schedule.settings)
     ops = tuple(fitted for op in schedule.ops for fitted in pace.fit(op))
-    return schedule._replace(settings=resolve.system_of(place.target).short(schedule.settings), ops=ops)
+    return schedule._replace(settings=resolve.system_of(hosted.target).short(schedule.settings), ops=ops)

@@ -1,10 +1,10 @@
-"""Makes a violation small where the lab is not deterministic: there the same schedule may show it once and not again.
+"""Shrink a violation in a lab that is not deterministic, where the same schedule may show it only sometimes.
 
 If a simulation shows it too, the schedule is shrunk there, exactly and at once; a target that no simulation runs may
-have a ``model`` that one does. The smallest one may owe its failure to the simulation's exact times: where the lab does
-not show it twice, a larger one on the way to it is taken that it does. Otherwise candidates are executed several times
-in the lab itself, and one counts as failing if any of its executions violates the law. Each
-execution asks first whether there may be more.
+have a ``model`` that one does. The smallest schedule may depend on the simulation's exact times: if the lab does not
+show it twice, a larger intermediate schedule is taken that it does show. Otherwise candidates are executed several
+times in the lab itself, and one fails if any execution violates the law. Each execution first asks whether there may be
+more.
 """
 
 from __future__ import annotations
@@ -27,23 +27,18 @@ from . import shrink
 from .pacing import paced
 
 REPEATS = 3
-"""Executions of one candidate at most."""
 STEADY = 2
-"""How many of them must violate the law before a schedule from the simulation is taken to show it here."""
+"""Executions that must violate the law before a schedule from the simulation counts as shown in the lab."""
 STEPS_BACK = 3
-"""How many larger ones are executed where the smallest of the simulation does not."""
+"""Larger schedules to try if the lab does not show the simulation's smallest."""
 SIMULATION = "sim"
-"""The lab in which a violation is looked for first."""
 
 
 class Small(NamedTuple):
-    """What became of a schedule."""
-
     schedule: Schedule
     shrunk_in: str
-    """The name of the lab in which it was made small."""
     shown: Trial | None
-    """A trial in the lab itself of this schedule that violates the law; None if no execution did."""
+    """A trial of this schedule in the lab itself that violates the law; None if no execution did."""
 
 
 def violates(trial: Trial, law: str) -> bool:
@@ -52,7 +47,7 @@ def violates(trial: Trial, law: str) -> bool:
 
 
 def always() -> bool:
-    """There may be more."""
+    """No limit."""
     return True
 
 
@@ -60,8 +55,9 @@ def shows(
     lab: Lab, target: Target, schedule: Schedule, law: str, times: int = REPEATS, laws: Laws | None = None,
     more: Callable[[], bool] = always,
 ) -> Trial | None:  # fmt: skip
-    """The first of so many executions that violates the law, judged by ``laws`` (this one, unless told); None if none
-    does as long as there may be ``more``."""
+    """The first of ``times`` executions that violates the law, judged by ``laws`` (default: this law); None if none
+    does while there may be ``more``.
+    """
     judged = judging.laws([law]) if laws is None else laws
     for _ in range(times):
         if not more():
@@ -73,11 +69,11 @@ def shows(
 
 
 Shown = Callable[[Schedule, int], Trial | None]
-"""The first of so many executions of a schedule that shows the violation, None if none does."""
+"""The first of so many executions of a schedule that shows the violation; None if none does."""
 
 
 def _steady(shown_in: Shown, schedule: Schedule) -> list[Trial]:
-    """Executions that violate the law, until they are steady or cannot be any more."""
+    """Executions that violate the law, until they are steady or can no longer become so."""
     shown: list[Trial] = []
     for number in range(REPEATS):
         if len(shown) + REPEATS - number < STEADY or len(shown) == STEADY:
@@ -88,8 +84,9 @@ def _steady(shown_in: Shown, schedule: Schedule) -> list[Trial]:
 
 
 def _steadiest(shown_in: Shown, way: list[Schedule]) -> Small:
-    """Of schedules from the whole one to the smallest a small one that the lab shows ``STEADY`` times, found by
-    halving the way; or else the smallest of those that it showed most often."""
+    """From the schedules between the original and the smallest, a small one that the lab shows ``STEADY`` times, found
+    by bisection; else the smallest of those that it showed most often.
+    """
     low, high = 0, len(way) - 1
     best, shown = way[high], _steady(shown_in, way[high])
     steps = STEPS_BACK if len(shown) < STEADY else 0
@@ -97,7 +94,7 @@ def _steadiest(shown_in: Shown, way: list[Schedule]) -> Small:
         steps -= 1
         middle = (low + high) // 2
         found = _steady(shown_in, way[middle])
-        # A steady one that comes later is smaller; an unsteady one is larger.
+        # A later steady one is smaller; an unsteady one is larger.
         if len(found) > len(shown) or len(found) == STEADY:
             best, shown = way[middle], found
         low, high = (middle + 1, high) if len(found) == STEADY else (low, middle)
@@ -107,9 +104,10 @@ def _steadiest(shown_in: Shown, way: list[Schedule]) -> Small:
 def small(
     lab: Lab, target: Target, schedule: Schedule, law: str, more: Callable[[], bool], laws: Laws | None = None
 ) -> Small:
-    """The smallest schedule found as long as there may be ``more`` executions, where that was, and a trial in ``lab``
-    that shows it, judged by ``laws`` (this one, unless told)."""
-    place, simulated = Hosted(lab, target), _simulated(lab, target, law)
+    """The smallest schedule found while there may be ``more`` executions, its lab, and a trial in ``lab`` that shows
+    it, judged by ``laws`` (default: this law).
+    """
+    hosted, simulated = Hosted(lab, target), _simulated(lab, target, law)
 
     def shown_in(candidate: Schedule, times: int) -> Trial | None:
         return shows(lab, target, candidate, law, times, laws, more)
@@ -123,7 +121,7 @@ def small(
                 way.append(candidate)
             return failed
 
-        shrunk(place, schedule, taken)
+        shrunk(hosted, schedule, taken)
         return _steadiest(shown_in, way)
     shown: list[Trial] = []
 
@@ -133,26 +131,26 @@ def small(
             shown[:] = [trial]
         return trial is not None
 
-    found = shrunk(place, schedule, fails)
-    # The last one that showed it is the one that was taken.
+    found = shrunk(hosted, schedule, fails)
+    # The last one that showed it is the final schedule.
     return Small(found, lab.name, shown[0] if shown else None)
 
 
-def shrunk(place: Hosted, schedule: Schedule, fails: shrink.StillFails) -> Schedule:
-    """A smaller schedule that fails as it is paced."""
-    system = resolve.system_of(place.target)
+def shrunk(hosted: Hosted, schedule: Schedule, fails: shrink.StillFails) -> Schedule:
+    """A smaller schedule that fails after pacing."""
+    system = resolve.system_of(hosted.target)
     short = system.short({})
-    # Short intervals are no part of what makes it fail: they are put back into whatever is executed.
+    # Short intervals are not part of the failure: they are added again for each execution.
     own = {name: value for name, value in schedule.settings.items() if name not in short}
     found = shrink.shrink(
-        system, schedule._replace(settings=own), lambda each: fails(paced(place, each)),
-        resolve.own_settings(place.target),
+        system, schedule._replace(settings=own), lambda each: fails(paced(hosted, each)),
+        resolve.own_settings(hosted.target),
     )  # fmt: skip
-    return paced(place, found)
+    return paced(hosted, found)
 
 
 def _simulated(lab: Lab, target: Target, law: str) -> shrink.StillFails | None:
-    """Whether the simulation shows it, of the target or its model; None where it runs neither."""
+    """A test whether the simulation of the target or its model shows it; None if it runs neither."""
     if lab.name == SIMULATION or SIMULATION not in registry.names("labs"):
         return None
     simulation = resolve.lab(SIMULATION)
@@ -165,15 +163,16 @@ def _simulated(lab: Lab, target: Target, law: str) -> shrink.StillFails | None:
         try:
             return shows(simulation, acted, candidate, law, times=1) is not None
         except PairproofError:
-            # An operation, or a setting, that the simulation knows nothing of.
+            # An operation or a setting that the simulation does not have.
             return False
 
     return fails
 
 
 def simulation(lab: Lab, target: Target) -> tuple[Lab | None, Target, Args]:
-    """A simulation of what a lab plays: itself if it is deterministic, else the target's model under those brought
-    settings that the model has; no lab where there is no model."""
+    """A simulation of a lab's trials: the lab itself if it is deterministic, else the target's model under those of the
+    user's settings that the model has; no lab without a model.
+    """
     brought = resolve.under(target, {})
     if lab.deterministic:
         return lab, target, brought

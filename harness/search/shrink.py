@@ -1,7 +1,7 @@
-"""Makes a failing schedule small: delta-debugging over its operations, then simpler arguments and settings.
+"""Shrink a failing schedule: delta-debugging over its operations, then simpler arguments and settings.
 
-Every candidate is executed and judged; it counts only if the *same* law is violated again. Bounded by a number of
-runs. What comes out is 1-minimal over operations unless the bound was reached.
+Every candidate is executed and judged; it counts only if the *same* law is violated again. Bounded by a number of runs.
+The result is 1-minimal over operations unless the bound was reached.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -13,7 +13,7 @@ from ..trials.schedule import Args, Op, Scalar, Schedule
 
 MAX_RUNS = 1_000
 MAX_EVENTS_OF_AN_OP = 12
-"""How many events one operation is taken to cause at most, when it is dropped before a step."""
+"""The largest number of events that dropping an operation removes from a step."""
 
 StillFails = Callable[[Schedule], bool]
 
@@ -30,7 +30,7 @@ class _Budget:
         try:
             return self.fails(candidate)
         except UsageError:
-            # Settings or operations that do not go together any more.
+            # Incompatible settings or operations.
             return False
 
 
@@ -39,7 +39,7 @@ def shrink(
 ) -> Schedule:
     """The smallest schedule found that still fails; ``schedule`` itself if nothing smaller does.
 
-    ``own``: names of settings that a user brought, which stay as they are.
+    ``own``: names of the user's settings, which do not change.
     """
     check = _Budget(fails, max_runs)
     before = None
@@ -68,7 +68,7 @@ def _fewer_ops(schedule: Schedule, fails: StillFails) -> Schedule:
 def _fewer_ops_and_steps(schedule: Schedule, fails: StillFails) -> Schedule:
     """Drop an operation together with the events that it caused before a ``step`` ends.
 
-    A fault that must hit one exact moment moves when anything before it goes; so the step shrinks along.
+    A fault that must begin at one exact moment moves if anything before it is dropped, so the step is shortened, too.
     """
     at = 0
     while at < len(schedule.ops):
@@ -116,17 +116,17 @@ def _simpler(system: System, schedule: Schedule, fails: StillFails, own: Collect
 
 
 def _defaults(system: System) -> Args:
-    """Settings that need not be in a program. One that has a single value makes the kind of trial, so it stays."""
+    """Optional settings. One with a single value defines the type of trial, so it stays."""
     return {name: values[0] for settings in system.settings for name, values in settings.items() if len(values) > 1}
 
 
 def _is_drawn(system: System, defaults: Args, name: str, value: Scalar) -> bool:
-    """Whether searches set it to this value, among others."""
+    """Whether searches draw this value for it, among others."""
     return name in defaults or value in system.varied.get(name, ())
 
 
 def _fewer(settings: Args, defaults: Args) -> Iterator[Args]:
-    """Without most of the settings at once: all that the searches draw, and all at their default."""
+    """Without most of the settings at once: all that the searches draw, and all with their default."""
     yield {name: value for name, value in settings.items() if name not in defaults}
     yield {name: value for name, value in settings.items() if value != defaults.get(name)}
 
@@ -134,7 +134,7 @@ def _fewer(settings: Args, defaults: Args) -> Iterator[Args]:
 def _simpler_settings(settings: Args, name: str, defaults: Args) -> Iterator[Args]:
     """Without one setting, or with its simplest value."""
     yield {each: value for each, value in settings.items() if each != name}
-    # One that another took with it is gone already.
+    # It may be gone already, together with another one.
     if name in defaults and settings.get(name, defaults[name]) != defaults[name]:
         yield {**settings, name: defaults[name]}
 

@@ -1,4 +1,4 @@
-"""What the Hypothesis machine draws from: settings, faults with their arguments, and the numbers of who takes part."""
+"""Strategies of the Hypothesis machine: settings, faults with their arguments, and operations' arguments."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -11,9 +11,9 @@ from ..trials.schedule import Args, Scalar
 
 
 def drawn_settings(system: System) -> st.SearchStrategy[Args]:
-    """Settings of one of the system's kinds of trial."""
+    """Settings of one of the system's types of trial."""
     kinds = [st.fixed_dictionaries(sampled(each)).map(system.fit) for each in system.settings]
-    # Not one_of, which counts a strategy that is given three times once.
+    # Not one_of, which counts equal strategies once.
     return st.sampled_from(kinds).flatmap(lambda chosen: chosen)
 
 
@@ -23,7 +23,7 @@ def sampled(values: Mapping[str, Sequence[Scalar]]) -> dict[str, st.SearchStrate
 
 
 def fault_args(faults: Iterable[Fault], of: Callable[[Iterable[Scalar]], Sequence[Scalar]]) -> st.SearchStrategy[Args]:
-    """A fault's name and its arguments, of the values that ``of`` leaves."""
+    """A fault's name and its arguments, from the values that ``of`` accepts."""
     kinds: list[st.SearchStrategy[Args]] = [
         st.fixed_dictionaries(
             {"name": st.just(each.name), **sampled({name: of(values) for name, values in each.arguments.items()})}

@@ -1,9 +1,8 @@
-"""Seeded swarm schedules: each draws its own few kinds of operation and fault, then fills a fixed number of slots.
+"""Seeded swarm schedules: each draws a few operations and faults, then fills a fixed number of slots.
 
-Leaving most faults out of each schedule is what finds most: with everything on, most programs break replication early
-and test little else. Half of the schedules do not start from a pair that has just been warmed up, but from one that has
-something behind it. A schedule is a function of (seed, number), of the target's system
-and of the faults that there are to draw.
+Schedules with few faults find most: with all faults, most programs break replication early and test little else. Half
+of the schedules start from a pair with earlier operations instead of a new one. A schedule is a function of (seed,
+number), of the target's system and of the faults to draw.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,31 +23,31 @@ FAULT_BUDGET = 3
 
 
 def dice(seed: str, number: int) -> Random:
-    """What decides the schedule with this number under this seed."""
+    """The random numbers of the schedule with this number under this seed."""
     return Random(f"{seed}/swarm/{number}")
 
 
 def draw_settings(settings: Mapping[str, Sequence[Scalar]], dice: Random) -> Args:
-    """One value for each."""
+    """A value for each setting."""
     return {name: dice.choice(values) for name, values in settings.items()}
 
 
 def lots(operations: Mapping[str, Operation]) -> list[str]:
-    """Names of the operations that every schedule has, each as often as it has lots."""
+    """Names of the operations that every schedule has, each as often as its weight."""
     return [name for name, each in operations.items() if each.drawn for _ in range(each.drawn.always)]
 
 
 def draw(dice: Random, operation: Operation) -> Op:
-    """The operation with one value for each of its arguments."""
+    """The operation with a value for each of its arguments."""
     return Op(operation.name, {name: each.draw(dice) for name, each in operation.arguments.items()})
 
 
 def schedule(
     system: System, seed: str, number: int, lab: Place | None = None, slots: int = SLOTS, budget: int = FAULT_BUDGET
 ) -> Schedule:
-    """The schedule with this number under this seed, with faults that this lab can inject (any, unless told).
+    """The schedule with this number under this seed, with faults that this lab can inject (None: any).
 
-    ``slots`` to fill, with so many faults of the chosen kinds at most; what is longer than usual heals more often.
+    ``slots`` to fill, with at most so many faults; longer schedules heal more often.
     """
     thrown = dice(seed, number)
     settings = system.fit(draw_settings(system.settings[0], thrown))

@@ -1,13 +1,13 @@
 """The exhaustive sweep: single faults, at every event boundary of a warm pair with sends in flight.
 
-A base program starts its sends at once; the fault begins after the k-th event that follows, for every k until the pair
-is at rest, and one more send falls into the fault. What is swept under which settings the system says
-(:class:`pairproof.harness.system.Swept`). Complete when it ends; a time box visits a seeded sample instead.
+A base program starts its sends at once. The fault begins after the k-th following event, for every k until the pair is
+at rest, and one more send happens during the fault. The system defines the faults and settings
+(:class:`pairproof.harness.system.Swept`). Complete when it ends; with a time limit it is a seeded sample.
 
-A lab with real time, which cannot stop behind an event, gets every fault once, as soon as the sends are begun: the
-system's first mode, with all listed arguments, before the others.
+A real-time lab, which cannot stop after an event, gets every fault once, right after the sends began: the system's
+first mode, with all listed arguments, before the others.
 
-Left out, and met in the other searches: two faults at once.
+Left out: two faults at once, which other searches draw.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from .pacing import paced
 
 MAX_BOUNDARIES = 500
 SETTLED_MS = 700
-"""Longer than a flush interval: what follows a flush belongs to the program, too."""
+"""Longer than a flush interval, so that the effects of a flush belong to the program."""
 
 
 def variants(system: System, fault: Fault, mode: Mode) -> Iterator[Args]:
@@ -48,7 +48,7 @@ def _values(system: System, mode: Mode, values: tuple[Any, ...]) -> tuple[Any, .
 
 
 def boundaries(lab: Lab, target: Target, settings: Args) -> int:
-    """How many events follow the base program until the pair is at rest; 0 where a lab cannot step."""
+    """The number of events after the base program until the pair is at rest; 0 if a lab cannot step."""
     if not lab.deterministic:
         return 0
     session = lab.open(target, target.settings(resolve.fitted(target, settings)), "sweep")
@@ -66,8 +66,9 @@ def boundaries(lab: Lab, target: Target, settings: Args) -> int:
 
 
 def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
-    """The whole sweep, in an order that is shuffled by the seed so that any beginning of it is a fair sample; in a lab
-    with real time mode by mode, and what is the same when it is paced only once."""
+    """The whole sweep, shuffled by the seed so that any prefix is a fair sample; in a real-time lab mode by mode,
+    without duplicates after pacing.
+    """
     system, dice = resolve.system_of(target), Random(f"{seed}/sweep")
     modes = [_swept(lab, target, seed, mode) for mode in system.swept.modes]
     if lab.deterministic:

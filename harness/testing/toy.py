@@ -1,10 +1,10 @@
-"""A toy pair, for trials that need no real system: ``conformance.run(toy.TARGET, toy.LAB, trials=100)``.
+"""A toy pair, for trials without a real system: ``conformance.run(toy.TARGET, toy.LAB, trials=100)``.
 
-A source and its copy in memory, in virtual time. Clients write names to the source, which adds each to its log and says
-what a client may count on; the copy follows. Nothing is random. A source's write survives a kill, with the setting
-``flush: sync`` a power loss, too. What is wrong with it on purpose, :data:`BUGS` says: ``TARGET.mutant("early")``.
+A source and its copy in memory, in virtual time. Clients write names to the source, which adds each to its log and
+answers with its promises; the copy follows. Nothing is random. A source's write survives a kill, and with the setting
+``flush: sync`` also a power loss. Its seeded bugs are :data:`BUGS`: ``TARGET.mutant("early")``.
 
-Left out: clients' links, more than one copy, and what real systems do slowly.
+Left out: clients' links, more than one copy, and slow operations of real systems.
 """
 
 from __future__ import annotations
@@ -23,18 +23,16 @@ SOURCE, COPY, LINK = "master", "slave", "ha"
 MS = 1_000_000
 LATENCY_MS, PATIENCE_MS, SETTLE_MS = 5, 200, 2_000
 BUGS = {
-    "early": "The source vouches for a copy that has not answered.",
+    "early": "The source promises for a copy that has not answered.",
     "forgetful": "A source that is killed loses its last write.",
-    "reversed": "A copy that was away takes what it missed in the wrong order.",
-    "keeps_refused": "A source that refuses a write, for want of copies, stores it all the same.",
+    "reversed": "A copy that was down catches up in the wrong order.",
+    "keeps_refused": "A source that refuses a write for lack of copies stores it anyway.",
     "sleepy": "A copy that lost its source once does not follow it again.",
     "mortal": "A copy ends by itself when its source comes back.",
 }
 
 
 class Toy(NamedTuple):
-    """The pair as a target."""
-
     name: str = "toy"
     bug: str = ""
 
@@ -51,14 +49,12 @@ class Node:
     def __init__(self) -> None:
         self.log: list[str] = []
         self.flushed = 0
-        """How much of it a power loss leaves."""
+        """The part of the log that survives a power loss."""
         self.up = False
-        self.lives = 0
+        self.starts = 0
 
 
 class ToySession:
-    """One trial."""
-
     def __init__(self, target: Toy, settings: Args) -> None:
         self.recorder = Recorder()
         self.bug, self.sync = target.bug, settings.get("flush") == "sync"
@@ -67,8 +63,6 @@ class ToySession:
         self._t = 0
         self._due: list[tuple[int, int, Callable[[], None]]] = []
         self._order, self._ops = count(), count()
-
-    # Time.
 
     def now(self) -> int:
         return self._t
@@ -101,13 +95,11 @@ class ToySession:
         self._add("mark", f="converged" if at_rest else "unsettled")
         op = next(self._ops)
         for name in (name for name, node in self.nodes.items() if node.up):
-            self._look(op, name, "final")
+            self._scan(op, name, "final")
         self._add("mark", f="end")
 
     def close(self) -> None:
         self._due.clear()
-
-    # Clients.
 
     def write_one(self, client: int, copies: int) -> None:
         op, source, copy = next(self._ops), self.nodes[SOURCE], self.nodes[COPY]
@@ -120,11 +112,11 @@ class ToySession:
             return
         source.log.append(f"w{op}")
         source.flushed = len(source.log) if self.sync else source.flushed
-        lives, begun = (source.lives, copy.lives), self._t
+        starts, begun = (source.starts, copy.starts), self._t
 
         def answer() -> None:
-            there = copies and (f"w{op}" in copy.log or self.bug == "early") and copy.lives == lives[1] and copy.up
-            if (source.lives, source.up) != (lives[0], True):
+            there = copies and (f"w{op}" in copy.log or self.bug == "early") and copy.starts == starts[1] and copy.up
+            if (source.starts, source.up) != (starts[0], True):
                 self._add("info", status="disconnected", **call)
             elif copies and not there and self._t - begun < PATIENCE_MS * MS:
                 self._after(LATENCY_MS, answer)
@@ -149,14 +141,12 @@ class ToySession:
             self._add("fail", status="REFUSED", **call)
             return
         self._add("ok", status="OK", **call)
-        self._look(op, node, "read")
+        self._scan(op, node, "read")
 
-    def _look(self, op: int, node: str, f: str) -> None:
+    def _scan(self, op: int, node: str, f: str) -> None:
         for place, write in enumerate(self.nodes[node].log):
             self._add("held", node=node, op=op, message=write, queue_offset=place)
         self._add("scanned", node=node, op=op, f=f, status="source" if node == SOURCE else "copy")
-
-    # Replication.
 
     def _follow(self) -> None:
         source, copy = self.nodes[SOURCE], self.nodes[COPY]
@@ -164,12 +154,10 @@ class ToySession:
             return
         missed = source.log[len(copy.log) :]
         if copy.log != source.log[: len(copy.log)]:
-            # Its source has lost what it holds.
+            # The source has lost records of the copy.
             copy.log, missed = [], source.log
         copy.log = [*copy.log, *(reversed(missed) if self.bug == "reversed" else missed)]
         copy.flushed = len(copy.log)
-
-    # Troubles.
 
     def _node(self, name: str) -> Node:
         if name not in self.nodes:
@@ -190,16 +178,16 @@ class ToySession:
         found.log = found.log[: len(found.log) - lost]
         found.up = False
         self.asleep = self.bug == "sleepy"
-        self._add("crash", node=node, f=how, value=lost, incarnation=found.lives)
+        self._add("crash", node=node, f=how, value=lost, incarnation=found.starts)
         return {"processes_killed": 1}
 
     def restart(self, node: str) -> None:
         found = self._node(node)
         if found.up:
             return
-        found.up, found.lives, found.flushed = True, found.lives + 1, len(found.log)
-        self._add("start", node=node, incarnation=found.lives, f="normal")
-        if self.bug == "mortal" and node == SOURCE and found.lives > 1:
+        found.up, found.starts, found.flushed = True, found.starts + 1, len(found.log)
+        self._add("start", node=node, incarnation=found.starts, f="normal")
+        if self.bug == "mortal" and node == SOURCE and found.starts > 1:
             self.nodes[COPY].up = False
             self._add("crash", node=COPY, f="process", value=0, status="own", detail="its source came back")
         self._after(LATENCY_MS, self._follow)
@@ -220,8 +208,6 @@ class ToySession:
 
 
 class ToyLab:
-    """Where it runs."""
-
     name = "toy"
     deterministic = True
 

@@ -1,1 +1,1 @@
-"""Texts that people read: what may be shown, quoted and printed."""
+"""Texts for people: quoting, wording and printing."""

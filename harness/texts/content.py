@@ -1,12 +1,11 @@
-"""What a producer said of a message, and what a record holds of it: one short JSON text that both sides are given as.
+"""The content of a message, in a producer's send and in a record: one short JSON text of the same form.
 
-The clients write it into the ``detail`` of a send's ``invoke``, the store readers into that of a ``record``; equal
-texts mean that body, tags and flag are equal. Both may add that the body is ``compressed``; a send its delay ``level``,
-``half`` for a half message, that ``more`` messages of its batch follow, or that it is ``illegal``; a record the
-``real`` queue that its properties name, where it waits for something; where consumers have sent it back, how many
-``times``, which message was its ``origin``, and ``from`` which topic it is; and, where it is part of a transaction, its
-``type`` (prepared, commit, rollback) and where its half message was ``prepared``. The ``size`` is said of large ones
-only.
+Clients write it into the ``detail`` of a send's ``invoke``, store readers into that of a ``record``; equal texts mean
+that body, tags and flag are equal. Both may add ``compressed`` for the body. A send may add its delay ``level``,
+``half`` for a half message, ``more`` if messages of its batch follow, or ``illegal``. A record may add the ``real``
+queue of a waiting message; after send-backs their number ``times``, the ``origin`` message, and the topic ``from``; in
+a transaction its ``type`` (prepared, commit, rollback) and the position ``prepared`` of its half message. Only large
+messages have a ``size``.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ from ..history import Event, digest
 Data = bytes | bytearray | memoryview
 
 LARGE = 1_000
-"""Bytes of a body, or of a batch's bodies, above which its ``size`` is said."""
+"""Bytes of a body, or of a batch's bodies, above which ``size`` is added."""
 
 
 def content(body: Data, tags: str, flag: int, **more: object) -> str:
-    """The text. ``body`` as it was sent or stored, which may be compressed; ``tags``: empty without any."""
+    """The text. ``body``: as sent or stored, perhaps compressed; ``tags``: empty without any."""
     if len(body) > LARGE:
         more.setdefault("size", len(body))
     if more or tags:
-        # Sorted as the short form below is.
+        # Sorted like the short form below.
         return json.dumps({"body": digest(bytes(body)), "flag": flag, **({"tags": tags} if tags else {}), **more})
     return f'{{"body": {digest(bytes(body))}, "flag": {flag}}}'
 
 
 @lru_cache(maxsize=4_096)
-def told(detail: str | None) -> dict[str, Any]:
-    """What such a text says; nothing if it is none, as in histories whose clients or readers could not say."""
+def payload(detail: str | None) -> dict[str, Any]:
+    """The parsed text; empty for other texts, from clients or readers without details."""
     try:
         found = json.loads(detail) if detail else {}
     except ValueError:
@@ -44,19 +43,19 @@ def told(detail: str | None) -> dict[str, Any]:
 
 
 def is_followed(invoke: Event) -> bool:
-    """Whether more messages of its batch follow: the answer, which is one, waits for the last of them."""
-    return "more" in (invoke.detail or "") and bool(told(invoke.detail).get("more"))
+    """Whether more messages of its batch follow; the answer comes after the last one."""
+    return "more" in (invoke.detail or "") and bool(payload(invoke.detail).get("more"))
 
 
 def waits_first(invoke: Event) -> bool:
-    """Whether a send's message lies in a queue of its broker's own before it may come into its queue: one with a delay,
-    or a half message. Its answer names that place.
+    """Whether a send's message first waits in a queue of the broker: a delayed one, or a half message. Its answer names
+    that position.
     """
-    said = told(invoke.detail)
-    return bool(said.get("level") or said.get("half"))
+    sent = payload(invoke.detail)
+    return bool(sent.get("level") or sent.get("half"))
 
 
 def level_of(invoke: Event) -> int:
-    """The delay level that a send asked for; 0 for none."""
-    level = told(invoke.detail).get("level", 0)
+    """The requested delay level of a send; 0 for none."""
+    level = payload(invoke.detail).get("level", 0)
     return level if isinstance(level, int) else 0

@@ -1,4 +1,4 @@
-"""Packages that only some uses need, and that come with an extra of pairproof: docker, spark, pytest."""
+"""Optional packages, which come with an extra of pairproof: docker, spark, pytest."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from importlib.util import find_spec
 from ..errors import LabError
 
 PACKAGES = {"docker": "docker", "pyspark": "pyspark", "py4j": "pyspark", "pytest": "pytest"}
-"""By module, the package that brings it."""
 MODULES = ("docker", "pyspark", "pytest")
 
 
 class Lacking(LabError):
-    """A package is not there that an extra brings."""
+    """A missing package of an extra."""
 
 
 def lacking(error: ModuleNotFoundError) -> Lacking | None:
-    """What to tell of a module that is not there; None where no extra would bring it."""
+    """The error for a missing module; None if no extra has it."""
     module = (error.name or "").partition(".")[0]
     if module not in PACKAGES:
         return None
@@ -26,8 +25,8 @@ def lacking(error: ModuleNotFoundError) -> Lacking | None:
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
-    """Around what may need an extra: :class:`Lacking` names it."""
+def reported() -> Iterator[None]:
+    """Turn a missing package of an extra into :class:`Lacking`."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -37,7 +36,7 @@ def told() -> Iterator[None]:
 
 
 def check(module: str) -> None:
-    """:class:`Lacking` if the module is not there."""
-    with told():
+    """:class:`Lacking` if the module is missing."""
+    with reported():
         if find_spec(module) is None:
             raise ModuleNotFoundError(name=module)

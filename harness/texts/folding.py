@@ -1,17 +1,16 @@
-"""Folds a program for people: operations that repeat stand there once."""
+"""Fold a program for people: repeated operations appear once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 MAX_PERIOD = 6
-"""Operations of a repetition that is folded."""
+"""The most operations of a folded repetition."""
 MAX_LINES = 30
-"""Of a program on a terminal."""
 
 
 def folded(program: Sequence[str]) -> list[str]:
-    """A program with ``12 times:`` before operations that repeat."""
+    """A program with ``12 times:`` before repeated operations."""
     found: list[str] = []
     at = 0
     while at < len(program):
@@ -23,12 +22,12 @@ def folded(program: Sequence[str]) -> list[str]:
 
 
 def shown(program: Sequence[str]) -> list[str]:
-    """The same for a terminal."""
+    """:func:`folded` for a terminal."""
     return limited(folded(program))
 
 
 def limited(lines: Sequence[str]) -> list[str]:
-    """No more than :data:`MAX_LINES` lines, the middle left out."""
+    """At most :data:`MAX_LINES` lines, without the middle."""
     left_out = len(lines) - MAX_LINES
     if left_out <= 1:
         return [*lines]
@@ -37,7 +36,7 @@ def limited(lines: Sequence[str]) -> list[str]:
 
 
 def _repetition(program: Sequence[str], at: int) -> tuple[int, int]:
-    """The best repetition that begins here: how many operations, and how often."""
+    """The best repetition that begins here: its number of operations, and its count."""
     best = (1, 1)
     for period in range(1, MAX_PERIOD + 1):
         unit = program[at : at + period]

@@ -1,4 +1,4 @@
-"""How the user started pairproof, so that a printed command works when it is pasted into the same shell."""
+"""The user's way of starting pairproof, so that a printed command works when it is pasted into the same shell."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ NAME = "pairproof"
 
 
 def program() -> str:
-    """``pairproof`` where the shell finds that very program; otherwise its path, relative where it lies below here.
+    """``pairproof`` if the shell finds this program; otherwise its path, relative if it is below the working directory.
 
-    ``python -m pairproof`` where the user started that.
+    ``python -m pairproof`` if the user started that.
     """
     started = Path(sys.argv[0])
     if started.parts[-2:] == (NAME, "__main__.py"):
@@ -30,7 +30,7 @@ def program() -> str:
 
 
 def shown(path: Path) -> str:
-    """A path as a shell takes it; relative where it is below the current folder."""
+    """A path quoted for a shell; relative if it is below the working directory."""
     if not isinstance(path, Path):
         # A URL, see pairproof.harness.runs.locations.
         return shlex.quote(without_secrets(str(path)))

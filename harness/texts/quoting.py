@@ -1,6 +1,6 @@
-"""What a history may quote of an exception: what our code, the node's or the user's says, and no library's wording.
+"""The parts of an exception that a history may quote: words of our code, the node's or the user's, not a library's.
 
-Python words its errors, and those of ``json`` and ``struct``, otherwise from version to version. A history that quoted
+Python's errors, and those of ``json`` and ``struct``, are worded differently in each version. A history that quoted
 them would have another digest with another interpreter.
 """
 
@@ -15,8 +15,9 @@ _RAISE = dis.opmap["RAISE_VARARGS"]
 
 
 def own_words(why: BaseException) -> str:
-    """What the exception says, if a ``raise`` outside of Python's library says it; the key that is missing, the name of
-    the system's error; else nothing."""
+    """The exception's text if a ``raise`` outside of Python's library made it; the missing key; the name of the
+    system's error; else empty.
+    """
     if isinstance(why, KeyError) and len(why.args) == 1:
         return repr(why.args[0])
     if isinstance(why, OSError) and why.errno is not None:

@@ -1,6 +1,6 @@
-"""Words that the terminal and the pages share: a number with its noun, and the one name of each search.
+"""Words that the terminal and the pages share: a number with its noun, and the name of each search.
 
-Leaves out: files and JSON, which keep the searches' ids.
+Files and JSON keep the searches' ids instead.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ SEARCHES = {
     "machine": "Hypothesis state machine",
     "shrink": "shrinking",
 }
-"""What to call a trial's origin."""
 
 
 def search(origin: str) -> str:
-    """The name of a search; the id itself where it is a third party's, or a scenario."""
+    """The name of a search; the id of a third party's search, or of a scenario."""
     return SEARCHES.get(origin, origin)
 
 

@@ -1,8 +1,9 @@
-"""What a lab can do, known without starting it, and which part of a session does it.
+"""The abilities of a lab, found without starting it, and the part of a session that has one.
 
-A lab that hosts targets says by ``parts`` which a session with a target has. Otherwise its abilities are those of the
-parts of the session that its ``open`` is annotated to return, see :class:`pairproof.harness.ports.Session`. If ``open``
-is annotated only as Session, or not at all, abilities are unknown until a session lacks one.
+A lab that hosts targets declares the parts of a session with a target by its method ``parts``. Otherwise its abilities
+are those of the parts of the session that its ``open`` is annotated to return, see
+:class:`pairproof.harness.ports.Session`. If ``open`` is annotated only as Session, or not at all, abilities are unknown
+until a session lacks one.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ Kinds = tuple[type, ...]
 
 
 class Hosted(NamedTuple):
-    """A lab, and the target that it hosts: what can be done differs by both."""
+    """A lab and its target, which both determine the abilities."""
 
     lab: ports.Lab
     target: ports.Target
 
 
 Place = ports.Lab | Hosted
-"""A lab alone stands for what it can do with some target."""
+"""A lab alone stands for its abilities with any target."""
 
 
 def part(session: object, ability: type) -> Any:
-    """The part of a session that has an ability, None if none has."""
+    """The part of a session that has an ability; None if there is none."""
     parts = getattr(session, "parts", None) or (session,)
     at = _index(tuple(map(type, parts)), ability)
     return None if at is None else parts[at]
@@ -53,14 +54,13 @@ def has(kinds: Kinds, ability: type) -> bool:
 
 
 def can(place: Place, ability: type) -> bool:
-    """Whether a lab has an ability; not where it does not say."""
+    """Whether a lab has an ability; False if it is unknown."""
     kinds = _kinds(place)
     return kinds is not None and has(kinds, ability)
 
 
 def abilities(lab: Place, faults: ports.Faults, operations: Operations) -> list[str] | None:
-    """Names of the abilities of a lab's sessions, of those that a fault or an operation needs; None where the lab does
-    not say."""
+    """Names of the abilities of a lab's sessions that a fault or an operation needs; None if unknown."""
     kinds = _kinds(lab)
     wanted = {need for fault in faults.values() for need in (fault.needs, *_edge_case(fault).values())}
     wanted |= {each.needs for each in operations.values() if each.needs is not None}
@@ -68,7 +68,7 @@ def abilities(lab: Place, faults: ports.Faults, operations: Operations) -> list[
 
 
 def lacking(lab: Place, ops: Iterable[Op], faults: ports.Faults, operations: Operations) -> list[type]:
-    """The abilities that these operations need and the lab lacks, sorted by name; none where it does not say."""
+    """The abilities that these operations need and the lab lacks, sorted by name; none if unknown."""
     kinds = _kinds(lab)
     if kinds is None:
         return []
@@ -79,13 +79,13 @@ def lacking(lab: Place, ops: Iterable[Op], faults: ports.Faults, operations: Ope
 
 
 def words(ability: type) -> str:
-    """What a lab with the ability can do, as its docstring begins: ``clients can write``."""
-    said = re.split(r"[.:;,]| \(", " ".join((ability.__doc__ or "").split()), maxsplit=1)[0]
-    return said[:1].lower() + said[1:]
+    """The ability in words, from its docstring: ``clients can write``."""
+    sentence = re.split(r"[.:;,]| \(", " ".join((ability.__doc__ or "").split()), maxsplit=1)[0]
+    return sentence[:1].lower() + sentence[1:]
 
 
 def needs(op: Op, faults: ports.Faults, operations: Operations) -> list[type]:
-    """The abilities that an operation needs, also of the fault that it begins."""
+    """The abilities that an operation and the fault that it begins need."""
     operation = operations[op.do]
     own = [] if operation.needs is None else [operation.needs]
     if not operation.carries_fault:
@@ -100,8 +100,9 @@ def _edge_case(fault: ports.Fault) -> Mapping[Any, type]:
 
 
 def injectable(lab: Place, faults: ports.Faults) -> dict[str, ports.Fault]:
-    """Those of the faults that a lab can inject, without the values that it cannot give them: all where it does not
-    say, or where it would be none."""
+    """The faults that a lab can inject, without the values that it cannot give them; all if unknown or if there are
+    none.
+    """
     kinds = _kinds(lab)
     if kinds is None:
         return dict(faults)
@@ -115,13 +116,13 @@ def _within(kinds: Kinds, fault: ports.Fault) -> ports.Fault:
 
 
 def simulates(lab: Place | None) -> bool:
-    """Whether a schedule is for a lab in virtual time; for any lab, too."""
+    """Whether a schedule is for a lab in virtual time, or for any lab."""
     place = lab.lab if isinstance(lab, Hosted) else lab
     return place is None or place.deterministic
 
 
 def doable(lab: Place, operations: Operations) -> dict[str, Operation]:
-    """Those of the operations that a lab can do: all where it does not say."""
+    """The operations that a lab can do; all if unknown."""
     kinds = _kinds(lab)
     if kinds is None:
         return dict(operations)
@@ -130,23 +131,23 @@ def doable(lab: Place, operations: Operations) -> dict[str, Operation]:
 
 def _kinds(place: Place) -> Kinds | None:
     lab, target = place if isinstance(place, Hosted) else (place, None)
-    says = getattr(lab, "parts", None)
-    if says is not None:
-        return cast(Kinds, says(target))
+    declared = getattr(lab, "parts", None)
+    if declared is not None:
+        return cast(Kinds, declared(target))
     return _annotated(getattr(lab.open, "__func__", lab.open))
 
 
 @cache
 def _annotated(opens: Callable[..., object]) -> Kinds | None:
-    """The types of the parts of what is returned; None where it is not said."""
+    """The types of the parts of the returned session; None without an annotation."""
     try:
         session = typing.get_type_hints(opens)["return"]
     except (NameError, KeyError, TypeError):
         return None
     if not isinstance(session, type) or session in (ports.Session, typing.Any):
         return None
-    says = next((kind for kind in session.__mro__ if "parts" in inspect.get_annotations(kind)), None)
-    if says is None:
+    declaring = next((kind for kind in session.__mro__ if "parts" in inspect.get_annotations(kind)), None)
+    if declaring is None:
         return (session,)
-    parts = typing.get_args(inspect.get_annotations(says, eval_str=True)["parts"])
+    parts = typing.get_args(inspect.get_annotations(declaring, eval_str=True)["parts"])
     return tuple(session if issubclass(session, kind) else kind for kind in parts)

@@ -1,4 +1,6 @@
-"""The frames that most faults share; any other fault is a class with the same four names (:class:`ports.Fault`)."""
+"""The implementations that most faults share; other faults are classes with the same four names
+(:class:`ports.Fault`).
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,9 @@ from .schedule import Args
 
 @dataclass(frozen=True)
 class HeldFault:
-    """One method of an ability begins it, given the fault's arguments in their order, and returns a handle; another
-    ends it, given that handle, and returns what it did."""
+    """A fault with two methods of an ability. The first gets the fault's arguments in order and returns a handle; the
+    other gets the handle and returns the effect.
+    """
 
     name: str
     needs: type
@@ -32,18 +35,17 @@ class HeldFault:
 
 @dataclass(frozen=True)
 class MomentaryFault:
-    """It is over at once: one method of an ability, given the fault's arguments in their order, does it and returns
-    what it did."""
+    """A fault without duration: one method of an ability gets the fault's arguments in order and returns the effect."""
 
     name: str
     needs: type
     arguments: Mapping[str, tuple[Any, ...]]
     do: Callable[..., Effect]
     edge_case: Mapping[str, type] = field(default_factory=dict)
-    """Values of its arguments that need a further ability, and which."""
+    """Values of its arguments that need a further ability, with that ability."""
 
     def without(self, values: Collection[str]) -> Self:
-        """The fault as one draws it that cannot take these."""
+        """The fault without these values, for searches."""
         left = {name: tuple(each for each in listed if each not in values) for name, listed in self.arguments.items()}
         return replace(self, arguments=left)
 
@@ -56,9 +58,10 @@ class MomentaryFault:
 
 @dataclass(frozen=True)
 class DownFault(MomentaryFault):
-    """A node goes down, in the way of one method of an ability that also has ``restart``; it starts again at the end.
+    """A node goes down by one method of an ability that also has ``restart``, and is started again at the end.
 
-    The first argument is the node."""
+    The first argument is the node.
+    """
 
     def start(self, session: Any, args: Args) -> Any:
         return args["node"], super().start(session, args)
@@ -77,7 +80,7 @@ class ToxicFault:
     arguments: Mapping[str, tuple[Any, ...]]
     toxic: str
     attributes: Callable[[Args], Mapping[str, int]]
-    """The toxic's attributes, given the fault's arguments; UsageError for what the toxic cannot be."""
+    """The toxic's attributes for the fault's arguments; UsageError for invalid values."""
     needs: type = CanShapeLink
 
     def start(self, session: CanShapeLink, args: Args) -> Any:
@@ -88,5 +91,5 @@ class ToxicFault:
 
 
 def _call(session: Any, method: Callable[..., Any], *given: object) -> Any:
-    # The ability's method is named as such for mypy and editors; whose body runs is the session's.
+    # The ability's method is given for mypy and editors; the session's method of that name runs.
     return getattr(session, method.__name__)(*given)

@@ -1,8 +1,8 @@
-"""The one interpreter of schedules: executes a schedule in any lab, ends every fault, lets the pair converge, judges.
+"""The one interpreter of schedules: execute a schedule in any lab, end every fault, let the pair converge, judge.
 
-What a lab has no ability for, or cannot do on this machine (:class:`pairproof.harness.errors.Unable`), is skipped and
-the reason kept; a fault that was skipped is never counted as passed. Laws see one that the lab could not begin end at
-once, so that whatever was done in vain excuses what it disturbed.
+An operation that the lab lacks an ability for, or cannot do on this machine (:class:`pairproof.harness.errors.Unable`),
+is skipped and the reason kept; a skipped fault never counts as passed. A fault that the lab failed to begin is recorded
+as ended at once, so laws excuse the disturbance of the attempt.
 """
 
 from __future__ import annotations
@@ -27,21 +27,18 @@ from .trial import FaultOutcome, Trial
 
 MAX_ACTIVE_FAULTS = 64
 MAX_ARGUMENT = 2**31
-"""The largest number that a fault is asked for."""
 MAX_TEXT_CHARS = 255
-"""Of a text that a fault does not list: longer names of images there are not."""
+"""Longest text argument without listed values: image names are not longer."""
 Laws = tuple[type[Law], ...]
 
 
 class Active(NamedTuple):
-    """A fault that is going on."""
-
     op: int
     fault: Fault
     args: Args
     began_ns: int
     able: object
-    """The part of the session that has what it needs."""
+    """The part of the session that has the needed ability."""
     handle: Any
 
 
@@ -59,7 +56,7 @@ class Interpreter:
         self._operations = resolve.operations()
 
     def do(self, op: Op) -> None:
-        """Execute one operation. One that this lab or this machine cannot do is skipped."""
+        """Execute one operation, or skip it if this lab or machine cannot do it."""
         self.session.recorder.operations += 1
         operation = self._operations[op.do]
         if operation.carries_fault:
@@ -75,9 +72,9 @@ class Interpreter:
                 self._skip(f"{op.do}: {why}")
 
     def begin(self, args: Args) -> None:
-        """Begin the fault ``args["name"]`` with the other arguments over the fault's defaults.
+        """Begin the fault ``args["name"]``; the other arguments override the fault's defaults.
 
-        UsageError for a fault that is not known, or an argument that it does not have or cannot take.
+        UsageError for an unknown fault, or an argument that it does not have or accept.
         """
         fault = self._fault(str(args["name"]))
         check_arguments(fault, args)
@@ -105,7 +102,7 @@ class Interpreter:
         self.active.append(Active(op, fault, completed, began, able, handle))
 
     def end_oldest(self, name: str) -> None:
-        """End the oldest active fault of that name; nothing if none is active, UsageError if there is no such fault."""
+        """End the oldest active fault of that name, if there is one. UsageError for an unknown fault."""
         self._fault(name)
         for each in self.active:
             if each.fault.name == name:
@@ -114,7 +111,7 @@ class Interpreter:
                 return
 
     def heal(self) -> None:
-        """Forget triggers and end every fault, oldest first."""
+        """Remove triggers and end every fault, oldest first."""
         if (able := part(self.session, CanArm)) is not None:
             able.disarm()
         while self.active:
@@ -133,7 +130,7 @@ class Interpreter:
         self.outcomes.append(FaultOutcome(each.op, each.fault.name, each.args, each.began_ns, ended, bit, dict(effect)))
 
     def _record_end(self, op: int, fault: Fault, args: Args, bit: int, did: Mapping[str, object]) -> int:
-        """Record that a fault is over, or that it never began; when."""
+        """Record the end of a fault, or that it never began; returns the time."""
         ended = self.session.now()
         self.session.recorder.add(
             ended, "fault", args.get("node"), None, args.get("link"), None, None, op, fault.name, "off", value=bit,
@@ -142,7 +139,7 @@ class Interpreter:
         return ended
 
     def arm(self, args: Args) -> None:
-        """Begin a fault when a node passes a point; what it will begin with is checked now."""
+        """Begin a fault when a node passes a point. Checks the fault now."""
         armed = self._armed(args)
         if (able := self._part(CanArm, "arm")) is not None:
             try:
@@ -151,7 +148,7 @@ class Interpreter:
                 self._skip(f"arm: {why}")
 
     def _armed(self, args: Args) -> Args:
-        """What the armed fault will begin with; checked now, since its trigger may never come."""
+        """The armed fault's arguments; checked now, since its trigger may never come."""
         fault = self._fault(str(args["name"]))
         left = {key: value for key, value in args.items() if key not in ("point", "nth")}
         if "node" not in fault.arguments:
@@ -178,16 +175,16 @@ class Interpreter:
 
 
 def _broken(fault: Fault, why: Exception) -> LabError:
-    """A fault's own code raised. An armed one begins within a node's step, and the node is not to blame."""
+    """The error of a fault's own code. An armed fault begins within a node's step but is not the node's error."""
     return LabError(f"fault {fault.name} failed: {type(why).__name__}: {' '.join(str(why).split())}")
 
 
 def check_arguments(fault: Fault, args: Args) -> None:
-    """UsageError, with what is valid, for an argument that the fault does not have or whose value it cannot take.
+    """UsageError, with the valid values, for an argument that the fault does not have or a value that it does not
+    accept.
 
-    A text must be among the values that the fault lists, unless one of them stands for any text; a number must be from
-    0 to :data:`MAX_ARGUMENT`; ``name`` is the fault's own. Costs about a microsecond, since every trial of every search
-    pays for it.
+    A text must be among the fault's listed values, unless one of these stands for any text. A number must be from 0 to
+    :data:`MAX_ARGUMENT`. ``name`` is the fault's name. Costs about a microsecond, in every trial of every search.
     """
     listed = fault.arguments
     for key, value in args.items():
@@ -197,7 +194,7 @@ def check_arguments(fault: Fault, args: Args) -> None:
         if values is None:
             raise UsageError(f"fault {fault.name!r} has no argument {short(key)}; valid: {', '.join(listed) or 'none'}")
         if value in values and type(value) is type(values[0]):
-            # What searches draw: nearly always.
+            # Nearly always true: searches draw listed values.
             continue
         if not _can_be(value, values):
             numbers = any(type(each) is int for each in values)
@@ -213,7 +210,7 @@ def _takes_any_text(values: Iterable[object]) -> bool:
 def _can_be(value: object, values: Iterable[object]) -> bool:
     if isinstance(value, str) and _takes_any_text(values):
         return 0 < len(value) <= MAX_TEXT_CHARS
-    # By type and value: True is 1 to Python, but no number of milliseconds.
+    # Compared by type and value, since True == 1.
     alike = [each for each in values if type(each) is type(value)]
     if type(value) is int:
         return bool(alike) and 0 <= value <= MAX_ARGUMENT
@@ -230,10 +227,10 @@ def run_trial(
     laws: Iterable[type[Law]] | None = None,
     known: Iterable[Deviation] | None = None,
 ) -> Trial:
-    """Execute a schedule from warm-up to the final audit and judge it by ``laws`` (all, unless told otherwise).
+    """Execute a schedule from warm-up to the final audit and judge it by ``laws`` (default: all).
 
-    ``known``: the deviations that are sorted out; the target's, unless told otherwise.
-    LabError if the lab fails; its ``trial`` is what there was until then.
+    ``known``: the deviations to sort out (default: the target's). LabError if the lab fails; its ``trial`` has the
+    events until then.
     """
     schedule = schedule._replace(settings=resolve.under(target, schedule.settings))
     session = lab.open(target, target.settings(schedule.settings), schedule.seed)
@@ -250,12 +247,12 @@ def run_trial(
     finally:
         session.close()
         if failed is not None:
-            # Only now its history is in order.
+            # Closing the session completes the history.
             failed.trial = broken_off(session, schedule, number, origin)
 
 
 def broken_off(session: Session, schedule: Schedule, number: int, origin: str) -> Trial:
-    """What there is of a trial whose lab failed; its session must be closed. Nothing of it is judged."""
+    """The unfinished trial of a failed lab, whose session must be closed. It is not judged."""
     return Trial(number, origin, schedule, session.recorder.events, [], logs=_logs(session))
 
 
@@ -273,21 +270,21 @@ def conclude(
     laws: Iterable[type[Law]] | None,
     known: Iterable[Deviation] | None = None,
 ) -> Trial:
-    """Heal, converge, judge: how every trial ends, however its operations came about."""
+    """Heal, converge and judge: the end of every trial."""
     session = interpreter.session
     interpreter.heal()
     session.settle()
-    # Closing the session may record more: what is kept must be what was judged.
+    # Closing the session may record more: the kept events must be the judged ones.
     events = list(session.recorder.events)
     chosen = judging.laws_for(target) if laws is None else tuple(laws)
     judgements = judging.judge(events, chosen, lab.observes(target))
     judgements = deviations.sorted_out(judgements, events, deviations.of(target) if known is None else known)
     if session.recorder.dropped:
-        why = f"the history was cut short: {session.recorder.dropped} events more than one trial keeps"
+        why = f"the history was cut short: it exceeds the limit by {session.recorder.dropped} events"
         judgements = [each if each.verdict is Verdict.VIOLATED else _doubted(each, why) for each in judgements]
     outcomes, skipped = tuple(interpreter.outcomes), tuple(interpreter.skipped)
-    told = part(session, HasConfigurations)
-    configurations = {} if told is None else told.configurations()
+    configured_part = part(session, HasConfigurations)
+    configurations = {} if configured_part is None else configured_part.configurations()
     return Trial(number, origin, schedule, events, judgements, outcomes, skipped, _logs(session), configurations)
 
 

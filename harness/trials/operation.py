@@ -1,8 +1,7 @@
-"""What an operation is: one thing that a trial can do, written in a file of its own, as laws and faults are.
+"""Operations: the steps of a trial, each in a file of its own, like laws and faults.
 
-Everything that must know of an operation asks it: reading and shrinking schedules, the searches that draw it, the
-Hypothesis machine's rules, scenarios, the pages about them. A third party registers its own under the entry points
-``pairproof.operations``.
+An operation has all its properties: for reading and shrinking schedules, for searches, for the Hypothesis machine's
+rules, for scenarios and for pages. A third party registers its own under the entry points ``pairproof.operations``.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ INT_MAX = 2**31 - 1
 
 
 class Argument(NamedTuple):
-    """One argument. :func:`number`, :func:`truth` and :func:`text` make it."""
+    """One argument, made by :func:`number`, :func:`truth` or :func:`text`."""
 
     kind: type
     most: int = 0
-    """Of a number, the largest; none is negative."""
+    """The largest value of a number; the smallest is 0."""
     drawn: tuple[Scalar, ...] = ()
-    """What searches draw from, each value as often as it stands here."""
+    """Values that searches draw, each as often as it is listed."""
     likely: float = 0.5
-    """How often a truth is drawn."""
+    """The probability of True."""
     simpler: tuple[Scalar, ...] = ()
-    """What shrinking tries instead, simplest first."""
+    """Values that shrinking tries, simplest first."""
     usual: Scalar | None = None
-    """What it is in a scenario that does not say."""
+    """The default in scenarios."""
     check: Callable[[object], None] | None = None
-    """Raises UsageError, with what is valid, for a value that it cannot be."""
+    """Raises UsageError, with the valid values, for an invalid value."""
 
     def draw(self, dice: Random) -> Scalar:
         return dice.random() < self.likely if self.kind is bool else dice.choice(self.drawn)
@@ -53,52 +52,50 @@ def truth(likely: float, simpler: bool, usual: bool) -> Argument:
 def text(
     drawn: tuple[str, ...] = (), usual: str | None = None, check: Callable[[object], None] | None = None
 ) -> Argument:
-    """A name: of a place, which must be one of the trial's own in a scenario, or of something else."""
+    """A name. In a scenario the name of a node or link must exist in the trial."""
     return Argument(str, drawn=drawn, usual=usual, check=check)
 
 
 class Drawn(NamedTuple):
-    """How searches draw an operation."""
-
     whole: bool = False
     """Only in cluster trials, which have a name server."""
     always: int = 0
-    """How many lots it has in every schedule; without, it has one in some."""
+    """Its weight in every schedule; 0: weight one in some schedules."""
     after: str = ""
-    """The operation without which it would do nothing; empty: none."""
+    """The operation that it depends on; empty: none."""
     burst: int = 1
-    """How often the machine lets it happen at once, at most."""
+    """The largest number of repetitions that the machine draws."""
 
 
 class Running(Protocol):
-    """What an operation acts on: the :class:`harness.trials.interpreter.Interpreter`."""
+    """The object that an operation acts on: the :class:`harness.trials.interpreter.Interpreter`."""
 
     session: Any
     able: Any
-    """The part of the session that has the ability that this operation needs; the session where it needs none."""
+    """The part of the session with the needed ability; the session if none is needed."""
 
     def begin(self, args: Args) -> None:
-        """A fault begins."""
+        """Begin a fault."""
 
     def end_oldest(self, name: str) -> None:
-        """The oldest fault of this name ends."""
+        """End the oldest fault of this name."""
 
     def arm(self, args: Args) -> None:
-        """A fault begins later, when a node passes a point."""
+        """Begin a fault later, when a node passes a point."""
 
 
 class Operation:
-    """One operation. Its file is named after it, and its docstring says what it does, for readers of a page."""
+    """One operation. Its file has its name, and its docstring describes it for users."""
 
     name: ClassVar[str]
     needs: ClassVar[type | None] = None
-    """The ability of a session that it needs (a ``Can...`` protocol); without, every session can do it."""
+    """The ability of a session that it needs (a ``Can...`` protocol); None: every session can do it."""
     arguments: ClassVar[Mapping[str, Argument]] = {}
-    """All that it must have, in the order in which they are drawn and written."""
+    """Its required arguments, in drawing and writing order."""
     carries_fault: ClassVar[bool] = False
-    """Whether it has a fault's arguments besides; what these may be, the fault says."""
+    """Whether it also has the arguments of a fault, which the fault checks."""
     drawn: ClassVar[Drawn | None] = None
-    """How searches draw it; those without are part of what searches do by themselves."""
+    """How searches draw it; None for operations that searches add themselves."""
     is_load: ClassVar[bool] = False
     """Whether a scenario's workload may repeat it."""
     is_step: ClassVar[bool] = True
@@ -107,17 +104,17 @@ class Operation:
     """Whether it counts as a send of a scenario's workload."""
 
     def words(self, args: Args) -> str:
-        """What happens, for somebody who does not know operations."""
-        told = " ".join((type(self).__doc__ or self.name).replace("``", "").split())
-        return told + listed(args)
+        """The operation as a sentence for users."""
+        sentence = " ".join((type(self).__doc__ or self.name).replace("``", "").split())
+        return sentence + listed(args)
 
     def do(self, running: Running, args: Args) -> None:
-        """Start it, and return at once. Raises Unable if this machine does not let the lab do it."""
+        """Start it, and return at once. Raises Unable if the lab cannot do it on this machine."""
         raise NotImplementedError
 
 
 def listed(args: Args) -> str:
-    """Arguments behind a sentence."""
+    """Arguments, to be appended to a sentence."""
     found = ", ".join(
         f"{key}: {str(value).lower() if isinstance(value, bool) else value}" for key, value in args.items()
     )

@@ -1,4 +1,4 @@
-"""Names to things: ``reference+early_ack`` to a target, ``sim`` to a lab, every registered fault."""
+"""Resolve names: ``reference+early_ack`` to a target, ``sim`` to a lab, and all registered faults."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class CanMutate(Protocol):
 
 
 class Brought(Protocol):
-    """A configuration that somebody brought. It is handed to the processes of labs, so it can be pickled."""
+    """A user's configuration. It can be pickled, for the processes of labs."""
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What of it was not tested, or is not what production would do, although it decides about loss."""
+        """Settings that were not tested, or that differ from production although they decide about loss."""
 
     @property
-    def told(self) -> Mapping[str, Any]:
-        """What is said of it: a JSON object, the fact ``configuration`` of a run, as ``runs/schema.py`` has it."""
+    def description(self) -> Mapping[str, Any]:
+        """Its description as a JSON object: the fact ``configuration`` of a run (``runs/schema.py``)."""
 
     def over(self, settings: Args) -> Args:
         """A schedule's settings under it."""
@@ -47,38 +47,40 @@ class Brought(Protocol):
 
 @runtime_checkable
 class TakesConfiguration(Protocol):
-    """A target that can be tested under a configuration that somebody brings."""
+    """A target that can be tested under a user's configuration."""
 
     @property
     def brought(self) -> Brought | None:
-        """Under which it is tested; None: as it is."""
+        """Its configuration; None: its own."""
 
     def bring(self, files: Mapping[str, Path], typed: Sequence[str]) -> tuple[Brought, list[str]]:
-        """What the nodes' files (by node) and single settings (``key=value``) come to, for :meth:`given`, and lines
-        that say what of it does not apply, its remarks first. UsageError for what cannot be."""
+        """The configuration of the nodes' files (by node) and single settings (``key=value``), for :meth:`given`, and
+        lines about settings that do not apply, its remarks first. UsageError for invalid settings.
+        """
 
     def given(self, brought: Brought) -> Target:
-        """The target under it. It has the same name: what was brought becomes part of every schedule."""
+        """The target under the configuration. Its name stays: the configuration becomes part of every schedule."""
 
 
 class Family(Protocol):
-    """Targets and tools that differ by version, more than can be registered: ``family@which``."""
+    """Targets and tools that differ by version, too many to register: ``family@which``."""
 
     def target(self, which: str) -> Target:
-        """UsageError, with what is valid, for what it does not know. Runs nothing; a ``which`` that leads to files of
-        this machine has a slash, see :func:`check_named_by_file`."""
+        """UsageError, with the valid versions, for an unknown one. Runs nothing. A ``which`` that leads to files of
+        this machine contains a slash, see :func:`check_named_by_file`.
+        """
 
     def tool(self, which: str) -> object:
-        """What ``pairproof labs install`` makes ready; UsageError likewise."""
+        """The tool for ``pairproof labs install``; UsageError likewise."""
 
 
 @runtime_checkable
 class HasModel(Protocol):
-    """A target that the simulation may stand in for."""
+    """A target that the simulation can replace."""
 
     @property
     def model(self) -> Target | None:
-        """What does as it does, as far as that is known; None where nothing is."""
+        """A target with the same behaviour, as far as that is known; None if there is none."""
 
 
 @runtime_checkable
@@ -86,34 +88,34 @@ class IsParticular(Protocol):
     """A lab that cannot run every target."""
 
     def takes(self, target: Target) -> bool:
-        """Whether it knows how to run this target. Asked before anything is made."""
+        """Whether it can run this target. Called before anything is made."""
 
 
 def takes(lab: Lab, target: Target) -> bool:
-    """Whether the lab runs the target; a lab that says nothing of it does."""
+    """Whether the lab runs the target; True without :class:`IsParticular`."""
     return not isinstance(lab, IsParticular) or lab.takes(target)
 
 
 def check_pair(lab: Lab, target: Target) -> None:
     """UsageError, with the labs that do, if the lab does not run the target."""
     if not takes(lab, target):
-        others = [told for name in registry.names("labs") if (told := _taking(name, target))]
+        others = [each for name in registry.names("labs") if (each := _taking(name, target))]
         raise UsageError(
             f"lab {lab.name} does not run target {target.name}; labs that do: {', '.join(others) or 'none'}"
         )
 
 
 def _taking(name: str, target: Target) -> str:
-    """The lab's name, if it runs the target; with what to install first, if nobody can tell without."""
+    """The lab's name if it runs the target, with the package to install first if that is needed to find out."""
     try:
-        with extras.told():
+        with extras.reported():
             return name if takes(find_lab(name), target) else ""
     except extras.Lacking as why:
         return f"{name} ({why})"
 
 
 def playable(lab: Lab, target: Target) -> Target:
-    """What a lab plays of a target: itself, or the model of one that it does not run; UsageError if there is none."""
+    """The target as a lab plays it: itself, or its model if the lab does not run it; UsageError if there is none."""
     if not takes(lab, target) and isinstance(target, HasModel) and target.model is not None:
         target = target.model
     check_pair(lab, target)
@@ -121,21 +123,21 @@ def playable(lab: Lab, target: Target) -> Target:
 
 
 def under(target: Target, settings: Args) -> Args:
-    """A schedule's settings under the configuration that was brought for the target, if any."""
+    """A schedule's settings under the target's user configuration, if any."""
     found = brought(target)
     return settings if found is None else found.over(settings)
 
 
 def own_settings(target: Target) -> frozenset[str]:
-    """Names of the settings that were brought for the target: searches and shrinking leave these alone."""
+    """Names of the user's settings, which searches and shrinking do not change."""
     found = brought(target)
     return frozenset() if found is None else frozenset(found.over({}))
 
 
 def fitted(target: Target, settings: Args) -> Args:
-    """Settings that a search drew, under the configuration that was brought for the target, if any.
+    """Settings that a search drew, under the target's user configuration, if any.
 
-    A drawn setting that cannot go with a brought one is left out, so that each configuration works with each search.
+    A drawn setting that conflicts with a user's is left out, so that each configuration works with each search.
     """
     own = own_settings(target)
     if not own:
@@ -150,7 +152,7 @@ def fitted(target: Target, settings: Args) -> Args:
 
 
 def goes(target: Target, settings: Args) -> bool:
-    """Whether the target takes these settings."""
+    """Whether the target accepts these settings."""
     try:
         target.settings(settings)
     except UsageError:
@@ -159,32 +161,33 @@ def goes(target: Target, settings: Args) -> bool:
 
 
 def scheduled(target: Target, schedule: Schedule) -> Schedule:
-    """A schedule of a search under what was brought: its settings are :func:`fitted`, and its operations are for the
-    nodes and links that the trial then has."""
+    """A schedule of a search under the user's configuration: its settings are :func:`fitted`, and its operations use
+    the nodes and links that the trial then has.
+    """
     settings = fitted(target, schedule.settings)
     return schedule if settings is schedule.settings else system_of(target).under(schedule, settings)
 
 
 def brought(target: Target) -> Brought | None:
-    """The configuration that was brought for the target, if any."""
+    """The user's configuration of the target, if any."""
     return target.brought if isinstance(target, TakesConfiguration) else None
 
 
 def digests(target: Target) -> dict[str, dict[str, str]]:
-    """The fact ``digests``, for a target that has such a property; nothing where nobody knows them yet."""
+    """The fact ``digests`` of a target with that property; empty before the digests are known."""
     with suppress(LabError):
         return {"digests": dict(found)} if (found := getattr(target, "digests", None)) else {}
     return {}
 
 
 def configured(name: str, brought: Brought | None) -> Target:
-    """A target by name, under what :meth:`TakesConfiguration.bring` made; None: as it is."""
+    """A target by name, with a configuration from :meth:`TakesConfiguration.bring`; None: its own."""
     found = target(name)
     return found.given(brought) if brought is not None and isinstance(found, TakesConfiguration) else found
 
 
 def target(name: str) -> Target:
-    """A target by name, ``base+mutant`` for one with a seeded bug, ``family@which`` for one of a family's."""
+    """A target by name, ``base+mutant`` for one with a seeded bug, ``family@which`` for one of a family."""
     if (known := family(name, "targets")) is not None:
         return known.target(name.partition("@")[2])
     base, _, mutant = name.partition("+")
@@ -200,19 +203,20 @@ def target(name: str) -> Target:
 
 
 def leads_to_files(name: str) -> bool:
-    """Whether a target's programs are whatever lies at a path of this machine, not registered, built or released."""
+    """Whether the name selects programs by a path of this machine instead of a registered, built or released target."""
     return "/" in name or "\\" in name
 
 
 def check_named_by_file(name: str, remedy: str) -> None:
-    """UsageError for a target that a finding, a case or a run names and a command is about to run, if it
-    :func:`leads_to_files`: which programs run is the user's choice, never that of a file (SECURITY.md)."""
+    """UsageError if a finding, a case or a run names a target that :func:`leads_to_files`: the user chooses which
+    programs run, never a file (SECURITY.md).
+    """
     if leads_to_files(name):
         raise UsageError(f"the file names the target {name}, which runs programs from a path; {remedy}")
 
 
 def family(name: str, group: str) -> Family | None:
-    """That of ``family@which``, unless it is registered in ``group`` by itself."""
+    """The family of ``family@which``, unless that whole name is registered in ``group``."""
     found, at, _ = name.partition("@")
     if not at or name.partition("+")[0] in registry.names(group) or found not in registry.names("families"):
         return None
@@ -225,8 +229,9 @@ def lab(name: str) -> Lab:
 
 
 def takes_that(lacks: Iterable[type], hosted: Target | None = None) -> str:
-    """``it requires that clients can write (labs that can: sim)``: abilities in words, and which labs have them, with
-    this target if one is given."""
+    """``it requires that clients can write (labs that can: sim)``: abilities in words, and the labs that have them
+    (with this target, if one is given).
+    """
     return f"it requires that {', and that '.join(f'{abilities.words(each)}{_labs(each, hosted)}' for each in lacks)}"
 
 
@@ -245,11 +250,11 @@ def _labs(ability: type, hosted: Target | None) -> str:
 
 
 find_lab = lab
-"""The same where a parameter has that name."""
+""":func:`lab`, for functions with a parameter of that name."""
 
 
 def system(name: str) -> System:
-    """A system by name; the plain one where there is none."""
+    """A system by name; the plain one for no name."""
     return cast(System, registry.find("systems", name)) if name else PLAIN
 
 
@@ -272,7 +277,9 @@ def operations() -> dict[str, Operation]:
 
 @contextmanager
 def only(names: Collection[str]) -> Iterator[None]:
-    """For the ``with`` block searches of this process draw these faults only. UsageError for none, or one unknown."""
+    """Searches of this process draw only these faults within the ``with`` block. UsageError for none, or an unknown
+    one.
+    """
     for name in names:
         registry.find("faults", name)
     if not names:
@@ -285,7 +292,7 @@ def only(names: Collection[str]) -> Iterator[None]:
 
 
 def cut_down(schedule: Schedule) -> Schedule:
-    """The schedule without the faults that :func:`only` leaves out, and what ends them."""
+    """The schedule without the faults that :func:`only` excludes, and without their ends."""
     wanted = _ONLY.get()
     if wanted is None:
         return schedule
@@ -296,7 +303,7 @@ def cut_down(schedule: Schedule) -> Schedule:
 
 
 def drawn(lab: abilities.Place | None = None) -> dict[str, Fault]:
-    """Those that searches draw, by name: of what this lab can do (any, unless told) not what hardly any other can."""
+    """The faults that searches draw in this lab (None: in any), by name, without those of very few labs."""
     wanted = _ONLY.get()
     common = {
         name: fault
@@ -307,6 +314,6 @@ def drawn(lab: abilities.Place | None = None) -> dict[str, Fault]:
 
 
 def doable(lab: abilities.Place | None = None) -> dict[str, Operation]:
-    """The operations that searches draw, by name: of what this lab can do (any, unless told)."""
+    """The operations that searches draw in this lab (None: in any), by name."""
     known = {name: each for name, each in operations().items() if each.drawn is not None}
     return known if lab is None else abilities.doable(lab, known)

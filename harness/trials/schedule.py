@@ -1,7 +1,7 @@
-"""A schedule is data: what one trial does, as a frozen, JSON-able value that any lab can execute.
+"""Schedules: the steps of one trial, as a frozen, JSON-able value that any lab can execute.
 
 Operations (:mod:`harness.trials.operation`) never block; time passes only in ``advance``, ``step`` and ``await``. So
-faults overlap operations in flight, and delta-debugging may drop any operation and still have a valid schedule.
+faults overlap operations in flight, and delta-debugging may drop any operation and still has a valid schedule.
 """
 
 from __future__ import annotations
@@ -19,13 +19,11 @@ Args = Mapping[str, Scalar]
 
 
 def as_text(value: object) -> str:
-    """A setting's value as Java's properties spell it."""
+    """A setting's value in the spelling of Java's properties."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class Op(NamedTuple):
-    """One operation: what to do, and its arguments."""
-
     do: str
     args: Args = {}
 
@@ -34,14 +32,13 @@ class Op(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """Settings of the pair (the system's keys), the seed of everything random, and what happens."""
+    """Settings of the pair (the system's keys), the seed of everything random, and the operations."""
 
     settings: Args
     seed: str
     ops: tuple[Op, ...]
 
     def program(self) -> list[str]:
-        """The operations as short readable lines."""
         return [str(op) for op in self.ops]
 
     def to_json(self) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Reads schedules from JSON: whatever is none, or would run for days, is refused in one line."""
+"""Read schedules from JSON. Anything else, and a schedule that would run for days, is refused in one line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_SEED_CHARS = 1_000
 
 
 def from_json(data: object) -> Schedule:
-    """Read a schedule; raises :class:`UsageError` in one line for anything that is not one."""
+    """Read a schedule; :class:`UsageError` in one line for anything else."""
     if not isinstance(data, dict) or data.get("format") not in READS:
         found = data.get("format") if isinstance(data, dict) else None
         raise UsageError(
@@ -36,12 +36,12 @@ def from_json(data: object) -> Schedule:
 
 
 def check_op(do: str, args: Args) -> None:
-    """UsageError in one line for what is no operation, or lacks an argument."""
+    """UsageError in one line for an unknown operation or a missing argument."""
     _op("a program", do, args)
 
 
 def check_text(text: str, what: str, limit_chars: int) -> None:
-    """UsageError, naming ``what`` the text is for, unless it can be encoded, hashed and recorded."""
+    """UsageError, naming the purpose ``what``, unless the text can be encoded, hashed and recorded."""
     if not _is_utf8(text):
         raise UsageError(f"{what} must be text in UTF-8, not {short(text)}")
     if len(text) > limit_chars:
@@ -49,7 +49,7 @@ def check_text(text: str, what: str, limit_chars: int) -> None:
 
 
 def _is_utf8(text: str) -> bool:
-    # Bytes that were no UTF-8, on a command line or escaped in JSON, come as lone surrogates.
+    # Bytes that are not UTF-8 come as lone surrogates, from a command line or escaped in JSON.
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -72,7 +72,7 @@ def _is_scalar(value: object) -> bool:
 
 
 def _numbered(number: int, data: object) -> Op:
-    """``number``: its place in the program, from 1."""
+    """``number``: its position in the program, from 1."""
     match data:
         case [str(do), dict(args)]:
             return _op(f"operation {number}", do, args)
@@ -92,7 +92,7 @@ def _op(where: str, do: str, args: Args) -> Op:
 
 
 def _check_own(where: str, name: str, argument: Argument, value: object) -> None:
-    # isinstance would take true for a number: bool is a subclass of int.
+    # isinstance would accept true as a number: bool is a subclass of int.
     if type(value) is not argument.kind:
         raise UsageError(f"{where} needs {name} as {argument.kind.__name__}, not {short(value)}")
     if type(value) is int:

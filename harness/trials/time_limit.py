@@ -1,4 +1,4 @@
-"""A limit in real time for what this process does."""
+"""A real-time limit for a block of this process."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..errors import UsageError
 
 
 class OutOfTime(KeyboardInterrupt):
-    """The limit is over. A KeyboardInterrupt, since on those a lab ends in an orderly way, and no node hides them."""
+    """The time limit is over. A KeyboardInterrupt, since labs end in order on these, and nodes do not catch them."""
 
 
 @contextlib.contextmanager
 def limited(seconds: float | None) -> Iterator[None]:
     """OutOfTime in the block after so many seconds; None: no limit. UsageError outside the main thread.
 
-    Somebody else's alarm (pytest-timeout's, say) goes on afterwards; one that comes sooner is left alone.
+    Another alarm (pytest-timeout's, say) continues afterwards; an earlier one is not changed.
     """
     if seconds is None:
         yield
@@ -44,5 +44,5 @@ def limited(seconds: float | None) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         if left:
-            # At once, if it is overdue; 0 would end it.
+            # An overdue alarm fires at once; 0 would cancel it.
             signal.setitimer(signal.ITIMER_REAL, max(left - (monotonic() - began), 0.001), every)

@@ -1,4 +1,4 @@
-"""One executed schedule and what came of it."""
+"""One executed schedule and its results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .schedule import Args, Schedule
 
 
 class FaultOutcome(NamedTuple):
-    """A fault of a trial and what it really did. ``bit`` = 0: it hit nothing."""
+    """A fault of a trial and its effect. ``bit`` = 0: no effect."""
 
     op: int
     name: str
@@ -26,15 +26,14 @@ class FaultOutcome(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What a history came to, counted where it was played, so that the history itself need not be kept."""
+    """The measurements of a history, made where it was played, so that the history need not be kept."""
 
     events: int
     virtual_ns: int
-    """When it ended."""
     coverage: CoverageTable
     objectives: Sequence[tuple[object, ...]]
     kinds: Mapping[tuple[str, str | None], int] = {}
-    """Events by kind and ``f``, where somebody counts them."""
+    """Events by type and ``f``, if they are counted."""
     loss: Loss | None = None
     """See ``System.loss``."""
     replicated: bool | None = None
@@ -51,25 +50,25 @@ class Trial(NamedTuple):
     judgements: list[Judgement]
     faults: tuple[FaultOutcome, ...] = ()
     skipped: tuple[str, ...] = ()
-    """Why operations were not executed: a fault that the lab is not capable of."""
+    """Why operations were not executed: faults that the lab cannot inject."""
     logs: Mapping[str, str] = {}
-    """What its processes said, the end of it, by node; none where there are no processes."""
+    """The last output of its processes, by node; empty without processes."""
     configurations: Mapping[str, str] = {}
-    """The file of settings that each node was given last, where nodes are programs."""
+    """The last settings file of each node, if nodes are programs."""
     again: int = 0
-    """How often it had been played before, and spoilt by the machine."""
+    """Earlier plays, which stalls of the machine spoilt."""
     source: str = ""
-    """Of a listed program: which known bug, or which class of losses."""
+    """The known bug or the class of losses of a listed program."""
     measured: Measured | None = None
-    """Of a trial of an exploration; ``events`` are empty then where the run does not keep them."""
+    """For a trial of an exploration; ``events`` are then empty unless the run keeps them."""
     refused: str = ""
-    """Why the target or an operation refused a schedule that a search drew; empty if it was played."""
+    """Why the target or an operation refused a drawn schedule; empty if it was played."""
     took_s: float = 0.0
-    """How long it took to play, in a lab with real time."""
+    """The duration in a real-time lab."""
 
 
 def not_played(origin: str, schedule: Schedule, why: Exception) -> Trial:
-    """In place of a trial whose schedule was refused."""
+    """The replacement of a trial whose schedule was refused."""
     return Trial(0, origin, schedule, [], [], refused=str(why))
 
 
@@ -81,29 +80,27 @@ class Finding(NamedTuple):
     target: str
     lab: str
     trial: int
-    """The trial that found it."""
     shrunk_trial: int
-    """The trial that executed the minimal schedule; its history is kept too."""
+    """The trial that executed the minimal schedule; its history is kept, too."""
     schedule: Schedule
-    """The minimal schedule."""
     original_ops: int
     shrunk_in: str = ""
-    """The lab in which the schedule was made small, if that is another than ``lab``; it shows the violation there."""
+    """The lab that shrunk the schedule, if it is not ``lab``; it shows the violation."""
     cause: str = ""
-    """What its trial broke first (:mod:`harness.judging.cause`): findings with one cause are told together."""
+    """The first violation of its trial (:mod:`harness.judging.cause`): findings of one cause are reported together."""
     search: str = ""
-    """The search that found it; empty if nobody said."""
+    """The search that found it; empty if unknown."""
     source: str = ""
-    """Of a program of a known bug: which one it was found with."""
+    """The known bug whose program found it."""
 
     @property
     def is_shrunk(self) -> bool:
-        """Whether a trial showed the schedule that was made smaller, or that nothing smaller shows the violation."""
+        """Whether a trial showed the shrunk schedule, or no smaller one shows the violation."""
         return self.shrunk_trial != self.trial or len(self.schedule.ops) < self.original_ops
 
     @property
     def size(self) -> str:
-        """How many operations its program has, and how that came, in words."""
+        """The number of operations of its program, and how it was shrunk, in words."""
         number = len(self.schedule.ops)
         words = counted(number, "operation")
         if not self.is_shrunk:

@@ -1,8 +1,8 @@
-"""Processes that do tasks side by side, each in a lab of its own, which is used for one task after another.
+"""Processes that do tasks in parallel, each in a lab of its own, one task after another.
 
-Every worker has at most one task, and gets the next one when its answer was heard, so nothing piles up. Workers are
-spawned, not forked: whoever uses them may have threads. An interrupt ends the task that is going on; a worker closes
-its lab when it ends, also when the process that started it was killed.
+Every worker has at most one task, and gets the next one after its answer was received, so no queue builds up. Workers
+are spawned, not forked, since the caller may have threads. An interrupt ends the current task. A worker closes its lab
+when it ends, also if the parent process was killed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .resolve import Brought
 
 MAX_JOBS = 16
 AHEAD = 8
-"""Tasks of each worker that are drawn ahead where answers are heard in order."""
+"""Tasks per worker that are drawn ahead when answers are processed in order."""
 GOODBYE_S = 60.0
-"""What all workers together have for ending their tasks and closing their labs."""
+"""The time limit for all workers to end their tasks and close their labs."""
 INSISTS_S = 0.01
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _PR_SET_PDEATHSIG = 1
@@ -41,14 +41,14 @@ Answer = TypeVar("Answer")
 
 @runtime_checkable
 class CanClose(Protocol):
-    """A lab that holds more than its sessions do."""
+    """A lab with resources beyond its sessions."""
 
     def close(self) -> None:
-        """Give it back."""
+        """Release the resources."""
 
 
 class Workers(Generic[Task, Answer]):
-    """At most ``jobs`` processes. ``do`` is a function of a module; lab and target are resolved where it is called.
+    """At most ``jobs`` processes. ``do`` is a module's function; lab and target are resolved in the worker.
 
     Tasks and answers are pickled. A task must not be None.
     """
@@ -63,19 +63,19 @@ class Workers(Generic[Task, Answer]):
     ) -> None:
         """``brought``: a configuration for the target, see :func:`harness.trials.resolve.configured`."""
         self.left = min(jobs, MAX_JOBS)
-        """How many have not failed, started or not."""
+        """Workers that have not failed, started or not."""
         self._about = (do, lab, target, brought)
         self._running: dict[Connection, Any] = {}
         self._busy: dict[Connection, Task] = {}
-        """Who has a task whose answer nobody began to read."""
+        """Workers with a task whose answer is not yet being read."""
 
     def play(
         self, tasks: Iterable[Task], patience: Callable[[], float] = lambda: inf
     ) -> Iterator[tuple[Task, Answer | PairproofError]]:
-        """Each task with its answer, as they end; a task is drawn when somebody is free for it.
+        """Each task with its answer, as they end; a task is drawn when a worker is free.
 
-        An error as the answer: the worker said it, or a LabError says that it ended; it gets no more tasks. Where
-        nobody is left, or no answer comes within the seconds of ``patience``, the rest of the tasks is not done.
+        An answer may be an error: the worker's own, or a LabError for its end; that worker gets no more tasks. If no
+        worker is left, or no answer comes within the seconds of ``patience``, the remaining tasks are not done.
         """
         drawn = iter(tasks)
         while True:
@@ -89,36 +89,38 @@ class Workers(Generic[Task, Answer]):
             ready = wait(list(self._busy), None if longest == inf else max(0.0, longest)) if self._busy else ()
             if not ready:
                 return
-            yield self._hear(next(each for each in ready if isinstance(each, Connection)))
+            yield self._receive(next(each for each in ready if isinstance(each, Connection)))
 
     def play_in_order(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Answer | PairproofError]]:
-        """The same, in the order of the tasks. Who is done is given the next task before anybody hears its answer.
+        """:meth:`play` in the order of the tasks. A free worker gets its next task before its answer is returned here.
 
-        A few tasks are drawn ahead of the one whose answer comes next, and no more.
+        Only a few tasks are drawn ahead of the next answer.
         """
         drawn, done = iter(tasks), dict[int, tuple[Task, Answer | PairproofError]]()
         given: dict[Connection, int] = {}
-        begun = heard = 0
+        begun = received = 0
         while True:
-            while len(self._busy) < self.left and begun - heard < AHEAD * self.left:
+            while len(self._busy) < self.left and begun - received < AHEAD * self.left:
                 try:
                     task = next(drawn)
                 except StopIteration:
                     break
                 given[self._give(task)] = begun
                 begun += 1
-            if heard == begun:
+            if received == begun:
                 return
-            if heard in done:
-                yield done.pop(heard)
-                heard += 1
-            for each in wait(list(self._busy), 0 if heard in done else None) if self._busy else ():
+            if received in done:
+                yield done.pop(received)
+                received += 1
+            for each in wait(list(self._busy), 0 if received in done else None) if self._busy else ():
                 assert isinstance(each, Connection)
-                done[given[each]] = self._hear(each)
+                done[given[each]] = self._receive(each)
 
     def close(self) -> list[tuple[Task, Answer]]:
-        """Interrupt who is busy and end all; what the interrupted tasks came to, where ``do`` caught the interrupt."""
-        heard, until = [], monotonic() + GOODBYE_S
+        """Interrupt busy workers and end all; returns the answers of interrupted tasks if ``do`` caught the
+        interrupt.
+        """
+        received, until = [], monotonic() + GOODBYE_S
         for connection, process in self._running.items():
             with suppress(OSError):
                 connection.send(None)
@@ -126,18 +128,18 @@ class Workers(Generic[Task, Answer]):
                 process.terminate()
         for connection in list(self._running):
             if connection in self._busy and connection.poll(max(0.0, until - monotonic())):
-                task, answer = self._hear(connection, until)
+                task, answer = self._receive(connection, until)
                 if not isinstance(answer, PairproofError):
-                    heard.append((task, answer))
+                    received.append((task, answer))
             self._end(connection, until)
-        return heard
+        return received
 
     def _give(self, task: Task) -> Connection:
         if len(self._running) == len(self._busy):
             self._start()
         connection = next(each for each in self._running if each not in self._busy)
         self._busy[connection] = task
-        # One that has ended since is noticed when it is heard.
+        # A worker that has ended since is noticed when its answer is received.
         with suppress(OSError):
             connection.send(task)
         return connection
@@ -146,9 +148,9 @@ class Workers(Generic[Task, Answer]):
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(*self._about, theirs), daemon=True)
-        # It would unblock the signals if it were started with the first worker.
+        # Started with the first worker, it would unblock the signals.
         resource_tracker.ensure_running()
-        # A worker that is being started is interrupted neither by a terminal nor unknown to close().
+        # While a worker starts, a terminal must not interrupt it, and close() must see it.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
             process.start()
@@ -157,8 +159,8 @@ class Workers(Generic[Task, Answer]):
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def _hear(self, connection: Connection, until: float | None = None) -> tuple[Task, Answer | PairproofError]:
-        # First: if reading is interrupted, what comes next is no message.
+    def _receive(self, connection: Connection, until: float | None = None) -> tuple[Task, Answer | PairproofError]:
+        # First: after an interrupted read the stream is out of step.
         task = self._busy.pop(connection)
         try:
             answer: Answer | PairproofError = connection.recv()
@@ -197,7 +199,7 @@ def _work(
     lab: Lab | None = None
     try:
         try:
-            _obey()
+            _end_with_parent()
             lab, target = resolve.lab(lab_name), resolve.configured(target_name, brought)
             while (task := connection.recv()) is not None:
                 connection.send(do(lab, target, task))
@@ -205,18 +207,18 @@ def _work(
             connection.send(why)
         finally:
             # Closing a lab must not be interrupted in turn.
-            _deafen()
+            _ignore_signals()
     except (KeyboardInterrupt, EOFError, ConnectionError):
-        # Nobody wants to hear any more.
+        # The parent no longer reads answers.
         pass
     finally:
-        # Here, since a process of multiprocessing ends without what atexit was told.
+        # Here, since a process of multiprocessing does not run atexit handlers.
         if isinstance(lab, CanClose):
             lab.close()
 
 
-def _obey() -> None:
-    """Ctrl-C is the business of whoever started this process, who then sends SIGTERM; so does the kernel at its end."""
+def _end_with_parent() -> None:
+    """Ctrl-C is handled by the parent, which then sends SIGTERM; so does the kernel when the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGALRM):
         signal.signal(number, _interrupt)
@@ -225,24 +227,23 @@ def _obey() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     parent = multiprocessing.parent_process()
     if parent is None or parent.pid != os.getppid():
-        # It ended before the kernel was told.
+        # The parent ended before the kernel was asked.
         raise KeyboardInterrupt
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    # Once.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 def _insist(swallowed: sys.UnraisableHookArgs) -> None:
-    """An interrupt that came in the middle of a finalizer was heard by nobody: it comes again, a moment later."""
+    """An interrupt within a finalizer is swallowed: raise it again a moment later."""
     if swallowed.exc_type is KeyboardInterrupt:
         signal.setitimer(signal.ITIMER_REAL, INSISTS_S)
     else:
         sys.__unraisablehook__(swallowed)
 
 
-def _deafen() -> None:
+def _ignore_signals() -> None:
     for number in (signal.SIGTERM, signal.SIGALRM):
         signal.signal(number, signal.SIG_IGN)

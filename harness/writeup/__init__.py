@@ -1,1 +1,1 @@
-"""A finding written up for the people who maintain the system it is about."""
+"""Write-ups of findings for the maintainers of the affected system."""

@@ -1,8 +1,8 @@
-"""Writes up a finding from executions of its program, in the order in which a maintainer asks.
+"""Write up a finding from executions of its program, in the order of a maintainer's questions.
 
-What was promised and what happened; what exactly ran, and how it was set; the program; what clients were told; what was
-said on the wire and in the logs at that moment; where the messages are; how often it shows; what is known about it; how
-to see it again. What is unknown is said to be unknown. Words for what nodes do are the system's.
+The promise and the violation; the exact versions and settings; the program; the answers to clients; the wire and the
+logs at that moment; the final positions of messages; the number of reproductions; known deviations; how to reproduce
+it. Unknown facts are marked so. The system words the events of its nodes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .blocks import (
 MAX_VIOLATIONS = 3
 MAX_STORY = 14
 PROGRAM = "finding.json"
-"""The file beside the write-up that holds the program."""
+"""The file beside the write-up with the program."""
 BEFORE = (
     "Before these steps the pair starts on empty stores and replicates one message. After them every active fault "
     "ends, probes are sent, the pair gets time to converge, and all stores are read."
@@ -48,7 +48,7 @@ BEFORE = (
 
 
 class Executed(NamedTuple):
-    """What is written up: a finding, and the executions that were made for it, of which one is shown."""
+    """The content of a write-up: a finding, and its executions, one of which is shown."""
 
     finding: Finding
     target: Target
@@ -56,7 +56,7 @@ class Executed(NamedTuple):
     trials: Sequence[Trial]
     shown: Trial
     failure: str = ""
-    """What the lab failed with, if it did before all executions were made."""
+    """The lab's error, if it failed before all executions were made."""
 
     @property
     def system(self) -> System:
@@ -67,12 +67,12 @@ class Executed(NamedTuple):
         return self.target.settings(self.finding.schedule.settings)
 
     def violation(self) -> Violation | None:
-        """The first violation of the finding's law, in the execution that is shown."""
+        """The first violation of the finding's law in the shown execution."""
         found = [one for each in self.broken() if each.law == self.finding.law for one in each.violations]
         return found[0] if found else None
 
     def broken(self) -> list[Judgement]:
-        """The laws that are violated in the execution that is shown."""
+        """The violated laws of the shown execution."""
         return _violated(self.shown)
 
     def times(self, law: str) -> int:
@@ -83,13 +83,13 @@ class Executed(NamedTuple):
 
 
 def write_up(done: Executed) -> WriteUp:
-    """The write-up, with nothing of this machine in it."""
+    """The write-up, without any data of this machine."""
     at = _moment(done)
     sections = (
         Section("Tested", given.versions(done.target, done.lab, done.settings)),
         Section("Configuration", given.configurations(done.target, done.system, done.shown, done.settings)),
         Section("Steps", list(_program(done))),
-        Section("Answers to the producer", clients.told(done.shown.events, _concerned(done))),
+        Section("Answers to the producer", clients.answers(done.shown.events, _concerned(done))),
         Section("On the wire", list(_wire(done, at))),
         Section("Logs", list(_logs(done, at))),
         Section("Messages at the end", list(_whereabouts(done))),
@@ -119,17 +119,17 @@ def _claim(done: Executed) -> str:
 
 
 def _moment(done: Executed) -> Event | None:
-    """The event around which to look: a write's answer if one is concerned, since what it promised was told then."""
+    """The event to show: a concerned write's answer if there is one, since its promise was made then."""
     events, found = done.shown.events, done.violation()
     if found is None:
         return None
     concerned = _concerned(done)
-    told = next((each.answered for each in clients.writes(events) if each.asked.message in concerned[:1]), None)
-    return told or next((each for each in events if each.seq == found.seq), None)
+    answered = next((each.answered for each in clients.writes(events) if each.asked.message in concerned[:1]), None)
+    return answered or next((each for each in events if each.seq == found.seq), None)
 
 
 def _concerned(done: Executed) -> list[str]:
-    """The messages that the finding's law says something about, the first one first."""
+    """The messages of the law's violations, the first one first."""
     events = done.shown.events
     found = [one for each in done.broken() if each.law == done.finding.law for one in each.violations]
     named = (done.system.message_of(events, each.seq, each.text) or each.message for each in found)
@@ -148,14 +148,14 @@ def _program(done: Executed) -> Iterator[Block]:
 
 def _wire(done: Executed, at: Event | None) -> Iterator[Block]:
     if at is None:
-        yield Text("Nothing is shown, since no law was violated: there is no moment to look at.")
+        yield Text("Nothing is shown, since no law was violated: there is no moment to show.")
         return
     events = done.shown.events
     yield Text(f"Within a second of {at.t / MS:,.3f} ms{_clock(done, at)}. Repeated lines are counted, long lists cut.")
     if (table := wire.conversation(events, done.system, at.seq)) is not None:
         yield table
     for message in _concerned(done)[:1]:
-        story = list(done.system.story(events, message))
+        story = list(done.system.steps_of(events, message))
         if story:
             cut = story if len(story) <= MAX_STORY else [*story[: MAX_STORY - 1], story[-1]]
             yield Text(f"Message {message}:")
@@ -183,7 +183,7 @@ def _logs(done: Executed, at: Event | None) -> Iterator[Block]:
         yield Text("There are none: in this lab nodes do not write logs.")
         return
     if at is None:
-        yield Text("Nothing is shown, since no law was violated: there is no moment to look at.")
+        yield Text("Nothing is shown, since no law was violated: there is no moment to show.")
         return
     yield Text("Lines within the same second.")
     for node, text in done.shown.logs.items():
@@ -217,10 +217,10 @@ def _repeats(done: Executed) -> Iterator[Block]:
 
 
 def _otherwise(done: Executed, law: str) -> str:
-    """What was said of the law in executions that do not violate it."""
+    """The law's verdicts in executions that do not violate it."""
     judged = [each for trial in done.trials for each in trial.judgements if each.law == law]
-    told = [each.doubt or str(each.verdict) for each in judged if each.verdict is not Verdict.VIOLATED]
-    return "; ".join(f"{told.count(each)} × {each.replace('-', ' ')}" for each in dict.fromkeys(told))
+    others = [each.doubt or str(each.verdict) for each in judged if each.verdict is not Verdict.VIOLATED]
+    return "; ".join(f"{others.count(each)} × {each.replace('-', ' ')}" for each in dict.fromkeys(others))
 
 
 def _violated(trial: Trial) -> list[Judgement]:
@@ -235,7 +235,7 @@ def _again(done: Executed) -> Iterator[Block]:
 
 
 def program(finding: Finding) -> dict[str, object]:
-    """The finding as the JSON object that ``replay`` reads, without where it was recorded."""
+    """The finding as the JSON object that ``replay`` reads, without its origin."""
     return {**finding_json(finding, Path(PROGRAM)), "replay": f"pairproof replay {PROGRAM}"}
 
 

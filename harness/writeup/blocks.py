@@ -1,7 +1,7 @@
-"""What a write-up is made of: sections of plain texts, steps, tables and verbatim lines. Writers make files of it.
+"""The parts of a write-up: sections of plain texts, steps, tables and verbatim lines. Writers make files of them.
 
-Texts are plain: a writer escapes them for its format. Nothing in a write-up says where on this machine anything was:
-:func:`private` takes paths, names and addresses out.
+Texts are plain: a writer escapes them for its format. :func:`private` removes this machine's paths, names and
+addresses.
 """
 
 from __future__ import annotations
@@ -17,19 +17,15 @@ from ..history import Event
 
 
 class Text(NamedTuple):
-    """A paragraph."""
-
     text: str
 
 
 class Steps(NamedTuple):
-    """A numbered list."""
-
     steps: Sequence[str]
 
 
 class Table(NamedTuple):
-    """Rows of as many cells as the head has. ``here``: the index of the row that everything is about."""
+    """Rows with as many cells as the head. ``here``: the index of the central row."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -37,7 +33,7 @@ class Table(NamedTuple):
 
 
 class Verbatim(NamedTuple):
-    """Lines as they were written or said, or are to be typed."""
+    """Lines as they were written, or to be typed."""
 
     lines: Sequence[str]
 
@@ -50,7 +46,7 @@ class Folded(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """The trial's timeline, where a writer can draw; ``at``: the ``seq`` of the event to mark."""
+    """The trial's timeline, for writers that can draw; ``at``: the ``seq`` of the event to mark."""
 
     events: Sequence[Event]
     at: int | None
@@ -61,14 +57,12 @@ Block = Text | Steps | Table | Verbatim | Folded | Drawing
 
 
 class Section(NamedTuple):
-    """One question and its answer."""
-
     title: str
     blocks: Sequence[Block]
 
 
 class WriteUp(NamedTuple):
-    """The whole: ``title`` is a few words, ``claim`` one sentence."""
+    """``title`` is a few words, ``claim`` one sentence."""
 
     title: str
     claim: str
@@ -80,7 +74,7 @@ _ADDRESS = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\d)")
 
 
 def private(text: str) -> str:
-    """``text`` without this machine's paths (the last part stays), its name, and addresses but loopback's."""
+    """``text`` without this machine's paths (the last part stays), its name, and addresses except loopback's."""
     text = _PATH.sub(lambda found: f"…/{found[0].rstrip('/').rpartition('/')[2]}", text)
     text = _ADDRESS.sub(lambda found: found[0] if _is_anybodys(found[0]) else "ADDRESS", text)
     for name in _names():
@@ -98,7 +92,7 @@ def _is_anybodys(address: str) -> bool:
 
 @cache
 def _names() -> tuple[str, ...]:
-    """What this machine is called, the longest first; not what every machine is called."""
+    """The names of this machine, the longest first, without those of every machine."""
     own = socket.gethostname()
     return tuple(sorted({own, own.partition(".")[0]} - {"", "localhost"}, key=len, reverse=True))
 
@@ -122,6 +116,6 @@ def mapped(block: Block, change: Callable[[str], str]) -> Block:
 
 
 def without_secrets(whole: WriteUp) -> WriteUp:
-    """The write-up with nothing of this machine in it."""
+    """The write-up without any data of this machine."""
     sections = [Section(each.title, [mapped(block, private) for block in each.blocks]) for each in whole.sections]
     return WriteUp(private(whole.title), private(whole.claim), sections)

@@ -1,4 +1,4 @@
-"""What clients were told of what they wrote, and where each of these messages is at the end."""
+"""The answers to clients' writes, and the final positions of these messages."""
 
 from __future__ import annotations
 
@@ -11,20 +11,16 @@ from ..history import MS, Event
 from .blocks import Block, Table, Text
 
 MAX_ROWS = 12
-"""Calls that are shown; the others are counted."""
 WRITES = ("send", "write")
-"""Functions of calls that store a message."""
 ABSENT = "not there"
 
 
 class Write(NamedTuple):
-    """One call, and its answer if it got one."""
-
     asked: Event
     answered: Event | None
 
     @property
-    def told(self) -> str:
+    def outcome(self) -> str:
         if self.answered is None:
             return "never answered"
         remark = f" ({self.answered.detail})" if self.answered.detail else ""
@@ -32,7 +28,7 @@ class Write(NamedTuple):
 
 
 def writes(events: Sequence[Event]) -> list[Write]:
-    """All calls that store a message, in the order in which they began."""
+    """All calls that store a message, in the order of their beginnings."""
     ends = {
         (each.op, each.message): each for each in events if each.kind in ("ok", "fail", "info") and each.f in WRITES
     }
@@ -40,11 +36,11 @@ def writes(events: Sequence[Event]) -> list[Write]:
     return [Write(each, ends.get((each.op, each.message))) for each in begun]
 
 
-def told(events: Sequence[Event], concerned: Sequence[str]) -> Sequence[Block]:
-    """The answers: those of the concerned messages, then the first others, and how many there were of each."""
+def answers(events: Sequence[Event], concerned: Sequence[str]) -> Sequence[Block]:
+    """The answers: those of the concerned messages, then the first others, and the number of each."""
     found = writes(events)
     if not found:
-        return [Text("Nothing: no client wrote anything.")]
+        return [Text("None: no client wrote anything.")]
     first = [each for each in found if each.asked.message in concerned]
     chosen = [*first, *(each for each in found if each not in first)][:MAX_ROWS]
     shown = sorted(chosen, key=lambda each: each.asked.seq)
@@ -62,7 +58,7 @@ def told(events: Sequence[Event], concerned: Sequence[str]) -> Sequence[Block]:
 def _row(each: Write) -> Sequence[str]:
     asked, answered = each.asked, each.answered
     when = "" if answered is None else f"{answered.t / MS:,.3f} ({(answered.t - asked.t) / MS:,.1f} later)"
-    return (str(asked.message), f"{asked.t / MS:,.3f}", when, each.told)
+    return (str(asked.message), f"{asked.t / MS:,.3f}", when, each.outcome)
 
 
 def whereabouts(

@@ -15,23 +15,23 @@ from .blocks import WriteUp
 
 OPTION = "--write-report"
 Writer = Callable[[WriteUp], tuple[str, str]]
-"""Of a write-up: the name of its file, and what is in it. Registered under the entry points ``pairproof.writers``."""
+"""Returns the name and the content of a write-up's file. Registered under the entry points ``pairproof.writers``."""
 
 
 def check_folder(finding: Finding, folder: Path) -> None:
-    """UsageError unless this finding can be written up into this folder; asked before minutes go by."""
+    """UsageError unless this finding can be written up into this folder; checked before minutes of work."""
     if not finding.law:
-        raise UsageError("a trial in which the lab failed broke no law, so there is nothing to write up; leave it out")
+        raise UsageError("in this trial the lab failed and no law was violated: there is nothing to write up")
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UsageError(f"{folder} exists and is not an empty folder; name a new one with {OPTION}")
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as why:
-        raise UsageError(f"cannot create {folder}: {why.strerror}; name another place with {OPTION}") from None
+        raise UsageError(f"cannot create {folder}: {why.strerror}; name another path with {OPTION}") from None
 
 
 def write(done: Executed, folder: Path) -> list[Path]:
-    """Write it; where the files are."""
+    """Write it; returns the files."""
     whole = write_up(done)
     files = [cast(Writer, registry.find("writers", name))(whole) for name in registry.names("writers")]
     found = [atomic.put_text(folder, name, text, OPTION) for name, text in files]
@@ -39,15 +39,16 @@ def write(done: Executed, folder: Path) -> list[Path]:
 
 
 def keep_logs(folder: Path, trials: Iterable[Trial]) -> list[Path]:
-    """Write what each process said, an execution's number before its name; those of an earlier replay are replaced.
+    """Write each process's output, with the execution's number before its name; replaces those of an earlier replay.
 
-    UsageError if the folder cannot be written, CorruptRun if it is a symbolic link, or one of its logs is."""
-    said = [(f"{number}-{node}.log", text) for number, each in enumerate(trials, 1) for node, text in each.logs.items()]
-    if not said:
+    UsageError if the folder cannot be written, CorruptRun if it or one of its logs is a symbolic link.
+    """
+    logs = [(f"{number}-{node}.log", text) for number, each in enumerate(trials, 1) for node, text in each.logs.items()]
+    if not logs:
         return []
     try:
         for old in atomic.inside(folder.parent, folder.name).glob("*-*.log"):
             old.unlink()
-        return [atomic.put_text(folder.parent, f"{folder.name}/{name}", text, OPTION) for name, text in said]
+        return [atomic.put_text(folder.parent, f"{folder.name}/{name}", text, OPTION) for name, text in logs]
     except OSError as why:
-        raise UsageError(f"cannot keep logs in {folder}: {why.strerror}; name another place with {OPTION}") from None
+        raise UsageError(f"cannot keep logs in {folder}: {why.strerror}; name another path with {OPTION}") from None

@@ -1,4 +1,4 @@
-"""What ran, and with which settings: versions, and of each node first what differs from its version's defaults."""
+"""The tested versions, and each node's settings, first those that differ from its version's defaults."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IN_REAL_TIME = (
 
 
 def versions(target: Target, lab: Lab, settings: Args) -> Sequence[Block]:
-    """What exactly was tested, and where."""
+    """The tested programs, and the lab."""
     own = target.programs(settings) if isinstance(target, SaysWhatItIs) else {}
     rows = [("target", target.name), *own.items()]
     if not own:
@@ -37,7 +37,7 @@ def versions(target: Target, lab: Lab, settings: Args) -> Sequence[Block]:
 
 
 def product(target: Target, settings: Args) -> str:
-    """What it is called in a sentence."""
+    """The target's name in a sentence."""
     own = list(target.programs(settings).items()) if isinstance(target, SaysWhatItIs) else []
     return own[0][1] if own else target.name
 
@@ -46,7 +46,7 @@ def configurations(target: Target, system: System, trial: Trial, settings: Args)
     """What differs from the defaults, of nodes with the same defaults in one table; the rest is counted."""
     found = dict(_given(trial))
     if not found:
-        return [Text("Unknown: no node said which settings it was given.")]
+        return [Text("Unknown: the settings of no node were recorded.")]
     alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
     unknown: list[Block] = []
     for node, given in found.items():
@@ -65,11 +65,11 @@ def configurations(target: Target, system: System, trial: Trial, settings: Args)
 
 
 def _given(trial: Trial) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """By node, as its file says, or as the history does where there is no file."""
+    """By node, from its file, or from the history without a file."""
     for event in trial.events:
         if event.kind == "config" and event.node is not None:
             file = trial.configurations.get(event.node)
-            yield event.node, _parsed(file) if file is not None else _told(event.detail)
+            yield event.node, _parsed(file) if file is not None else _recorded(event.detail)
 
 
 def _parsed(file: str) -> Mapping[str, str]:
@@ -77,12 +77,12 @@ def _parsed(file: str) -> Mapping[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def _told(detail: str | None) -> Mapping[str, str]:
+def _recorded(detail: str | None) -> Mapping[str, str]:
     return {key: as_text(value) for key, value in json.loads(detail or "{}").items()}
 
 
 def _compared(usual: Mapping[str, str], given: Mapping[str, Mapping[str, str]]) -> Iterator[Block]:
-    """One table for nodes with the same defaults, and what they were given besides."""
+    """One table for nodes with the same defaults, and their other settings."""
     keys = sorted({key for own in given.values() for key, value in own.items() if usual.get(key) != value})
     yield Text("Settings that differ from the version's defaults:")
     rows = [(key, *(_cell(own, usual, key) for own in given.values()), _shown(usual.get(key))) for key in keys]

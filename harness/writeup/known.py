@@ -1,4 +1,4 @@
-"""What is known of what was seen: the deviations of the tested version, with their causes and upstream reports."""
+"""The known deviations of the tested version that a trial shows, with their causes and upstream reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .blocks import Block, Table, Text
 
 
 def of(target: Target, law: str, trial: Trial) -> Iterator[Block]:
-    """The deviations that the trial shows, those of ``law`` first, and which laws none of them explains."""
+    """The deviations that the trial shows, those of ``law`` first, and the laws that none of them explains."""
     listed = deviations.of(target)
     if not listed:
         yield Text("Unknown: pairproof has no list of known deviations for this target.")
@@ -22,18 +22,18 @@ def of(target: Target, law: str, trial: Trial) -> Iterator[Block]:
     by_law = {each.law: each.deviations for each in apart if each.deviations}
     names = dict.fromkeys(name for each in (law, *by_law) for name in by_law.get(each, ()))
     for name in names:
-        yield from _told(deviations.find(name), [each for each, found in by_law.items() if name in found])
+        yield from _explained(deviations.find(name), [each for each, found in by_law.items() if name in found])
     if new := [each.law for each in apart if each.verdict is Verdict.VIOLATED]:
         yield Text(
-            f"What was seen of {', '.join(new)} does not, or not all, belong to a deviation that pairproof lists for "
+            f"The violations of {', '.join(new)} do not, or not all, belong to a deviation that pairproof lists for "
             "this version. Whether it was reported elsewhere is unknown."
         )
     elif not names:
         yield Text("No law was violated, so nothing was looked up.")
 
 
-def _told(found: Deviation, laws: Sequence[str]) -> Iterator[Block]:
-    yield Text(f"{found.id}: {found.about}. This explains what was seen of {', '.join(laws)}.")
+def _explained(found: Deviation, laws: Sequence[str]) -> Iterator[Block]:
+    yield Text(f"{found.id}: {found.about}. This explains the violations of {', '.join(laws)}.")
     yield Text(found.reason)
     rows = [("source", found.source), ("versions", "; ".join(each.text for each in found.versions))]
     rows += [("upstream", each) for each in found.upstream or ("no report is known to pairproof",)]

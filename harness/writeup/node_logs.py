@@ -1,7 +1,7 @@
-"""What a process wrote to its log around a moment, by the dates of its lines.
+"""A process's log around a moment, by the dates of its lines.
 
-Logs are dated by the wall clock, in a time zone that each writer chooses: which one it is, the first line says, since a
-log begins when its trial does. Lines without a date belong to the line before them.
+Logs are dated by the wall clock, in a time zone of the writer's choice; the first line shows which, since a log begins
+with its trial. Lines without a date belong to the line before them.
 """
 
 from __future__ import annotations
@@ -14,46 +14,44 @@ from typing import NamedTuple
 BEFORE_MS = AFTER_MS = 1_000
 MAX_LINES = 12
 MAX_CHARS = 300
-"""Of one line."""
 MAX_FRAMES = 4
-"""Lines without a date that are shown behind one with: a stack trace's first ones."""
+"""Lines without a date that are shown after one with a date: the first ones of a stack trace."""
 
 ZONES_MS = 15 * 60_000
 """Time zones differ by multiples of that."""
 _DATE = re.compile(r"^\D{0,2}(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{3}))?")
 
 
-class Said(NamedTuple):
-    """Lines of a log, and what has to be known about them."""
-
+class Excerpt(NamedTuple):
     lines: Sequence[str]
     remark: str
 
 
-def around(text: str, began_ms: int | None, t_ms: int) -> Said:
+def around(text: str, began_ms: int | None, t_ms: int) -> Excerpt:
     """The lines of the log ``text`` within a second of the moment ``t_ms`` of a trial that began at ``began_ms`` (Unix
-    time); the last ones where that is unknown."""
+    time); the last lines if that is unknown.
+    """
     lines = text.splitlines()
     if not lines:
-        return Said([], "It wrote nothing.")
+        return Excerpt([], "It wrote nothing.")
     if began_ms is None:
-        return Said(
+        return Excerpt(
             _short(lines[-MAX_LINES:]), "When this was written, compared with the rest, is unknown: its last lines."
         )
     entries, wall_ms = _entries(lines, began_ms), began_ms + t_ms
     if not entries:
-        return Said(_short(lines[-MAX_LINES:]), "Its lines have no dates: the last ones.")
+        return Excerpt(_short(lines[-MAX_LINES:]), "Its lines have no dates: the last ones.")
     near = [entry for when, entry in entries if wall_ms - BEFORE_MS <= when <= wall_ms + AFTER_MS]
     if near:
         shown = [line for entry in near for line in _cut(entry)]
         left = len(shown) - MAX_LINES
-        return Said(
+        return Excerpt(
             _short(shown[:MAX_LINES]), f"{left} more lines of these two seconds are left out." if left > 0 else ""
         )
     if wall_ms < entries[0][0]:
-        return Said([], "What it wrote then was not kept: what is kept of its log begins later.")
+        return Excerpt([], "What it wrote then was not kept: what is kept of its log begins later.")
     last = next(entry for when, entry in reversed(entries) if when <= wall_ms)
-    return Said(_short(_cut(last)), "It wrote nothing within a second of this moment; its last words before:")
+    return Excerpt(_short(_cut(last)), "It wrote nothing within a second of this moment; its last lines before:")
 
 
 def clock(wall_ms: int) -> str:
@@ -62,17 +60,17 @@ def clock(wall_ms: int) -> str:
 
 
 def _entries(lines: Sequence[str], began_ms: int) -> list[tuple[int, list[str]]]:
-    """Lines with dates, each with its time (Unix time, ms) and the lines without one that follow it."""
+    """Lines with dates, each with its time (Unix time, ms) and the following lines without one."""
     found: list[tuple[int, list[str]]] = []
     for line in lines:
         dated = _DATE.match(line)
         if dated is not None:
             try:
-                told = datetime.fromisoformat(f"{dated[1]}T{dated[2]}Z")
+                date = datetime.fromisoformat(f"{dated[1]}T{dated[2]}Z")
             except ValueError:
                 dated = None
         if dated is not None:
-            found.append((int(told.timestamp()) * 1_000 + int(dated[3] or 0), [line]))
+            found.append((int(date.timestamp()) * 1_000 + int(dated[3] or 0), [line]))
         elif found:
             found[-1][1].append(line)
     if not found:

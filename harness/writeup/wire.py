@@ -1,6 +1,6 @@
-"""What brokers and clients said to each other around a moment, bounded; what repeats is counted, not repeated.
+"""The traffic between brokers and clients around a moment, bounded; repeated sentences are counted.
 
-Which kinds of event belong to it, and how each is worded, a system says.
+The system defines the event types of the traffic, and their sentences.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ BEFORE, AFTER = 16, 4
 EARLIER = 8
 """Lines at most of what was before these two seconds."""
 MAX_CONNECTIONS = 2
-"""Of which that is told, the ones in use last."""
+"""Connections whose earlier events are shown, the last used ones."""
 MAX_COUNTED = 4
-"""Sentences that repeat which one line may name."""
+"""Repeated sentences that one line may name."""
 
 Line = tuple[int, str]
-"""When, ns; and what."""
+"""Time, ns, and text."""
 
 
 def conversation(events: Sequence[Event], system: System, seq: int) -> Table | None:
-    """A table of times and sentences around the event ``seq``, which is marked; None where there is nothing to tell."""
+    """A table of times and sentences around the event ``seq``, which is marked; None if it would be empty."""
     here = next((each for each in events if each.seq == seq), None)
     if here is None:
         return None
@@ -52,8 +52,9 @@ def _lines(events: Sequence[Event], system: System) -> list[Line]:
 
 
 def _before(events: Sequence[Event], system: System, near: Sequence[Event], seq: int) -> list[Event]:
-    """What has to be known of earlier: faults that are still active, and of the connections that were in use when the
-    event ``seq`` came how they began, and what was last seen of each kind at each end."""
+    """Earlier events that the reader needs: active faults, and for the connections in use at the event ``seq`` their
+    beginnings and the last event of each type at each end.
+    """
     used = [each.link for each in near if each.link and each.side and each.seq <= seq]
     links = list(dict.fromkeys(reversed(used)))[:MAX_CONNECTIONS]
     first: dict[tuple[str | None, ...], Event] = {}
@@ -65,7 +66,7 @@ def _before(events: Sequence[Event], system: System, near: Sequence[Event], seq:
         if each.kind == "fault":
             active[each.op] = each
         elif each.link in links and _is_part(each, system):
-            # Both ends say that it opened: once is enough.
+            # Both ends report the opening: once is enough.
             first.setdefault((each.link, each.kind), each)
             if each.kind != "connect":
                 last[each.link, each.kind, each.side] = each
@@ -74,7 +75,7 @@ def _before(events: Sequence[Event], system: System, near: Sequence[Event], seq:
 
 
 def folded(lines: Sequence[Line], most: int, last: bool = False) -> list[Line]:
-    """At most about ``most`` lines, the first or the last; a sentence that came before is only counted again."""
+    """At most about ``most`` lines, the first or the last; a repeated sentence is only counted."""
     seen: set[str] = set()
     found: list[Line] = []
     again: Counter[str] = Counter()
@@ -92,8 +93,8 @@ def folded(lines: Sequence[Line], most: int, last: bool = False) -> list[Line]:
     if len(found) <= most:
         return found
     kept, left = (found[-most:], found[:-most]) if last else (found[:most], found[most:])
-    said = (left[-1][0], f"({len(left)} lines left out)")
-    return [said, *kept] if last else [*kept, said]
+    omitted = (left[-1][0], f"({len(left)} lines left out)")
+    return [omitted, *kept] if last else [*kept, omitted]
 
 
 def _counted(again: Counter[str], until: int) -> list[Line]:

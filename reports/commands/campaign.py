@@ -128,7 +128,7 @@ def _begun(
 ) -> Campaign:  # fmt: skip
     from ...harness.campaign import code
     from ...harness.campaign.campaign import Campaign
-    from ...harness.campaign.plan import Plan, bench
+    from ...harness.campaign.plan import Plan, environment
     from ...harness.runs.writer import RunWriter, run_folder
 
     target, lab = resolve.target(target_name), resolve.lab(lab_name)
@@ -139,7 +139,7 @@ def _begun(
         str(chosen.keep_one_in), code.of(lab, target, laws),
     )  # fmt: skip
     # Refuse an impossible campaign before its folder exists.
-    bench(plan)
+    environment(plan)
     facts = {**_request(plan, known_deviations).facts(), "keep": chosen.keep_one_in, "campaign": plan.fact}
     return Campaign(RunWriter(run_folder(runs_folder, lab.name, target.name), facts), plan)
 
@@ -149,7 +149,7 @@ def _resumed(folder: Path) -> Campaign:
     from ...harness.runs.reader import read_facts
 
     resolve.check_named_by_file(str(read_facts(folder).get("target")), "start that campaign again")
-    return Campaign.taken_up(folder)
+    return Campaign.resumed(folder)
 
 
 def _request(plan: Plan, known_deviations: str | None = None) -> Request:
@@ -198,7 +198,7 @@ def _report_end(campaign: Campaign, code: int | None, json_to: str | None, full:
     state = Findings(resolve.system_of(request.target))
     for each, path in campaign.findings:
         state.say([(each, path)])
-    _, last, summary = request.tell(campaign.writer, campaign.summary(), state)
+    _, last, summary = request.print(campaign.writer, campaign.summary(), state)
     recorded = assembled([campaign.writer.folder])
     for line in last or [closing.nothing_judged(facts, str(facts.get("reason") or facts["state"]))]:
         output.say(*line)

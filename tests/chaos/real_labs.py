@@ -22,8 +22,8 @@ from pairproof.chaos.targets.reference import TARGET, ReferenceTarget
 from pairproof.harness.history import Event
 from pairproof.harness.judging.disturbances import STALLED
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.trials.again import is_spoilt, until_decided
 from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.retry import is_spoilt, until_decided
 from pairproof.harness.trials.schedule import Args, Op, Schedule
 from pairproof.harness.trials.trial import Trial
 

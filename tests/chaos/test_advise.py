@@ -49,7 +49,7 @@ def test_put_ok_means_what_the_contract_promises(role: str, flush: str, release:
     assert f"RocketMQ {release}: {role}, {flush}" in found["deployment"][0]
     assert ("on the master's disk;" in found["deployment"][1]) == (flush == "SYNC_FLUSH")
     assert ("on a slave too: yes" in found["deployment"][1]) == waits
-    assert any("waits for nobody" in each for each in found["deployment"]) == (role == "SYNC_MASTER" and not waits)
+    assert any("waits for no slave" in each for each in found["deployment"]) == (role == "SYNC_MASTER" and not waits)
     lost = {(each["fault"], each["of"]): each["lost"]["says"] for each in found["faults"]}
     assert (lost[outlook.WIPED, MASTER].startswith("none")) == waits
     assert (lost[outlook.PROMOTION, SLAVE].startswith("none")) == waits
@@ -168,7 +168,7 @@ def test_an_upgrade_is_recommended_where_a_failed_flush_is_acknowledged(tmp_path
     assert not any("to 5.5.0" in each for each in changes(asked(tmp_path, asynchronous, READS, "rocketmq@5.3.3")))
     rows = {(each["fault"], each["of"]): each for each in asked(tmp_path, "flushDiskType=SYNC_FLUSH\n")["faults"]}
     assert rows[outlook.READ_ONLY, MASTER]["lost"] == {
-        "says": "what it answers PUT_OK after the disk failed (failed-flush-acknowledged)", "source": "measured",
+        "says": "messages answered PUT_OK after the disk failed (failed-flush-acknowledged)", "source": "measured",
     }  # fmt: skip
     others = asked(tmp_path, "flushDiskType=SYNC_FLUSH\n", target="rocketmq@5.3.3")["faults"]
     sources = {row[cell]["source"] for row in others for cell in ("lost", "single", "unavailable")}
@@ -180,7 +180,7 @@ def test_a_disk_that_failed_takes_more_under_async_flush_than_the_last_flush_int
         found = asked(tmp_path, master, READS, "rocketmq@5.5.0")["faults"]
         return next(each for each in found if (each["fault"], each["of"]) == (outlook.READ_ONLY, MASTER))
 
-    assert row("brokerRole=SYNC_MASTER\n")["lost"]["says"].startswith("what it answers PUT_OK after the disk failed")
+    assert row("brokerRole=SYNC_MASTER\n")["lost"]["says"].startswith("messages answered PUT_OK after the disk failed")
     copied = row("brokerRole=SYNC_MASTER\ninSyncReplicas=2\n")
     assert copied["lost"]["says"] == "none" and "on the slave only" in copied["single"]["says"]
     assert row(GOOD)["lost"]["says"] == row(GOOD)["single"]["says"] == "none"
@@ -222,7 +222,7 @@ def test_keys_that_are_missing_differ_or_are_not_of_the_release_are_named(tmp_pa
         asked(tmp_path, "brokerName=a\ninSyncReplicas=2\nclusterTopicEnabel=true\n", "brokerName=b\n")["keys"]
     )
     for said in (
-        "names no brokerRole: RocketMQ takes ASYNC_MASTER", "neither namesrvAddr nor haMasterAddress",
+        "has no brokerRole: RocketMQ uses ASYNC_MASTER", "neither namesrvAddr nor haMasterAddress",
         "brokerName differs (a, b)", "4.9.7 has no key inSyncReplicas", "did you mean clusterTopicEnable?",
     ):  # fmt: skip
         assert said in keys

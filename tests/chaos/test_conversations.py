@@ -11,7 +11,7 @@ from pairproof.chaos.rocketmq.sim_caller import Caller
 from pairproof.harness.history import Event
 from pairproof.harness.rocketmq.conversations import CONVERSATIONS, IN_TIME, MASTER, NAMES, SERVED, SLAVE
 from pairproof.harness.rocketmq.conversations.brokers import OF_BROKERS
-from pairproof.harness.rocketmq.conversations.served import said
+from pairproof.harness.rocketmq.conversations.served import as_text
 from pairproof.harness.rocketmq.conversations.steps import Conversation
 from pairproof.harness.rocketmq.laws.questions.conversation_answered import ConversationAnswered
 from pairproof.harness.trials import resolve
@@ -136,7 +136,7 @@ def test_an_index_may_have_gone_to_a_later_message_but_not_into_this_one(further
     sent = Answered("OK", {"msgId": f"{0:016x}{at:016X}"}, b"", "")
     up_to = at + (further if further < 99 else len(body) - 100 + further)
     found = Answered("OK", {"indexLastUpdatePhyoffset": str(up_to)}, body, "")
-    assert conversations.read(reads, found, [sent]) == said(bodies=["1"], to_last=to_last)
+    assert conversations.read(reads, found, [sent]) == as_text(bodies=["1"], to_last=to_last)
 
 
 def test_answers_that_cannot_be_read_are_recorded_so() -> None:

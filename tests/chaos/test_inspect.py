@@ -17,7 +17,7 @@ from pairproof.chaos.observers.store_reader import read_log
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import digest
-from pairproof.harness.texts.content import told as told_of
+from pairproof.harness.texts.content import payload as told_of
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "rocketmq-4.9.7"
 EXPECTED = {"master": "master", "slave": "master", "late-slave": "late-slave"}

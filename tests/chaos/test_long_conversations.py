@@ -225,7 +225,7 @@ def test_what_a_visitor_hears_is_judged_as_an_answer() -> None:
             .add("conversation", node="master", f=step, status=status, detail=detail)
         )
 
-    right = SERVED["the first client is told of both"].says
+    right = SERVED["the first client is told of both"].expects
     assert_holds(ConversationAnswered, heard(TOLD, right))
     assert_broken(ConversationAnswered, heard(TOLD, '{"group": "another"}'), "right is")
     assert_broken(ConversationAnswered, heard(NOTHING), "answered NOTHING; allowed: TOLD")

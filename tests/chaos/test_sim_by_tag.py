@@ -10,7 +10,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.operations import scope
 from pairproof.harness.rocketmq.template import advance, fault, heal, join, leave, send
-from pairproof.harness.texts.content import told
+from pairproof.harness.texts.content import payload
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Schedule
@@ -28,7 +28,7 @@ def played(*ops: Op, target: str = "reference") -> tuple[list[Event], set[str]]:
 
 def tags(events: list[Event], group: int) -> set[str]:
     """Those of the messages that came to the group."""
-    sent = {each.message: told(each.detail).get("tags", "") for each in events if each.kind == "invoke"}
+    sent = {each.message: payload(each.detail).get("tags", "") for each in events if each.kind == "invoke"}
     return {sent[each.message] for each in events if each.kind == "deliver" and each.group == f"g{group}"}
 
 

@@ -8,7 +8,7 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.operations.edge_case_send import WORDS
-from pairproof.harness.texts.content import told
+from pairproof.harness.texts.content import payload
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Scalar, Schedule
@@ -48,7 +48,7 @@ def test_what_is_special_is_seen() -> None:
     assert edge_case("retry-topic")[2].queue == "%RETRY%pairproof/0"
     assert edge_case("foreign")[2].message == "m1 ключ1"
     assert edge_case("any-queue")[0].queue == "pairproof/-1"
-    assert told(edge_case("compressed")[2].detail)["compressed"] is True
+    assert payload(edge_case("compressed")[2].detail)["compressed"] is True
     least = edge_case("empty")[2]
     assert (least.hi or 0) - (least.lo or 0) < edge_case("unique")[2].hi
 

@@ -14,7 +14,7 @@ from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.operations.scope import FALTERING
 from pairproof.harness.rocketmq.ports import CanFailConsume
 from pairproof.harness.rocketmq.template import advance, fault, heal, join, leave, send
-from pairproof.harness.texts.content import told
+from pairproof.harness.texts.content import payload
 from pairproof.harness.trials import abilities, resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Schedule
@@ -48,7 +48,7 @@ def test_a_message_comes_again_with_ever_longer_delays_and_then_is_a_dead_letter
     waits = [after - before for before, after in pairwise(times)]
     assert [each // 10 for each in waits] == [1_000, 3_000]
     (dead,) = [
-        told(each.detail) for each in events
+        payload(each.detail) for each in events
         if each.kind == "record" and each.node == "master" and each.message == "m1" and "%DLQ%" in (each.queue or "")
     ]  # fmt: skip
     assert (dead["times"], dead["from"]) == (3, "pairproof")

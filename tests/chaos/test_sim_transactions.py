@@ -11,7 +11,7 @@ from pairproof.harness.history import MS, Event
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.ports import CanTransact
 from pairproof.harness.rocketmq.template import advance, fault, heal, join
-from pairproof.harness.texts.content import told
+from pairproof.harness.texts.content import payload
 from pairproof.harness.trials import abilities, resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Schedule
@@ -43,9 +43,9 @@ def test_a_commit_stores_the_half_message_in_its_queue_and_its_group_receives_it
     events, broken = played(join(0, 0), advance(1_000), transact(), advance(6_000))
     assert not broken
     (half,), (committed,), (note,) = held(events, HALF), held(events, REAL), held(events, NOTES)
-    assert half.message == committed.message and told(half.detail)["real"] == REAL
-    assert (told(committed.detail)["type"], told(committed.detail)["prepared"]) == ("commit", half.lo)
-    assert told(note.detail)["tags"] == "d"
+    assert half.message == committed.message and payload(half.detail)["real"] == REAL
+    assert (payload(committed.detail)["type"], payload(committed.detail)["prepared"]) == ("commit", half.lo)
+    assert payload(note.detail)["tags"] == "d"
     assert [each.lo for each in events if each.kind == "deliver" and each.message == half.message] == [committed.lo]
 
 
@@ -71,7 +71,7 @@ def test_the_end_is_asked_for_when_its_time_has_passed_and_the_trial_waits_for_i
 
 
 def told_half(events: list[Event], answer: Event) -> bool:
-    return any(each.kind == "invoke" and each.op == answer.op and told(each.detail).get("half") for each in events)
+    return any(each.kind == "invoke" and each.op == answer.op and payload(each.detail).get("half") for each in events)
 
 
 def test_a_master_that_is_killed_meanwhile_commits_what_it_still_has() -> None:

@@ -45,7 +45,7 @@ from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.event_types.log import Audit, Entries, Record
 from pairproof.harness.rocketmq.laws.acks.ack_refused_is_absent import leaves_open
 from pairproof.harness.rocketmq.topology import MASTER, OTHER, SLAVES
-from pairproof.harness.texts.content import told
+from pairproof.harness.texts.content import payload
 from pairproof.harness.trials.trial import Trial
 
 HERE = Path(__file__).resolve().parent
@@ -170,7 +170,7 @@ class Translation:
             self._pulled(begun, event, self._delivered.pop(event.op, []))
 
     def _sent(self, begun: Event, event: Ok) -> None:
-        said = told(begun.detail)
+        said = payload(begun.detail)
         if said.get("level") or said.get("half") or event.queue_offset is None:
             self._floating.append(begun)
         else:

@@ -27,7 +27,7 @@ def test_a_good_life_is_told_from_send_to_audit() -> None:
         "that frame reaches the slave on ha:1",
         "the slave appends it (bytes [0, 100))",
         "the slave reports 100 on ha:1",
-        "the master hears the slave report 100 on ha:1, which covers it",
+        "the master receives report 100 of the slave on ha:1, which covers it",
         "answered PUT_OK, 2 ms after it was sent",
         "client 7 receives it from the slave",
         "the final audit finds it on the master at [0, 100)",
@@ -139,12 +139,12 @@ def test_every_slave_is_followed() -> None:
 )
 def test_other_answers_are_told_apart(phase: str, status: str, said: str) -> None:
     history = bare().invoke("m0").over("m0", phase, status)
-    assert conclusion(history) == f"{said}; no broker was seen to store it."
+    assert conclusion(history) == f"{said}; no broker was observed to store it."
 
 
 def test_a_message_that_never_occurs_has_no_lines() -> None:
     assert autopsy(pair().sent("m0").audit().events, "m9").lines == ()
-    assert conclusion(bare().invoke("m0")) == "m0 was sent, and never answered; no broker was seen to store it."
+    assert conclusion(bare().invoke("m0")) == "m0 was sent, and never answered; no broker was observed to store it."
 
 
 def test_only_the_last_audit_of_a_node_counts() -> None:

@@ -26,7 +26,7 @@ def test_a_group_receives_it_once_and_the_master_notes_it() -> None:
     history = grouped("m0", "m1").pull(0, "m0", "m1").commit(2).commit(2).pull(2)
     assert lines(history) == [
         f"consumer 1 of G receives it from the master, {Q} at 0",
-        "the master notes that G has gone on to 2",
+        "the master records that G has progressed to 2",
     ]
     assert conclusion(history).endswith("at the end it is on the master; G received it.")
 
@@ -35,7 +35,7 @@ def test_a_repeat_is_told_with_the_word_on_which_it_came_and_the_broker_it_came_
     history = grouped("m0").pull(0, "m0").commit(1).go(status="lost").come(2).take(0, node="slave", process=2)
     history.pull(0, "m0", node="slave", process=2)
     assert lines(history)[2:] == [
-        f"consumer 2 of G takes {Q}, to go on at 0, which repeats it, by the word of the slave",
+        f"consumer 2 of G takes {Q}, to go on at 0, which repeats it, from the slave",
         f"consumer 2 of G receives it again from the slave, {Q} at 0",
     ]
     assert conclusion(history).endswith("G received it 2 times.")
@@ -54,27 +54,27 @@ def test_many_repeats_are_counted_and_not_all_told() -> None:
 def test_what_is_skipped_is_told_with_the_broker_that_said_so() -> None:
     skipped = grouped("m0", "m1").pull(0, "m1", then=2).commit(2)
     assert lines(skipped) == [
-        "consumer 1 of G asks the master from 0 on and is told to go on at 2, which skips it",
-        "the master notes that G has gone on to 2, though it has not received it",
+        "consumer 1 of G asks the master from 0 on and continues at 2, which skips it",
+        "the master records that G has progressed to 2, though it has not received it",
     ]
     assert conclusion(skipped).endswith("G never received it.")
     by_word = consuming().store("m0").come().take(1)
-    assert lines(by_word) == [f"consumer 1 of G takes {Q}, to go on at 1, which skips it, by the word of the master"]
+    assert lines(by_word) == [f"consumer 1 of G takes {Q}, to go on at 1, which skips it, from the master"]
     by_choice = consuming().store("m0").come().assign(1)
     assert lines(by_choice)[0].endswith("which skips it, by its own choice")
     back = grouped("m0", "m1").pull(0, "m0", "m1").pull(2, node="slave", then=0)
-    assert lines(back)[-1] == "consumer 1 of G asks the slave from 2 on and is told to go on at 0, which repeats it"
+    assert lines(back)[-1] == "consumer 1 of G asks the slave from 2 on and continues at 0, which repeats it"
 
 
 def test_a_pull_that_is_answered_before_the_send_is_still_told() -> None:
     history = grouped().pull(0, then=1).store("m0")
     told = [line.text for line in autopsy(history.events, "m0").lines]
-    assert told[0] == "consumer 1 of G asks the master from 0 on and is told to go on at 1, which skips it"
+    assert told[0] == "consumer 1 of G asks the master from 0 on and continues at 1, which skips it"
 
 
 def test_a_broker_that_went_down_notes_it_anew() -> None:
     history = grouped("m0").pull(0, "m0").commit(1).crash("master").start("master").commit(1)
-    assert lines(history).count("the master notes that G has gone on to 1") == 2
+    assert lines(history).count("the master records that G has progressed to 1") == 2
 
 
 def test_each_consumer_of_a_broadcasting_group_is_a_reader() -> None:

@@ -78,10 +78,10 @@ def test_what_was_played_is_not_played_again(played: Path, tmp_path: Path) -> No
     unheard, torn = chunks(PLAN)[:2]
     playing.play_chunk(PLAN, str(folder), campaign._about, unheard)
     playing.play_chunk(PLAN, str(folder), campaign._about, torn)
-    (folder / playing.told_name(torn.part)).unlink()
+    (folder / playing.file_name(torn.part)).unlink()
     before = (folder / "run.json").read_text()
     with pytest.raises(UsageError, match=f"another process leads the campaign in {folder}; wait for its end, or end"):
-        Campaign.taken_up(folder)
+        Campaign.resumed(folder)
     assert (folder / "run.json").read_text() == before
     campaign.close("interrupted", "by a test")
     RunReader(folder).check()
@@ -91,7 +91,7 @@ def test_what_was_played_is_not_played_again(played: Path, tmp_path: Path) -> No
     hidden = folder / "verdicts" / ".part-00002.parquet.1f.tmp"
     hidden.write_bytes(b"half")
     second, told = Counting(), list[Progress]()
-    campaign = Campaign.taken_up(folder)
+    campaign = Campaign.resumed(folder)
     campaign.said = told.append
     campaign.lead(second)
     campaign.close()
@@ -165,12 +165,12 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(
 
 def test_what_cannot_be_taken_up_is_refused(played: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is complete; make its report"):
-        Campaign.taken_up(played)
+        Campaign.resumed(played)
     with RunWriter(tmp_path / "plain", {"target": TARGET, "lab": "sim"}):
         pass
     with pytest.raises(UsageError, match="is not a campaign's run"):
-        Campaign.taken_up(tmp_path / "plain")
+        Campaign.resumed(tmp_path / "plain")
     writer = RunWriter(tmp_path / "old", facts_of(PLAN._replace(code="0" * 32)))
     writer.close("interrupted")
     with pytest.raises(UsageError, match="begun by another state of the code; go on with that one"):
-        Campaign.taken_up(tmp_path / "old")
+        Campaign.resumed(tmp_path / "old")

@@ -78,7 +78,7 @@ def as_killed(folder: Path) -> Path:
 def resumed(folder: Path) -> tuple[list[int], list[str]]:
     """The chunks that were played, and what was said of damage."""
     told, engine = list[str](), Counting()
-    campaign = Campaign.taken_up(folder)
+    campaign = Campaign.resumed(folder)
     campaign.damaged = told.append
     campaign.lead(engine)
     campaign.close()
@@ -145,7 +145,7 @@ RECORDS: dict[str, Callable[[Path, Path], object]] = {
 def test_a_record_that_is_not_its_chunk_s_is_worth_nothing(
     case: str, killed: Path, whole: Path, other: Path, chunk: int
 ) -> None:
-    name = playing.told_name(chunk)
+    name = playing.file_name(chunk)
     RECORDS[case](killed / name, other / name)
     played, told = resumed(killed)
     assert played == [chunk] and name in told[0]
@@ -165,13 +165,13 @@ def test_an_edited_plan_is_refused(fact: str, killed: Path) -> None:
     value = edited.get(fact) or {**facts["campaign"], "trials": 25}
     (killed / "run.json").write_text(json.dumps({**facts, fact: value}))
     with pytest.raises(CorruptRun, match=r"run\.json was changed: its target, seed, profile"):
-        Campaign.taken_up(killed)
+        Campaign.resumed(killed)
 
 
 def test_a_whole_campaign_is_complete_and_a_damaged_one_is_taken_up(whole: Path, tmp_path: Path, chunk: int) -> None:
     folder = shutil.copytree(whole, tmp_path / "run")
     with pytest.raises(UsageError, match="is complete"):
-        Campaign.taken_up(folder)
+        Campaign.resumed(folder)
     (folder / "verdicts" / part_name(chunk)).write_bytes(b"")
     with pytest.raises(CorruptRun, match=rf"verdicts/{part_name(chunk)} is damaged"):
         RunReader(folder).check()
@@ -195,7 +195,7 @@ def test_an_edited_record_of_a_complete_campaign_is_a_corrupt_run(
 ) -> None:
     folder = shutil.copytree(whole, tmp_path / "run")
     assert main(["show", str(folder)]) == 0
-    changed(folder / playing.told_name(2), faults={})
+    changed(folder / playing.file_name(2), faults={})
     assert main(["show", str(folder)]) == 3
     assert "chunks/00002.json is not as it was written" in capsys.readouterr().err
 
@@ -223,7 +223,7 @@ def after_power_losses(folder: Path, seed: object, calls: int) -> list[str]:
         with Power(folder, chance, after) as power:
             try:
                 if (folder / "run.json").exists():
-                    campaign = Campaign.taken_up(folder)
+                    campaign = Campaign.resumed(folder)
                 else:
                     campaign = Campaign(RunWriter(folder, facts_of(PLAN)), PLAN)
                 campaign.damaged = told.append

@@ -121,7 +121,7 @@ def test_what_is_no_case_is_named_and_the_others_are_played(cases: Path, tmp_pat
     assert code == 2 and {row["verdict"] for row in rows} == {"FIXED", "INVALID"}
     capsys.readouterr()
     assert main(["cases", "add", str(cases / "law.json"), "--folder", str(tmp_path / "more")]) == 2
-    assert "is about 'no-such', which only the test knows that found it" in capsys.readouterr().err
+    assert "is about 'no-such', a law of the test that found it" in capsys.readouterr().err
     assert main(["replay", str(cases), str(cases), "--events"]) == 2
     assert main(["cases", "add", str(cases / "other.json")]) == 2
 

@@ -50,7 +50,7 @@ def test_broken_target_exits_1_and_its_replay_line_reproduces(tmp_path: Path) ->
     assert again.returncode == 1 and "ha-start-offset" in again.stdout
     story = next(each for each in done.stdout.splitlines() if "autopsy: " in each).partition("autopsy: ")[2]
     told = subprocess.run(story, shell=True, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
-    assert told.returncode == 0 and "tells one life" in told.stdout
+    assert told.returncode == 0 and "traces one" in told.stdout
     cured = run(tmp_path, *line.split()[1:], "--target", "reference")
     assert cured.returncode == 0, cured.stdout + cured.stderr
 
@@ -91,8 +91,8 @@ def test_first_ends_with_the_violation_and_says_nothing_of_what_there_was_no_tim
         (["--profile", "ci", "--lab", "process"], "profile ci counts thousands of trials, and process needs seconds"),
         (["--seed", os.fsdecode(b"a\xff")], "--seed must be text in UTF-8, not 'a\\udcff'"),
         (["--seed", "s" * 201], "--seed may have 200 characters at most, not 201"),
-        (["--runs", "r" * 300], "File name too long; name another place with --runs"),
-        (["--runs", "a-file"], "Not a directory; name another place with --runs"),
+        (["--runs", "r" * 300], "File name too long; name another path with --runs"),
+        (["--runs", "a-file"], "Not a directory; name another path with --runs"),
         (["--runs", os.fsdecode(b"a\xff")], "--runs must be text in UTF-8, not 'a\\udcff'"),
         (["--json", "nowhere/x.json"], "--json nowhere/x.json: there is no folder nowhere"),
     ],

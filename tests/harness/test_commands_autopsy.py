@@ -95,7 +95,7 @@ def test_a_finding_tells_of_its_own_trial_and_of_its_law_s_message(run: Path) ->
     assert "a trial in which the lab failed" in str(ask(lost).exception)
     stray = run.parent / "stray.json"
     stray.write_bytes(path.read_bytes())
-    assert "does not lie in its run's folder" in str(ask(stray).exception)
+    assert "is not in its run's folder" in str(ask(stray).exception)
 
 
 def failed() -> LabError:

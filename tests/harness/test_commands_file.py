@@ -47,11 +47,11 @@ def test_what_the_file_says_counts_unless_the_command_line_says_otherwise(here: 
         ("[chekc]\n", "pairproof.toml:1: unknown command 'chekc'; did you mean 'check'?"),
         ("\ufeff[check]\ntrails = 5\n", "pairproof.toml:2: check has no option 'trails'; did you mean 'trials'?"),
         ("# a\n\n[check]\ntrails = 5\n", "pairproof.toml:4: check has no option 'trails'; did you mean 'trials'?"),
-        ('[check]\ntrials = "many"\n', "pairproof.toml:2: trials: a whole number is wanted, not 'many'"),
+        ('[check]\ntrials = "many"\n', "pairproof.toml:2: trials: expected a whole number, not 'many'"),
         ("[check]\ntrials = 0\n", "pairproof.toml:2: trials: 0 is not in the range"),
-        ("[check]\ntrials = [5]\n", "pairproof.toml:2: trials: one value is wanted, not a list"),
-        ("[check]\nlaw = [{}]\n", "pairproof.toml:2: law: a text or a number is wanted"),
-        ("[check]\nfirst = 1\n", "pairproof.toml:2: first: true or false is wanted"),
+        ("[check]\ntrials = [5]\n", "pairproof.toml:2: trials: expected one value, not a list"),
+        ("[check]\nlaw = [{}]\n", "pairproof.toml:2: law: expected a text or a number"),
+        ("[check]\nfirst = 1\n", "pairproof.toml:2: first: expected true or false"),
         ("[check]\njson = 'x'\n", "pairproof.toml:2: check has no option 'json'; "),
         ("check = 1\n", "pairproof.toml:1: check must be a table of options, [check]"),
         ("[report]\n[check]\nseeed = 'x'\n", "pairproof.toml:3: check has no option 'seeed'"),
@@ -116,7 +116,7 @@ def test_somebody_else_s_pyproject_is_none_of_ours(here: Path) -> None:
 @pytest.mark.parametrize(
     ("own", "project", "says"),
     [
-        ("[check]\n", "[tool.pairproof.check]\n", "leave one of them out"),
+        ("[check]\n", "[tool.pairproof.check]\n", "remove one of them"),
         (None, "[tool.pairproof.check\n", "pyproject.toml is not TOML"),
         (None, "[tool]\npairproof = 1\n", "pyproject.toml:2: tool.pairproof must be a table"),
         ("#" * (1 << 20) + "#", None, "is larger than 1,048,576 bytes"),
@@ -132,7 +132,7 @@ def test_files_that_cannot_be_used(here: Path, own: Any, project: str | None, sa
     assert says in capsys.readouterr().err
 
 
-OUT = "leads out of this folder; only the command line may say that, since this file comes with a checkout"
+OUT = "leads out of this folder; only the command line may give it, since this file comes with a checkout"
 
 
 @pytest.mark.parametrize(
@@ -147,8 +147,8 @@ OUT = "leads out of this folder; only the command line may say that, since this 
             '[check]\ntarget = "rocketmq@/home"\n',
             "pairproof.toml:2: target: 'rocketmq@/home' runs programs from a path",
         ),
-        ('[campaign]\nmaster = "spark://h:1"\n', "pairproof.toml:2: master: only the command line may say that"),
-        ('[mutants]\npackage = ["evil"]\n', "pairproof.toml:2: package: only the command line may say that"),
+        ('[campaign]\nmaster = "spark://h:1"\n', "pairproof.toml:2: master: only the command line may give it"),
+        ('[mutants]\npackage = ["evil"]\n', "pairproof.toml:2: package: only the command line may give it"),
     ],
 )
 def test_a_file_that_comes_with_a_checkout_names_no_programs_and_stays_in_its_folder(

@@ -122,7 +122,7 @@ def test_what_was_removed_before_a_failure_is_said(others: Any, capsys: Any) -> 
         (["install", "saw"], 4, "pairproof: there is no smith; find one"),
         (["install"], 2, "pairproof: Missing argument 'NAME'"),
         (["nail"], 2, "pairproof: No such command 'nail'"),
-        (["--json", "-", "clean"], 2, "pairproof: --json goes with the list only, not with clean; leave it out"),
+        (["--json", "-", "clean"], 2, "pairproof: --json is for the list only, not with clean; leave it out"),
     ],
 )
 def test_wrong_usage_and_failures_are_one_line(others: Any, capsys: Any, line: list[str], code: int, said: str) -> None:

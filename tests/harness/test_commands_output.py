@@ -95,7 +95,7 @@ def test_link_to_a_pipe_leads_to_the_pipe(tmp_path: Path) -> None:
 
 def test_link_that_leads_nowhere_but_to_itself_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
-    with pytest.raises(PairproofError, match=r"cannot write .*loop: .*; make room or name another place with --json"):
+    with pytest.raises(PairproofError, match=r"cannot write .*loop: .*; make room or name another path with --json"):
         output.write_json([1], str(tmp_path / "loop"))
     assert (tmp_path / "loop").is_symlink()
 

@@ -143,8 +143,10 @@ def test_each_finding_is_counted_once_a_trial_and_told_with_its_upstream_issues(
         2,
         ["ack-replicated", "ha-start-offset"],
     )
-    assert deviations.told(row).startswith(f"known deviation: {name}: After the master lost the end")
-    assert "(4 findings in 2 trials: ack-replicated, ha-start-offset; upstream: apache/rocketmq" in deviations.told(row)
+    assert deviations.describe(row).startswith(f"known deviation: {name}: After the master lost the end")
+    assert "(4 findings in 2 trials: ack-replicated, ha-start-offset; upstream: apache/rocketmq" in deviations.describe(
+        row
+    )
 
 
 def test_a_deviation_says_which_searches_met_it_and_when_first() -> None:
@@ -154,7 +156,7 @@ def test_a_deviation_says_which_searches_met_it_and_when_first() -> None:
     seen.add([shown], "known-bugs", 9)
     (row,) = seen.rows()
     assert (row["searches"], row["first"]) == ({"sweep": 1, "known-bugs": 1}, 3)
-    assert deviations.told(row).endswith("; by single faults 1, programs of known bugs 1, first in trial 3)")
+    assert deviations.describe(row).endswith("; by single faults 1, programs of known bugs 1, first in trial 3)")
 
 
 @pytest.mark.parametrize("follows", [True, False])

@@ -18,10 +18,12 @@ def fault(status: str, t: int, link: str | None, node: str | None = "slave") -> 
 def test_all_links_of_a_node_are_struck_and_then_quiet_again(place: str) -> None:
     disturbances = Disturbances(topology.links_of)
     disturbances.fault(fault("on", 5, EVERY_LINK))
-    assert disturbances.is_struck(place, "nowhere") and not disturbances.is_quiet(place, 4)
+    assert disturbances.is_disturbed(place, "nowhere") and not disturbances.is_unaffected(place, 4)
     disturbances.fault(fault("off", 9, EVERY_LINK))
     assert (
-        not disturbances.is_struck(place) and not disturbances.is_quiet(place, 9) and disturbances.is_quiet(place, 10)
+        not disturbances.is_disturbed(place)
+        and not disturbances.is_unaffected(place, 9)
+        and disturbances.is_unaffected(place, 10)
     )
 
 
@@ -29,21 +31,21 @@ def test_all_links_of_a_node_are_struck_and_then_quiet_again(place: str) -> None
 def test_links_of_other_nodes_are_not(place: str) -> None:
     disturbances = Disturbances(topology.links_of)
     disturbances.fault(fault("on", 5, EVERY_LINK))
-    assert disturbances.is_quiet(place, 0) and not disturbances.is_struck(place)
+    assert disturbances.is_unaffected(place, 0) and not disturbances.is_disturbed(place)
 
 
 def test_a_node_with_a_fault_at_every_link_stands_still_until_the_last_thing_lets_it_go_on() -> None:
     disturbances = Disturbances(topology.links_of)
     disturbances.fault(fault("on", 5, "ha"))
-    assert not disturbances.is_still("slave")
+    assert not disturbances.is_unavailable("slave")
     disturbances.fault(fault("on", 10, EVERY_LINK)._replace(op=1))
     disturbances.pause("slave", 20)
     disturbances.fault(fault("off", 30, EVERY_LINK)._replace(op=1))
-    assert disturbances.is_still("slave") and disturbances.still_ns("slave", 0, 35) == 25
+    assert disturbances.is_unavailable("slave") and disturbances.unavailable_ns("slave", 0, 35) == 25
     disturbances.resume("slave", 40)
-    assert not disturbances.is_still("slave") and disturbances.still_ns("slave", 0, 99) == 30
+    assert not disturbances.is_unavailable("slave") and disturbances.unavailable_ns("slave", 0, 99) == 30
     disturbances.resume("slave", 50)
-    assert disturbances.still_ns("slave", 0, 99) == 30
+    assert disturbances.unavailable_ns("slave", 0, 99) == 30
 
 
 def test_a_node_that_stands_still_later_did_not_do_so_before() -> None:
@@ -51,12 +53,12 @@ def test_a_node_that_stands_still_later_did_not_do_so_before() -> None:
     for begin, end in ((20, 30), (60, 90)):
         disturbances.pause("master", begin)
         disturbances.resume("master", end)
-    assert [disturbances.still_ns("master", 0, until) for until in (10, 25, 50, 70, 99)] == [0, 5, 10, 20, 40]
-    assert disturbances.still_ns("master", 40, 50) == 0
+    assert [disturbances.unavailable_ns("master", 0, until) for until in (10, 25, 50, 70, 99)] == [0, 5, 10, 20, 40]
+    assert disturbances.unavailable_ns("master", 40, 50) == 0
 
 
 def test_another_fault_touches_the_place_that_it_names_alone() -> None:
-    touched = Disturbances(topology.links_of).touched
+    touched = Disturbances(topology.links_of).affected
     assert touched(fault("on", 5, None)) == {"slave"}
     assert touched(fault("on", 5, "ha", None)) == {"ha"}
     assert touched(fault("on", 5, None, None)) == {""}

@@ -11,7 +11,7 @@ from pairproof.harness.history import Event, kinds
 from pairproof.harness.judging import judge as judging
 from pairproof.harness.judging import law as neutral
 from pairproof.harness.judging.judge import Judge
-from pairproof.harness.judging.law import MAX_VIOLATIONS, Heard, only
+from pairproof.harness.judging.law import MAX_VIOLATIONS, EventFilter, only
 from pairproof.harness.judging.verdict import Judgement, Verdict
 from pairproof.harness.rocketmq.known.model import Known
 from pairproof.harness.rocketmq.law import Law
@@ -77,7 +77,7 @@ class Awaiting(Counting):
     """Awaits the mark ``judge``, or a stop of the slave; counts all marks since, and asks for settings."""
 
     id = "awaiting"
-    awaits = {"mark": Heard(frozenset({"judge"})), "stop": Heard(nodes=frozenset({"slave"}))}
+    awaits = {"mark": EventFilter(frozenset({"judge"})), "stop": EventFilter(nodes=frozenset({"slave"}))}
 
     def on_config(self, event: Event) -> None:
         self.notes["configured"] = 1
@@ -190,7 +190,7 @@ class OfCounted(Neutral):
 
 
 class OfMaster(Neutral):
-    id, deaf_to = "of-master", frozenset({"slave"})
+    id, ignored_nodes = "of-master", frozenset({"slave"})
 
 
 def test_laws_have_the_model_that_they_declare_and_share_it_with_those_of_one_that_it_extends() -> None:

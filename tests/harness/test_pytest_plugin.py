@@ -69,7 +69,7 @@ CALLS = {
     "play(pair.op('sned'))": "operation 1: unknown 'sned'; did you mean 'send'?",
     "play(pair.op('send', producr=0))": "operation 1 (send) needs producer as int",
     "play([pair.op('send')])": "play takes operations, each made by pair.op or pair.fault, not [",
-    "play(pair.fault('memory_limit', node='master'))": "but not all was done: memory_limit: not possible here",
+    "play(pair.fault('memory_limit', node='master'))": "some operations were skipped: memory_limit: not possible here",
     "explore(trials=-1)": "trials of a search are a number above 0, not -1",
     "explore(trials='5')": "trials of a search are a number above 0, not '5'",
     "explore(seconds=0)": "seconds of a search are a number above 0, not 0",
@@ -103,7 +103,7 @@ def test_green(pair):
     assert "the promise: Nobody is killed." in story
     assert '    1  fault(name="kill", node="master")\n' in story and "    2  " not in story
     assert re.search(r"\n> +\d+ +[\d.]+ ms  master was killed", story)
-    assert "run the test again to replay it: only this test knows the law" in story
+    assert "run the test again to replay it: only this test has the law" in story
     assert "Traceback" not in said and "pair.py" not in said
 
 
@@ -145,7 +145,7 @@ def test_a_hypothesis_test_takes_a_pair_for_each_example(tmp_path: Path) -> None
     assert '  fault(name="power_loss", node="master", keep="none")' in story and "Traceback" not in said
     (finding,) = (tmp_path / ".pairproof").iterdir()
     assert finding.name in story, "examples that Hypothesis tried on the way leave no file"
-    assert "take the fixture pairs, and begin each example with: with pairs(target=...) as pair:" in said
+    assert "use the fixture pairs, and begin each example with: with pairs(target=...) as pair:" in said
     assert "pairproof takes target, lab, laws, settings, faults, seed, limit_s, each by name, not targt" in said
 
 
@@ -201,9 +201,9 @@ def test_what_led_up_to_it_begins_with_the_faults() -> None:
     verdict = Judgement("x", Verdict.VIOLATED, 1, 1, (Violation(killed.seq, killed.t, "killed"),))
     shown = trial._replace(judgements=[verdict])
     finding = Finding("x", "killed", "reference", "sim", 0, 0, shown.schedule, 4)
-    told = list(pair.story(finding, shown, []))
+    told = list(pair.account(finding, shown, []))
     begun = next(at for at, line in enumerate(told) if "fault pause begins: node slave" in line)
-    assert told[begun - 1] == "what led up to it:" and told[begun + 1] == "       ..."
+    assert told[begun - 1] == "events before it:" and told[begun + 1] == "       ..."
     assert sum(line.startswith(">") for line in told) == 1 and len(told) < 50
 
 
@@ -216,25 +216,25 @@ def test_what_is_wrong_with_a_mark_is_one_line(tmp_path: Path) -> None:
         "limit_s=0": "limit_s is a number of seconds above 0, not 0",
         'laws=["no-law"]': "unknown law 'no-law'",
         "laws=[int]": "is not a law; name one, or derive a class from pairproof.Law",
-        'laws="log-prefix"': "laws is a list, ['log-prefix'], not what stands in it",
+        'laws="log-prefix"': "laws is a list, ['log-prefix'], not a single value",
         "laws=[type('Bare', (pairproof.Law,), {})]": "the law Bare has no id and no promise and no source and no needs",
         "laws=[mine('a', 'twin'), mine('b', 'twin')]": "two laws are called 'twin'; give each an id",
-        "laws=[mine('a', 'odd', 'okk')]": "the law a needs 'okk', which is not a kind of event; did you mean 'ok'?",
-        "laws=[mine('a', 'seen', 'scanned')]": "seen is not-observable: it needs scanned, which nobody records here",
+        "laws=[mine('a', 'odd', 'okk')]": "the law a needs 'okk', which is not an event type; did you mean 'ok'?",
+        "laws=[mine('a', 'seen', 'scanned')]": "is not-observable: it needs scanned, which this lab does not record",
         "laws=[mine('a', 'log-prefix')]": "law log-prefix is registered already; give yours another name",
         "laws=[mine('a', '../../x')]": "the law a is called '../../x'; an id has letters, digits, '.', '_' and '-'",
-        "laws=[odd(on_okk=print)]": "the law T has a method on_okk, which is not a kind of",
-        "laws=[odd(needs='ok')]": "is a set of kinds, such as frozenset({\"ok\"}), not 'ok'",
+        "laws=[odd(on_okk=print)]": "the law T has a method on_okk, which is not an event type",
+        "laws=[odd(needs='ok')]": "must be a set, such as frozenset({\"ok\"}), not 'ok'",
         "laws=[odd(begin=lambda self: 1 / 0)]": "the law T cannot begin: ZeroDivisionError",
-        "laws=[odd(__init__=lambda self, of: None)]": "the law T sets itself up in __init__",
-        "laws=pairproof.Law": "laws is a list, ['Law'], not what stands in it",
-        "faults=3": "faults is a list, [3], not what stands in it",
-        "settings='a=b'": 'settings are a table, such as {"brokerRole": "SYNC_MASTER"}, not \'a=b\'',
-        "target=None": "target is a text, not None",
-        "seed=3": "seed is a text, not 3",
+        "laws=[odd(__init__=lambda self, of: None)]": "the law T has its own __init__",
+        "laws=pairproof.Law": "laws is a list, ['Law'], not a single value",
+        "faults=3": "faults is a list, [3], not a single value",
+        "settings='a=b'": 'settings must be a table, such as {"brokerRole": "SYNC_MASTER"}, not \'a=b\'',
+        "target=None": "target must be a text, not None",
+        "seed=3": "seed must be a text, not 3",
         "limit_s=True": "limit_s is a number of seconds above 0, not True",
         "laws=[mine('a', 'raises')]": "raises is unknown: law crashed: KeyError: 'oops' (test_ours.py:",
-        'faults="kill"': "faults is a list, ['kill'], not what stands in it",
+        'faults="kill"': "faults is a list, ['kill'], not a single value",
         'laws=["transact-hidden"]': "nothing is violated, but after 1 trial transact-hidden is vacuous",
     }
     tests = [f"@pytest.mark.pairproof({mark})\ndef test_{at}(pair): pair.play()\n" for at, mark in enumerate(marks)]
@@ -270,7 +270,7 @@ def test_in_time(pair, lab):
 """,
     )
     assert code == 1 and "1 failed, 1 passed" in said and "Traceback" not in said
-    assert "unknown: it did not end within the 0.5 s of limit_s. Give it more, or less to do" in said
+    assert "unknown: it did not end within the 0.5 s of limit_s. Raise it, or test less" in said
 
 
 def test_side_by_side(tmp_path: Path) -> None:

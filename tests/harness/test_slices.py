@@ -47,12 +47,12 @@ def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def explored(
-    jobs: int, target: str = "reference", keeps: Retention | None = None, **bounds: Any
+    jobs: int, target: str = "reference", retention: Retention | None = None, **bounds: Any
 ) -> tuple[Any, list[Any]]:
     """What a run came to, and its trials, each as a value."""
     trials: list[Trial] = []
     found = Explorer(
-        SIM, resolve.target(target), EVERY_SEARCH, "s", LAWS, jobs=jobs, on_trial=trials.append, keeps=keeps,
+        SIM, resolve.target(target), EVERY_SEARCH, "s", LAWS, jobs=jobs, on_trial=trials.append, retention=retention,
         **(bounds or {"trials": 140}),
     ).run()  # fmt: skip
     about = found._replace(seconds=0, shrinking_s=0, coverage=found.coverage.rows(), tally=None)
@@ -83,8 +83,8 @@ def test_the_first_violation_is_the_first_however_many_look_for_it() -> None:
 
 def test_a_trial_leaves_its_history_behind_unless_somebody_wants_it() -> None:
     rarely = Retention(Sampling("s", 10))
-    (all_of_it, whole), (counted, some) = explored(1, trials=40), explored(1, keeps=rarely, trials=40)
-    assert (counted, some) == explored(2, keeps=rarely, trials=40)
+    (all_of_it, whole), (counted, some) = explored(1, trials=40), explored(1, retention=rarely, trials=40)
+    assert (counted, some) == explored(2, retention=rarely, trials=40)
     assert all_of_it == counted
     kept = [each for each in some if each.events]
     assert 0 < len(kept) < len(some) / 2

@@ -215,10 +215,11 @@ def test_a_stall_that_begins_later_is_nobodys_excuse() -> None:
 
 def test_a_stall_is_told_in_a_few_words() -> None:
     assert (
-        stall(0, 230 * MS, node="slave", f="node", detail="waited for a CPU").told() == "slave waited for a CPU, 230 ms"
+        stall(0, 230 * MS, node="slave", f="node", detail="waited for a CPU").describe()
+        == "slave waited for a CPU, 230 ms"
     )
     assert (
-        stall(0, 5_000 * MS, detail="did not turn its loop").told()
+        stall(0, 5_000 * MS, detail="did not turn its loop").describe()
         == "the lab's harness did not turn its loop, 5000 ms"
     )
 

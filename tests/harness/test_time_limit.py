@@ -82,7 +82,7 @@ def using(folder: Path, quick: int, law: type[Waits] = Waits, **more: Any) -> An
 def test_what_does_not_end_in_time_is_unknown(tmp_path: Path) -> None:
     late = r"unknown: it did not end within the 0\.5 s of limit_s\. "
     with using(tmp_path, 0, Sleeps, limit_s=0.5) as made:
-        with pytest.raises(pair.Unsettled, match=late + "Give it more, or less to do"):
+        with pytest.raises(pair.Unsettled, match=late + "Raise it, or test less"):
             made.play(made.op("advance", ms=10))
         with pytest.raises(pair.Unsettled, match=late + "0 trials ended by then, and violate nothing"):
             made.explore(trials=20)

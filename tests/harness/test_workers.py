@@ -219,7 +219,7 @@ def test_what_there_is_of_a_trial_in_which_the_lab_failed_is_kept_and_can_be_rep
     assert told["text"] == "the lab burns down" and told["program"]
     assert {"append", "mark"} <= {each["kind"] for each in told["history"]}
     assert main(["replay", str(kept), "--repeat", "1"]) == 0
-    assert "the lab did not fail this time; then it said: the lab burns down" in capsys.readouterr().out
+    assert "the lab did not fail this time; the recorded failure: the lab burns down" in capsys.readouterr().out
 
 
 def test_a_violation_is_told_before_a_lab_that_failed(

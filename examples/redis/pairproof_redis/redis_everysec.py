@@ -39,7 +39,7 @@ class RedisEverysec(Law):
         self.applicable = json.loads(event.detail or "{}").get("appendfsync") == "everysec"
 
     def on_ok(self, event: Event) -> None:
-        if event.message is not None and not self.known.disturbances.is_struck("master"):
+        if event.message is not None and not self.known.disturbances.is_disturbed("master"):
             self.acknowledged[event.message] = event.t
 
     def on_crash(self, event: Event) -> None:

@@ -1,6 +1,6 @@
-"""``pairproof autopsy``: tell the life of one message of a recorded trial, or list all messages of the trial.
+"""``pairproof autopsy``: trace one message of a recorded trial step by step, or list all messages of the trial.
 
-Works for trials whose history was kept: every violating and unknown one, and a sample of the others.
+Works for trials with a kept history: every violating and unknown one, and a sample of the others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ..autopsy import Autopsy
 
 MAX_LISTED = 200
-"""Messages of a trial that get a line."""
 MAX_NAMED = 10
 NUMBER = re.compile(r"\d[\d,.]*(?<![,.])")
 
@@ -33,41 +32,41 @@ NUMBER = re.compile(r"\d[\d,.]*(?<![,.])")
 @click.command("autopsy", epilog=example("autopsy runs/RUN/findings/FINDING.json"))
 @click.argument("run", metavar="FINDING.json|RUN")
 @click.option("--trial", type=click.IntRange(min=0), help="The trial's number, for RUN; a finding names its own trial.")
-@click.option("--message", metavar="KEY", help="The message; default: the one that the trial's violation is about.")
+@click.option("--message", metavar="KEY", help="The message; default: the message of the trial's violation.")
 @json_option
 def command(run: str, trial: int | None, message: str | None, json_to: str | None) -> int:
-    """Tell the life of a message: who sent it, which logs held it, what took it, where it is now, and who received it.
+    """Trace a message: its sender, the logs that held it, the event that removed it, its final position, and its
+    receivers.
 
     FINDING.json is a finding of a run, as check prints it. RUN is a run's folder, its id under runs/, or latest, and
-    needs --trial. Without --message the violation's message is told; if the violation names none, each message of the
+    needs --trial. Without --message the violation's message is traced; if the violation names none, each message of the
     trial gets a line.
 
-    Exit codes: 0 told; 2 no such finding, run, trial or message; 3 the folder is not a run.
+    Exit codes: 0 traced; 2 no such finding, run, trial or message; 3 the folder is not a run.
     """
-    from .. import autopsy as telling
+    from .. import autopsy as tracing
 
     path = place(run)
     reader, trial, law = _finding(path, trial) if path.is_file() else _run(run, trial)
     events = _history(reader, trial)
-    known = telling.messages(events)
+    known = tracing.messages(events)
     chosen = message if message is not None else _violated(reader, trial, law, events)
     if chosen is None:
-        _list([telling.autopsy(events, each) for each in known[:MAX_LISTED]], len(known), json_to)
+        _list([tracing.autopsy(events, each) for each in known[:MAX_LISTED]], len(known), json_to)
         return 0
     if chosen not in known:
         raise UsageError(f"trial {trial} has no message {chosen}; its messages: {_some(known)}")
-    told = telling.autopsy(events, chosen)
+    traced = tracing.autopsy(events, chosen)
     if json_to is not None:
-        write_json(_json(told), json_to)
+        write_json(_json(traced), json_to)
     if json_to != "-":
-        for line in told.lines:
+        for line in traced.lines:
             say(f"{line.seq:6d} {line.t / 1e6:12.3f} ms  {line.text}")
-        say(told.conclusion, "bold")
+        say(traced.conclusion, "bold")
     return 0
 
 
 def _finding(path: Path, trial: int | None) -> tuple[RunReader, int, str]:
-    """The run of a finding, the trial to tell of, and the finding's law."""
     from ...runs.reader import RunReader, named_finding
 
     found = named_finding(path)
@@ -77,7 +76,7 @@ def _finding(path: Path, trial: int | None) -> tuple[RunReader, int, str]:
         )
     folder = path.absolute().parent.parent
     if not (folder / "run.json").is_file():
-        raise UsageError(f"{path} does not lie in its run's folder, which has the history; name the run with --trial")
+        raise UsageError(f"{path} is not in its run's folder, which has the history; name the run with --trial")
     return RunReader(folder), found["shrunk_trial"] if trial is None else trial, found["law"]
 
 
@@ -87,8 +86,8 @@ def _run(name: str, trial: int | None) -> tuple[RunReader, int, str]:
     reader = RunReader(resolve_run(name, RUNS))
     if trial is None:
         red = sorted({row["trial"] for row in reader.verdicts() if row["verdict"] == "violated"})
-        told = f"; trials with a violation: {_some(list(map(str, red)))}" if red else "; no trial violated a law"
-        raise UsageError(f"name a finding (findings/NNNN.json of {reader.folder}), or add --trial NUMBER{told}")
+        violations = f"; trials with a violation: {_some(list(map(str, red)))}" if red else "; no trial violated a law"
+        raise UsageError(f"name a finding (findings/NNNN.json of {reader.folder}), or add --trial NUMBER{violations}")
     return reader, trial, ""
 
 
@@ -103,7 +102,7 @@ def _history(reader: RunReader, trial: int) -> list[Event]:
 
 
 def _violated(reader: RunReader, trial: int, law: str, events: list[Event]) -> str | None:
-    """The message of the trial's violation of ``law``, or else of the first violation that is about a message."""
+    """The message of the trial's violation of ``law``, or else of its first violation with a message."""
     from ..autopsy import message_of
 
     rows = [row for row in reader.verdicts() if row["trial"] == trial and row["verdict"] == "violated"]
@@ -112,22 +111,22 @@ def _violated(reader: RunReader, trial: int, law: str, events: list[Event]) -> s
     return next((each for each in found if each is not None), None)
 
 
-def _list(told: list[Autopsy], messages: int, json_to: str | None) -> None:
+def _list(listed: list[Autopsy], messages: int, json_to: str | None) -> None:
     if json_to is not None:
-        write_json([{"message": each.message, "conclusion": each.conclusion} for each in told], json_to)
+        write_json([{"message": each.message, "conclusion": each.conclusion} for each in listed], json_to)
     if json_to != "-":
-        table("", ("messages", "what became of the first, and of the others at other times"), _folded(told))
-        left = messages - len(told)
+        table("", ("messages", "conclusion for the first; the others differ in numbers only"), _folded(listed))
+        left = messages - len(listed)
         say(
-            f"{counted(messages, 'message')}{f', the first {len(told):,} shown' if left else ''}; "
-            f"--message KEY tells one life"
+            f"{counted(messages, 'message')}{f', the first {len(listed):,} shown' if left else ''}; "
+            f"--message KEY traces one"
         )
 
 
-def _folded(told: list[Autopsy]) -> list[tuple[str, str]]:
-    """Messages that met the same fate, but for numbers, in one row with the conclusion about the first."""
+def _folded(listed: list[Autopsy]) -> list[tuple[str, str]]:
+    """Messages with the same conclusion, except for numbers, in one row with the first conclusion."""
     alike: dict[str, list[str]] = {}
-    conclusions = {each.message: each.conclusion.removeprefix(f"{each.message} ") for each in told}
+    conclusions = {each.message: each.conclusion.removeprefix(f"{each.message} ") for each in listed}
     for message, conclusion in conclusions.items():
         alike.setdefault(NUMBER.sub("0", conclusion), []).append(message)
     return [(_named(messages), conclusions[messages[0]]) for messages in alike.values()]
@@ -137,8 +136,8 @@ def _named(messages: list[str]) -> str:
     return messages[0] if len(messages) == 1 else f"{messages[0]} and {len(messages) - 1:,} like it, to {messages[-1]}"
 
 
-def _json(told: Autopsy) -> dict[str, object]:
-    return {**told._asdict(), "lines": [line._asdict() for line in told.lines]}
+def _json(traced: Autopsy) -> dict[str, object]:
+    return {**traced._asdict(), "lines": [line._asdict() for line in traced.lines]}
 
 
 def _some(names: list[str]) -> str:

@@ -1,11 +1,11 @@
-"""Visits: what a client, or a broker, asks in turn that comes, changes its mind and goes; and what is to be answered.
+"""Conformance conversations: sequences of requests of a client or a broker, each with its allowed answers.
 
-Each step names a request, the codes with which it may be answered, and what the answer must say: a JSON text, as the
-reader of answers makes it of lists in any order. Nothing of it depends on what a trial has done before. A new visit is
-one more tuple of steps in one of the modules' lists; a name that several steps share has one right answer.
+Each step has a request, the allowed codes, and the required content of the answer: a JSON text, as the reader of
+answers makes it of lists in any order. Nothing depends on earlier operations of a trial. A new conversation is one more
+tuple of steps in one of the modules' lists; steps with the same name have the same correct answer.
 
-Visitors have names that no other client has, and join groups in which nobody else is. What they send and make is in a
-topic and a group of their own; it comes after the last audit, and nothing of it stands in the history.
+The conversations' clients have names and groups of their own, and use a topic and a group of their own; they run after
+the last audit, and their messages are not in the history.
 
 Measured on brokers of 4.9.7 and 5.5.0 and a name server of 4.9.7 (tests/java).
 """
@@ -23,16 +23,16 @@ from .served import OK, Served
 from .steps import Conversation, named
 
 LEAST_QUEUES = 4
-"""A topic that a send makes has no more queues than TBW102, whose number is the master's defaultTopicQueueNums."""
+"""A topic that a send creates has at most as many queues as TBW102, which has the master's defaultTopicQueueNums."""
 MASTER, FEW, SLAVE, NAMES = "master", "master of few queues", "slave", "name server"
-"""Who is visited; a master with a defaultTopicQueueNums below :data:`LEAST_QUEUES` apart."""
+"""The nodes of conversations; a master with a defaultTopicQueueNums below :data:`LEAST_QUEUES` is separate."""
 
 
 def _made(topic: str, conversations: Sequence[Conversation]) -> Sequence[Conversation]:
     return tuple(named(each, topic) for each in conversations)
 
 
-# Neither topic may be there before. Visitors of a name server register another one: where time passes in a visit the
+# No topic may exist before. Conversations with name servers register another one, since in long conversations the
 # master may register its own.
 _WIDE = _made("visitor", OF_MASTERS)
 _NARROW = _made("visitor", [each for each in OF_MASTERS if each is not PERMITTED])
@@ -43,7 +43,7 @@ CONVERSATIONS: Mapping[str, Sequence[Conversation]] = {
     SLAVE: (*OF_BROKERS, *OF_SLAVES),
     NAMES: OF_NAMES,
 }
-"""Those in which no time passes."""
+"""Conversations without waits."""
 _TIMED = (*long.OF_BROKERS, *_made("visited-in-time", long.OF_MASTERS))
 IN_TIME: Mapping[str, Sequence[Conversation]] = {
     MASTER: _TIMED, FEW: _TIMED, SLAVE: long.OF_BROKERS, NAMES: long.OF_NAMES,
@@ -56,10 +56,9 @@ _STEPS = [
     for step in conversation
 ]
 SERVED: Mapping[str, Served] = {step.name: step.served for step in _STEPS if step.served is not None}
-"""By the names of steps, as histories have them."""
 BY_KEY = frozenset(
     step.name
     for step in _STEPS
     if step.asks.code == "QUERY_MESSAGE" and step.served is not None and step.served.statuses == OK
 )
-"""What a broker without an index does not find."""
+"""Steps whose answers need an index."""

@@ -1,7 +1,6 @@
-"""What steps of visits ask of brokers and name servers.
+"""The requests of conformance conversations to brokers and name servers.
 
-Nothing that is sent waits for a slave, or for a disk.
-Source: the request headers of RocketMQ 4.9 and 5.
+No send waits for a slave or a disk. Source: the request headers of RocketMQ 4.9 and 5.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from .steps import TOPIC, Ask, Step
 
 GROUP = f"{TOPIC}-group"
 READERS = "pairproof"
-"""The trial's own group."""
 RETRY, DEAD = f"%RETRY%{GROUP}", f"%DLQ%{GROUP}"
 CLUSTER = CONVERSED = "visited"
 PRODUCERS = "visiting-producers"
@@ -29,12 +27,9 @@ FIGURES = ("queues", "minOffset", "maxOffset")
 PROGRESS = ("queues", "brokerOffset", "consumerOffset")
 
 
-def as_json(told: object) -> bytes:
-    """As RocketMQ's clients write it: without blanks."""
-    return json.dumps(told, separators=(",", ":")).encode()
-
-
-# Clients.
+def as_json(value: object) -> bytes:
+    """In the form of RocketMQ's clients: without blanks."""
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def beats(client: str, **groups: object) -> Ask:
@@ -43,12 +38,12 @@ def beats(client: str, **groups: object) -> Ask:
 
 
 def comes(group: str, *topics: tuple[str, str, int]) -> Ask:
-    """A consumer's heartbeat; of each topic its name, the tags, and the version of the subscription."""
+    """A consumer's heartbeat; each topic has a name, tags, and the version of the subscription."""
     return beats(CLIENT, consumerDataSet=[consumes(group, *topics)])
 
 
 def consumes(group: str, *topics: tuple[str, str, int]) -> Mapping[str, object]:
-    """What a heartbeat says of a consumer's group."""
+    """A consumer's group in a heartbeat."""
     subscriptions = []
     for topic, wanted, version in topics:
         tags = [] if wanted == "*" else wanted.split(" || ")
@@ -63,39 +58,36 @@ def consumes(group: str, *topics: tuple[str, str, int]) -> Mapping[str, object]:
 
 
 def leaves(client: str = CLIENT, **groups: str) -> Ask:
-    """A client says that it goes; ``groups``: its consumerGroup or producerGroup."""
+    """A client unregisters; ``groups``: its consumerGroup or producerGroup."""
     return Ask("UNREGISTER_CLIENT", {"clientID": client, **groups})
 
 
 def consumers(group: str) -> Ask:
-    """Who consumes."""
+    """The consumers of a group."""
     return Ask("GET_CONSUMER_LIST_BY_GROUP", {"consumerGroup": group}, reads=("members",))
 
 
 def producers(group: str) -> Ask:
-    """Who produces."""
+    """The producers of a group."""
     return Ask("GET_PRODUCER_CONNECTION_LIST", {"producerGroup": group}, reads=("connected",))
 
 
 def locks(client: str, *queues: int, group: str = READERS, topic: str = CONVERSED, broker: str = BROKER) -> Ask:
-    """A member takes these queues, or keeps them."""
+    """A member takes or keeps these queues."""
     named = [{"brokerName": broker, "queueId": each, "topic": topic} for each in queues]
-    told = {"clientId": client, "consumerGroup": group, "mqSet": named}
-    return Ask("LOCK_BATCH_MQ", body=as_json(told), reads=("locked",))
+    body = {"clientId": client, "consumerGroup": group, "mqSet": named}
+    return Ask("LOCK_BATCH_MQ", body=as_json(body), reads=("locked",))
 
 
 def unlocks(client: str, *queues: int, group: str = READERS, topic: str = CONVERSED, broker: str = BROKER) -> Ask:
-    """A member gives these queues back."""
+    """A member releases these queues."""
     return locks(client, *queues, group=group, topic=topic, broker=broker)._replace(code="UNLOCK_BATCH_MQ", reads=())
-
-
-# Administrators.
 
 
 def makes_topic(
     readers: int, writers: int, perm: int = 6, kind: str = "SINGLE_TAG", flags: int = 0, topic: str = TOPIC
 ) -> Ask:
-    """A topic is made, or changed."""
+    """Create or change a topic."""
     return Ask("UPDATE_AND_CREATE_TOPIC", {
         "topic": topic, "defaultTopic": "TBW102", "readQueueNums": str(readers), "writeQueueNums": str(writers),
         "perm": str(perm), "topicFilterType": kind, "topicSysFlag": str(flags), "order": "false",
@@ -103,12 +95,12 @@ def makes_topic(
 
 
 def deletes_topic(topic: str = TOPIC) -> Ask:
-    """A topic is deleted."""
+    """Delete a topic."""
     return Ask("DELETE_TOPIC_IN_BROKER", {"topic": topic})
 
 
 def makes_group(group: str = GROUP, /, **values: object) -> Ask:
-    """A group is made, or changed; ``values``: what it has of its own."""
+    """Create or change a group; ``values``: its differences from the default."""
     return Ask("UPDATE_AND_CREATE_SUBSCRIPTIONGROUP", body=as_json({
         "brokerId": 0, "consumeBroadcastEnable": True, "consumeEnable": True, "consumeFromMinEnable": True,
         "groupName": group, "notifyConsumerIdsChangedEnable": True, "retryMaxTimes": 16, "retryQueueNums": 1,
@@ -117,28 +109,24 @@ def makes_group(group: str = GROUP, /, **values: object) -> Ask:
 
 
 def deletes_group(group: str = GROUP) -> Ask:
-    """A group is deleted, and its progress with it."""
-    # 5.x calls it otherwise.
+    """Delete a group with its progress."""
+    # 5.x has another name for it.
     return Ask("DELETE_SUBSCRIPTIONGROUP", {"groupName": group, "removeOffset": "true", "cleanOffset": "true"})
 
 
 def sets(text: str) -> Ask:
-    """Settings are changed."""
+    """Change settings."""
     return Ask("UPDATE_BROKER_CONFIG", body=text.encode())
 
 
 def topic_of(topic: str = TOPIC) -> Ask:
-    """What the table of topics has of one."""
+    """The entry of a topic in the table of topics."""
     return Ask(TOPICS, reads=("topic", topic))
 
 
 GROUP_OF = Ask(GROUPS, reads=("group", GROUP))
-"""What the table of groups has of the visit's."""
 MAKES = (Step("a topic is made", makes_topic(2, 2)), Step("a group is made", makes_group()))
 DELETES = (Step("the topic is deleted", deletes_topic()), Step("the group is deleted", deletes_group()))
-
-
-# Messages.
 
 
 def sends(
@@ -149,11 +137,11 @@ def sends(
 
     ``times``: its reconsumeTimes, of which three are allowed. ``short``: in the form of SEND_MESSAGE_V2.
     """
-    told = {**properties, "WAIT": "false"}
+    all_properties = {**properties, "WAIT": "false"}
     fields = {
         "producerGroup": PRODUCERS, "topic": topic, "defaultTopic": "TBW102", "defaultTopicQueueNums": "4",
         "queueId": str(queue), "sysFlag": str(flags), "bornTimestamp": str(BORN_MS), "flag": "5",
-        "properties": "".join(f"{key}\x01{value}\x02" for key, value in told.items()),
+        "properties": "".join(f"{key}\x01{value}\x02" for key, value in all_properties.items()),
         "reconsumeTimes": str(times), "unitMode": "false", "maxReconsumeTimes": "3",
     }  # fmt: skip
     if reads == ("stored",) and (flags or "DELAY" in properties):
@@ -175,7 +163,7 @@ def shortened(fields: Mapping[str, str]) -> dict[str, str]:
 
 
 def sends_batch(queue: int, *bodies: str, reads: tuple[str, ...] = ("stored",)) -> Ask:
-    """Messages with these bodies, which are their keys as well, are sent as one."""
+    """Send messages with these bodies, which are also their keys, as one batch."""
     parts = []
     for body in map(str.encode, bodies):
         properties = b"KEYS\x01" + body
@@ -190,10 +178,10 @@ def pulls(
     queue: int | str, offset: int | str, wanted: str | None = "*", most: int = 32, commits: int | None = None,
     version: int | None = None, topic: str = TOPIC, group: str = "", wait_ms: int = 0, reads: str = "pulled",
 ) -> Ask:  # fmt: skip
-    """A group, the topic's by default, reads a queue.
+    """A group, by default the topic's, reads a queue.
 
-    ``commits``: the progress that it tells. ``version``: of its subscription, which the broker knows by heartbeats.
-    ``wait_ms``: how long it waits at most.
+    ``commits``: the carried progress. ``version``: of its subscription, which the broker has from heartbeats.
+    ``wait_ms``: its longest wait.
     """
     flags = (commits is not None) + 2 * bool(wait_ms) + 4 * (version is None)
     fields = {
@@ -211,17 +199,17 @@ def of_queue(code: str, queue: int | str, topic: str = TOPIC, **more: str) -> As
 
 
 def ends(queue: int | str, topic: str = TOPIC) -> Ask:
-    """Where a queue ends."""
+    """The end of a queue."""
     return of_queue("GET_MAX_OFFSET", queue, topic)
 
 
 def begins(queue: int, topic: str = TOPIC) -> Ask:
-    """Where a queue begins."""
+    """The beginning of a queue."""
     return of_queue("GET_MIN_OFFSET", queue, topic)
 
 
 def grown(asks: Ask) -> Ask:
-    """By how many messages a queue has grown since the end of a queue was asked for last."""
+    """The growth of a queue since its end was last requested."""
     return asks._replace(reads=("grown",))
 
 
@@ -236,7 +224,7 @@ def earliest(queue: int, topic: str = TOPIC) -> Ask:
 
 
 def of_key(key: str, most: int = 32, since: int = 0, until: int = FOREVER, topic: str = TOPIC, **more: str) -> Ask:
-    """The messages that have a key, and were stored between these times."""
+    """The messages with a key that were stored between these times."""
     return Ask("QUERY_MESSAGE", {
         "topic": topic, "key": key, "maxNum": str(most), "beginTimestamp": str(since), "endTimestamp": str(until),
         **more,
@@ -244,27 +232,27 @@ def of_key(key: str, most: int = 32, since: int = 0, until: int = FOREVER, topic
 
 
 def by_id(offset: str = "<place>", *reads: str) -> Ask:
-    """The message that was stored last, by its id."""
+    """The last stored message, by its id."""
     return Ask("VIEW_MESSAGE_BY_ID", {"offset": offset}, reads=reads)
 
 
 def figures(topic: str = TOPIC) -> Ask:
-    """How far each queue of a topic goes."""
+    """The offsets of each queue of a topic."""
     return Ask("GET_TOPIC_STATS_INFO", {"topic": topic}, reads=FIGURES)
 
 
 def progress(**topic: str) -> Ask:
-    """How far the group is in each queue, of a topic or of all that it reads."""
+    """The group's progress in each queue, of a topic or of all its topics."""
     return Ask("GET_CONSUME_STATS", {"consumerGroup": GROUP, **topic}, reads=PROGRESS)
 
 
 def readers_of(topic: str = TOPIC) -> Ask:
-    """Which groups read a topic; what is read of their names is what follows the topic's."""
+    """The groups that read a topic; their names are read without the topic's."""
     return Ask("QUERY_TOPIC_CONSUME_BY_WHO", {"topic": topic}, reads=("readers", topic))
 
 
 def commits(queue: int, offset: int, topic: str = TOPIC) -> Ask:
-    """A group's progress in a queue is told."""
+    """Commit a group's progress in a queue."""
     fields = {"consumerGroup": f"{topic}-group", "topic": topic, "queueId": str(queue), "commitOffset": str(offset)}
     return Ask("UPDATE_CONSUMER_OFFSET", fields)
 
@@ -284,18 +272,15 @@ def decides(decision: int, producers: str = PRODUCERS) -> Ask:
 
 
 def sends_back(level: int) -> Ask:
-    """A consumer sends back what was stored last; ``level``: of its delay, -1: never again, 0: the broker's own."""
+    """A consumer sends back the last stored message; ``level``: its delay, -1: dead letter, 0: the broker's choice."""
     return Ask("CONSUMER_SEND_MSG_BACK", {
         "offset": "<place>", "group": GROUP, "delayLevel": str(level), "originTopic": TOPIC, "originMsgId": "<msgId>",
         "unitMode": "false",
     })  # fmt: skip
 
 
-# Name servers.
-
-
 def whom(number: int, address: str, broker: str = BROKER) -> dict[str, str]:
-    """How a broker introduces itself."""
+    """The identity of a broker."""
     return {"brokerAddr": address, "brokerId": str(number), "brokerName": broker, "clusterName": CLUSTER}
 
 
@@ -303,9 +288,9 @@ def registers(
     number: int, address: str, topics: Mapping[str, Sequence[int]], version: int, *filters: str,
     compressed: bool = False, broker: str = BROKER, ms: int | None = None, ha: str = "",
 ) -> Ask:  # fmt: skip
-    """A broker registers; of each topic its queues to read and to write, permissions, and system flags if it has some.
+    """A broker registers; each topic has its queues to read and to write, permissions, and perhaps system flags.
 
-    ``ms``: when its topics became so, if not by the version's number.
+    ``ms``: the time of its topics' version, if not derived from the version's number.
     """
     state = {"counter": version, "timestamp": BORN_MS + (version if ms is None else ms)}
     if compressed:
@@ -321,8 +306,8 @@ def registers(
             }
             for topic, (readers, writers, perm, *flags) in topics.items()
         }  # fmt: skip
-        told = {"dataVersion": state, "topicConfigTable": table}
-        body = as_json({"filterServerList": filters, "topicConfigSerializeWrapper": told})
+        topics_state = {"dataVersion": state, "topicConfigTable": table}
+        body = as_json({"filterServerList": filters, "topicConfigSerializeWrapper": topics_state})
     more = {"compressed": str(compressed).lower(), "bodyCrc32": str(zlib.crc32(body) & 0x7FFFFFFF)}
     address_of_ha = ha or (HA if number == 0 else "10.0.0.2:10912")
     fields = {**whom(number, address, broker), "haServerAddr": address_of_ha, **more}
@@ -330,23 +315,25 @@ def registers(
 
 
 def sized(part: bytes) -> bytes:
-    """A part of a compressed registration, with its length before it."""
+    """A part of a compressed registration, preceded by its length."""
     return struct.pack(">i", len(part)) + part
 
 
 def goes(number: int, address: str, broker: str = BROKER) -> Ask:
-    """A broker leaves."""
+    """A broker unregisters."""
     return Ask("UNREGISTER_BROKER", whom(number, address, broker))
 
 
 def compares(address: str, version: int, ms: int | None = None) -> Ask:
-    """A broker asks whether its topics are those that it registered; ``ms``: when those became so, if not by number."""
+    """A broker asks whether its topics are the registered ones; ``ms``: the time of their version, if not from its
+    number.
+    """
     body = as_json({"counter": version, "timestamp": BORN_MS + (version if ms is None else ms)})
     return Ask("QUERY_DATA_VERSION", whom(0, address), body, ("compared",))
 
 
 def way(*more: str, topic: str = CONVERSED, reads: str = "route") -> Ask:
-    """Where a topic is; who does not ask for standard JSON is answered by its version."""
+    """The route of a topic; the answer has the request's version of JSON unless standard JSON is requested."""
     return Ask("GET_ROUTEINFO_BY_TOPIC", {"topic": topic, **dict.fromkeys(more, "true")}, reads=(reads,))
 
 

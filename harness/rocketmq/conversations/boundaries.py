@@ -1,4 +1,6 @@
-"""Visits to masters at the borders of what may be said: any queue, long names, odd spellings, numbers that just fit."""
+"""Conformance conversations with masters at boundary values: any queue, long names, odd spellings, the largest
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -43,15 +45,15 @@ from .served import (
     REFUSED,
     WAITS,
     Served,
+    as_text,
     at,
+    expects,
     found,
     holds,
     message,
     only,
     pulled,
     queues,
-    said,
-    says,
     stored,
     topic,
 )
@@ -62,26 +64,23 @@ MOST_INT, MOST_LONG = (1 << 31) - 1, (1 << 63) - 1
 MOST_QUEUES = 10_000
 LONGEST_NAME = 127
 _ONE_QUEUE = Step("a topic of one queue is made", makes_topic(1, 1))
-_MORE = says(more=1)
+_MORE = expects(more=1)
 _DELAYS = Step("which delays there are", Ask("GET_BROKER_CONFIG"))
 
 
 def _delay(level: int) -> Ask:
-    """Where the queue of a delay ends, or of the last one there is; the settings were asked for before."""
+    """The end of the queue of a delay, or of the last delay; the settings were requested before."""
     return ends(f"<delay {level}>", SCHEDULE)._replace(reads=())
 
 
-# Any queue.
-
-
 def _placed(offset: int) -> Served:
-    return says(queue=0, offset=offset)
+    return expects(queue=0, offset=offset)
 
 
 def _counted(messages: int, following: int, on_disk: tuple[int, int] | None = None) -> Served:
-    """``on_disk``: both numbers where the messages do not count as being in memory."""
-    other = None if on_disk is None else said(messages=on_disk[0], next=on_disk[1])
-    return Served(says=said(messages=messages, next=following), or_says=other)
+    """``on_disk``: both numbers if the messages do not count as being in memory."""
+    other = None if on_disk is None else as_text(messages=on_disk[0], next=on_disk[1])
+    return Served(expects=as_text(messages=messages, next=following), or_expects=other)
 
 
 def _without_properties(asks: Ask) -> Ask:
@@ -120,7 +119,7 @@ _ANY_QUEUE = (
     *DELETES,
 )  # fmt: skip
 
-# Long names. TOPIC has as many letters as the topic that stands for it.
+# Long names. TOPIC has as many letters as the topic that it stands for.
 
 _NAME = f"{TOPIC}%|Zz09_-".ljust(LONGEST_NAME, "t")
 _GROUP = f"{TOPIC}%|Zz09_-".ljust(LONGEST_NAME - len("%RETRY%"), "g")
@@ -151,16 +150,13 @@ _LIMITS = (
     Step("which topic has many queues", topic_of(), topic(MOST_QUEUES, MOST_QUEUES, 7)),
     Step("a group of the largest numbers is made", makes_group(retryQueueNums=0, retryMaxTimes=-1, **_LARGE)),
     Step("which group has the largest numbers", GROUP_OF,
-         says(group=[MOST_LONG, True, True, True, True, -1, 0, MOST_LONG])),
+         expects(group=[MOST_LONG, True, True, True, True, -1, 0, MOST_LONG])),
     Step("a group of other large numbers is made",
          makes_group(retryQueueNums=MOST_QUEUES, retryMaxTimes=MOST_INT, **_SMALL)),
     Step("which group has other large numbers", GROUP_OF,
-         says(group=[0, True, True, True, True, MOST_INT, MOST_QUEUES, 0])),
+         expects(group=[0, True, True, True, True, MOST_INT, MOST_QUEUES, 0])),
     *DELETES,
 )  # fmt: skip
-
-
-# Messages that come again.
 
 
 def _failed(queue: int, body: str, times: int = 0, short: bool = True) -> Ask:
@@ -169,7 +165,7 @@ def _failed(queue: int, body: str, times: int = 0, short: bool = True) -> Ask:
 
 def _again(body: str, times: int) -> Served:
     kept = {"TAGS": "red", "colour": "b"}
-    return says(body=body, flag=5, times=times, origin=True, kept=kept)
+    return expects(body=body, flag=5, times=times, origin=True, kept=kept)
 
 
 def _last(queue: int | str, topic: str) -> Ask:
@@ -211,7 +207,6 @@ _TRIED_AGAIN = (
     Step("the topic is deleted", deletes_topic(RETRY)),
 )
 
-# Where to read, and by what.
 
 _SUGGESTED = pulls(0, 0)._replace(reads=("numbers", "broker=suggestWhichBrokerId"))
 _INDEXED = of_key("k")._replace(reads=("indexed",))
@@ -220,15 +215,15 @@ _SUGGESTS = (
     Step("the group is to read elsewhere", makes_group(brokerId=3, whichBrokerWhenConsumeSlowly=2)),
     Step("a message is sent to be read elsewhere", sends(0, "1", KEYS="k"), stored(0)),
     Step("slaves are not for reading", sets("slaveReadEnable=false")),
-    Step("where it is to be read", _SUGGESTED, says(broker=0)),
+    Step("where it is to be read", _SUGGESTED, expects(broker=0)),
     Step("slaves are for reading", sets("slaveReadEnable=true")),
-    Step("where it is to be read then", _SUGGESTED, Served(says=said(broker=3), or_says=said(broker=2))),
+    Step("where it is to be read then", _SUGGESTED, Served(expects=as_text(broker=3), or_expects=as_text(broker=2))),
     Step("slaves are for reading no more", sets("slaveReadEnable=false\n")),
-    Step("where it is to be read at last", _SUGGESTED, says(broker=0)),
-    Step("the message is where its id says", by_id("<place>", "stored at"), says(host=True, offset=True)),
-    Step("the index goes up to it", _INDEXED, says(bodies=["1"], to_last=True)),
+    Step("where it is to be read at last", _SUGGESTED, expects(broker=0)),
+    Step("the message is where its id says", by_id("<place>", "stored at"), expects(host=True, offset=True)),
+    Step("the index goes up to it", _INDEXED, expects(bodies=["1"], to_last=True)),
     Step("a second message has its key", sends(0, "2", KEYS="j k"), stored(1)),
-    Step("the index goes up to the second one", _INDEXED, says(bodies=["1", "2"], to_last=True)),
+    Step("the index goes up to the second one", _INDEXED, expects(bodies=["1", "2"], to_last=True)),
     *DELETES,
 )
 _PROGRESS = (
@@ -247,9 +242,6 @@ _PROGRESS = (
 )
 
 
-# Spelling.
-
-
 def _text(version: int, wanted: str = "a") -> str:
     ways = {
         "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET", "consumeType": "CONSUME_PASSIVELY", "groupName": GROUP,
@@ -261,8 +253,8 @@ def _text(version: int, wanted: str = "a") -> str:
 
 
 def _said(how: str, text: str, version: int, wanted: str = "a", what: str = "", in_5: bool = True) -> Conversation:
-    """A consumer says something, and the broker what it has understood."""
-    taken = says(topics={"visited": [wanted, version]})
+    """A consumer's statement, and the broker's understanding of it."""
+    taken = expects(topics={"visited": [wanted, version]})
     asks = Ask("GET_CONSUMER_CONNECTION_LIST", {"consumerGroup": GROUP}, reads=("subscribed",))
     return (
         Step(f"it is said {how}", Ask("HEART_BEAT", body=text.encode()), in_5=in_5),
@@ -284,7 +276,7 @@ _SPELLED = (
     *_said("beside unknown fields", _UNKNOWN, 6),
     *_said("twice", _TWICE, 7, "b", what="at last"),
     *_said("with nothing", _text(8).replace('"codeSet":[97]', '"codeSet":null'), 8),
-    # 5.5.0 reads JSON of another parser.
+    # 5.5.0 reads another parser's JSON.
     *_said("in single quotes", _text(9).replace('"', "'").replace("'a'", "'a\\'\"b'", 1), 9, "a'\"b", in_5=False),
     *_said("with bare names", _text(10).replace('"topic"', "topic").replace('"tagsSet"', "tagsSet"), 10, in_5=False),
     *_said("by the last version", f"\n{_text(MOST_LONG)} \r\n", MOST_LONG),

@@ -1,4 +1,5 @@
-"""Visits of any broker, and of slaves alone: what they serve, and what they leave to their master.
+"""Conformance conversations with any broker, and with slaves alone: their services, and those that they leave to
+masters.
 
 Sources: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockManager.
 """
@@ -43,10 +44,10 @@ from .served import (
     Served,
     at,
     clients,
+    expects,
     holds,
     only,
     queues,
-    says,
 )  # fmt: skip
 from .steps import Ask, Conversation, Step
 
@@ -55,7 +56,7 @@ _TAKEN = Ask("GET_CONSUMER_CONNECTION_LIST", {"consumerGroup": READERS}, reads=(
 
 def _takes(**topics: list[object]) -> Served:
     ways = ["CONSUME_PASSIVELY", "CLUSTERING", "CONSUME_FROM_LAST_OFFSET"]
-    return says(clients=[CLIENT], ways=ways, topics=topics)
+    return expects(clients=[CLIENT], ways=ways, topics=topics)
 
 
 _AFTER = _takes(visited=["c", ["c"], [99], 2], third=["*", [], [], 2])
@@ -88,17 +89,16 @@ _LOCKS = (
 )
 OF_BROKERS: Sequence[Conversation] = (_CONSUMERS, _PRODUCERS, _LOCKS)
 
-# Slaves.
 
 EMPTY = "BenchmarkTest"
-"""Every broker has it, and nobody sends to it."""
+"""A topic of every broker to which no client sends."""
 _GROUP = f"{EMPTY}-group"
 _QUEUE = 3
 _NO_SENDS = only("SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY")
 _BUSY = ("SYSTEM_BUSY", "SUBSCRIPTION_GROUP_NOT_EXIST")
-"""A slave of 5.x that is not for reading; one that makes no groups by itself."""
+"""A slave of 5.x with slaveReadEnable off; one that creates no groups by itself."""
 _ENDS = Step("a slave's empty queue ends", ends(_QUEUE, EMPTY), at(0))
-# Slaves of 5.5.0 take what only masters should, and answer nothing else as busy.
+# Slaves of 5.5.0 accept requests for masters, and answer no others as busy.
 _REFUSED = (
     Step("a slave is sent a message", sends(0, "no", topic=EMPTY), _NO_SENDS),
     Step(
@@ -134,7 +134,7 @@ _SERVED = (
     Step("the consumer leaves the slave", leaves(consumerGroup=_GROUP)),
     _ENDS,
     Step("a slave's empty queue begins", begins(_QUEUE, EMPTY), at(0)),
-    Step("nothing was ever stored in a slave's empty queue", earliest(_QUEUE, EMPTY), says(ms=-1)),
+    Step("nothing was ever stored in a slave's empty queue", earliest(_QUEUE, EMPTY), expects(ms=-1)),
     Step("nothing is in a slave's empty queue since any time", at_time(_QUEUE, BORN_MS, EMPTY), at(0)),
     Step("how far a slave's empty topic goes", figures("SELF_TEST_TOPIC"), queues([0, 0])),
     Step("a slave has nothing with such a key", of_key("nobody's", topic=EMPTY), NO_KEY),

@@ -1,12 +1,11 @@
-"""Visits in which time passes, or which use several connections: to brokers, to masters alone, and to name servers.
+"""Long-running conformance conversations, or with several connections: with brokers, masters alone, and name servers.
 
-RocketMQ looks around from time to time: for clients and brokers that are silent every 10 s, for pulls whose time is
-over every 5 s. So each limit is asked about well before it and well behind it.
+RocketMQ checks for silent clients and brokers every 10 s, and for pulls whose time is over every 5 s. So each limit is
+tested well before it and well after it.
 
-Left out: a half message that nobody ends, since the reference does not ask its producer; that progress is saved, which
-no visitor sees.
-Sources: RebalanceLockManager (60 s), ConsumerManager and ProducerManager (120 s), DefaultConsumerIdsChangeListener,
-PullRequestHoldService, ScheduleMessageService, RouteInfoManager (120 s).
+Left out: a half message without an end, since the reference does not ask its producer; and saved progress, which no
+client can observe. Sources: RebalanceLockManager (60 s), ConsumerManager and ProducerManager (120 s),
+DefaultConsumerIdsChangeListener, PullRequestHoldService, ScheduleMessageService, RouteInfoManager (120 s).
 """
 
 from __future__ import annotations
@@ -58,13 +57,13 @@ from .served import (
     WAITS,
     WITH_MASTER,
     Served,
+    as_text,
     at,
     clients,
     holds,
     message,
     only,
     pulled,
-    said,
     stored,
     ways,
 )
@@ -73,42 +72,36 @@ from .steps import CLOSES, HEARS, POSTS, TOPIC, Ask, Conversation, Step
 GROUP, QUIET = "visiting-group", f"{TOPIC}-visiting-quietly"
 S = 1_000
 _BOTH = clients(CLIENT, OTHER)
-_TOLD = Served(frozenset({TOLD}), said(group=GROUP))
+_TOLD = Served(frozenset({TOLD}), as_text(group=GROUP))
 _SILENCE, _CLOSED = only(NOTHING), only("CLOSED")
 
 
 def _closes(name: str, conn: int) -> Step:
-    """The visitor closes one of its connections."""
     return Step(name, Ask(""), None, conn, does=CLOSES)
 
 
 def _hears(name: str, conn: int, served: Served, wait_ms: int = 0) -> Step:
-    """Whether a member hears that its group has changed."""
+    """Whether a member is notified that its group has changed."""
     return Step(name, Ask("NOTIFY_CONSUMER_IDS_CHANGED", reads=("group changed",)), served, conn, wait_ms, HEARS)
 
 
 def _waits(name: str, queue: int, offset: int, wait_ms: int, wanted: str = "*", conn: int = 0) -> Step:
-    """A pull that waits for so long at most."""
     return Step(name, pulls(queue, offset, wanted, wait_ms=wait_ms), None, conn, does=POSTS)
 
 
 def _pulled(name: str, conn: int, wait_ms: int, served: Served) -> Step:
-    """What came of a pull that waits."""
     return Step(name, Ask("PULL_MESSAGE", reads=("pulled",)), served, conn, wait_ms, HEARS)
 
 
 def _joins(client: str, *topics: str, group: str = GROUP) -> Ask:
-    """A client's heartbeat: it is in a group of producers, and if it wants topics in one of consumers of that name."""
+    """A client's heartbeat: it joins a group of producers, and with topics also one of consumers of that name."""
     joined = [consumes(group, *((each, "*", 1) for each in topics))] if topics else []
     return beats(client, consumerDataSet=joined, producerDataSet=[{"groupName": group}])
 
 
 def _parts(client: str, group: str = GROUP) -> Ask:
-    """A client leaves both groups."""
     return leaves(client, consumerGroup=group, producerGroup=group)
 
-
-# Brokers.
 
 _LOCKS = (
     Step("a first member locks two queues", locks(CLIENT, 0, 1), holds(0, 1)),
@@ -160,7 +153,7 @@ _ENDED = (
     Step("who produces when both have gone", producers(GROUP), REFUSED, 2),
 )
 # 4.9.7 keeps the empty group.
-_NOBODY = Served(REFUSED.statuses | {"PUT_OK"}, said(clients=[]))
+_NOBODY = Served(REFUSED.statuses | {"PUT_OK"}, as_text(clients=[]))
 _PRODUCES = (
     Step("a client comes that only produces", _joins(CLIENT)),
     Step("who only produces after 115 s", producers(GROUP), clients(CLIENT), wait_ms=115 * S),
@@ -169,7 +162,6 @@ _PRODUCES = (
 )
 OF_BROKERS: Sequence[Conversation] = (_LOCKS, _FORGOTTEN, _ENDED, _PRODUCES)
 
-# Masters.
 
 _UNTOLD = (
     Step("a group is made that wants to hear nothing", makes_group(QUIET, notifyConsumerIdsChangedEnable=False)),
@@ -199,7 +191,7 @@ _HELD = (
     Step("the message for which nobody waited", pulls(1, 1), pulled(2, 2, message(1, 1, "late")), 1),
     *[each._replace(conn=1) for each in DELETES],
 )
-# Or the broker has looked in between, as it does every 5 s, and says that the pull may go on.
+# Alternatively the broker has checked in between, as it does every 5 s, and the pull may continue.
 _BLUE = pulled(2, 2, message(0, 1, "two", TAGS="blue"))._replace(
     statuses=frozenset({"PUT_OK", "PULL_RETRY_IMMEDIATELY"})
 )
@@ -248,7 +240,7 @@ _PENDING = (
 )
 OF_MASTERS: Sequence[Conversation] = (_UNTOLD, _HELD, _HELD_BY_TAG, _HELD_SHORTLY, _DELAYED, _PENDING)
 
-# Name servers. In each visit one broker grows old: what looks for them on 4.9.7 may end at the first that it finds.
+# Name servers. In each conversation one broker expires: the check of 4.9.7 may end at the first one that it finds.
 
 _ONE_WAY = ways(visited_broker=([3, 2, 6], {"0": MASTER}))
 _TOO = registers(0, ELSEWHERE, SMALL, 1, broker=SECOND)

@@ -1,6 +1,7 @@
-"""Visits that masters alone are paid: messages sent and read again, transactions, progress, topics, groups, settings.
+"""Conformance conversations with masters alone: messages sent and read, transactions, progress, topics, groups,
+settings.
 
-Each makes its own topic first. No time passes while simulated brokers are visited.
+Each creates its own topic first. No time passes during conversations with simulated brokers.
 """
 
 from __future__ import annotations
@@ -55,14 +56,14 @@ from .served import (
     REFUSED,
     WAITS,
     Served,
+    as_text,
     at,
+    expects,
     found,
     message,
     only,
     pulled,
     queues,
-    said,
-    says,
     stored,
     topic,
 )
@@ -131,8 +132,8 @@ _SENT_BACK = (
     Step("it is a dead letter, too", ends(0, DEAD), at(2)),
     *DELETES,
 )
-FIRST = Served(frozenset({"PUT_OK", "QUERY_NOT_FOUND"}), said(offset=0))
-"""A group without progress begins at the queue's first message, if that counts as being in memory."""
+FIRST = Served(frozenset({"PUT_OK", "QUERY_NOT_FOUND"}), as_text(offset=0))
+"""A group without progress begins at the queue's first message if that counts as being in memory."""
 _PROGRESS = (
     *MAKES,
     Step("a message is sent to be read", sends(1, "read"), stored(0, 1)),
@@ -149,7 +150,7 @@ _PROGRESS = (
     DELETES[0],
 )
 _TOPICS_VERSION, _GROUPS_VERSION = Ask(TOPICS, reads=("version",)), Ask(GROUPS, reads=("version",))
-_GROWN, _STAYS = says(grown=True, later=True), says(grown=False, later=True)
+_GROWN, _STAYS = expects(grown=True, later=True), expects(grown=False, later=True)
 _TABLES = (
     MAKES[0],
     Step("which topic there is", topic_of(), topic(2, 2, 6)),
@@ -158,37 +159,37 @@ _TABLES = (
     Step("which topic there is then", topic_of(), topic(3, 1, 4, "MULTI_TAG", 3)),
     Step("the topics' version stays", _TOPICS_VERSION, _STAYS),
     DELETES[0],
-    Step("which topic is left", topic_of(), says(topic=None)),
+    Step("which topic is left", topic_of(), expects(topic=None)),
     Step("a group is made in its own way", makes_group(
         retryQueueNums=2, retryMaxTimes=3, brokerId=1, whichBrokerWhenConsumeSlowly=2, consumeEnable=False,
         consumeFromMinEnable=False,
     )),
-    Step("which group there is", GROUP_OF, says(group=[1, True, False, False, True, 3, 2, 2])),
+    Step("which group there is", GROUP_OF, expects(group=[1, True, False, False, True, 3, 2, 2])),
     Step("the group may not read", pulls(0, 0), only("NO_PERMISSION")),
     Step("the group is changed", makes_group(
         retryMaxTimes=4, consumeBroadcastEnable=False, notifyConsumerIdsChangedEnable=False
     )),
     Step("the groups' version has grown", _GROUPS_VERSION, _GROWN),
-    Step("which group there is then", GROUP_OF, says(group=[0, False, True, True, False, 4, 1, 1])),
+    Step("which group there is then", GROUP_OF, expects(group=[0, False, True, True, False, 4, 1, 1])),
     Step("the groups' version stays", _GROUPS_VERSION, _STAYS),
     DELETES[1],
-    Step("which group is left", GROUP_OF, says(group=None)),
+    Step("which group is left", GROUP_OF, expects(group=None)),
 )  # fmt: skip
 _SYSTEM_TOPICS = {
     "BenchmarkTest": [1_024, 1_024], "OFFSET_MOVED_EVENT": [1, 1], "SCHEDULE_TOPIC_XXXX": [18, 18],
     "SELF_TEST_TOPIC": [1, 1], "_REPLY_TOPIC": [1, 1],
 }  # fmt: skip
 _EMPTY = (
-    Step("which topics every broker has", Ask(TOPICS, reads=("system topics",)), says(topics=_SYSTEM_TOPICS)),
+    Step("which topics every broker has", Ask(TOPICS, reads=("system topics",)), expects(topics=_SYSTEM_TOPICS)),
     *MAKES,
     Step("an empty queue ends", ends(0), at(0)),
     Step("an empty queue begins", begins(0), at(0)),
     Step("nothing is in it since any time", at_time(0, BORN_MS), at(0)),
-    Step("nothing was ever stored in it", earliest(0), says(ms=-1)),
+    Step("nothing was ever stored in it", earliest(0), expects(ms=-1)),
     Step("how far an empty topic goes", figures(), queues([0, 0], [0, 0])),
     Step("nothing is at its begin", pulls(0, 0), NOTHING_NEW),
     Step("nothing is behind its begin", pulls(0, 1), MOVED),
-    Step("nobody reads it", readers_of(), says(groups=[])),
+    Step("nobody reads it", readers_of(), expects(groups=[])),
     *DELETES,
 )
 _NOT_SUBSCRIBED = only("SUBSCRIPTION_NOT_EXIST")
@@ -209,12 +210,12 @@ _SUBSCRIBED = (
     Step("it reads by an older subscription", pulls(0, 0, version=1), _BLUE),
     Step("its progress is told", commits(0, 1)),
     Step("how far the group is everywhere", _FAR, queues([2, 1], [0, 0])),
-    Step("who reads the topic", readers_of(), says(groups=["-group"])),
+    Step("who reads the topic", readers_of(), expects(groups=["-group"])),
     Step("the consumer wants another topic", comes(GROUP, (RETRY, "*", 3))),
-    Step("how far the group is where it still reads", _FAR, says(queues={})),
+    Step("how far the group is where it still reads", _FAR, expects(queues={})),
     Step("the consumer of the topic leaves", leaves(consumerGroup=GROUP)),
     Step("a group that nobody is in any more reads", pulls(0, 0, version=1), _NOT_SUBSCRIBED),
-    Step("who has read the topic", readers_of(), says(groups=["-group"])),
+    Step("who has read the topic", readers_of(), expects(groups=["-group"])),
     Step("how far the group was", _FAR, queues([2, 1], [0, 0])),
     DELETES[0],
     Step("the topic is deleted", deletes_topic(RETRY)),
@@ -256,15 +257,15 @@ PERMITTED = (
     *DELETES,
     Step("what is deleted cannot be read", pulls(3, 0), only("TOPIC_NOT_EXIST", "SUBSCRIPTION_GROUP_NOT_EXIST")),
 )
-"""For a master that makes topics of four queues."""
+"""For a master that creates topics of four queues."""
 _LONG_POLLING = Ask("GET_BROKER_CONFIG", reads=("settings", "longPollingEnable"))
 _SETTINGS = (
-    # In all forms that Java's properties files may have; of a key that comes twice the last one counts.
+    # In all forms of Java's properties files; the last value of a repeated key counts.
     Step("pulls are to wait shortly", sets("# a\n\n  ! b\nlongPolling\\\n   Enable : f\\u0061lse\n")),
-    Step("how long pulls wait", _LONG_POLLING, says(longPollingEnable="false")),
+    Step("how long pulls wait", _LONG_POLLING, expects(longPollingEnable="false")),
     Step("pulls are to wait long", sets("longPollingEnable = false\r\n\t\\u006congPollingEnable\ttrue")),
-    Step("how long pulls wait then", _LONG_POLLING, says(longPollingEnable="true")),
-    # Not topics: a send that finds them forbidden takes them from TBW102 for good, whatever is set later.
+    Step("how long pulls wait then", _LONG_POLLING, expects(longPollingEnable="true")),
+    # Not topics: a send that finds them forbidden takes them from TBW102 permanently, in any later setting.
     Step("no group is to be made by itself", sets("autoCreateSubscriptionGroup=false")),
     MAKES[0],
     Step("a group reads that may not be made", pulls(0, 0), only("SUBSCRIPTION_GROUP_NOT_EXIST")),

@@ -1,4 +1,5 @@
-"""Visits of name servers: brokers register, change, leave, say the same version again, and change their number.
+"""Conformance conversations with name servers: brokers register, change, leave, repeat a version, and change their
+number.
 
 Source: RouteInfoManager.
 """
@@ -21,8 +22,8 @@ from .served import (
     WITH_MASTER,
     Served,
     clustered,
+    expects,
     leads,
-    says,
     ways,
 )
 from .steps import Ask, Conversation, Step
@@ -31,13 +32,13 @@ TOPIC, SMALL = {"visited": (3, 2, 6)}, {"visited": (1, 1, 2)}
 
 
 def compared(changed: str, counter: int | None) -> Served:
-    """Whether the topics are others than those that were registered, and their version."""
-    return says(changed=changed, counter=counter)
+    """Whether the topics differ from the registered ones, and their version."""
+    return expects(changed=changed, counter=counter)
 
 
 _CHANGED = {"visited": (5, 4, 4)}
 _ONE = (
-    Step("which topics nobody has", ALL_TOPICS, says(topics=[])),
+    Step("which topics nobody has", ALL_TOPICS, expects(topics=[])),
     Step("a broker compares before it registers", compares(MASTER, 1), compared("true", None)),
     Step("a master registers", registers(0, MASTER, TOPIC, 1, FILTER), MASTERLESS),
     Step("the way to it", way(STANDARD), leads([3, 2, 6], MASTER, filters=(FILTER,))),
@@ -45,7 +46,7 @@ _ONE = (
     Step("its slave registers", registers(1, SLAVE, TOPIC, 1), WITH_MASTER),
     Step("the way to both", way(), leads([3, 2, 6], MASTER, SLAVE, filters=(FILTER,))),
     Step("both in their cluster", CLUSTERS, clustered(MASTER, SLAVE)),
-    Step("which topics they have", ALL_TOPICS, says(topics=["visited"])),
+    Step("which topics they have", ALL_TOPICS, expects(topics=["visited"])),
     Step("the broker compares, and has changed", compares(MASTER, 2), compared("true", 1)),
     Step("the master registers a change, compressed", registers(0, MASTER, _CHANGED, 2, compressed=True), MASTERLESS),
     Step("the way to what is changed", way(STANDARD), leads([5, 4, 4], MASTER, SLAVE)),
@@ -65,11 +66,13 @@ _TWO = (
     Step("a first broker registers", registers(0, MASTER, TOPIC, 1), MASTERLESS),
     Step("a second broker registers", registers(0, ELSEWHERE, SMALL, 1, broker=SECOND), MASTERLESS),
     Step("the way to two brokers", way(), TWO_WAYS),
-    Step("two brokers in the cluster", CLUSTERS, says(brokers=[BROKER, SECOND], addresses={"0": MASTER})),
+    Step("two brokers in the cluster", CLUSTERS, expects(brokers=[BROKER, SECOND], addresses={"0": MASTER})),
     Step("the first one's slave registers", registers(1, SLAVE, TOPIC, 1), WITH_MASTER),
     Step("the slave takes its master's place", registers(0, SLAVE, {"visited": (4, 4, 6)}, 3), MASTERLESS),
     Step("the way to the new master", way(STANDARD), _SLAVES_WAY),
-    Step("the old master comes as a slave", registers(2, MASTER, {"visited": (9, 9, 6)}, 1), says(master=SLAVE, ha=HA)),
+    Step(
+        "the old master comes as a slave", registers(2, MASTER, {"visited": (9, 9, 6)}, 1), expects(master=SLAVE, ha=HA)
+    ),
     Step("the way to them as they are now", way(), _BOTH_WAYS),
     Step("somebody leaves in the slave's name", goes(2, HA)),
     Step("the way without it", way(), _SLAVES_WAY),
@@ -80,13 +83,10 @@ _TWO = (
 )
 
 
-# Several topics, and versions said again.
-
-
 def _registers(
     number: int, address: str, version: tuple[int, int], first: tuple[int, int], second: tuple[int, int] | None = None
 ) -> Ask:
-    """``version``: its counter, and the milliseconds of its time; of each topic its queues and its system flags."""
+    """``version``: its counter, and the milliseconds of its time; each topic has its queues and its system flags."""
     given = {"visited": first} if second is None else {"visited": first, "visited-second": second}
     topics = {name: (queues, queues, 6, flags) for name, (queues, flags) in given.items()}
     return registers(number, address, topics, version[0], ms=version[1], ha=HA)
@@ -94,7 +94,7 @@ def _registers(
 
 def _leads(queues: int, flags: int, brokers: dict[str, str]) -> Served:
     """To a topic of so many queues, and to brokers by their numbers."""
-    return says(queues=[queues, queues, 6, flags], brokers=brokers, cluster="visited")
+    return expects(queues=[queues, queues, 6, flags], brokers=brokers, cluster="visited")
 
 
 _FIRST, _SECOND = way(STANDARD, reads="flagged"), way(STANDARD, topic="visited-second", reads="flagged")
@@ -106,7 +106,7 @@ _AGAIN = (
     Step("a master registers two topics", _registers(0, MASTER, (1, 1), (3, 1), (1, 0)), MASTERLESS),
     Step("where the first topic is", _FIRST, _leads(3, 1, _PAIR)),
     Step("where the second topic is", _SECOND, _leads(1, 0, _PAIR)),
-    Step("which topics were registered", _LISTS, says(topics=["visited", "visited-second"])),
+    Step("which topics were registered", _LISTS, expects(topics=["visited", "visited-second"])),
     Step("the master registers others by the same version", _registers(0, MASTER, (1, 1), (5, 0)), MASTERLESS),
     Step("where the first topic still is", _FIRST, _leads(3, 1, _PAIR)),
     Step("the master's time is another", compares(MASTER, 1, ms=2), compared("true", 1)),
@@ -120,13 +120,13 @@ _AGAIN = (
     Step("the slave of two topics leaves", goes(1, SLAVE)),
     Step("the master of two topics leaves", goes(0, MASTER)),
     Step("where no topic is any more", way(), NO_TOPIC),
-    Step("which topics are left", _LISTS, says(topics=[])),
+    Step("which topics are left", _LISTS, expects(topics=[])),
 )
 _FAR = 1 << 40
 
 
 def _unchecked(asks: Ask) -> Ask:
-    """Without a checksum, which means that the body need have none."""
+    """Without a checksum: the body is not checked."""
     return asks._replace(fields={name: value for name, value in asks.fields.items() if name != "bodyCrc32"})
 
 

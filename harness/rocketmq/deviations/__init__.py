@@ -1,1 +1,1 @@
-"""What versions of RocketMQ are known to do although a law forbids it, a file for each (decision 53)."""
+"""Known deviations of RocketMQ versions from the laws, a file for each (decision 53)."""

@@ -1,1 +1,1 @@
-"""What is seen of a RocketMQ pair: kinds of event by subject."""
+"""Event types of a RocketMQ pair, in files by subject."""

@@ -22,12 +22,13 @@ SUBJECTS = {
     "members": "who consumes as {0.group}",
     "newcomer": "where a group without progress begins in {0.queue}",
 }
-"""What a broker is asked, by ``f``."""
+"""The question, by ``f``."""
 
 
 class Answer(OfNode):
-    """A broker was asked about its log after its final audit, and answered. A broker that does not answer in time has
-    no such event."""
+    """A broker answered a question about its log after its final audit. A broker that does not answer in time has no
+    such event.
+    """
 
     __slots__ = ()
     audit: int = column("op")
@@ -40,27 +41,27 @@ class Answer(OfNode):
     ranges of queues (topic); progress (group); consumers (members); where a group without progress begins
     (newcomer)."""
     status: str
-    """The response code's name; PUT_OK is code 0, SUCCESS; unreadable answer: ``detail`` says what is wrong with it."""
+    """The response code's name; PUT_OK is code 0, SUCCESS; unreadable answer: ``detail`` has the error."""
     message: str | None
-    """The key asked for; none has it: a key that nobody sent."""
+    """The requested key; none: a key that no client sent."""
     queue: str | None
-    """Asked about; of key, topic and group the topic alone."""
+    """The requested queue; for key, topic and group only the topic."""
     group: str | None
     asked: int | None = column("value")
-    """Of id the offset in the log, of time the time, Unix time in ms."""
+    """For id the offset in the log; for time the time, Unix time in ms."""
     queue_offset: int | None
-    """The offset answered to time, max, min and newcomer."""
+    """The offset in the answer to time, max, min and newcomer."""
     lo: int | None
-    """Of id where the record that was answered says that it lies; of earliest the time answered, Unix time in ms."""
+    """For id the record's own offset in the answer; for earliest the time in the answer, Unix time in ms."""
     digest: int | None
-    """Of the record that id was answered with."""
+    """For the record in the answer to id."""
     detail: str | None
     """JSON: key: offsets and digests of the records; runtime, config: values by name; topic: by queue id first offset,
     next offset, last store time; group: next offset, progress, last store time; members: client ids."""
 
     def words(self, the: The) -> str:
         found = "" if self.queue_offset is None else f": {count(self.queue_offset)}"
-        told = "" if self.detail is None else f" ({plain(self.detail)})"
+        content = "" if self.detail is None else f" ({plain(self.detail)})"
         status = "" if self.status == "PUT_OK" else f" with {self.status}"
         asked = SUBJECTS.get(self.f, "").format(self)
-        return f"{the(self.node)} is asked {asked} and answers{status}{found}{told}"
+        return f"{the(self.node)} is asked {asked} and answers{status}{found}{content}"

@@ -7,17 +7,18 @@ from ...event_types.text import The
 
 
 class Conversation(OfNode):
-    """A visitor asked a broker of the reference, or a simulated name server, a step of its visit, and was answered."""
+    """A broker of the reference, or a simulated name server, answered a step of a conformance conversation."""
 
     __slots__ = ()
     f: str
-    """Which step: a name of ``pairproof.harness.rocketmq.conversations``."""
+    """The step: a name of ``pairproof.harness.rocketmq.conversations``."""
     status: str
-    """The response code's name; PUT_OK is code 0, SUCCESS; unreadable answer: ``detail`` says what is wrong with it.
-    TOLD: the node said this by itself; NOTHING: it said nothing while the visitor waited."""
+    """The response code's name; PUT_OK is code 0, SUCCESS; unreadable answer: ``detail`` has the error. TOLD: the node
+    sent this by itself; NOTHING: it sent nothing within the wait.
+    """
     detail: str | None
-    """JSON: what the answer says."""
+    """JSON: the content of the answer."""
 
     def words(self, the: The) -> str:
-        says = "" if self.detail is None else f": {self.detail}"
-        return f"a visitor of {the(self.node)}: {self.f}; it answers {self.status}{says}"
+        content = "" if self.detail is None else f": {self.detail}"
+        return f"conversation with {the(self.node)}: {self.f}; it answers {self.status}{content}"

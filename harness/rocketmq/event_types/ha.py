@@ -12,7 +12,7 @@ Side = Literal["m", "s"]
 
 
 class OfLink(Event):
-    """It was seen at one end of a connection."""
+    """It was recorded at one end of a connection."""
 
     __slots__ = ()
     link: str
@@ -25,9 +25,9 @@ class Connect(OfLink):
 
     __slots__ = ()
     node: str
-    """Who that end is."""
+    """The node at that end."""
     f: str
-    """Whom the link leads to: a slave, or hostile."""
+    """The link's slave, or rogue_slave."""
 
     def words(self, the: The) -> str:
         return f"connection {self.link} opened at the {_end(self)} end by {_peer(self, the)}"
@@ -74,17 +74,18 @@ class Frame(OfLink):
 
 
 class Partial(OfLink):
-    """Bytes passed one end of an HA connection and left a frame or a report unfinished, or the connection took no
-    more."""
+    """Bytes passed one end of an HA connection and left a frame or a report unfinished, or the connection accepted no
+    more.
+    """
 
     __slots__ = ()
     f: Literal["out", "in"]
     size: int = column("value")
-    """Bytes of it so far."""
+    """Its bytes so far."""
     announced: int | None = column("lo")
-    """The offset that its header names, if known."""
+    """The offset in its header, if known."""
     detail: str | None
-    """broken: ..., where the stream stops being frames."""
+    """broken: ..., if the stream no longer consists of frames."""
 
     def words(self, the: The) -> str:
         what = "a report" if (self.side == "m") == (self.f == "in") else "a frame"
@@ -94,14 +95,14 @@ class Partial(OfLink):
 
 
 class Diverged(OfNode):
-    """The master refuses a slave that is ahead of it, and says so."""
+    """The master refuses a slave that is ahead of it, and reports so."""
 
     __slots__ = ()
     link: str | None
     reported: int = column("hi")
     """The refused report."""
     master_end: int = column("value")
-    """The master's end."""
+    """The master's log end."""
     detail: str | None
 
     def words(self, the: The) -> str:
@@ -113,9 +114,9 @@ _CLOSED = {"local": "by itself", "peer": "by its peer", "reset": "reset"}
 
 
 def _peer(event: Event, the: The) -> str:
-    """Who is at the far end of an HA connection."""
+    """The node at the far end of an HA connection."""
     if "rogue_slave" in (event.node, event.f):
-        return "the hostile peer"
+        return "the rogue slave"
     return the("slave" if event.node in (None, "master") else event.node)
 
 

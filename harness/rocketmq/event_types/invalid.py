@@ -7,16 +7,17 @@ from ...event_types.text import The
 
 
 class Invalid(OfNode):
-    """A broker, or a simulated name server, was sent a request that makes no sense, or what is not a frame, and it
-    answered or closed the connection. One that does neither in time has no such event."""
+    """A broker, or a simulated name server, answered an invalid request or bytes that are not a frame, or closed the
+    connection. A node that does neither in time has no such event.
+    """
 
     __slots__ = ()
     f: str
-    """Which request: a name of ``pairproof.harness.rocketmq.invalid_requests``."""
+    """The request: a name of ``pairproof.harness.rocketmq.invalid_requests``."""
     status: str
     """The response code's name; PUT_OK is code 0, SUCCESS; CLOSED: the connection ended."""
     detail: str | None
-    """The broker's remark, its beginning."""
+    """The beginning of the broker's remark."""
 
     def words(self, the: The) -> str:
         remark = "" if self.detail is None else f": {self.detail}"

@@ -10,7 +10,7 @@ from ...history import Event, column
 
 
 class Cut(OfNode):
-    """Recovery ended the log earlier than it had been."""
+    """Recovery truncated the log."""
 
     __slots__ = ()
     new_end: int = column("lo")
@@ -90,31 +90,31 @@ class Entries(OfReader):
     following: int = column("hi")
     """The next logical offset."""
     compared_from: int = column("queue_offset")
-    """From where on both nodes that are compared hold entries."""
+    """The offset from which both compared nodes hold entries."""
     digest: int
-    """Of the entries over the range that both nodes hold."""
+    """For the entries in the range that both nodes hold."""
     log_end: int | None = column("value")
-    """The log offset behind its last message; none: it has no message."""
+    """The log offset after its last message; none: it has no message."""
 
     def words(self, the: The) -> str:
         return f"store reader: {self.queue} of {self.node} holds [{count(self.first)}, {count(self.following)})"
 
 
 class Keys(OfReader):
-    """A store reader asked a key index."""
+    """A store reader queried a key index."""
 
     __slots__ = ()
     message: str
     """The key."""
     digest: int
-    """Of the log offsets found within the range that both nodes hold."""
+    """For the found log offsets in the range that both nodes hold."""
 
     def words(self, the: The) -> str:
         return f"store reader: the key index of {self.node} is asked for {self.message}"
 
 
 class Derived(OfReader):
-    """A store reader compared a node's queues, or its key index, with what the reader derives from that node's log."""
+    """A store reader compared a node's queues, or its key index, with those that it derives from the node's log."""
 
     __slots__ = ()
     f: Literal["queues", "index"]
@@ -123,11 +123,11 @@ class Derived(OfReader):
     log's last record; an index file has another form than RocketMQ's."""
     lo: int
     hi: int
-    """The range of the log that was compared; of a difference the record's."""
+    """The compared range of the log; for a difference that of the record."""
     compared: int = column("value")
-    """How many records, or hashes of keys."""
+    """The number of records, or of hashes of keys."""
     detail: str | None
-    """What differs."""
+    """The difference."""
 
     def words(self, the: The) -> str:
         what = "queues" if self.f == "queues" else "key index"
@@ -139,26 +139,26 @@ class Checkpoint(OfReader):
 
     __slots__ = ()
     queues_ms: int = column("value")
-    """Up to which store time the queues are durable, as the file says; 0: it says nothing yet."""
+    """The store time up to which the queues are durable, from the file; 0: none yet."""
 
     def words(self, the: The) -> str:
-        return f"store reader: the checkpoint of {self.node} says that its queues are durable up to {self.queues_ms} ms"
+        return f"store reader: the checkpoint of {self.node} has its queues durable up to {self.queues_ms} ms"
 
 
 class Found(OfNode):
-    """A store reader read the store of a node that is about to start; only stores that have a log."""
+    """A store reader read the store of a node that is about to start; only stores with a log."""
 
     __slots__ = ()
     f: Literal["orderly", "crash"]
-    """How its last life ended, by its abort file."""
+    """The end of its last incarnation, from its abort file."""
     status: Literal["whole", "broken"]
-    """broken: behind the unbroken chain of whole records lies something else than zeros."""
+    """broken: after the unbroken chain of whole records follow bytes other than zeros."""
     lo: int
-    """Where its log begins."""
+    """The beginning of its log."""
     whole_to: int = column("hi")
-    """Where the unbroken chain of its whole records ends."""
+    """The end of the unbroken chain of its whole records."""
     used: int = column("value")
-    """The offset behind the last byte that is not zero."""
+    """The offset after the last byte that is not zero."""
     detail: str
     """JSON: ends (allowed log ends, ascending, the last one whole_to); records (the end that every recovery must keep);
     why (what ends the chain); queued (after an orderly stop with a broken log: the log offset behind the last queued
@@ -176,12 +176,12 @@ class Left(OfNode):
     f: Literal["kept", "lacks"]
     """Whether queues and index kept everything; for a refused store, whether all its files did."""
     status: Literal["same", "other"]
-    """Whether the log is as it was: from its beginning to its present end; all of it after an orderly stop."""
+    """Whether the log is unchanged: from its beginning to its current end; all of it after an orderly stop."""
     lo: int
     hi: int
-    """The log's range, as the node says; where it refused its store, as it was."""
+    """The log's range, as the node reports it; if it refused its store, the earlier range."""
     used: int = column("value")
-    """The offset behind the last byte that is not zero."""
+    """The offset after the last byte that is not zero."""
     detail: str
     """JSON: differs; dirty (bytes of the log that are not durable); behind (whole records behind its present end:
     certain ones, all); lost and cut_from (what the node reports of a cut)."""
@@ -223,7 +223,7 @@ class Chunk(OfReader):
 
 
 class Audit(OfNode):
-    """A store reader is done."""
+    """A store reader has finished."""
 
     __slots__ = ()
     number: int = column("op")
@@ -234,9 +234,9 @@ class Audit(OfNode):
     """The log's range."""
     status: Literal["whole", "broken"]
     whole_to: int = column("value")
-    """Where it stops being whole."""
+    """The end of its whole part."""
     detail: str | None
-    """Why."""
+    """The reason."""
 
     def words(self, the: The) -> str:
         return f"store reader: the {self.node}'s log {span(self)} is {self.status} ({self.f} audit)"

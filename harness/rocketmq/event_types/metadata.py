@@ -7,7 +7,7 @@ from typing import Literal
 from ...event_types.base import OfNode, OfReader
 from ...event_types.text import The, count
 from ...history import column
-from ...texts.content import told
+from ...texts.content import payload
 from ..topology import NAMES
 
 
@@ -22,7 +22,7 @@ class Table(OfReader):
     stamp: int | None = column("lo")
     """The timestamp of its data version."""
     detail: str
-    """Its content as JSON with sorted keys; of delays on a slave its file's."""
+    """Its content as JSON with sorted keys; for delays on a slave that of its file."""
 
     def words(self, the: The) -> str:
         content = self.detail or "{}"
@@ -38,7 +38,7 @@ class Garbled(OfReader):
     f: str
     """As of a table."""
     detail: str
-    """What is wrong with it."""
+    """The error."""
 
     def words(self, the: The) -> str:
         return f"the {self.f} of {self.node} cannot be read: {self.detail}"
@@ -50,7 +50,9 @@ class Sync(OfNode):
     __slots__ = ()
     f: Literal["topics", "offsets", "delays", "groups"]
     status: Literal["asked", "answered", "same", "applied", "failed", "unread"]
-    """``answered``: the master's table reached it; whether it took that over is not known. ``unread``: it could not."""
+    """``answered``: the master's table reached it; whether it applied the table is unknown. ``unread``: it could not
+    read it.
+    """
 
     def words(self, the: The) -> str:
         return _SYNC.get(self.status, "{node}: sync of {table}").format(
@@ -69,30 +71,30 @@ class Persist(OfNode):
 
 
 class Register(OfNode):
-    """A broker was answered by a name server, or not."""
+    """A name server answered a broker's registration, or did not."""
 
     __slots__ = ()
     status: Literal["ok", "failed"]
     detail: str | None
-    """JSON: master, ha: the addresses answered, as nodes; absent where it has none."""
+    """JSON: master, ha: the addresses in the answer, as nodes; absent if it has none."""
 
     def words(self, the: The) -> str:
         if self.status != "ok":
             return f"{self.node} is not answered when it registers with {the(NAMES)}"
-        said = ", ".join(f"{word} is {node}" for word, node in told(self.detail).items())
-        return f"{self.node} registers with {the(NAMES)}{f', which says that {said}' if said else ''}"
+        answer = ", ".join(f"{word} is {node}" for word, node in payload(self.detail).items())
+        return f"{self.node} registers with {the(NAMES)}{f'; in the answer {answer}' if answer else ''}"
 
 
 TABLES = {"topics": "topics", "groups": "groups", "offsets": "consumer offsets", "delays": "delay offsets"}
 
 MOST = 160
-"""Characters of a table's content that are told."""
+"""Characters of a table's content in a sentence."""
 
 _SYNC = {
     "asked": "{node} asks the master for its {table}",
     "answered": "the master's {table} reach {node}",
     "same": "the {table} of {node} are of the master's version; it keeps them",
-    "applied": "{node} takes the master's {table} over",
-    "failed": "{node} does not get the master's {table}",
+    "applied": "{node} applies the master's {table}",
+    "failed": "{node} does not receive the master's {table}",
     "unread": "{node} cannot read the master's {table}",
 }

@@ -1,1 +1,1 @@
-"""What a history says is known of a RocketMQ pair: state derived once per trial, which laws query."""
+"""The model of a RocketMQ pair: state derived from the history, once per trial, for the laws."""

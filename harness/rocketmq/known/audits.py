@@ -1,7 +1,7 @@
-"""What the last audit of each node's store found: its records and the entries of its queues, until the next audit.
+"""The results of the last audit of each node's store: its records and the entries of its queues.
 
-A queue is *complete* where its entries, as the store reader read them, are those of the records that the log lists:
-elsewhere the broker has not derived them yet, or has derived what is wrong, which the ``queue-`` laws judge.
+A queue is *complete* if its entries, as the store reader read them, match the records of the log. Otherwise the broker
+has not derived them yet, or wrongly, which the ``queue-`` laws judge.
 
 Left out: audits that compare logs and list no records. Bounded by the records of two audits of each broker.
 """
@@ -19,14 +19,12 @@ from ..topology import NODES
 
 
 class Listing:
-    """What one audit found of one node's store."""
-
     __slots__ = ("_of", "entries", "number", "read", "records", "since")
 
     def __init__(self, first: Event) -> None:
         self.number = first.op
         self.since = first.seq
-        """The event with which the audit began."""
+        """The first event of the audit."""
         self.records: list[Record] = []
         self.entries: dict[str, Entries] = {}
         self.read: Audit | None = None
@@ -34,7 +32,6 @@ class Listing:
         self._of: dict[str, list[Record]] | None = None
 
     def of(self, queue: str | None) -> list[Record]:
-        """The records of a queue, in the log's order."""
         if self._of is None:
             self._of = defaultdict(list)
             for each in self.records:
@@ -50,18 +47,15 @@ class Listing:
 
     @property
     def derived(self) -> bool:
-        """Whether all queues are complete."""
         return all(map(self.complete, {each.queue for each in self.records}))
 
 
 class Audits:
     def __init__(self) -> None:
         self.last: dict[str, Listing] = {}
-        """By node: the audit that is under way, or was the last."""
+        """By node: the current or last audit."""
         self.final: dict[str, Listing] = {}
         """By broker of the pair: its last final audit."""
-
-    # What laws ask.
 
     def records(self, event: Event) -> list[Record]:
         """The records of the event's node that the event's audit has listed so far."""
@@ -73,13 +67,11 @@ class Audits:
         return {each.message for each in self.final[node].records}
 
     def held_elsewhere(self, *but: str) -> set[str | None]:
-        """Those of all brokers, but for some."""
+        """The messages of all brokers except some."""
         return set[str | None]().union(*(self.held(node) for node in self.final if node not in but))
 
-    # What the judge reports.
-
     def record(self, event: Event) -> None:
-        """Those who are no laws may pass a plain row, here and below."""
+        """Callers other than laws may pass plain rows, here and below."""
         self._listing(event).records.append(cast(Record, event))
 
     def entry(self, event: Entries) -> None:
@@ -88,7 +80,7 @@ class Audits:
             found.entries[event.queue] = event
 
     def audit(self, event: Event) -> None:
-        """A store reader is done; an audit without records lists none."""
+        """The store reader is done; an audit without records lists none."""
         if event.f == "compare":
             return
         found = self._listing(event)
@@ -105,7 +97,7 @@ class Audits:
 
 
 def whereabouts(events: Iterable[Event]) -> Mapping[str, Mapping[str, str]]:
-    """By node that had a final audit: each message that the last one listed, and its bytes of the log."""
+    """By node with a final audit: each message that the last one listed, and its bytes of the log."""
     audits = Audits()
     for event in events:
         if event.kind == "record":

@@ -1,13 +1,13 @@
-"""Calls under way: who was asked, what was known when the call began, and what has come of it.
+"""Calls in flight: the node, the state when the call began, and its results.
 
-An answer belongs to the incarnation of the node that gave it. Where that incarnation has ended since the call began,
-the answer may have been in flight then, or the next incarnation may have given it. :meth:`Calls.is_current` is false
-for such an answer, and no law may compare it with the node's present state.
+An answer belongs to the incarnation of the node that gave it. If that incarnation has ended since the call began, the
+answer may have been in flight then, or come from the next incarnation. :meth:`Calls.is_current` is false for such an
+answer, and no law may compare it with the node's current state.
 
 A call that began while its node was down waits for a connection, and only the next incarnation can answer it. It may
-never get there: where a machine lost power, nobody closed the connection by which it left (:attr:`Begun.is_up`).
+never arrive: a machine that lost power did not close its connections (:attr:`Begun.is_up`).
 
-*Questions* are the calls that have numbers of their own: see :data:`Question`. Bounded by the calls under way.
+*Questions* are the calls with numbers of their own: see :data:`Question`. Bounded by the calls in flight.
 """
 
 from __future__ import annotations
@@ -26,36 +26,30 @@ if TYPE_CHECKING:
     from .model import Known
 
 MAKES = ("topic", "group")
-"""What an administrator asks for."""
+"""The objects of an administrator's calls."""
 Question = TypeVar("Question", Ask, Back, Decide, Lock)
 Asked = TypeVar("Asked", bound=Event)
 
 
 class Begun(NamedTuple, Generic[Asked]):
-    """A call under way."""
-
     call: Asked
     incarnation: int
-    """How many incarnations of the node that was asked had ended when the call began."""
+    """How many incarnations of the node had ended when the call began."""
     is_up: bool
-    """Whether that node was up then."""
     happened: int
-    """How much had happened to stores when the call began: an argument of :meth:`Stores.since`."""
-    struck: frozenset[str]
-    """Where there was trouble when the call began."""
+    """How many events of stores had happened when the call began: an argument of :meth:`Stores.since`."""
+    disturbed: frozenset[str]
     log_end: int | None
-    """Where the log of the node that was asked ended when the call began; None if that was not known."""
+    """The end of the node's log when the call began; None if unknown."""
     dispatched: int
-    """Up to where the queues of that node reached when the call began."""
+    """The end of the dispatched log of that node when the call began."""
     pushed: int
-    """The highest valid report to the master when the call began, and when that had arrived, ns."""
+    """The highest valid report to the master when the call began, and its arrival, ns."""
     pushed_at: int
     brought: list[Deliver]
-    """What a pull has brought."""
     follows: bool
-    """Whether it is a send that goes on a batch."""
+    """Whether it is a further send of a batch."""
     tries: list[Try]
-    """The beginnings and ends of a producer's tries."""
 
 
 class Calls:
@@ -65,57 +59,53 @@ class Calls:
         self._questions: dict[tuple[str, int | None, int | None], Begun[Any]] = {}
         self._first: dict[int | None, int] = {}
         self.made: set[tuple[str, str | None]] = set()
-        """Topics and groups that an administrator has asked a master for."""
+        """Topics and groups that an administrator has requested from a master."""
         self._is_followed = False
-        """Whether the last send goes on."""
-
-    # What laws ask.
+        """Whether further sends of the last batch follow."""
 
     def begun(self, event: Event) -> Begun[Invoke] | None:
-        """How the call began that this event answers or is part of; None if its beginning was not recorded."""
+        """The call that this event answers or is part of; None if its beginning was not recorded."""
         return self._open.get(event.op or 0)
 
     def asked(self, event: Question) -> Begun[Question] | None:
-        """How the question began that this event answers; None if its beginning was not recorded."""
+        """The question that this event answers; None if its beginning was not recorded."""
         return self._questions.get((event.kind, event.process, event.op))
 
     def is_current(self, event: Event) -> bool:
-        """Whether the call began, and is answered now, in one incarnation of the node that was asked."""
+        """Whether the call began, and is answered now, in one incarnation of the node."""
         found = self._find(event)
         return found is not None and found.incarnation == self._known.nodes.ended(found.call.node)
 
     def open(self) -> Iterator[Begun[Invoke]]:
-        """Calls that are under way, the oldest first."""
+        """Calls in flight, the oldest first."""
         return iter(self._open.values())
 
     def open_at(self, node: str) -> Iterator[Begun[Invoke]]:
-        """Those to this node."""
         return (each for each in self._open.values() if each.call.node == node)
 
     def questions(self, kind: type[Question]) -> Iterator[Begun[Question]]:
-        """Questions of this kind that are under way, the oldest first."""
         return (each for each in self._questions.values() if isinstance(each.call, kind))
 
     def end_before(self, event: Event) -> int | None:
-        """Where the log of the answering incarnation ended when this event's call began; None if that is not known."""
+        """The end of the answering incarnation's log when this event's call began; None if unknown."""
         found = self.begun(event)
         return found.log_end if found is not None and self.is_current(event) else None
 
     def happened_before(self, event: Event) -> int:
-        """How much had happened to stores when this event's call began; now, if its beginning was not recorded."""
+        """How many events of stores had happened when this event's call began; the current number if its beginning was
+        not recorded.
+        """
         found = self._find(event)
         return len(self._known.stores.happened) if found is None else found.happened
 
     def first_at(self, process: int | None) -> int:
-        """When a client, and with it its connection, began, ns; 0 if it has called nobody."""
+        """The first call of a client, and so the age of its connection, ns; 0 without a call."""
         return self._first.get(process, 0)
 
     def _find(self, event: Event) -> Begun[Any] | None:
         if event.kind in _QUESTIONS:
             return self._questions.get((event.kind, event.process, event.op))
         return self._open.get(event.op or 0)
-
-    # What the judge reports.
 
     def invoked(self, event: Invoke) -> None:
         self._first.setdefault(event.process, event.t)
@@ -141,7 +131,6 @@ class Calls:
         self._open.pop(event.op, None)
 
     def questioned(self, event: Ask | Back | Decide | Lock) -> None:
-        """A question begins or ends."""
         key = (event.kind, event.process, event.op)
         if event.kind == "decide":
             self._first.setdefault(event.process, event.t)
@@ -154,7 +143,7 @@ class Calls:
         known, node = self._known, event.node or ""
         return Begun(
             event, known.nodes.ended(node), known.nodes.is_up(node), len(known.stores.happened),
-            known.disturbances.struck(),
+            known.disturbances.disturbed(),
             known.logs.log_end(node), known.dispatched.shown(node) or 0, known.pushed, known.pushed_at, [], follows, []
         )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """Circumstances under which laws about RocketMQ abstain, by name: each verdict counts them.
 
-A circumstance is about the node of an event, as the model knew it before the event.
+A circumstance concerns the node of an event, in the model's state before the event.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 from ...judging.law import Circumstance
 
 EARLIER_INCARNATION = Circumstance("earlier-incarnation", lambda known, event: not known.calls.is_current(event))
-"""The incarnation that was asked has ended, and its answer may be in flight; or nobody saw the call begin."""
+"""The called incarnation has ended, and its answer may be in flight; or the call's beginning was not recorded."""
 DIVERGED = Circumstance("diverged", lambda known, event: event.node in known.logs.diverged)
-"""The node holds bytes that its master's log has lost, so its log is no copy of any one log."""
+"""The node holds bytes that its master's log has lost, so its log is not a copy of any one log."""
 LONGER = Circumstance("longer-than-promoted", lambda known, event: known.logs.is_longer(event.node))
-"""The node's log begins before the log of a slave that was promoted, which gives its queue offsets anew."""
+"""The node's log begins before the log of a promoted slave, which assigns its queue offsets again."""
 LOST_UNDETECTED = Circumstance("disk-lied", lambda known, event: event.node in known.lost_undetected)
-"""The node's disk lied, and the node cannot know what its queues and index lack."""
+"""The node's disk lied, and the node does not detect what its queues and index lack."""
 LEVELS_CHANGED = Circumstance("delay-levels-changed", lambda known, event: bool(known.derived_under.levels(event.node)))
 """The node's store was dispatched under several values of messageDelayLevel: by an earlier start, or before a promotion
-on the slave. Which value gave a delivery time is not known."""
+on the slave. Which value gave a delivery time is unknown.
+"""

@@ -1,10 +1,11 @@
-"""Who consumed what, and what brokers may know of it: what the laws of delivery and of progress share.
+"""The consumed messages of readers, and the progress that brokers may have: shared by the laws of delivery and
+progress.
 
-Kept by the model, which tells it of each event after the laws have seen it. It answers three questions:
+The model passes it each event after the laws. It answers three questions:
 
-- what has a *reader* been given of a queue? A reader is a group, or each consumer of a broadcasting group.
-- what may a broker's table say of a group's progress? See :mod:`pairproof.harness.rocketmq.known.registers`.
-- what has the master lost? Then queue offsets come a second time, and much of what laws promise ends.
+- Which messages of a queue did a *reader* receive? A reader is a group, or each consumer of a broadcasting group.
+- Which progress of a group may a broker's table have? See :mod:`pairproof.harness.rocketmq.known.registers`.
+- What has the master lost? After a loss queue offsets are assigned again, and many promises end.
 
 Bounded by the consumers' calls and deliveries of one trial. Left out: brokers of other names. Sources:
 ConsumerOffsetManager (written every flushConsumerOffsetInterval, first 10 s after the start), RemoteBrokerOffsetStore.
@@ -33,17 +34,16 @@ if TYPE_CHECKING:
     from .model import Known
 
 PAIR = frozenset((MASTER, *SLAVES))
-"""Brokers of the pair's name; another one's queues have the same names."""
+"""Brokers of the pair's name; the queues of other brokers have the same names."""
 COMMIT_NS = 5_000 * MS
-"""How often a consumer commits its progress."""
 PERSIST_MS = 5_000
-"""How often a broker writes its table, unless configured otherwise."""
+"""The default interval of a broker's saves."""
 FIRST_PERSIST_NS = 10_000 * MS
-"""When it does so first after its start."""
+"""The delay of the first save after a start."""
 SLACK_NS = 1_000 * MS
-"""What writing a table may take, and handing a message to its application."""
+"""Time for writing a table, and for passing a message to its application."""
 ARRIVED_NS = 10_000 * MS
-"""After that long on a healthy link nothing is on its way any more."""
+"""After this time on a healthy link nothing is in flight."""
 
 
 class Consumption:
@@ -51,67 +51,63 @@ class Consumption:
         self.known = known
         self.consumers: dict[int | None, Consumer] = {}
         self.tags: dict[str, frozenset[str]] = {}
-        """Readers that subscribe by tag, and what to."""
         self.consumed: dict[tuple[str, str], Consumed] = {}
         """By reader and queue."""
         self.assignments: dict[tuple[int | None, str], Assignment] = {}
-        """By process and queue: those that go on."""
+        """By process and queue: current assignments."""
         self.registers: dict[tuple[str, str, str], Register] = {}
         """By broker, group and queue."""
         self.committed: dict[tuple[str, str], set[int]] = {}
-        """By group and queue: what was ever committed, but for the following."""
+        """By group and queue: all committed values, except the following."""
         self.ignored: dict[tuple[str, str, str], set[int]] = {}
-        """By slave, group and queue: what pulls carried there."""
+        """By slave, group and queue: values that pulls carried to it."""
         self.touched: dict[str, int] = {}
-        """By broker: when its table was last about to change, ns."""
+        """By broker: the last possible change of its table, ns."""
         self.routes: dict[int | None, Route] = {}
         self.lost_from: int | None = None
-        """The lowest end to which the master's log was ever cut; None: it lost nothing."""
+        """The lowest end of all truncations of the master's log; None: it lost nothing."""
         self.expired = False
-        """Whether any log's oldest files are gone."""
+        """Whether any log lost its oldest files."""
         self._replaced = False
         self._queries: dict[int | None, int] = {}
         self._pulls: dict[int | None, int] = {}
         self._answers: dict[tuple[int | None, str], Answer] = {}
         self._observed: tuple[int, list[Observation]] = (-1, [])
-        self._hear: dict[str, Callable[[Any], None]] = {
+        self._handlers: dict[str, Callable[[Any], None]] = {
             "consumer": self._comes_or_goes, "assign": self._assign, "invoke": self._begin, "ok": self._end,
             "fail": self._end, "info": self._end, "deliver": self._deliver, "route": self._route, "sync": self._sync,
             "persist": self._persist, "start": self._start, "crash": self._down, "stop": self._down,
             "wipe": self._wipe, "expire": self._expire,
         }  # fmt: skip
 
-    def hear(self, event: Event) -> None:
-        self._hear[event.kind](event)
-
-    # What laws ask.
+    def receive(self, event: Event) -> None:
+        self._handlers[event.kind](event)
 
     def corrects_on_slaves(self) -> bool:
-        """Whether a slave may tell a consumer to go elsewhere: it skips or repeats what the slave does not have."""
+        """Whether a slave may correct a consumer's offset: that skips or repeats messages that the slave lacks."""
         return any(is_on(each, "offsetCheckInSlave") for each in self.known.config.values())
 
     def reader_of(self, process: int | None, group: str) -> str:
-        """The group; of a broadcasting one the consumer itself."""
+        """The group, or the consumer itself if the group is broadcasting."""
         consumer = self.consumers.get(process)
         return group if consumer is None or consumer.clustering else f"{group}#{process}"
 
     def is_orderly(self, process: int | None) -> bool:
-        """Whether a consumer needs locks."""
         consumer = self.consumers.get(process)
         return consumer is not None and consumer.orderly
 
     def consumed_by(self, event: Event) -> Consumed | None:
-        """What the reader of this event's consumer has had of its queue."""
+        """The messages of this event's queue that its consumer's reader received."""
         return self.consumed.get((self.reader_of(event.process, event.group or ""), event.queue or ""))
 
     def observations(self, event: Event) -> list[Observation]:
-        """What an answered query, or a read table of offsets, shows of the progress of all groups that committed."""
+        """The progress that an answered query, or a read table of offsets, shows for all groups that committed."""
         if self._observed[0] != event.seq:
             self._observed = (event.seq, self._observe(event))
         return self._observed[1]
 
     def shows(self, event: Event, group: str, queue: str) -> int | None:
-        """What such an event says of one of them; None if nothing."""
+        """The progress of one of them in such an event; None if it has none."""
         if event.kind != "ok":
             return offsets_of(event.detail or "{}").get((group, queue), NONE) if event.f == OFFSETS else None
         if (event.group, event.queue) != (group, queue):
@@ -119,12 +115,12 @@ class Consumption:
         return NONE if event.queue_offset is None else event.queue_offset
 
     def was_committed(self, node: str, group: str, queue: str, value: int) -> bool:
-        """Whether anybody may have committed this progress to this broker, or to one whose store it has."""
+        """Whether this progress may have been committed to this broker, or to one whose store it has."""
         found = self.registers.get((node, group, queue))
         return found is not None and found.was_committed(value)
 
     def answer_to(self, process: int | None, queue: str) -> Answer | None:
-        """What a broker last said to a consumer that has not taken the queue yet."""
+        """The last answer to a consumer that has not begun with the queue yet."""
         return self._answers.get((process, queue))
 
     def _observe(self, event: Event) -> list[Observation]:
@@ -147,8 +143,6 @@ class Consumption:
             for (where, of, q), register in self.registers.items()
             if where == node
         ]
-
-    # What consumers do.
 
     def _comes_or_goes(self, event: client.Consumer) -> None:
         process = event.process
@@ -206,7 +200,7 @@ class Consumption:
             return
         self.committed.setdefault((group, queue), set()).add(offset)
         register, since = self._register(node, group, queue), event.t - ARRIVED_NS
-        if self.known.disturbances.is_calm(since, event.t, node, f"client-{node}"):
+        if self.known.disturbances.undisturbed_and_punctual(since, event.t, node, f"client-{node}"):
             register.give_up(since)
         register.begin(event.op, offset, event.t)
 
@@ -268,7 +262,7 @@ class Consumption:
         key = (node, group, queue)
         found = self.registers.get(key)
         if found is None:
-            # A slave's metadata sync overwrites what was committed to it.
+            # A slave's metadata sync overwrites commits to it.
             found = self.registers[key] = Register(self.known.tables.is_hidden(node, OFFSETS))
         return found
 
@@ -279,15 +273,13 @@ class Consumption:
         same = before is not None and ("0" in before.nodes) == ("0" in nodes)
         self.routes[event.process] = Route(before.since if before is not None and same else event.t, nodes)
 
-    # What happens to tables.
-
     def _sync(self, event: Sync) -> None:
         slave = event.node or ""
         self.touched[slave] = event.t
         if event.f != OFFSETS:
             return
         if event.status == "answered":
-            # Nobody sees when the slave has taken that over.
+            # The moment at which the slave applies it is not observed.
             for (node, _, _), register in self.registers.items():
                 register.is_hidden |= node == slave
         elif event.status == "applied":
@@ -305,7 +297,7 @@ class Consumption:
                 if where == node:
                     register.save()
         elif event.f == GROUPS and event.node == MASTER:
-            # An administrator may have deleted a group with its progress, whoever that is.
+            # An unobserved administrator may have deleted a group with its progress.
             for (node, _, _), register in self.registers.items():
                 if node == MASTER:
                     register.may_be_gone()
@@ -324,7 +316,7 @@ class Consumption:
         node = event.node or ""
         of_machine = event.f == "machine"
         if of_machine and node == MASTER and "append" not in self.known.observes:
-            # Nobody can tell what it lost.
+            # Its losses are unknown.
             self._replaced = True
         since = 0 if of_machine else self._written_since(node, event.t)
         well = event.kind == "stop" and self._stops_well(node, event.t)
@@ -340,23 +332,23 @@ class Consumption:
                 register.recover(event.t if well else since, event.t)
 
     def _stops_well(self, node: str, t: int) -> bool:
-        """Whether a broker that is stopped has room to write its table: at most the stop itself is a fault there."""
+        """Whether a stopped broker has space to write its table: the only current fault is the stop."""
         here = [each.t for each in self.known.disturbances.active.values() if each.node == node]
         return not here or here == [t]
 
     def _written_since(self, node: str, t: int) -> int:
-        """A moment such that a broker that goes down at ``t`` has written its table at it or later, ns."""
-        disturbances, born = self.known.disturbances, self.known.nodes.born(node)
-        # What is written is older than the file, which is all that is seen of a black box.
+        """A moment such that a broker that ends at ``t`` has written its table at it or later, ns."""
+        disturbances, born = self.known.disturbances, self.known.nodes.last_start(node)
+        # A save precedes the file's time, which is all that is observed of a black box.
         late_ns = self.known.instant_ns if self.known.is_a_black_box(node) else 0
         since = max([born, *(each.t - late_ns for each in self.known.tables.saved(node, OFFSETS)[-1:])])
-        # What took the broker down is a fault itself; until that one began all must have been well.
+        # The fault that ended the broker does not count, only earlier ones.
         well = min([t, *(each.t for each in disturbances.active.values() if each.node == node)])
         period = int(self.known.config.get(node, {}).get("flushConsumerOffsetInterval", PERSIST_MS)) * MS
         due = well - period - SLACK_NS
         if well - SLACK_NS < born + FIRST_PERSIST_NS or disturbances.ended.get(node, -1) >= due:
             return since
-        return since if disturbances.still_ns(node, due, t) or disturbances.stall(due, t) else max(since, due)
+        return since if disturbances.unavailable_ns(node, due, t) or disturbances.stall(due, t) else max(since, due)
 
     def _wipe(self, event: Wipe) -> None:
         for (node, group, queue), register in list(self.registers.items()):

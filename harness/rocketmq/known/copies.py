@@ -1,11 +1,11 @@
-"""What the master's tables are sure to hold, and which slave has synced it since.
+"""The names that the master's tables certainly hold, and the slaves that have synced them.
 
-A name is known from a call that the master answered, or a reading of its table. It may be deleted by somebody whom
-nobody watches; a master saves its table at each change, so until the next save it is there for sure, and if it is seen
-again after one save only, it was there all the time: to delete it and to create it anew takes two.
+A name is known from a call that the master answered, or a reading of its table. Unobserved clients may delete it. A
+master saves its table at each change, so a name is certain until the next save; if it is seen again after only one
+save, it was never deleted: deletion and re-creation need two.
 
-What the master holds is unknown from when it goes down, what slaves hold from when it is back, for a sync may bring the
-loss to them. Bounded by the topics, groups and queues of one trial. Left out: trials without slaves that sync.
+The master's names are uncertain after it ends, the slaves' after it is up again, since a sync may bring them its
+losses. Bounded by the topics, groups and queues of one trial. Left out: trials without slaves that sync.
 """
 
 from __future__ import annotations
@@ -23,19 +23,17 @@ if TYPE_CHECKING:
 
 
 class Sighting:
-    """A name that the master's tables have held without a break."""
+    """A name that the master's tables have held continuously."""
 
     __slots__ = ("is_broken", "last", "seen", "since", "there")
 
     def __init__(self, since: int) -> None:
         self.since = since
-        """From when on, ns."""
         self.seen = since
-        """When it was seen last, ns."""
+        """The last observation, ns."""
         self.last = -1
-        """The event with which it was."""
         self.there = -1
-        """An event after which it was there for sure."""
+        """An event after which it certainly existed."""
         self.is_broken = False
         """Whether the master may have been without it, and slaves with it."""
 
@@ -45,45 +43,41 @@ class Copies:
         self._known = known
         self.master: dict[Name, Sighting] = {}
         self._slaves: dict[str, dict[Name, int]] = {}
-        """By slave that syncs: what it is sure to hold, and the event since which it is."""
+        """By slave that syncs: its certain names, and the event since which each is certain."""
         self._left: set[Name] = set()
-        """What a master that is down was sure to hold."""
-
-    # What laws ask.
+        """The certain names of a master that is down."""
 
     def is_sure(self, name: Name) -> bool:
-        """Whether the master holds it now, or did when it went down: nothing was deleted since it was seen."""
+        """Whether the master holds it now, or did when it ended, without a deletion since the observation."""
         if name in self._left:
             return True
         known = self.master.get(name)
         return known is not None and not self._saves(name, known.there) and self._is_quiet(known)
 
     def held(self, node: str, before: int) -> list[Name]:
-        """What this slave is sure to hold, and was before this event already."""
+        """The certain names of this slave that it had before this event."""
         return [name for name, since in self._slaves.get(node, {}).items() if since < before]
 
     def brought(self, step: Sync) -> dict[Name, Sighting]:
-        """What a slave is sure to hold when it has done this step of its sync."""
+        """The certain names of a slave after this step of its sync."""
         asked = self._known.tables.asked(step.node, step.f)
         if asked is None or step.status not in DONE:
             return {}
         found = {name: known for name, known in self.master.items() if name[0] == step.f and known.since <= asked.t}
         if step.f == OFFSETS:
-            # Where the machine stalled, a commit for whose answer nobody waits may have come later than that.
+            # After a stall an unanswered commit may have arrived later.
             stall = self._known.disturbances.stall
             found = {name: known for name, known in found.items() if stall(known.since - SLACK_NS, asked.t) is None}
         return found
 
     def _is_quiet(self, known: Sighting) -> bool:
         """Whether each change was saved: a full disk hides some."""
-        return self._known.disturbances.is_quiet(MASTER, known.seen)
+        return self._known.disturbances.is_unaffected(MASTER, known.seen)
 
     def _saves(self, name: Name, since: int) -> int:
-        """How many saves may have taken this name away: a group's progress goes with the group, or with the topic."""
+        """How many saves may have removed this name: a group's progress is removed with the group or the topic."""
         tables = (TOPICS, GROUPS) if name[0] == OFFSETS else (name[0],)
         return sum(len(self._known.tables.saved(MASTER, table, since)) for table in tables)
-
-    # What the judge reports.
 
     def configured(self, node: str, settings: Settings) -> None:
         if settings.get("brokerRole") == "SLAVE" and settings.get("namesrvAddr"):
@@ -98,7 +92,9 @@ class Copies:
                     self._lose(name)
 
     def answered(self, ok: Ok) -> None:
-        """A call went well. An answer that was under way when the master went down says nothing of its next life."""
+        """A call succeeded. An answer that was in flight when the master ended does not concern its next
+        incarnation.
+        """
         begun = self._known.calls.begun(ok) if self._slaves and ok.node == MASTER else None
         if begun is None or not self._known.calls.is_current(ok):
             return
@@ -112,12 +108,11 @@ class Copies:
         elif ok.f == "group":
             self._see((GROUPS, ok.message or ""), since, seq, ok.seq)
         elif ok.f == "commit" and self._arrived(begun.call.t):
-            # Nobody may have waited for the master's word.
+            # The sender may not have waited for the master's answer.
             topic, _, queue = (ok.queue or "").rpartition("/")
             self._see((OFFSETS, f"{topic}@{ok.group}/{queue}"), since + SLACK_NS, seq, ok.seq)
 
     def _see(self, name: Name, t: int, since: int, now: int) -> None:
-        """A name was there at some time between two events."""
         known = self.master.get(name)
         if known is not None and (self._saves(name, known.there) > 1 or not self._is_quiet(known)):
             self._lose(name)
@@ -133,7 +128,7 @@ class Copies:
 
     def _arrived(self, began: int) -> bool:
         disturbances = self._known.disturbances
-        return all(disturbances.is_quiet(place, began) for place in (MASTER, f"client-{MASTER}"))
+        return all(disturbances.is_unaffected(place, began) for place in (MASTER, f"client-{MASTER}"))
 
     def synced(self, step: Sync) -> None:
         held = self._slaves.get(step.node)

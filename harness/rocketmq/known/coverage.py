@@ -1,29 +1,25 @@
-"""Which stored messages which slaves had, as far as their reports prove it.
+"""The slaves that held each stored message, as far as their reports prove it.
 
-A report names one offset: the slave's log reaches from wherever it *begins* up to there. So it covers a message only if
-the message lies between the two. A slave that joined without a log begins with its master's last file, and whatever it
-reports later says nothing about messages in older files.
+A report has one offset: the slave's log covers everything from its *beginning* up to there, so it covers a message only
+if the message lies between the two. A slave that joined without a log begins with its master's last file, and its
+reports do not cover messages in older files.
 
-Apart from them are kept the strangers: peers of which the lab knows that they store nothing, whatever they report.
+Rogue peers, which store nothing, are tracked separately.
 
-Left out: which reports may be believed, and what is known of a slave's appends, see ``known``. Source: HAConnection
-(where the copy for a slave without a log begins), HAService.push2SlaveMaxOffset (which forgets that).
+Left out: which reports are valid, and the slaves' appends, see ``known``. Source: HAConnection (the first offset of a
+slave without a log), HAService.push2SlaveMaxOffset (which ignores it).
 """
 
 from typing import NamedTuple
 
 
 class Put(NamedTuple):
-    """A message in the master's log."""
-
     lo: int
     hi: int
     message: str | None
 
 
 class _Slave:
-    """What one slave has reported."""
-
     __slots__ = ("begin", "bit", "missed", "passed", "reach")
 
     def __init__(self, bit: int) -> None:
@@ -31,9 +27,9 @@ class _Slave:
         self.begin = self.reach = 0
         """Its log as of its last report: [begin, reach)."""
         self.passed = 0
-        """Puts, in the log's order, that its reports have reached."""
+        """The number of puts, in the log's order, that its reports have reached."""
         self.missed: list[Put] = []
-        """Those of them that lie before where its log began."""
+        """The reached puts before the beginning of its log."""
 
 
 class Coverage:
@@ -41,18 +37,17 @@ class Coverage:
 
     def __init__(self) -> None:
         self._puts: list[Put] = []
-        """Every message in the master's log, in its order."""
         self._covered: dict[tuple[int | None, str | None], int] = {}
         """The slaves that ever held a message, a bit each."""
         self._slaves: dict[str, _Slave] = {}
         self._rogue_peers: dict[str, int] = {}
-        """What strangers reported to the master in its present life, by connection."""
+        """The reports of rogue peers to the master's current incarnation, by connection."""
 
     def put(self, lo: int, hi: int, message: str | None) -> None:
         self._puts.append(Put(lo, hi, message))
 
     def cut(self, end: int) -> None:
-        """The master's log lost what lay above ``end``: of other bytes in that place old reports say nothing."""
+        """The master's log lost the bytes above ``end``: earlier reports do not cover new bytes there."""
         puts = self._puts
         while puts and puts[-1].hi > end:
             puts.pop()
@@ -63,7 +58,7 @@ class Coverage:
                 slave.missed.pop()
 
     def reported(self, name: str, begin: int, reach: int) -> None:
-        """A slave was heard and believed: it holds [begin, reach)."""
+        """A valid report of a slave: it holds [begin, reach)."""
         slave = self._slaves.get(name)
         if slave is None:
             slave = self._slaves[name] = _Slave(1 << len(self._slaves))
@@ -77,9 +72,9 @@ class Coverage:
                 self._cover(put, slave)
             else:
                 slave.missed.append(put)
-        # The last one lies highest: most slaves begin behind all of them, and need no second look.
+        # The last one is the highest: most slaves begin after all of them and need no second check.
         if slave.missed and slave.missed[-1].lo >= begin:
-            self._look_again(slave, begin, reach)
+            self._check_missed(slave, begin, reach)
 
     def claimed(self, label: str, reach: int) -> None:
         self._rogue_peers[label] = max(reach, self._rogue_peers.get(label, 0))
@@ -87,14 +82,14 @@ class Coverage:
     def restarted(self) -> None:
         self._rogue_peers.clear()
 
-    def strangers(self, hi: int | None) -> int:
+    def rogue_holders(self, hi: int | None) -> int:
         return sum(1 for reach in self._rogue_peers.values() if hi is not None and hi <= reach)
 
     def _cover(self, put: Put, slave: _Slave) -> None:
         key = (put.lo, put.message)
         self._covered[key] = self._covered.get(key, 0) | slave.bit
 
-    def _look_again(self, slave: _Slave, begin: int, reach: int) -> None:
+    def _check_missed(self, slave: _Slave, begin: int, reach: int) -> None:
         missed, slave.missed = slave.missed, []
         for put in missed:
             if begin <= put.lo and put.hi <= reach:
@@ -103,7 +98,7 @@ class Coverage:
                 slave.missed.append(put)
 
     def holders(self, lo: int | None, hi: int | None, message: str | None) -> int:
-        """How many slaves held all of this message; by its place alone if its append was not seen."""
+        """How many slaves held all of this message; by its position alone if its append was not seen."""
         found = self._covered.get((lo, message), 0)
         if hi is not None:
             for slave in self._slaves.values():

@@ -1,15 +1,15 @@
-"""What is due, and who let it pass: the deadlines of laws.
+"""Deadlines of laws.
 
-An event of a law's choice begins a deadline for a subject; another one meets it, and the law is called if that came
-late. Time in which the node stood still does not count, nor does time in which a deadline is on hold, as where a socket
-takes no more. Where places are named, a disturbance of one of them voids the deadline instead. A law looks for what is
-overdue at events that it chooses, and when the history ends; the model does before a disturbance, and ends what a node
-owes, or what depends on it, with the node.
+An event begins a deadline for a subject and another event meets it, both chosen by a law, which is called if that is
+late. Time in which the node is paused or down does not count, nor does time in which a deadline is on hold (a socket
+that accepts no more). If targets are named, a disturbance of one voids the deadline instead. A law checks for missed
+deadlines at events of its choice and at the end; the model does so before a disturbance, and ends a node's deadlines
+with the node.
 
-A bound is the configured value and one poll of RocketMQ's HA threads, plus what the lab itself adds.
+A limit is the configured value and one poll of RocketMQ's HA threads, plus the lab's own time.
 
-Left out: links that a fault slows down, since all is measured where it is done: when bytes leave, when bytes arrive;
-whether the machine stalled meanwhile, which ``Law.violate`` asks.
+Left out: slow links, since times are measured where bytes leave or arrive; and stalls of the machine, which
+``Law.violate`` checks.
 """
 
 from __future__ import annotations
@@ -27,13 +27,11 @@ POLL_NS = 1_000 * MS
 """One select of RocketMQ's HA threads."""
 FAR = 3
 DISTURBED = "disturbed"
-"""Why a law abstains from what was due."""
+"""The reason for which a law abstains from a deadline."""
 Subject = TypeVar("Subject", bound=Hashable)
 
 
 class Deadline:
-    """Something is due within ``bound`` of ``since`` (ns)."""
-
     __slots__ = ("bound", "is_held", "node", "places", "settled", "since")
 
     def __init__(self, since: int, bound: int, node: str, places: tuple[str, ...], settled: int) -> None:
@@ -43,22 +41,24 @@ class Deadline:
 
 
 class Deadlines(dict[Subject, Deadline]):
-    """The deadlines of one law by subject. ``late``: what the law makes of one that was missed."""
+    """The deadlines of one law by subject. ``late`` handles a missed one."""
 
     def __init__(self, law: Law, late: Callable[[Event, Subject, Deadline], object]) -> None:
         self._law, self._known, self._late = law, law.known, late
         self._missed: list[tuple[Event, Subject, Deadline]] = []
-        """What the law has not been called for."""
+        """Missed deadlines that the law has not handled yet."""
         law.known.deadlines.append(self)
 
     def begin(self, subject: Subject, since: int, bound: int, *places: str, node: str = "", settled: int = 0) -> None:
-        """``node``: who owes it; while that stands still no time passes. ``places``: whose disturbance voids it, also
-        in the time ``settled`` (ns) before."""
+        """``node``: the responsible node, whose pauses do not count. ``places``: targets whose disturbance voids the
+        deadline, even if it came up to ``settled`` ns before.
+        """
         self[subject] = Deadline(since, bound, node, places, settled)
 
     def disturbed(self, event: Event) -> None:
-        """The model is about to take in a disturbance. The law is called as soon as it does something itself, so that
-        what it raises is its own."""
+        """The model is about to process a disturbance. The law is called at its next own action, so that its exceptions
+        are its own.
+        """
         is_end = event.kind in ("crash", "stop")
         for subject, due in list(self.items()):
             is_over = is_end and event.node in (due.node, *due.places)
@@ -68,7 +68,7 @@ class Deadlines(dict[Subject, Deadline]):
                     self._missed.append((event, subject, due))
 
     def renew(self, event: Event, subject: Subject) -> bool:
-        """What was due has come, and is due again. Whether there was a deadline."""
+        """Meet a deadline and begin it again. Returns whether there was one."""
         self._call()
         due = self.get(subject)
         if due is None:
@@ -78,32 +78,30 @@ class Deadlines(dict[Subject, Deadline]):
         return True
 
     def close(self, event: Event, subject: Subject) -> bool:
-        """What was due has come, or will not. Whether there was a deadline, undisturbed and in time."""
+        """End a deadline. Returns whether there was one, undisturbed and met in time."""
         self._call()
         due = self.pop(subject, None)
         return due is not None and self._check(event, subject, due)
 
     def close_all(self, event: Event, node: str | None = None) -> None:
-        """A node has ended, or the history."""
+        """End all deadlines, of a node or of the history."""
         self._call()
         for subject in [each for each, due in self.items() if node in (None, due.node)]:
             self.close(event, subject)
 
     def hold(self, event: Event, subject: Subject) -> None:
-        """Nothing is due until it is renewed."""
+        """Suspend a deadline until it is renewed."""
         due = self.get(subject)
         if due is not None:
             self._check(event, subject, due)
             due.is_held = True
 
-    def look(self, event: Event) -> None:
-        """What is overdue is over."""
+    def report_missed(self, event: Event) -> None:
         self._call()
         for subject in [each for each, due in self.items() if event.t - due.since > due.bound]:
             self.close(event, subject)
 
     def _check(self, event: Event, subject: Subject, due: Deadline) -> bool:
-        """Whether it is undisturbed and in time."""
         if not self._is_undisturbed(due):
             return False
         if not self._is_late(event, due):
@@ -119,7 +117,7 @@ class Deadlines(dict[Subject, Deadline]):
         return False
 
     def _is_late(self, event: Event, due: Deadline) -> bool:
-        # Nearly always the first question is the last.
+        # Nearly always the first condition decides.
         return not due.is_held and is_late(self._known, due.node, due.since, event.t, due.bound)
 
     def _call(self) -> None:
@@ -128,38 +126,39 @@ class Deadlines(dict[Subject, Deadline]):
 
 
 def configured_ns(known: Known, node: str, key: str) -> int:
-    """A configured time, a poll, and what the lab adds."""
+    """A configured time, a poll, and the lab's own time."""
     return known.setting(node, key) * MS + POLL_NS + known.healthy_ns
 
 
 def spent_ns(known: Known, node: str, since: int, until: int) -> int:
-    """For how long the node could have acted."""
-    return until - since - known.disturbances.still_ns(node, since, until)
+    """How long the node could have acted, ns."""
+    return until - since - known.disturbances.unavailable_ns(node, since, until)
 
 
 def is_late(known: Known, node: str, since: int, until: int, bound: int) -> bool:
-    """Whether the node let more than ``bound`` pass."""
+    """Whether the node took more than ``bound``."""
     return until - since > bound and spent_ns(known, node, since, until) > bound
 
 
 def is_far_too_late(known: Known, node: str, since: int, until: int, bound: int) -> bool:
-    """Whether no stall explains it: :data:`FAR` times as much passed without one, and that was most of the time."""
+    """Whether stalls cannot explain the delay: :data:`FAR` times as much passed without one, and that was most of the
+    time.
+    """
     return _punctual_ns(known, node, since, until) > max(FAR * bound, (until - since) // 2)
 
 
 def is_instant(known: Known, node: str, since: int, until: int) -> bool:
-    """Whether no more passed than a process may need to go on, or to read what lies in its sockets.
+    """Whether no more passed than a process needs to continue, or to read from its sockets.
 
-    In a simulation that takes no time at all: there it is so for one and the same moment only. Time in which the
-    machine stalled does not count.
+    In a simulation that takes no time: only the same moment counts. Time in which the machine stalled does not count.
     """
     passed, most = until - since, known.instant_ns
-    # Nearly always there is no instant, and nothing to measure.
+    # Nearly always this condition decides.
     if passed <= most or not most:
         return passed <= most
     return _punctual_ns(known, node, since, until) <= most
 
 
 def _punctual_ns(known: Known, node: str, since: int, until: int) -> int:
-    """For how long the node could have acted while the machine did not stall."""
+    """How long the node could have acted while the machine did not stall."""
     return spent_ns(known, node, since, until) - known.disturbances.stalled_ns(since, until)

@@ -1,8 +1,8 @@
-"""Under which settings each store's queues and key index were derived: the settings of all starts on that store.
+"""The settings under which each store's queues and key index were derived: those of all starts on that store.
 
-A start applies its settings to what it dispatches; what earlier starts dispatched stays as it is. A promotion hands a
-store to a node with other settings. The stores of two nodes that change places are taken to share their settings.
-Bounded by nodes and by the values that their settings have had.
+A start applies its settings to what it dispatches; earlier entries stay. A promotion gives a store to a node with other
+settings. The stores of two nodes that swap roles count as sharing their settings. Bounded by nodes and by the values of
+their settings.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class DerivedUnder:
         self._levels: dict[str, set[str]] = {}
 
     def started(self, event: Start, config: Mapping[str, Settings]) -> None:
-        """A node goes on with its store, under these settings."""
+        """A node continues with its store, under these settings."""
         node, settings = event.node, config.get(event.node, {})
         if event.f == "empty":
             self._indexed.pop(node, None)
@@ -30,18 +30,18 @@ class DerivedUnder:
         self._levels.setdefault(node, set()).add(str(settings.get(LEVELS, "")))
 
     def wiped(self, event: Wipe) -> None:
-        """A node's store was replaced: by an older state of it, an empty one, or another node's."""
+        """A node's store was replaced: by an older image, an empty one, or another node's."""
         if event.detail is not None:
             self._indexed[event.node] = self._indexed.get(event.node, set()) | self._indexed.get(event.detail, set())
             self._levels[event.node] = self._levels.get(event.node, set()) | self._levels.get(event.detail, set())
 
     def indexed(self, node: str) -> bool | None:
-        """Whether all records of a node's store were indexed, or none (False); None: some, or nobody knows which."""
+        """Whether all records of a node's store were indexed, or none (False); None: some, or it is unknown."""
         seen = self._indexed.get(node, {True})
         return next(iter(seen)) if len(seen) == 1 else None
 
     def levels(self, *nodes: str) -> str:
-        """How the delay levels differ under which these nodes' queues were derived; empty where they do not."""
+        """The different delay levels under which these nodes' queues were derived; empty if they do not differ."""
         every = {node: sorted(self._levels.get(node, ())) for node in nodes}
         if len({level for levels in every.values() for level in levels}) < 2:
             return ""

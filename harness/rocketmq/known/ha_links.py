@@ -1,7 +1,8 @@
-"""What is known of HA connections by both of their ends: what was reported on each, and what may be believed of it.
+"""HA connections from both ends: the reports on each, and which of them are valid.
 
-A first report is *valid* when it is 0 or lies within the master's log; a later one on a connection that began so, when
-it is not above the master's log end. Bounded by the connections and reports of one trial. Source: HAConnection.
+A first report is *valid* if it is 0 or lies within the master's log; a later one on a connection with a valid first
+report, if it is not above the master's log end. Bounded by the connections and reports of one trial. Source:
+HAConnection.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 VALID = "valid"
 AHEAD = "ahead"
-"""Above the master's log end when it arrived."""
+"""Above the master's log end on arrival."""
 BELOW = "below"
 """Before the master's log start, or negative."""
 REFUSED = "refused"
@@ -30,50 +31,46 @@ REFUSED = "refused"
 
 
 class Links(known.Known):
-    """The part of the model that follows them."""
-
     logs: Logs
     dispatched: Dispatched
     _blind: bool
 
-    def _know_links(self) -> None:
+    def _init_links(self) -> None:
         self.links: dict[str, Link] = {}
         self.slave_link: dict[str, str] = {}
-        """The connection that a slave opened last."""
         self.streams: dict[str, int] = {}
-        """Per connection: where the slave's log ends by what it first reported and then received."""
+        """By connection: the slave's log end, from its first report and its received frames."""
         self.claimed: dict[str, int] = {}
-        """What a slave reported last."""
+        """A slave's last report."""
         self.reported: dict[str, int] = {}
-        """The same of its present incarnation."""
+        """The last report of a slave's current incarnation."""
         self.received: dict[str, int] = {}
-        """Where a slave's log can end, by what it has received."""
+        """The largest possible log end of a slave, from its received frames."""
         self.mismatched: dict[str, Frame] = {}
-        """By connection: the first frame that did not go on where the slave's log ended."""
+        """By connection: the first frame that did not continue at the slave's log end."""
         self.available = 0
-        """Open connections on which a valid report was made."""
+        """Open connections with a valid report."""
         self.available_changed = (-1, 0)
         """``seq`` and time (ns) of the event since which there have been some, or none."""
         self.pushed, self.pushed_at = 0, 0
-        """The highest valid report of the master's present life (push2SlaveMaxOffset), and when it arrived, ns."""
+        """The highest valid report to the master's current incarnation (push2SlaveMaxOffset), and its arrival, ns."""
         self.advances: list[tuple[int, int]] = []
-        """``seq`` and time (ns) of the reports to the master that say more than all valid ones before; where time is
-        real all, since two slaves' reports may have reached it in the other order."""
+        """``seq`` and time (ns) of the reports to the master that exceed all earlier valid ones; in real time all
+        reports, since two slaves' reports may have arrived in the other order.
+        """
         self.ahead = self.refused = -1
-        """The highest report above the master's end, and on a refused connection, in its present life."""
+        """The highest report above the master's end, and on a refused connection, to its current incarnation."""
         self._begins: dict[str, int] = {}
-        """Per connection: where the slave's log began at its last report."""
+        """By connection: the beginning of the slave's log at its last report."""
         self.coverage = Coverage()
-        self._heard_seq, self._heard = -1, VALID
+        self._class_seq, self._class = -1, VALID
 
-    # What laws ask.
-
-    def hears(self, report: Report) -> str:
-        """VALID, AHEAD, BELOW or REFUSED: what a report that now reaches the master is to it."""
-        if report.seq != self._heard_seq:
-            self._heard_seq = report.seq
-            self._heard = self._classify(report)
-        return self._heard
+    def validity(self, report: Report) -> str:
+        """VALID, AHEAD, BELOW or REFUSED: the class of a report that now reaches the master."""
+        if report.seq != self._class_seq:
+            self._class_seq = report.seq
+            self._class = self._classify(report)
+        return self._class
 
     def _classify(self, report: Report) -> str:
         link, offset = self.links.get(report.link or ""), report.offset or 0
@@ -89,11 +86,8 @@ class Links(known.Known):
         return VALID if offset >= least else BELOW
 
     def is_first(self, report: Report) -> bool:
-        """Whether the master has had no report on this connection before."""
         link = self.links.get(report.link)
         return link is None or link.first is None
-
-    # What the judge tells.
 
     def on_connect(self, event: Connect) -> None:
         label, peer = event.link, event.node
@@ -117,7 +111,7 @@ class Links(known.Known):
         link.open = False
 
     def on_frame(self, event: Frame) -> None:
-        """A frame left the master, or a slave received it: its log goes on if the frame fits."""
+        """A frame left the master, or a slave received it: its log continues if the frame fits."""
         if event.side == "m":
             link = self._link(event)
             link.sent = event.hi
@@ -133,7 +127,7 @@ class Links(known.Known):
             end = streams.get(label)
             if end == event.lo or end == 0:
                 if end == 0:
-                    # There its log begins, even with a heartbeat.
+                    # Its log begins there, even with a heartbeat.
                     self.logs.starts.setdefault(event.node, event.lo)
                 streams[label] = event.hi
                 if label not in self.mismatched:
@@ -148,9 +142,9 @@ class Links(known.Known):
             return
         if offset > self.pushed or self.instant_ns:
             self.advances.append((event.seq, event.t))
-        heard = self.hears(event)
+        class_ = self.validity(event)
         link = self._link(event)
-        if heard is VALID:
+        if class_ is VALID:
             self._believe(link, label, offset, event)
         elif offset > self.logs.ends.get(MASTER, offset):
             self.ahead = max(self.ahead, offset)
@@ -158,7 +152,7 @@ class Links(known.Known):
             self.refused = max(self.refused, offset)
         if link.first is None:
             link.first = offset
-            link.ahead = event if heard is AHEAD else None
+            link.ahead = event if class_ is AHEAD else None
 
     def _link(self, event: Frame | Report) -> Link:
         link = self.links.get(event.link)
@@ -170,12 +164,12 @@ class Links(known.Known):
         if label not in self.streams:
             self.streams[label] = offset
             if not offset and self.logs.own_end(node) is None:
-                # It has no log, so the next frame decides where that begins.
+                # It has no log, so the next frame decides where it begins.
                 self.logs.starts.pop(node, None)
         if node != ROGUE:
             self.claimed[node] = self.reported[node] = offset
             self.received.setdefault(node, offset)
-            # Kept per connection: a report may reach the master when the slave lives another life already.
+            # By connection, since a report may reach the master after the slave's next start.
             self._begins[label] = self.logs.copied_from(node)
 
     def _believe(self, link: Link, label: str, offset: int, event: Event) -> None:

@@ -1,8 +1,7 @@
-"""Sends to the master that are under way: when it stored them, behind which others they wait, and since when their
-clients' connections are known to be good.
+"""Sends to the master in flight: when it stored them, which sends they wait for, and the age of their connections.
 
-Calls of one client share a connection, so an answer may queue behind as many as were under way with it. Bounded by the
-sends under way and the clients. Left out: sends to others, and messages of a batch but for its last.
+Calls of one client share a connection, so an answer may queue after all calls that were in flight with it. Bounded by
+the sends in flight and the clients. Left out: sends to other nodes, and messages of a batch except its last.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...event_types.client import Fail, Info, Invoke, Ok
-from ...texts.content import is_followed, told
+from ...texts.content import is_followed, payload
 from ..event_types.log import Append
 from ..topology import MASTER
 from .possible import NO_ANSWER
@@ -20,22 +19,20 @@ if TYPE_CHECKING:
     from .model import Known
 
 REQUEST_BYTES = 4_096
-"""Of one request, with which a lab counts what a call spends on the way; a larger one spends as much as several."""
+"""The size of a request in a lab's network delays; a larger request counts as several."""
 TURNS = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
-"""Answers to sends that have waited for a slave, each in its turn where there are turns."""
+"""Answers to sends that have waited for a slave, in order if answers are ordered."""
 NO_TURN = "SLAVE_NOT_AVAILABLE"
-"""The one answer that shows that a stored send never waited for a slave."""
+"""The only answer to a stored send that never waited for a slave."""
 NEVER = -1
 
 
 def requests(call: Invoke) -> int:
-    """How many requests of the usual size spend as much on the way as this call."""
-    return 1 + int(told(call.detail).get("size", 0)) // REQUEST_BYTES
+    """The number of usual requests with the network delay of this call."""
+    return 1 + int(payload(call.detail).get("size", 0)) // REQUEST_BYTES
 
 
 class Client:
-    """One client's connection to the master."""
-
     __slots__ = ("burst", "in_flight", "known_good_ns")
 
     def __init__(self) -> None:
@@ -43,12 +40,10 @@ class Client:
         self.burst = 0
         """Calls since it last had none in flight, a large one counted as several."""
         self.known_good_ns: int | None = None
-        """When its last answer before this burst came, or its connection was begun."""
+        """The time of its last answer before this burst, or of the beginning of its connection."""
 
 
 class Send:
-    """A send in flight."""
-
     __slots__ = (
         "answered_ns", "appended_ns", "before", "client", "hi", "incarnation", "invoked_ns", "lo", "message", "op",
         "passed_by", "waits",
@@ -57,21 +52,21 @@ class Send:
     def __init__(self, op: int, message: str | None, invoked_ns: int, waits: bool, client: Client, ended: int) -> None:
         self.op, self.message, self.client = op, message, client
         self.incarnation = ended
-        """The master's: how many had ended when the call began."""
+        """How many incarnations of the master had ended when the call began."""
         self.waits = waits
         self.invoked_ns = invoked_ns
         self.appended_ns: int | None = None
         self.lo: int | None = None
         self.hi: int | None = None
         self.before: Send | None = None
-        """The waiting send that the master had stored last when it stored this one."""
+        """The last stored waiting send when the master stored this one."""
         self.answered_ns: int | None = None
-        """When its turn was over; None if that is not known: it was not answered, or in a way that does not tell."""
+        """The end of its turn; None if unknown, because it had no answer, or one that does not show it."""
         self.passed_by = False
-        """It was answered without a turn in the queue of those that wait."""
+        """It was answered without a turn in the queue of waiting sends."""
 
     def turn_ns(self) -> int | None:
-        """When every waiting send that was stored before this one had been answered; None if that is not known."""
+        """When every waiting send that was stored before this one had been answered; None if unknown."""
         before = self.before
         while before is not None and before.passed_by:
             before = before.before
@@ -80,8 +75,8 @@ class Send:
         return None if before.answered_ns is None else max(self.appended_ns, before.answered_ns)
 
 
-NOBODYS = Send(0, None, 0, True, Client(), 0)
-"""A message that the master stored for somebody who is not seen."""
+UNOBSERVED = Send(0, None, 0, True, Client(), 0)
+"""A stored message of an unobserved sender."""
 
 
 class InFlight:
@@ -90,15 +85,13 @@ class InFlight:
         self._clients: dict[int | None, Client] = {}
         self._open: dict[str | None, Send] = {}
         self._newest: tuple[int, Send | None] = 0, None
-        """The waiting send that the master stored last, and in which incarnation."""
+        """The last stored waiting send, and its incarnation."""
 
     def __bool__(self) -> bool:
         return bool(self._open)
 
-    # What laws ask.
-
     def ended_by(self, event: Fail | Info | Ok) -> Send | None:
-        """The send that this event ends; None if the incarnation that was asked has ended, or is being stopped."""
+        """The send that this event ends; None if the called incarnation has ended, or is being stopped."""
         send = self._open.get(event.message)
         if send is None or send.op != event.op or not self._known.calls.is_current(event):
             return None
@@ -106,12 +99,10 @@ class InFlight:
             send.lo, send.hi = event.lo, event.hi
         return send
 
-    def owed(self) -> Iterator[Send]:
-        """Those to the master's present incarnation."""
+    def open_sends(self) -> Iterator[Send]:
+        """Open sends to the master's current incarnation."""
         ended = self._known.nodes.ended(MASTER)
         return (each for each in self._open.values() if each.incarnation == ended)
-
-    # What the judge reports.
 
     def invoked(self, event: Invoke) -> None:
         if event.node != MASTER:
@@ -121,7 +112,7 @@ class InFlight:
         if not client.in_flight:
             client.burst = 0
         if client.known_good_ns is None:
-            # A connection that was begun to a dead master stands some time after the next one's birth.
+            # A connection to a master that is down is established some time after the next start.
             client.known_good_ns = event.t if is_up else NEVER
         client.in_flight += 1
         client.burst += requests(event)
@@ -130,17 +121,16 @@ class InFlight:
             self._open[event.message] = Send(event.op, event.message, event.t, bool(event.waits), client, ended)
 
     def appended(self, event: Append) -> None:
-        """The master's log grew."""
         send = self._open.get(event.message) if event.message is not None else None
         incarnation, newest = self._newest
         ended = self._known.nodes.ended(MASTER)
         if incarnation != ended:
             newest = None
         if send is None or send.incarnation != ended:
-            # Of what others had it store nobody knows whether it waits.
-            newest = NOBODYS if event.f == "put" else newest
+            # Unobserved senders may or may not be waiting.
+            newest = UNOBSERVED if event.f == "put" else newest
         elif send.appended_ns is None:
-            # A delayed message is put once more when its time has come.
+            # A delayed message is put again when its time has come.
             send.appended_ns, send.lo, send.hi = event.t, event.lo, event.hi
             if send.waits:
                 send.before = newest.before if newest is not None and newest.passed_by else newest
@@ -156,7 +146,7 @@ class InFlight:
             if event.status in TURNS:
                 send.answered_ns = event.t
             if not send.passed_by:
-                # Or each would keep all before it.
+                # Otherwise each would keep all earlier ones.
                 send.before = None
         if event.f == "send":
             self._open.pop(event.message, None)

@@ -1,11 +1,10 @@
-"""What brokers' disks keep of their logs, also while the brokers are down: where each log ends, and how much of it is
-the master's.
+"""The logs on brokers' disks, also of brokers that are down: each log's end, and the part of it that is the master's.
 
-:class:`Logs` says what a broker that runs has, and knows what a crash took when the broker starts again. Here a crash
-takes at once the bytes that it names, since a measure asks what would be missing if the others had to go on alone.
+:class:`Logs` has the state of running brokers and applies the loss of a crash at the next start. Here a crash removes
+the bytes that it names at once, since the measured loss is that of the other nodes continuing alone.
 
-What a slave keeps above a point at which the master's log was cut is a history of its own, until its log is cut there,
-too. Left out: bytes that a slave reads from a connection to a master that is no more. Bounded by the number of nodes.
+A slave's bytes above a truncation of the master's log diverge until the slave's log is truncated there, too. Left out:
+bytes that a slave reads from a connection to an ended master. Bounded by the number of nodes.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ..topology import MASTER
 
 
 class Log:
-    """[start, end) of one broker's log, and ``common``, where its bytes stop being the master's."""
+    """[start, end) of one broker's log, and ``common``, the end of the master's bytes."""
 
     __slots__ = ("common", "end", "start")
 
@@ -28,7 +27,7 @@ class Log:
 
     @property
     def reach(self) -> int:
-        """Up to where it has the master's bytes."""
+        """The end of the master's bytes in it."""
         return self.end if self.common is None else min(self.common, self.end)
 
     def holds(self, lo: int, hi: int) -> bool:
@@ -43,7 +42,7 @@ class Log:
 class Kept:
     def __init__(self) -> None:
         self.logs: dict[str, Log] = {}
-        """By node; none of a node of whose log nothing was seen."""
+        """By node; only nodes with observed logs."""
 
     def end(self, node: str = MASTER) -> int:
         log = self.logs.get(node)
@@ -59,7 +58,9 @@ class Kept:
         log.end = event.hi or 0
 
     def move(self, event: Event) -> bool:
-        """A start, crash, cut or wipe, or a stop, which takes nothing: whether it says where the node's log ends."""
+        """Process a start, crash, truncation or wipe (a stop removes nothing). Returns whether it has the node's log
+        end.
+        """
         node, kind = event.node or "", event.kind
         log = self._log(node)
         if kind == "crash":
@@ -70,17 +71,16 @@ class Kept:
             return False
         self.set(node, end)
         if kind == "start":
-            # An empty log begins wherever its first bytes go.
+            # An empty log begins with its first bytes.
             log.start = event.lo if end != event.lo else None
         elif kind == "wipe":
             log.start = log.start if end else None
             if node != MASTER and end > self.end():
-                # What was the master's before a promotion.
+                # The master's bytes before a promotion.
                 log.common = self.end()
         return True
 
     def set(self, node: str, end: int) -> None:
-        """A log ends there now."""
         log = self._log(node)
         if node == MASTER and end < log.end:
             for each in self.slaves():

@@ -1,10 +1,10 @@
-"""Each node's log, as the history tells it: where it begins and ends, what is durable, and which slaves diverged.
+"""Each node's log, from the history: its beginning and end, its durable part, and which slaves diverged.
 
-A *diverged* slave holds bytes that the master lost. Neither side can see that once the master has written past the
-slave's end, so some promises end there. They come back when the slave's log is cut to below that point, or wiped. A
-master that was such a slave is diverged, too: nobody promises that its log can be read.
+A *diverged* slave holds bytes that the master lost. Neither side can detect this after the master has written past the
+slave's end, so some promises end. They hold again after the slave's log is truncated below that point, or wiped. A
+master that was such a slave is diverged, too: its log may be unreadable.
 
-Bounded by the nodes, the cuts and the master's flushes of one trial. Source: CommitLog recovery.
+Bounded by the nodes, the truncations and the master's flushes of one trial. Source: CommitLog recovery.
 """
 
 from __future__ import annotations
@@ -28,57 +28,54 @@ class Logs:
         self._known = known
         self.starts: dict[str, int] = {}
         self.ends: dict[str, int] = {}
-        """Log start and end by the nodes' own trace; no key where it is unknown, no start of a slave without a log."""
+        """Log start and end by the nodes' own trace; no key if unknown, no start of a slave without a log."""
         self.recovered: dict[str, int] = {}
-        """Where a node's log ended when the node was started last; no key where that is not known."""
+        """A node's log end at its last start; no key if unknown."""
         self.changed: dict[str, Event] = {}
-        """By node: the last event that may have changed what its log holds."""
+        """By node: the last event that may have changed its log."""
         self.flushed: dict[str, int] = {}
-        """Up to where a node's log is durable; no key where that is not known."""
+        """The end of the durable part of a node's log; no key if unknown."""
         self.flushes: list[tuple[int, int]] = []
-        """Of the master's present incarnation: (log end, ns) of each flush that ended."""
+        """For the master's current incarnation: (log end, ns) of each ended flush."""
         self.traced: set[str] = set()
         """Slaves whose appends are recorded."""
         self.by_records: set[str] = set()
-        """Nodes of whose log whole records are known: a frame may end inside one."""
+        """Nodes whose logs are known by whole records: a frame may end inside one."""
         self.puts: list[Append] = []
-        """What the master ever appended, in this order."""
+        """All appends of the master, in order."""
         self.held: dict[str, list[Append]] = {}
-        """What each node's log holds of what it appended, in this order."""
+        """The appends in each node's current log, in order."""
         self._put: dict[str | None, Append] = {}
         self.appended: dict[str, int] = {}
         """The highest end that a slave's log ever had."""
         self.diverged: dict[str, int] = {}
-        """Diverged slaves, and the offset up to which their bytes are still the master's."""
+        """Diverged slaves, and the end of their bytes that are still the master's."""
         self.divergences = 0
         """How often a power loss of the master, and nothing worse, made a slave diverge."""
         self.incarnation = 0
-        """How often the master was started."""
         self._lost_power = False
         self._cuts: list[tuple[int, int]] = []
         self._promoted_at, self._is_promoted = 0, False
-        """Where the log of a slave began that became the master, the highest of several; whether one is about to."""
+        """The beginning of the promoted slave's log (the highest of several); whether a promotion is in progress."""
         self._copied: dict[str, int] = {}
-        """Slaves whose oldest files expired, and where their log began before."""
-
-    # What laws ask.
+        """Slaves whose oldest files expired, and the earlier beginning of their logs."""
 
     def flushed_ns(self, offset: int) -> int | None:
-        """When the master's log was first durable up to an offset, in its present incarnation; None if it was not."""
+        """When the master's log was first durable up to an offset, in its current incarnation; None if it was not."""
         return first_at(self.flushes, offset)
 
     def put(self, message: str | None) -> Append | None:
-        """How the master appended a message; the first time, since a delayed one is put once more."""
+        """The master's append of a message; the first one, since a delayed message is put again."""
         return self._put.get(message)
 
     def is_longer(self, node: str) -> bool:
-        """Whether a node's log begins before that of a promoted slave, which gives its queue offsets anew."""
+        """Whether a node's log begins before that of a promoted slave, which assigns its queue offsets again."""
         return not self._is_promoted and self.starts.get(node, self._promoted_at) < self._promoted_at
 
     def own_end(self, node: str) -> int | None:
-        """A slave's log end by its own trace; None where that is not known.
+        """A slave's log end by its own trace; None if unknown.
 
-        An end of 0 is not known either: the first heartbeat to an empty slave moves it, and leaves no append.
+        An end of 0 is also unknown: the first heartbeat to an empty slave moves it without an append.
         """
         return (self.ends.get(node) or None) if node in self.traced and node not in self.by_records else None
 
@@ -87,15 +84,15 @@ class Logs:
         return self.ends.get(node) if node == MASTER else self.own_end(node)
 
     def recorded_end(self, node: str) -> int | None:
-        """Where its whole records end, by its own trace or its files; None where that is not known, as above."""
+        """The end of its whole records, by its own trace or its files; None if unknown, as above."""
         end = self.ends.get(node)
         return end if node == MASTER else (end or None) if node in self.traced else None
 
     def common(self, node: str, hi: int) -> int:
-        """How much of what a slave received up to ``hi`` the master still has.
+        """How much of a slave's received bytes up to ``hi`` the master still has.
 
-        Less than ``hi`` where the slave still reads from a connection to an earlier incarnation of the master, whose
-        log was cut since.
+        Less than ``hi`` if the slave still reads from a connection to an earlier incarnation of the master, whose log
+        was truncated since.
         """
         link = self._known.links.get(self._known.slave_link.get(node, ""))
         if link is None or link.incarnation == self.incarnation:
@@ -103,10 +100,8 @@ class Logs:
         return min((end for incarnation, end in self._cuts if incarnation > link.incarnation and end < hi), default=hi)
 
     def copied_from(self, node: str) -> int:
-        """Where a slave's log began when the slave was started, or began to copy."""
+        """The beginning of a slave's log at its last start, or at the beginning of its copy."""
         return self._copied.get(node, self.starts.get(node, 0))
-
-    # What the judge reports.
 
     def append(self, event: Append) -> None:
         node, hi = event.node, event.hi
@@ -133,7 +128,7 @@ class Logs:
             self.flushes.append((upto, event.t))
 
     def expired(self, event: Expire) -> None:
-        """A log's oldest files are gone; what a slave says of its end it says of them, too."""
+        """A log's oldest files are gone; the slave's report of its end also covers them."""
         node = event.node
         self.changed[node] = event
         self.held[node] = [each for each in self.held.get(node, ()) if each.lo >= event.new_start]
@@ -141,7 +136,7 @@ class Logs:
         self.starts[node] = event.new_start
 
     def started(self, event: Start, image: bool) -> None:
-        """A node is up; what it lost shows in its log end. ``image``: its store was an older state of itself."""
+        """A node is up; its log end shows what it lost. ``image``: its store was an older image of itself."""
         node, end = event.node, event.hi
         self.changed[node] = event
         self._copied.pop(node, None)
@@ -181,7 +176,7 @@ class Logs:
             held.pop()
 
     def ended(self, event: Crash | Stop, was_up: bool) -> None:
-        """An orderly stop makes all durable, unless something hit the node before it got there."""
+        """An orderly stop makes everything durable, unless a disturbance preceded it."""
         node = event.node
         self.changed[node] = event
         if node == MASTER:
@@ -190,9 +185,9 @@ class Logs:
             self.flushed[node] = self.ends.get(node, 0)
 
     def wiped(self, event: Wipe) -> None:
-        """A slave's log is another one; of a master's, its next start tells what it lost.
+        """A slave's log was replaced; a master's next start shows its loss.
 
-        How far a slave's log ever reached stays known: its last reports may be in flight.
+        The highest end of a slave's log stays, since its last reports may be in flight.
         """
         node = event.node
         self.changed[node] = event
@@ -208,8 +203,6 @@ class Logs:
         else:
             for each in (self.ends, self.starts, self.diverged, self._copied):
                 each.pop(node, None)
-
-    # How slaves diverge.
 
     def _recovered(self, end: int, image: bool) -> None:
         if image:
@@ -227,7 +220,9 @@ class Logs:
                 self._diverge(node, end)
 
     def _never_cut(self, end: int) -> int:
-        """How much of an older state is sure to be no other history's: what lies below every cut of the master's."""
+        """How much of an older image certainly has not diverged: the part below every truncation of the master's
+        log.
+        """
         return min((end, *(cut for _, cut in self._cuts)))
 
     def _diverge_image(self, node: str, end: int) -> None:

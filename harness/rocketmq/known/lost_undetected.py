@@ -1,7 +1,7 @@
-"""Which nodes run on queues and an index of which a lying disk has lost a part, and cannot know it.
+"""Nodes whose queues and index lost a part through a lying disk without detection.
 
 A disk lied; its node was stopped in an orderly way, and then power failed. The next start finds no trace of a crash and
-derives nothing again: what queues and index lack, they go on lacking. A start after a crash makes them from the log.
+derives nothing again, so queues and index stay incomplete. A start after a crash rebuilds them from the log.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class LostUndetected:
 
     def __init__(self) -> None:
         self._lied: set[str] = set()
-        """Nodes that have not started since their disk turned out to have lied."""
+        """Nodes that have not started since their disk lied."""
         self.nodes: set[str] = set()
 
     def __contains__(self, node: object) -> bool:

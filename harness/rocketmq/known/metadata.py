@@ -1,11 +1,11 @@
-"""The words of tables and of their syncs, and how to read a table.
+"""Names of the tables and of their syncs, and how to read a table.
 
-A slave fetches four tables of its master's, one after the other: topics, consumer offsets, delay offsets, groups.
+A slave fetches four tables from its master, one after the other: topics, consumer offsets, delay offsets, groups.
 
-A table is read as JSON: topics and groups by name, offsets by ``topic@group`` and queue id, delays by level; the body
-that RocketMQ wraps around it may be there or not.
+A table is read as JSON: topics and groups by name, offsets by ``topic@group`` and queue id, delays by level, with or
+without RocketMQ's wrapper object.
 
-Left out: what RocketMQ 5 syncs besides. Source: SlaveSynchronize.syncAll.
+Left out: RocketMQ 5's further tables. Source: SlaveSynchronize.syncAll.
 """
 
 import json
@@ -22,38 +22,35 @@ BODIES = {
     TOPICS: "topicConfigTable", OFFSETS: "offsetTable", DELAYS: "offsetTable", GROUPS: "subscriptionGroupTable",
 }  # fmt: skip
 ADMIN = {"topic": TOPICS, "group": GROUPS}
-"""What an administrator changes, and the table that it is in."""
 DELETES = {"delete-topic": TOPICS, "delete-group": GROUPS}
-"""The same of what one deletes."""
 CHANGES = {**ADMIN, **DELETES}
-"""Both."""
 SLACK_NS = 1_000 * MS
-"""What its timers, and a commit that nobody waits for, may be late."""
+"""The delay of its timers, and of a commit without an answer."""
 DONE = frozenset({"same", "applied"})
-"""How a step ends after which slave and master agree."""
+"""Ends of a step after which slave and master agree."""
 ARRIVED = DONE | {"answered"}
-"""How one ends that brought the slave its master's table."""
+"""Ends of a step in which the slave received its master's table."""
 MISSING = {"TOPIC_NOT_EXIST": TOPICS, "SUBSCRIPTION_GROUP_NOT_EXIST": GROUPS}
-"""Answers that say that a table lacks something."""
+"""Answers for a missing entry, by table."""
 
 Name = tuple[str, str]
-"""A table, and what is in it: a topic, a group, or ``topic@group/queue id``."""
+"""A table, and an entry: a topic, a group, or ``topic@group/queue id``."""
 
 
 def entries(table: Table) -> Mapping[str, Any]:
-    """What a ``table`` event's table holds; ValueError for text that is no JSON."""
+    """The entries of a ``table`` event; ValueError for text that is not JSON."""
     return _entries(table.detail or "{}", BODIES.get(table.f or "", ""))
 
 
 @lru_cache(maxsize=256)
 def _entries(detail: str, body: str) -> Mapping[str, Any]:
-    said = json.loads(detail)
-    found: Mapping[str, Any] = said.get(body, said)
+    content = json.loads(detail)
+    found: Mapping[str, Any] = content.get(body, content)
     return found
 
 
 def holds(table: Table, name: str) -> bool:
-    """Whether a table has this entry; of offsets ``topic@group/queue id``."""
+    """Whether a table has this entry; offsets are named ``topic@group/queue id``."""
     found = entries(table)
     if table.f != OFFSETS:
         return name in found
@@ -61,13 +58,13 @@ def holds(table: Table, name: str) -> bool:
     return queue in found.get(key, ())
 
 
-def told(register: Register) -> Mapping[str, str]:
-    """What a name server answered to a registration: ``master`` and ``ha``, as nodes, if it has them."""
-    return _told(register.detail or "{}")
+def registration_answer(register: Register) -> Mapping[str, str]:
+    """The ``master`` and ``ha`` nodes in a name server's answer to a registration, if it has them."""
+    return _registration_answer(register.detail or "{}")
 
 
 @lru_cache(maxsize=64)
-def _told(detail: str) -> Mapping[str, str]:
+def _registration_answer(detail: str) -> Mapping[str, str]:
     found: Mapping[str, str] = json.loads(detail)
     return found
 

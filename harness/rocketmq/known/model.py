@@ -1,12 +1,12 @@
-"""What a history has said of a RocketMQ pair so far: settings, logs, connections, audits, calls and incarnations.
+"""The model of a RocketMQ pair: settings, logs, connections, audits, calls and incarnations, from the history so far.
 
-Two questions that several laws ask are answered here and nowhere else:
+It alone answers two questions of several laws:
 
-- :meth:`Known.hears`: may the master believe this report? A first report is *valid* when it is 0 or lies within the
-  master's log; a later one on a connection that began so, when it is not above the master's log end.
+- :meth:`Known.validity`: is this report to the master valid? A first report is *valid* if it is 0 or lies within the
+  master's log; a later one on a connection with a valid first report, if it is not above the master's log end.
 - :meth:`Known.is_covered`: had a slave appended all of this send, and validly reported its last byte?
 
-Left out: what only one law needs. Sources: HAConnection, HAService.push2SlaveMaxOffset.
+Left out: state that only one law needs. Sources: HAConnection, HAService.push2SlaveMaxOffset.
 """
 
 from typing import Any
@@ -59,19 +59,16 @@ class Known(Links):
         self.needed = 0
         """How many slaves must hold a waiting send that is answered with PUT_OK."""
         self.pushes_flushed = False
-        """Whether the master pushes only what is flushed (``haPushes``)."""
+        """Whether the master pushes only flushed bytes (``haPushes``)."""
         self.last_started: str | None = None
         self.deadlines: list[Deadlines[Any]] = []
-        """All that laws have."""
-        self._know_links()
+        self._init_links()
 
     def links_of(self, node: str) -> frozenset[str]:
         return links_of(node)
 
-    # What laws ask.
-
     def setting(self, node: str, key: str) -> int:
-        """A numeric setting of a node, RocketMQ's default where the history does not say."""
+        """A numeric setting of a node; RocketMQ's default if the history has none."""
         return int(self.config.get(node, DEFAULTS)[key])
 
     def is_covered(self, ok: Ok) -> bool:
@@ -79,47 +76,44 @@ class Known(Links):
         return self.holders(ok) > 0
 
     def holders(self, ok: Ok) -> int:
-        """How many slaves had."""
         return self.coverage.holders(ok.lo, ok.hi, ok.message)
 
     def rests_on_rogues(self, ok: Ok) -> bool:
-        """Whether enough held this send only if peers count that are no slaves, which no master can tell apart."""
+        """Whether enough peers held this send only if rogue peers count, which no master can distinguish."""
         held = self.holders(ok)
-        return held < self.needed <= held + self.coverage.strangers(ok.hi)
+        return held < self.needed <= held + self.coverage.rogue_holders(ok.hi)
 
     def keeps_index(self, node: str) -> bool:
-        """Whether all records of a node's store were indexed."""
         return self.derived_under.indexed(node) is True
 
     def wall_ms(self, event: Event) -> int:
-        """What the clock of an event's node said then, from when the history begins."""
+        """The clock of an event's node, in ms since the beginning of the history."""
         ahead = [each.ahead_ms for each in self.clocks.get(event.node or "", ()) if each.seq < event.seq]
         return event.t // MS + (ahead[-1] if ahead else 0)
 
     def listing(self, node: str) -> Listing | None:
-        """What the last audit of a node found; None where it is not done, or the node's log may be another one now."""
+        """The last audit of a node; None if it is not done, or the node's log may have changed since."""
         found, changed = self.audits.last.get(node), self.logs.changed.get(node)
         if found is None or found.read is None or (changed is not None and changed.seq > found.since):
             return None
         return found
 
     def is_a_black_box(self, node: str) -> bool:
-        """Whether what is known of it was seen from outside."""
         return node in self.logs.by_records
 
     def is_older(self, node: str, since: tuple[int, ...]) -> bool:
-        """Whether it is a black box of a version before that one. The reference is what it is, whatever it plays."""
+        """Whether it is a black box of an earlier version than that. The reference is of no version, in every
+        deployment.
+        """
         return self.is_a_black_box(node) and version(self.config.get(node, DEFAULTS)) < since
 
     def disturbed_at(self, but_for: tuple[str, ...] = ()) -> int:
-        """When a fault last ended, a node ended, or one that stood still went on, ns; -1: never.
+        """When a fault, a node or a pause last ended, ns; -1: never.
 
-        ``but_for``: how the names of places begin whose faults do not matter.
+        ``but_for``: prefixes of targets whose faults do not matter.
         """
-        faults = [t for place, t in self.disturbances.ended.items() if not place.startswith(but_for)]
+        faults = [t for target, t in self.disturbances.ended.items() if not target.startswith(but_for)]
         return max((-1, *faults, *self.nodes.ended_at.values(), *self.disturbances.woke.values()))
-
-    # What the judge tells.
 
     def on_config(self, event: Config) -> None:
         node = event.node
@@ -135,7 +129,7 @@ class Known(Links):
 
     def on_expire(self, event: Expire) -> None:
         self.stores.expired(event)
-        self.consumption.hear(event)
+        self.consumption.receive(event)
         self.logs.expired(event)
 
     def on_start(self, event: Start) -> None:
@@ -145,7 +139,7 @@ class Known(Links):
         self.copies.started(node)
         is_image = self.stores.replaced.get(node) == "image"
         self.stores.started(event, self.logs.ends.get(node, 0))
-        self.consumption.hear(event)
+        self.consumption.receive(event)
         self.derived_under.started(event, self.config)
         self.lost_undetected.started(event)
         self.dispatched.started(event)
@@ -159,7 +153,7 @@ class Known(Links):
         self.logs.started(event, is_image)
 
     def _disturb(self, event: Event) -> None:
-        """Before something happens to nodes and links, what is overdue is late."""
+        """Before a disturbance of nodes and links, check for missed deadlines."""
         for each in self.deadlines:
             each.disturbed(event)
 
@@ -180,7 +174,7 @@ class Known(Links):
         self.tables.ended(event)
         self.copies.ended(node)
         self.stores.ended(event)
-        self.consumption.hear(event)
+        self.consumption.receive(event)
         self.lost_undetected.crashed(event)
         self.dispatched.ended(event)
         self.reported.pop(node, None)
@@ -194,7 +188,7 @@ class Known(Links):
     def on_wipe(self, event: Wipe) -> None:
         self.stores.wiped(event)
         self.tables.wiped(event)
-        self.consumption.hear(event)
+        self.consumption.receive(event)
         self.derived_under.wiped(event)
         self.lost_undetected.wiped(event)
         self.positions.wiped()
@@ -207,21 +201,21 @@ class Known(Links):
         self.naming.register(event)
 
     def on_assign(self, event: Assign | Route) -> None:
-        self.consumption.hear(event)
+        self.consumption.receive(event)
 
     on_route = on_assign
 
     def on_consumer(self, event: Consumer) -> None:
-        self.consumption.hear(event)
+        self.consumption.receive(event)
         self.tables.comes(event)
 
     def on_sync(self, event: Sync) -> None:
-        self.consumption.hear(event)
+        self.consumption.receive(event)
         self.copies.synced(event)
         self.tables.synced(event)
 
     def on_persist(self, event: Persist) -> None:
-        self.consumption.hear(event)
+        self.consumption.receive(event)
         self.tables.persisted(event)
 
     def on_table(self, event: Table) -> None:
@@ -272,9 +266,9 @@ class Known(Links):
         self.calls.questioned(event)
 
     def _consume(self, event: Deliver | Invoke | Fail | Info | Ok) -> None:
-        """What producers and plain readers do is nothing to a group."""
+        """Calls of producers and plain readers do not concern a group."""
         if event.group is not None:
-            self.consumption.hear(event)
+            self.consumption.receive(event)
 
     def on_append(self, event: Append) -> None:
         if event.node == MASTER:

@@ -1,9 +1,10 @@
-"""What the name server may know of brokers.
+"""The brokers that the name server may know.
 
-It forgets a broker when the connection by which that registered ends, and may do so for any trouble at one of the two
-or between them. What a broker registered before such a moment nobody relies on.
+It forgets a broker when the broker's registering connection ends, which may happen at any disturbance of the two or
+between them. Earlier registrations are not relied on.
 
-Left out: what a registration says, and several name servers. Source: RouteInfoManager. Bounded by the number of nodes.
+Left out: the content of a registration, and several name servers. Source: RouteInfoManager. Bounded by the number of
+nodes.
 """
 
 from __future__ import annotations
@@ -19,37 +20,31 @@ class Naming:
     def __init__(self, nodes: Nodes, disturbances: Disturbances) -> None:
         self._nodes, self._disturbances = nodes, disturbances
         self.registered: dict[str, int] = {}
-        """When the name server last answered a broker's present incarnation, or its last one, ns."""
+        """The last answer of the name server to a broker's current or last incarnation, ns."""
         self.joined: dict[str, int] = {}
-        """When it first answered a broker after it may have lost sight of it, ns."""
+        """Its first answer to a broker after it may have lost it, ns."""
         self.closed: dict[str, bool] = {}
-        """Whether the connection by which it named a broker closed when the broker last went down."""
-
-    # What laws ask.
+        """Whether a broker's registering connection closed when the broker last ended."""
 
     def knows(self, node: str) -> bool:
-        """Whether both are up, and the broker has registered since the name server may have lost sight of it."""
+        """Whether both are up, and the broker has registered since the name server may have lost it."""
         is_down = node in self._nodes.down or NAMES in self._nodes.down
         return not is_down and self.registered.get(node, -1) >= self.lost_sight(node)
 
     def lost_sight(self, node: str) -> int:
-        """When the name server may last have lost sight of a broker, ns.
-
-        One of the two was started, or stood still until then, or a fault at the name server or between them ended.
+        """When the name server may last have lost a broker, ns: the last start of one of the two, end of a pause, or
+        end of a fault at the name server or between them.
         """
-        born, woke = self._nodes.born, self._disturbances.woke.get(node, 0)
-        return max(born(node), born(NAMES), woke, self._disturbances.undisturbed_since(NAMES, f"names-{node}"))
-
-    # What the judge reports.
+        started, woke = self._nodes.last_start, self._disturbances.woke.get(node, 0)
+        return max(started(node), started(NAMES), woke, self._disturbances.undisturbed_since(NAMES, f"names-{node}"))
 
     def started(self, node: str) -> None:
-        """It may have been answered at the moment at which it died."""
+        """It may have been answered at the moment of its end."""
         self.registered.pop(node, None)
 
     def ended(self, event: Crash | Stop) -> None:
-        """A broker is gone; a machine without power closes nothing, be it in the middle of an orderly stop.
-
-        Nor does a process close what was another's: who has not registered since may be named by an older connection.
+        """A broker ended. A machine without power closes nothing, even during an orderly stop. A process does not close
+        another one's connections: a broker that has not registered since may be known by an older connection.
         """
         node = event.node
         first = self._nodes.down.get(node)

@@ -1,8 +1,8 @@
-"""All values that one thing in a broker's table may have.
+"""All possible values of an entry of a broker's table.
 
-Many calls are under way at once, some are never answered, a sync overwrites a slave's table, and a killed broker goes
-back to what it had written. So a :class:`Possible` holds *every* value that is possible: one outside of them is sure to
-be wrong. A value of None stands for any. Times are in nanoseconds, or events' numbers, as the owner likes.
+Many calls are in flight at once, some are never answered, a sync overwrites a slave's table, and a killed broker
+reverts to its last save. So a :class:`Possible` holds *every* possible value: any other one is certainly wrong. A value
+of None stands for any. Times are nanoseconds or events' numbers, as the owner chooses.
 
 Bounded by the calls of one trial.
 """
@@ -16,9 +16,9 @@ from ...event_types.client import Fail, Info, Ok
 
 T = TypeVar("T")
 LOST = "disconnected"
-"""The status of a call whose connection ended before its answer came."""
+"""The status of a call whose connection ended before its answer."""
 NO_ANSWER = frozenset({"refused", "timeout"})
-"""How a call can fail without having reached the broker."""
+"""Failures of a call that need not have reached the broker."""
 
 
 class Possible(Generic[T]):
@@ -26,21 +26,19 @@ class Possible(Generic[T]):
 
     def __init__(self, value: T) -> None:
         self.settled: set[T] | None = {value}
-        """What it may be if no call under way has arrived; None: anything."""
+        """The possible values if no call in flight has arrived; None: any."""
         self._pending: dict[int | None, tuple[T, set[T | None]]] = {}
-        """Calls under way: their value, and what else may have been stored meanwhile; None: anything."""
+        """Calls in flight: their value, and the other values that may have been stored since; None: any."""
         self._unanswered: dict[int | None, int] = {}
-        """When clients gave up those that may arrive all the same."""
+        """When clients gave up calls that may still arrive."""
         self._outlived: set[int | None] = set()
-        """Calls under way when the broker went down: one that waits for a connection may reach its next life."""
+        """Calls in flight when the broker ended: one that waits for a connection may reach its next incarnation."""
         self._past: list[tuple[int, T | None]] = []
-        """Values that it cannot be since then; a value of None: anything."""
+        """Earlier values, with their ends; a value of None: any."""
         self._touched = -1
 
-    # What laws ask.
-
     def possible_since(self, t: int) -> set[T] | None:
-        """All that it may have been at any moment since ``t``; None: anything."""
+        """All possible values at any moment since ``t``; None: any."""
         if self.settled is None:
             return None
         found = self.settled | self.under_way()
@@ -53,10 +51,8 @@ class Possible(Generic[T]):
         return found
 
     def under_way(self) -> set[T]:
-        """What calls ask for that may still arrive."""
+        """Values of calls that may still arrive."""
         return {value for value, _ in self._pending.values()}
-
-    # What happens.
 
     def begin(self, op: int | None, value: T, t: int) -> None:
         beside: set[T | None] = {other for other, _ in self._pending.values()}
@@ -66,14 +62,14 @@ class Possible(Generic[T]):
         self._touched = t
 
     def end(self, call: Ok | Fail | Info, t: int) -> set[T | None] | None:
-        """A call was answered, or not: that one may arrive at any time, until :meth:`give_up`.
+        """A call ended. Without an answer it may arrive at any time, until :meth:`give_up`.
 
-        What besides its value may be stored; None if the call replaced nothing for sure.
+        Returns the values besides its own that may be stored; None if the call certainly replaced nothing.
         """
         if call.op not in self._pending:
             return None
         if call.op in self._outlived and (call.kind == "ok" or call.status == LOST):
-            # A lost connection was to the broker's earlier life; an answer may be from there, too.
+            # The lost connection was to the broker's earlier incarnation; an answer may be from it, too.
             self._outlived.discard(call.op)
             self._drop(call.op, may_be_stored=call.kind == "ok")
         elif call.kind == "info":
@@ -92,13 +88,13 @@ class Possible(Generic[T]):
             self.settled.add(value)
 
     def give_up(self, since: int) -> None:
-        """What had not been answered at ``since`` has arrived or never will."""
+        """Calls without an answer at ``since`` have arrived or never will."""
         for op in [op for op, t in self._unanswered.items() if t <= since]:
             del self._unanswered[op]
             self._drop(op, may_be_stored=True)
 
     def recover(self, since: int, t: int) -> None:
-        """The broker went down; its disk holds the table as it was at some moment after ``since``."""
+        """The broker ended; its disk holds the table as of some moment after ``since``."""
         self.become(self.possible_since(since), t)
         self._outlive()
 
@@ -113,18 +109,18 @@ class Possible(Generic[T]):
         self._outlived = set(self._pending)
 
     def copy(self, found: set[T] | None, since: int, t: int) -> None:
-        """A sync that was asked for at ``since`` brought what the master had then or later."""
+        """A sync that was requested at ``since`` brought the master's values of then or later."""
         if found is not None and self._touched >= since:
             # A call may have come after the copy.
-            kept = self.possible_since(since)
-            found = None if kept is None else found | kept
+            earlier = self.possible_since(since)
+            found = None if earlier is None else found | earlier
         for _, others in self._pending.values():
             others.update({None} if found is None else found)
         self.become(found, t)
 
     def become(self, values: Collection[T | None] | None, t: int) -> None:
         known = None if values is None else {value for value in values if value is not None}
-        # One that may be anything: all may be.
+        # If one may be any value, all may be.
         now = known if values is not None and None not in values else None
         gone: set[T] | set[None] = {None} if self.settled is None else self.settled
         self._past.extend((t, value) for value in gone if now is not None and value not in now)

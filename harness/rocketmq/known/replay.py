@@ -1,8 +1,8 @@
-"""Reads a finished history beside the model, as laws do while the judge feeds them: for all who measure it afterwards.
+"""Read a finished history with the model, as laws do: for measurements after a trial.
 
-A reader's handler ``on_<kind>`` receives an event before the model does, so it asks for what was known before. What the
-kinds that a reader does not name (``asks``) would tell the model stays unknown, and costs nothing: most readers want a
-few facts from rare events. Bounded by the model.
+A reader's handler ``on_<type>`` receives an event before the model does, so the model has the state before it. The
+model receives only the event types in ``asks``, which saves time: most readers want a few facts from rare events.
+Bounded by the model.
 """
 
 from __future__ import annotations
@@ -16,21 +16,20 @@ from .model import Known
 
 
 class Reader:
-    """Base of those who read one trial's events, in ``seq`` order."""
+    """Base of the readers of one trial's events, in ``seq`` order."""
 
     asks: ClassVar[frozenset[str]] = frozenset()
-    """Kinds that the model receives."""
+    """Event types that the model receives."""
 
     def __init__(self) -> None:
         self.known = Known()
 
     def read(self, events: Iterable[Event]) -> Self:
-        """Take in all events."""
         of: Any = type(self)
         own = {kind: getattr(self, name) for kind, name in _handled(of)}
-        told = {kind: getattr(self.known, name) for kind, name in _handled(Known) if kind in self.asks}
+        modelled = {kind: getattr(self.known, name) for kind, name in _handled(Known) if kind in self.asks}
         handlers: dict[str, tuple[Callable[[Any], None], ...]] = {
-            kind: tuple(each[kind] for each in (own, told) if kind in each) for kind in {*own, *told}
+            kind: tuple(each[kind] for each in (own, modelled) if kind in each) for kind in {*own, *modelled}
         }
         for event in events:
             for handler in handlers.get(event.kind, ()):
@@ -39,7 +38,7 @@ class Reader:
 
 
 def before(events: Iterable[Event], seq: int, *kinds: str) -> Known:
-    """What events of these kinds told before the one with this ``seq``."""
+    """The model after the events of these types before the one with this ``seq``."""
     known = Known()
     handlers = {kind: getattr(known, name) for kind, name in _handled(Known) if kind in kinds}
     for event in events:

@@ -1,8 +1,8 @@
-"""What clients sent, where the master put it, and what they asked of it later: ends of transactions, and send-backs.
+"""Sends of clients, the master's appends of them, and later requests about them: ends of transactions, and send-backs.
 
-A request names its message by where the record begins. The master *took* one that it answered with success in the
-incarnation that was asked. Left out: the master of another broker name, whose messages have the same names. Bounded by
-the sends and requests of one trial.
+A request names its message by the beginning of the record. The master *took* one that it answered with success in the
+called incarnation. Left out: the master of another broker name, whose messages have the same names. Bounded by the
+sends and requests of one trial.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from bisect import bisect_right
 from typing import Generic, TypeVar
 
 from ...event_types.client import SENDS, Invoke, Ok
-from ...texts.content import told, waits_first
+from ...texts.content import payload, waits_first
 from ..event_types.groups import Back
 from ..event_types.log import Append
 from ..event_types.transactions import Decide
@@ -22,15 +22,13 @@ Asked = TypeVar("Asked", Back, Decide)
 
 
 class Request(Generic[Asked]):
-    """A send-back, or the end of a transaction, that was asked for."""
-
     __slots__ = ("at", "event", "said", "taken")
 
     def __init__(self, event: Asked) -> None:
         self.event: Asked = event
-        self.said = told(event.detail)
+        self.said = payload(event.detail)
         self.at = int(self.said.get("at", -1))
-        """Where the message's record begins."""
+        """The beginning of the message's record."""
         self.taken: int | None = None
         """When the master took it, ns."""
 
@@ -41,42 +39,36 @@ class Sent:
         self.sends: dict[str | None, Invoke] = {}
         """By message, the last one."""
         self.halves: dict[str | None, Invoke] = {}
-        """Those of them that are half messages."""
         self.answered: dict[str | None, Ok] = {}
-        """The last answers that say that it happened."""
         self.repeated: set[str | None] = set()
-        """Messages that may be stored more than once, and after a crash at the same place and at another time."""
+        """Messages that may be stored several times, and after a crash at the same position at another time."""
         self.puts: dict[int, list[Append]] = {}
-        """What was ever put at a place in a log."""
+        """All appends at a position of a log."""
         self.ends: dict[tuple[int, int], Request[Decide]] = {}
         self.backs: dict[tuple[int, int], Request[Back]] = {}
         """By process and operation."""
         self._larger: list[tuple[int, int]] = [(-1, 0)]
 
-    # What laws ask.
-
     def tag(self, message: str | None) -> str | None:
-        """A message's tag; empty without one, None where nobody sent it, or said what."""
+        """A message's tag; empty without one, None if its send was not observed or has no details."""
         send = self.sends.get(message)
-        said = {} if send is None else told(send.detail)
-        return str(said.get("tags", "")) if said else None
+        sent = {} if send is None else payload(send.detail)
+        return str(sent.get("tags", "")) if sent else None
 
     def largest(self, seq: int) -> int:
-        """The bytes of the largest body that was sent up to an event, as far as somebody said."""
+        """The bytes of the largest known body that was sent up to an event."""
         return self._larger[bisect_right(self._larger, seq, key=lambda step: step[0]) - 1][1]
-
-    # What the judge reports.
 
     def invoked(self, event: Invoke) -> None:
         if event.f not in SENDS or event.node == OTHER:
             return
-        message, said = event.message, told(event.detail)
+        message, sent = event.message, payload(event.detail)
         if message in self.sends or waits_first(event) or event.f == "produce":
             self.repeated.add(message)
         self.sends[message] = event
-        if said.get("half"):
+        if sent.get("half"):
             self.halves[message] = event
-        size = int(said.get("size", 0))
+        size = int(sent.get("size", 0))
         if size > self._larger[-1][1]:
             self._larger.append((event.seq, size))
 
@@ -95,7 +87,7 @@ class Sent:
         self._requested(event, self.backs)
 
     def _requested(self, event: Asked, known: dict[tuple[int, int], Request[Asked]]) -> None:
-        """Before the model forgets the question."""
+        """Called before the model forgets the question."""
         key = (event.process, event.op)
         if event.f == "asked" and event.node != OTHER:
             known[key] = Request(event)

@@ -1,8 +1,8 @@
-"""What happened to the brokers' stores, in order: crashes, replaced stores, promotions and expired files.
+"""Events of the brokers' stores, in order: crashes, replaced stores, promotions and expired files.
 
-A message is *at risk* from what happened to a store after its append. :meth:`Stores.since` lists that as the durability
-contract wants it (:func:`pairproof.harness.rocketmq.contract.fault_class`). An orderly stop takes nothing. Where a
-broker has a transient store pool, a killed process counts as a machine without power.
+A message is *at risk* from the events of a store after its append. :meth:`Stores.since` lists these for the durability
+contract (:func:`pairproof.harness.rocketmq.contract.fault_class`). An orderly stop takes nothing. With a transient
+store pool a killed process counts as a machine without power.
 
 Bounded by the nodes, crashes, replacements and expiries of one trial.
 """
@@ -20,46 +20,40 @@ from ..topology import MASTER, NAMES, NODES
 from .nodes import MACHINE, PROCESS
 
 SURVIVED = {PROCESS}
-"""What takes nothing of a log."""
+"""Events that take nothing from a log."""
 NOTHING: Set[str] = frozenset()
 
 
 class Happening(NamedTuple):
-    """Something that may have taken records from a node's store."""
-
     node: str
     how: str
     """process, machine or own (a crash), or one of the words of the contract."""
     below: int = 0
-    """The log offset at which the store begins now, after an expiry."""
+    """The new log offset at which the store begins, after an expiry."""
 
 
 class Stores:
     def __init__(self) -> None:
         self.happened: list[Happening] = []
         self.lost: set[str] = set()
-        """Brokers whose log ever lost something, or may have: another message may lie where one was, or none."""
+        """Brokers whose log may ever have lost bytes: a position may hold another message, or none."""
         self.pooled: set[str] = set()
-        """Brokers with a transient store pool: the end of their process takes what that of a machine takes."""
+        """Brokers with a transient store pool: the end of their process loses as much as that of a machine."""
         self.promotion: Wipe | None = None
-        """When a slave's store last became the master's."""
         self.replaced: dict[str, str] = {}
-        """Nodes that have another store than before and have not started on it; empty or image."""
+        """Nodes whose store was replaced and that have not started on it; empty or image."""
         self.promotions = 0
-        """How often a slave's store became the master's."""
         self._suffered: dict[str, set[str]] = {}
 
-    # What laws ask.
-
     def since(self, at: int, lo: int | None) -> list[tuple[str, str]]:
-        """What has happened, (node, how) each, after the first ``at`` happenings, to a record that begins at ``lo``.
+        """The events, (node, how) each, after the first ``at`` ones, that may affect a record that begins at ``lo``.
 
-        An expiry concerns records before the new start of the log, and a record whose place is not known (None).
+        An expiry affects records before the new start of the log, and records with an unknown position (None).
         """
         return [(node, how) for node, how, below in self.happened[at:] if how != EXPIRE or lo is None or lo < below]
 
     def of_master(self, at: int, lo: int | None) -> set[str]:
-        """What of that happened to the master's store."""
+        """Those of these events that affect the master's store."""
         return {how for node, how in self.since(at, lo) if node == MASTER}
 
     def may_lack_files(self, node: str) -> bool:
@@ -67,13 +61,11 @@ class Stores:
         return any(each.node == node and each.how not in (PROCESS, EXPIRE) for each in self.happened)
 
     def suffered(self, node: str) -> Set[str]:
-        """What has happened to the store that a node has, wherever that was, since it was empty."""
+        """All events of the node's current store, at any node, since it was empty."""
         return self._suffered.get(node, NOTHING)
 
-    # What the judge reports.
-
     def started(self, event: Start, end: int) -> None:
-        """``end``: where its log ended before."""
+        """``end``: the log end before the start."""
         if event.hi is None or event.hi < end:
             self._loses(event.node)
         self.replaced.pop(event.node, None)

@@ -1,10 +1,10 @@
-"""What each broker's topics and groups may say of the names that administrators made or deleted, and who uses names.
+"""The possible topics and groups of each broker's tables, given the administrators' calls, and the names in use.
 
-A broker saves its table at each change, and answers then. So what was answered while no fault touched the broker
-survives its process; of anything else, and of what is left by a machine's crash or in a replaced store, every value is
-possible that the name ever had. A sync replaces a slave's table.
+A broker saves its table at each change, before it answers. So a change that was answered without a fault of the broker
+survives its process; after anything else, a machine's crash, or a replaced store, every earlier value of the name is
+possible. A sync replaces a slave's table.
 
-Somebody may change a table whom nobody watches: then the broker saves more often than known calls explain, see
+Unobserved clients may change a table: then the broker saves more often than known calls explain, see
 :meth:`Tables.administered`.
 
 Times are events' numbers. Left out: progress, see :mod:`pairproof.harness.rocketmq.known.registers`; values besides a
@@ -33,14 +33,12 @@ if TYPE_CHECKING:
 
 FIELDS = {TOPICS: ("readQueueNums", "writeQueueNums"), GROUPS: ("brokerId", "whichBrokerWhenConsumeSlowly")}
 Value = tuple[int, ...]
-"""Of the fields of an entry."""
+"""For the fields of an entry."""
 ABSENT: Value = ()
 _seq = attrgetter("seq")
 
 
 class Entry(Possible[Value]):
-    """What one broker's table may say of one name."""
-
     __slots__ = ("explained", "is_solid", "since")
 
     def __init__(self) -> None:
@@ -48,9 +46,9 @@ class Entry(Possible[Value]):
         self.since: int | None = None
         """When a call settled this; None: none has, or the broker may have lost it."""
         self.explained = 0
-        """How many saves since then calls for other names explain."""
+        """How many saves since then are explained by calls for other names."""
         self.is_solid = True
-        """Whether it is sure to have been saved."""
+        """Whether it was certainly saved."""
 
     def everything(self) -> set[Value]:
         return self.possible_since(0) or set()
@@ -62,23 +60,19 @@ class Tables:
     def __init__(self, known: Known) -> None:
         self._known = known
         self.used: set[Name] = set()
-        """Topics and groups that anybody but an administrator uses."""
+        """Topics and groups that other clients than administrators use."""
         self._entries: dict[Name, dict[str, Entry]] = {}
-        """By name and broker."""
         self._saves: dict[tuple[str, str], list[Persist]] = {}
-        """By broker and table."""
         self._asked: dict[tuple[str, str], Sync] = {}
-        """By slave and table: steps of syncs that are under way."""
+        """By slave and table: current steps of syncs."""
         self._hidden: set[tuple[str, str]] = set()
-        """Tables that slaves may have taken over, nobody knows when."""
-
-    # What laws ask.
+        """Tables that slaves may have applied at an unknown time."""
 
     def administered(self, table: str) -> Iterator[tuple[str, Entry]]:
-        """Names of the master's that are sure to be as administrators left them, for nobody else had a part in it.
+        """The master's names that certainly are as administrators left them, without unobserved changes.
 
-        An answered call that makes something other than what was there, or deletes something that was there, explains
-        one save; the others are somebody's of whom nobody knows.
+        An answered call that changes or deletes an existing name explains one save; other saves are those of unobserved
+        clients.
         """
         for name, brokers in self._entries.items():
             entry = brokers.get(MASTER)
@@ -88,35 +82,34 @@ class Tables:
                 yield name[1], entry
 
     def possible(self, node: str, name: Name, since: int) -> set[Value]:
-        """All that a broker may have said of a name at any moment since this event."""
+        """All possible values of a name at a broker since this event."""
         if self.is_hidden(node, name[0]):
             return self._anything(name)
         if name not in self._entries:
             return {ABSENT}
         found = self._entry(name, node).possible_since(since) or set()
-        # A step that is under way may have been done already.
+        # A current step may have been applied already.
         return found | self._coming(name, node)
 
     def is_made(self, node: str, name: Name) -> bool:
-        """Whether an administrator ever tried to make this there."""
+        """Whether an administrator ever tried to create it there."""
         entry = self._entries.get(name, {}).get(node)
         return entry is not None and entry.everything() != {ABSENT}
 
     def names(self) -> set[str]:
-        """Topics and groups that administrators or anybody else ever named."""
+        """Topics and groups in any call of administrators or other clients."""
         return {name for _, name in (*self.used, *self._entries)}
 
     def saved(self, node: str, table: str, since: int = -1) -> Sequence[Persist]:
-        """A broker's saves of a table since this event."""
         saves = self._saves.get((node, table), [])
         return saves[bisect_right(saves, since, key=_seq) :]
 
     def asked(self, node: str, table: str) -> Sync | None:
-        """With what a slave asked for a table that it may not have taken over yet."""
+        """A slave's request for a table that it may not have applied yet."""
         return self._asked.get((node, table))
 
     def is_hidden(self, node: str, table: str) -> bool:
-        """Whether a sync may overwrite a table at any time, or has, and nobody sees when."""
+        """Whether a sync may overwrite, or has overwritten, a table at an unobserved time."""
         return (node, table) in self._hidden or (node in SLAVES and "sync" not in self._known.observes)
 
     def _coming(self, name: Name, node: str) -> set[Value]:
@@ -125,8 +118,6 @@ class Tables:
 
     def _anything(self, name: Name) -> set[Value]:
         return {ABSENT}.union(*(each.everything() for each in self._entries.get(name, {}).values()))
-
-    # What the judge reports.
 
     def comes(self, event: Consumer) -> None:
         self.used.add((GROUPS, event.group))
@@ -153,8 +144,8 @@ class Tables:
         if beside is None:
             return
         entry.since, entry.explained = event.seq, 0
-        entry.is_solid = self._known.disturbances.is_quiet(node, begun.call.t)
-        # To delete what is not there saves nothing, and neither does what is as it was in every broker.
+        entry.is_solid = self._known.disturbances.is_unaffected(node, begun.call.t)
+        # Deleting a missing name saves nothing, and neither does an unchanged value.
         changes = ABSENT not in before if event.f in DELETES else before != entry.settled
         if changes and not beside:
             for other, brokers in self._entries.items():
@@ -165,22 +156,22 @@ class Tables:
         self._saves.setdefault((event.node, event.f), []).append(event)
 
     def synced(self, event: Sync) -> None:
-        place = event.node, event.f
+        key = event.node, event.f
         if event.status == "asked":
-            self._asked[place] = event
+            self._asked[key] = event
             return
         if event.status == "answered":
-            # It may be about to take that over, and nobody will see it.
-            self._hidden.add(place)
+            # It may be about to apply it, unobserved.
+            self._hidden.add(key)
             return
-        asked = self._asked.pop(place, event)
+        asked = self._asked.pop(key, event)
         if event.status in DONE:
             for name in self._entries:
                 if name[0] == event.f:
                     entry = self._entry(name, event.node)
                     entry.copy(self._entry(name, MASTER).possible_since(asked.seq), asked.seq, event.seq)
                     if event.status == "applied":
-                        entry.is_solid = self._known.disturbances.is_quiet(event.node, asked.t)
+                        entry.is_solid = self._known.disturbances.is_unaffected(event.node, asked.t)
 
     def ended(self, event: Crash | Stop) -> None:
         of_machine = event.kind == "crash" and event.f == "machine"
@@ -192,10 +183,10 @@ class Tables:
                 entry.recover(event.seq if is_kept else 0, event.seq)
                 entry.become((entry.settled or set()) | coming, event.seq)
                 entry.since = entry.since if is_kept else None
-        self._asked = {place: asked for place, asked in self._asked.items() if place[0] != event.node}
+        self._asked = {key: asked for key, asked in self._asked.items() if key[0] != event.node}
 
     def wiped(self, event: Wipe) -> None:
-        """Whose store it has now may be anybody's."""
+        """Its new store may be any node's."""
         for name in self._entries:
             entry = self._entry(name, event.node)
             entry.since = None
@@ -208,7 +199,7 @@ class Tables:
 
 @lru_cache(maxsize=64)
 def _asked(detail: str) -> Value:
-    said: Mapping[str, int] = json.loads(detail)
-    if "queues" in said:
-        return (said["queues"], said["queues"])
-    return tuple(said.get(field, default) for field, default in zip(FIELDS[GROUPS], (0, 1), strict=True))
+    asked: Mapping[str, int] = json.loads(detail)
+    if "queues" in asked:
+        return (asked["queues"], asked["queues"])
+    return tuple(asked.get(field, default) for field, default in zip(FIELDS[GROUPS], (0, 1), strict=True))

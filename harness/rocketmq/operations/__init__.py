@@ -1,1 +1,1 @@
-"""What clients of RocketMQ do: each operation in a file of its own."""
+"""Operations of RocketMQ's clients, each in a file of its own."""

@@ -1,4 +1,4 @@
-"""Time passes until something has happened often enough. Whatever happened before counts for nothing."""
+"""Time passes until something has happened often enough, without counting earlier events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A producer sends what is to come later."""
+"""A producer sends a delayed message."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ MOST_LEVEL = 99
 
 
 class Delayed(Operation):
-    """A producer sends to the master what comes into a queue only when the time of its delay ``level`` has passed."""
+    """A producer sends a message to the master that enters its queue only after the time of its delay ``level``."""
 
     name = "delayed"
     needs = CanSendTo
     arguments = {
         "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
         "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),
-        # The last ones outlast a trial by hours; one above 18 counts as that.
+        # The longest delays outlast a trial by hours; levels above 18 count as 18.
         "level": number(MOST_LEVEL, (1, 2, 3, 1, 2, 3, 17, 18, 40), (1,)),
     }
     drawn = Drawn(whole=True)

@@ -1,4 +1,4 @@
-"""A producer sends a message with something that few messages have, or that most have and it has not."""
+"""A producer sends an edge-case message."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ WORDS = {
     "longest": "with about as many bytes of properties as a record can hold",
     "too-long": "with a byte more of properties than a record can hold once the broker has added its own",
 }
-"""What may be special about a message, in words."""
+"""Properties of edge-case messages, in words."""
 NO_QUEUE = ("any-queue", "new-topic", "retry-topic")
-"""Whose queue is another than the one that is given."""
+"""Messages whose queue is not the given one."""
 
 
 def _check(what: object) -> None:
     if what not in WORDS:
-        raise UsageError(f"what is special about a message is {', '.join(WORDS)}, not {what!r}")
+        raise UsageError(f"an edge-case message is one of {', '.join(WORDS)}, not {what!r}")
 
 
 class EdgeCaseSend(Operation):
-    """A producer sends a message to the master that is special in some way: ``what`` says in which."""
+    """A producer sends an edge-case message to the master; ``what`` names the edge case."""
 
     name = "edge_case_send"
     needs = CanSendOtherwise

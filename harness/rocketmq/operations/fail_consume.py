@@ -1,4 +1,4 @@
-"""A consumer comes whose application fails at some messages."""
+"""A consumer joins whose application fails at some messages."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from ..ports import CanFailConsume
 from .scope import CONSUMERS, MOST_MEMBER
 
 MOST = 16
-"""RocketMQ's own maxReconsumeTimes, and its levels are few more."""
+"""RocketMQ's default of maxReconsumeTimes, and about the number of its levels."""
 
 
 class FailConsume(Operation):
-    """A consumer of group 4 comes, whose application fails at one of ``every`` so many messages, so many ``times`` at
-    each. It sends them back, to come again after a delay of this ``level`` (0: as the broker chooses); after ``most``
-    retries they are dead letters. Nothing if it is there.
+    """A consumer of group 4 joins, whose application fails at one in ``every`` so many messages, so many ``times`` at
+    each. It sends them back, to be delivered again after a delay of this ``level`` (0: the broker's choice); after
+    ``most`` retries they are dead letters. Nothing if it has joined already.
     """
 
     name = "fail_consume"

@@ -12,8 +12,8 @@ MOST_BROKER = 3
 
 
 class Group(Operation):
-    """An administrator creates a consumer group at ``node``, or changes the broker ids that it is to read from: as a
-    rule, and when it consumes ``slowly``.
+    """An administrator creates a consumer group at ``node``, or changes the broker ids from which it reads: normally,
+    and when it consumes ``slowly``.
     """
 
     name = "group"

@@ -1,4 +1,4 @@
-"""A consumer comes."""
+"""A consumer joins."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ BROADCASTING = 8
 
 
 class Join(Operation):
-    """A consumer comes: it joins its group, takes its share of the topic's queues, and consumes; nothing if it is
-    there. Groups 2 and 3 subscribe to certain tags. Groups 6 and 7 consume orderly: a queue only while they hold its
+    """A consumer joins its group, takes its share of the topic's queues, and consumes; nothing if it has joined
+    already. Groups 2 and 3 subscribe to certain tags. Groups 6 and 7 consume orderly: a queue only while they hold its
     lock. Groups from 8 on broadcast.
     """
 

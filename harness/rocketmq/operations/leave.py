@@ -1,4 +1,4 @@
-"""A consumer goes."""
+"""A consumer leaves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .scope import CONSUMERS, FALTERING, JOINED, MOST_MEMBER
 
 
 class Leave(Operation):
-    """A consumer goes, in an orderly way or ``lost``, as its process dies; nothing if it is not there."""
+    """A consumer leaves, in an orderly way or ``lost`` with its process; nothing if it has not joined."""
 
     name = "leave"
     needs = CanConsume

@@ -1,4 +1,4 @@
-"""A producer with routes, queues in turn and tries of its own sends a message."""
+"""A producer with routes, queues in turn and retries sends a message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORDS = {
     QUEUE: "to queue {queue} of the master",
     ONE_WAY: "to the topic's queues in turn, without asking for an answer",
 }
-"""How the queue is chosen, in words."""
+"""The choice of the queue, in words."""
 
 
 def _check(how: object) -> None:
@@ -24,8 +24,8 @@ def _check(how: object) -> None:
 
 
 class Produce(Operation):
-    """A producer learns from the name server where the topic is, and sends a message: ``how`` says to which queue. What
-    failed it tries again, where it has the choice.
+    """A producer learns from the name server where the topic is, and sends a message; ``how`` chooses the queue. It
+    retries a failed send where its choice allows.
     """
 
     name = "produce"

@@ -1,4 +1,4 @@
-"""An administrator makes something, deletes it, and makes it again."""
+"""An administrator creates an object, deletes it, and creates it again."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MOST_STEPS = 3
 
 def _check(what: object) -> None:
     if what not in KINDS:
-        raise UsageError(f"an administrator remakes a {' or a '.join(KINDS)}, not {what!r}")
+        raise UsageError(f"an administrator re-creates a {' or a '.join(KINDS)}, not {what!r}")
 
 
 class Recreate(Operation):
-    """An administrator makes a topic or a consumer group that nobody uses at ``node``, and changes it if it is there;
-    with two ``steps`` deletes it then, with three makes it again with other values. Each step begins when the one
-    before has been answered. Of groups, each second one is deleted with its progress.
+    """An administrator creates an unused topic or consumer group at ``node``, or changes it if it exists; with two
+    ``steps`` deletes it then, with three creates it again with other values. Each step begins after the answer to the
+    one before. Every second group is deleted with its progress.
     """
 
     name = "recreate"

@@ -1,4 +1,4 @@
-"""How many producers, readers, queues, groups, consumers and topics searches let take part, and what these may be."""
+"""The producers, readers, queues, groups, consumers and topics of searches, and their properties."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ PRODUCERS = 4
 READERS = 2
 QUEUES = 3
 SIZES = (1, 30, 100, 420, 900, 1_700)
-"""Of bodies, bytes."""
+"""For bodies, bytes."""
 SMALL = 100
-"""Bytes of a body of which only the way matters."""
+"""Bytes of a body whose size does not matter."""
 GROUPS = 2
 JOINED = (0, 0, 0, 1, 2, 3, 6, 8)
-"""Groups that consumers join and leave: mostly clustering ones, now and then one that subscribes by tag, is orderly or
-broadcasting."""
+"""Groups that consumers join and leave: mostly clustering ones, sometimes one that subscribes by tag, is orderly or
+broadcasting.
+"""
 BY_TAG = {2: "paidAa || a", 3: "paidBB"}
 """Groups that subscribe to some tags. Aa and BB have the same hash in Java; paid before them makes it negative."""
 FALTERING = 4
@@ -24,6 +25,6 @@ TOPICS = 2
 MOST_MEMBER = 9
 """The largest number of a group and of a consumer in it: ten of each."""
 ADMINISTERED = (topology.MASTER, topology.MASTER, topology.SLAVES[0])
-"""Where administrators act: mostly at the master."""
+"""Targets of administrators: mostly the master."""
 AWAITED_MS = 30_000
-"""The longest delay of a message whose coming a trial awaits at its end."""
+"""The longest delay that a trial awaits at its end."""

@@ -10,13 +10,13 @@ from .scope import PRODUCERS, QUEUES, SIZES
 
 
 class Send(Operation):
-    """A producer sends ``size`` body bytes to a queue of the master, waiting for the store's promise or not."""
+    """A producer sends ``size`` body bytes to a queue of the master, and waits for the store's promise or not."""
 
     name = "send"
     needs = CanSend
     arguments = {
         "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
-        # RocketMQ's maxMessageSize is the most.
+        # The largest is RocketMQ's maxMessageSize.
         "size": number(4 * 1024 * 1024, SIZES, SIZES[:-1], usual=200),
         "wait": truth(0.67, simpler=True, usual=True),
         "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),

@@ -1,4 +1,4 @@
-"""A producer sends to whatever broker."""
+"""A producer sends to any broker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .scope import QUEUES, SMALL
 
 
 class SendToWrongBroker(Operation):
-    """A producer sends to a queue at ``node``, whether that takes messages or not."""
+    """A producer sends to a queue at ``node``, which need not accept messages."""
 
     name = "send_to_wrong_broker"
     needs = CanSendTo

@@ -9,7 +9,7 @@ from .scope import ADMINISTERED, TOPICS
 
 
 class Topic(Operation):
-    """An administrator creates a topic at ``node``, or changes how many queues it has."""
+    """An administrator creates a topic at ``node``, or changes its number of queues."""
 
     name = "topic"
     needs = CanAdminister

@@ -1,4 +1,4 @@
-"""A producer sends the half of a transaction, and decides about it."""
+"""A producer sends a half message, and ends its transaction."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MOST_ENDS = 3
 WORDS = {
     COMMIT: "and commits it {ms} ms after it is stored",
     ROLLBACK: "and rolls it back {ms} ms after it is stored",
-    NEVER: "and never says what is to become of it",
+    NEVER: "and never ends the transaction",
 }
-"""What a producer does about its half message, in words."""
+"""The end of a transaction, in words."""
 
 
 def _check(says: object) -> None:

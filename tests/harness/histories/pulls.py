@@ -19,7 +19,7 @@ def pulled(
     got: tuple[int, ...] = (), node: str = "master", f: str = "pull", group: str | None = None, most: int = 0,
     size: int = SIZE, phase: str = "ok", tags: str = "", starts: str = "",
 ) -> H:  # fmt: skip
-    """A pull from ``asked`` on that brings ``got`` and is told to go on at ``to``; the queue's range is ``held``.
+    """A pull from ``asked`` on that brings ``got`` and continues at ``to``; the queue's range is ``held``.
 
     ``starts``: the node that is started while the pull is under way.
     """

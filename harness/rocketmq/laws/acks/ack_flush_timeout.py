@@ -72,7 +72,7 @@ class AckFlushTimeout(AnswerTimes):
             return
         self.judged += 1
         since_ns, limit_ms = call.appended_ns, self.known.setting(MASTER, SETTING)
-        took_ns = flushed_ns - since_ns - self.known.disturbances.still_ns(MASTER, since_ns, flushed_ns)
+        took_ns = flushed_ns - since_ns - self.known.disturbances.unavailable_ns(MASTER, since_ns, flushed_ns)
         # In a real-time lab a flush and a deadline may share one iteration of the broker's loop.
         if took_ns > limit_ms * MS + ROUND_NS + self.known.healthy_ns:
             what = f"{event.message} was answered PUT_OK; its flush ended after {took_ns / MS:.3f} ms, "

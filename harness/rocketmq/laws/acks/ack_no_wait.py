@@ -10,7 +10,7 @@ Abstains when:
 Source: CommitLog.submitReplicaRequest; handleHA of 5.x.
 """
 
-from ....judging.law import CONVENTION, Heard
+from ....judging.law import CONVENTION, EventFilter
 from ... import topology
 from ...known.in_flight import Send
 from .answering import AnswerTimes, Deadline
@@ -24,14 +24,14 @@ class AckNoWait(AnswerTimes):
     promise = "A send that waits for no slave is answered at once, whatever happens to slaves and HA links."
     source = "CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "fault", "invoke", "ok"})
-    awaits = {"fault": Heard(nodes=frozenset({*topology.SLAVES, None}))}
+    awaits = {"fault": EventFilter(nodes=frozenset({*topology.SLAVES, None}))}
 
     def deadline(self, call: Send) -> Deadline | None:
         known = self.known
         if call.waits and known.needed:
             return None
         since_ns = call.invoked_ns if call.appended_ns is None else call.appended_ns
-        if all(known.disturbances.is_quiet(target, since_ns) for target in REPLICATION):
+        if all(known.disturbances.is_unaffected(target, since_ns) for target in REPLICATION):
             return None
         if call.waits and known.sync_flush:
             flushed_ns = self.flushed_ns(call)

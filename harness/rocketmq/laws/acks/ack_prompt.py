@@ -78,7 +78,7 @@ class AckPrompt(AnswerTimes):
         if link is None or (link.first is not None and not self.known.in_flight):
             return
         slave = link.peer
-        if self.newest_link.get(slave) != label or self.known.hears(event) is not VALID:
+        if self.newest_link.get(slave) != label or self.known.validity(event) is not VALID:
             return
         if link.first is None:
             self._begin(slave, label, offset)

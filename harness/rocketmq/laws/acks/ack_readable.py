@@ -20,7 +20,7 @@ class AckReadable(Law):
     promise = "A client can read every answer of a broker."
     source = "SendMessageResponseHeader, PullMessageResponseHeader"
     needs = frozenset({"invoke", "ok", "info"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
 
     def on_ok(self, event: Ok) -> None:
         self.judged += 1

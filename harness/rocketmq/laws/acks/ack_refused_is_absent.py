@@ -14,7 +14,7 @@ Source: SendMessageProcessor.handlePutMessageResult.
 
 from ....event_types.client import SENDS, Deliver, Fail, Try
 from ....history import Event
-from ....judging.law import DURABILITY, Heard, only
+from ....judging.law import DURABILITY, EventFilter, only
 from ...event_types.log import Append, Record
 from ...law import Law
 from ...topology import MASTER
@@ -33,7 +33,7 @@ class AckRefusedIsAbsent(Law):
     promise = "A failed send leaves no message in any store, and no client receives it."
     source = "SendMessageProcessor.handlePutMessageResult"
     needs = frozenset({"fail", "record"})
-    awaits = {"fail": Heard(frozenset(SENDS))}
+    awaits = {"fail": EventFilter(frozenset(SENDS))}
 
     def begin(self) -> None:
         self.refused: dict[str | None, str | None] = {}

@@ -11,7 +11,7 @@ Source: MessageExtEncoder.encode. Some versions also count other parts of the re
 
 from ....event_types.client import Fail, Invoke, Ok
 from ....judging.law import CONVENTION, only
-from ....texts.content import is_followed, told
+from ....texts.content import is_followed, payload
 from ...contract import STORED
 from ...law import Law
 
@@ -24,7 +24,7 @@ class AckWithinLimits(Law):
     needs = frozenset({"config", "invoke", "ok"})
 
     def _why_not(self, event: Invoke) -> str | None:
-        content, most = told(event.detail), self.known.setting(event.node, "maxMessageSize")
+        content, most = payload(event.detail), self.known.setting(event.node, "maxMessageSize")
         if "illegal" in content:
             # Its size is the size of the properties.
             return "more properties than a record can hold" if content["illegal"] else None

@@ -63,7 +63,7 @@ class AnswerTimes(Law):
         self.end(event)
 
     def end(self, last: Event) -> None:
-        for call in self.known.in_flight.owed():
+        for call in self.known.in_flight.open_sends():
             self._judge(call, last._replace(message=call.message), False)
 
     def _judge(self, call: Send, event: Event, answered: bool) -> None:
@@ -81,6 +81,6 @@ class AnswerTimes(Law):
 
     def _is_sound(self, call: Send) -> bool:
         since = call.client.known_good_ns
-        if since is None or not self.known.disturbances.is_quiet(CLIENT_LINK, since):
+        if since is None or not self.known.disturbances.is_unaffected(CLIENT_LINK, since):
             return False
-        return call.appended_ns is not None or since >= self.known.nodes.born(MASTER)
+        return call.appended_ns is not None or since >= self.known.nodes.last_start(MASTER)

@@ -33,7 +33,7 @@ class Turns:
         """The earliest start of the first one's turn; all sends before it are answered."""
 
     def stored(self, known: Known) -> None:
-        ended, since = known.nodes.ended(MASTER), known.nodes.born(MASTER)
+        ended, since = known.nodes.ended(MASTER), known.nodes.last_start(MASTER)
         if ended != self._incarnation:
             self.clear()
             self._incarnation = ended

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from ....event_types.client import Deliver, Ok
 from ....history import Event
-from ....judging.law import EVERY, Heard, only
-from ....texts.content import told
+from ....judging.law import EVERY, EventFilter, only
+from ....texts.content import payload
 from ...known.consumed import subscribed
 from ...known.consumption import PAIR
 from ...law import Law
@@ -40,7 +40,7 @@ class DeliverByTag(Law):
     promise = "A pull by tags brings all messages with one of the tags, and only these."
     source = "DefaultMessageStore.getMessage; ConsumeQueue tagsCode"
     needs = frozenset({"invoke", "ok", "deliver", "record", "audit"})
-    awaits = {"invoke": Heard(frozenset({"select"})), "consumer": EVERY}
+    awaits = {"invoke": EventFilter(frozenset({"select"})), "consumer": EVERY}
 
     def begin(self) -> None:
         self.done: list[Answer] = []
@@ -73,7 +73,7 @@ class DeliverByTag(Law):
         for ok, wanted, asked_from, brought in self.done:
             reach = range(asked_from, ok.queue_offset or 0)
             for each in listing.of(ok.queue):
-                if each.queue_offset in reach and told(each.detail).get("tags") in wanted:
+                if each.queue_offset in reach and payload(each.detail).get("tags") in wanted:
                     self.judged += 1
                     if each.queue_offset not in brought:
                         where = f"{each.message} at {each.queue_offset} of {each.queue}"

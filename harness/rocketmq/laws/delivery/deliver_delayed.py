@@ -21,8 +21,8 @@ from functools import lru_cache
 
 from ....event_types.node import Crash, Stop
 from ....history import MS, Event
-from ....judging.law import Heard, only
-from ....texts.content import level_of, told
+from ....judging.law import EventFilter, only
+from ....texts.content import level_of, payload
 from ...contract import EXPIRE, LIED, WIPE
 from ...event_types.log import Append, Audit
 from ...law import Law
@@ -53,8 +53,8 @@ class DeliverDelayed(Law):
     source = "ScheduleMessageService; messageDelayLevel"
     needs = frozenset({"config", "invoke", "ok", "start", "record", "audit"})
     awaits = {
-        **dict.fromkeys(("crash", "stop"), Heard(nodes=frozenset((MASTER,)))),
-        "audit": Heard(frozenset({"final"}), frozenset((MASTER,))),
+        **dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,)))),
+        "audit": EventFilter(frozenset({"final"}), frozenset((MASTER,))),
     }  # fmt: skip
     timed = True
 
@@ -102,7 +102,7 @@ class DeliverDelayed(Law):
         delays = {} if self.excused else self._delays()
         records: dict[str | None, list[Event]] = {message: [] for message in delays}
         for each in self.known.audits.records(event) if delays else ():
-            if each.message in delays and "times" not in told(each.detail):
+            if each.message in delays and "times" not in payload(each.detail):
                 records[each.message].append(each)
         for message, delay in delays.items():
             self._judge(message, delay, records[message], event)
@@ -130,7 +130,7 @@ class DeliverDelayed(Law):
         if delivered or answered is None or MASTER not in self.known.up:
             return
         healed = self.known.milestones.get("heal")
-        since = max(self.known.nodes.born(MASTER), 0 if healed is None else healed.t)
+        since = max(self.known.nodes.last_start(MASTER), 0 if healed is None else healed.t)
         due = max(answered.t + delay_ms * MS, since)
         if end.t - due > LATE_NS:
             self.judged += 1
@@ -148,9 +148,9 @@ class DeliverDelayed(Law):
     def _saved(self, now: int) -> dict[str, int]:
         """Deliveries with a saved position, unless a fault prevented that."""
         disturbances = self.known.disturbances
-        if any(MASTER in disturbances.touched(each) and each.f != KILL for each in disturbances.active.values()):
+        if any(MASTER in disturbances.affected(each) and each.f != KILL for each in disturbances.active.values()):
             return {}
-        since = max(disturbances.ended.get(MASTER, 0), self.known.nodes.born(MASTER))
+        since = max(disturbances.ended.get(MASTER, 0), self.known.nodes.last_start(MASTER))
         times: dict[str | None, list[int]] = {message: [] for message in self._delays()}
         for put in sorted(itertools.chain.from_iterable(self.known.sent.puts.values())):
             if put.message in times:
@@ -162,6 +162,6 @@ class DeliverDelayed(Law):
     def on_stop(self, event: Stop) -> None:
         saves = version(self.known.config.get(MASTER, {})) >= SAVES_AT_STOP
         disturbances = self.known.disturbances
-        here = sum(MASTER in disturbances.touched(each) for each in disturbances.active.values())
+        here = sum(MASTER in disturbances.affected(each) for each in disturbances.active.values())
         # One of these faults is the stop itself.
         self.stopped_badly |= not saves or here > 1

@@ -28,7 +28,7 @@ from ....event_types.client import SENDS, Fail, Ok
 from ....event_types.machine import Mark
 from ....history import MS, Event
 from ....judging.law import DURABILITY, only
-from ....texts.content import level_of, told
+from ....texts.content import level_of, payload
 from ... import contract
 from ...event_types.transactions import Decide
 from ...known.consumed import Assignment, Consumed, Consumer
@@ -82,7 +82,7 @@ class DeliverNoLoss(NeverMoved):
 
     def on_decide(self, event: Decide) -> None:
         begun = self.known.calls.asked(event) if event.f == "ok" and event.node == MASTER else None
-        if begun is not None and told(begun.call.detail).get("says") == COMMIT:
+        if begun is not None and payload(begun.call.detail).get("says") == COMMIT:
             ok = event._replace(status="PUT_OK", value=0)
             self.committed.append(self._as_stored(ok, begun.happened, False))
 
@@ -187,12 +187,12 @@ class DeliverNoLoss(NeverMoved):
             or MASTER not in self.known.up
         ):
             return True
-        if any(disturbances.is_still(node) for node in self.known.config):
+        if any(disturbances.is_unavailable(node) for node in self.known.config):
             return True
         slaves = {each.served_by for each in held} - {MASTER, None}
         if any(self.known.logs.starts.get(slave or "") != 0 for slave in slaves):
             return True
-        since = [ok.t, self.known.nodes.born(MASTER), *(each.since for each in held)]
+        since = [ok.t, self.known.nodes.last_start(MASTER), *(each.since for each in held)]
         since += [self.refused.get(each.group, 0) for each in held]
         for process, consumer in known.consumers.items():
             if known.reader_of(process, consumer.group) == consumed.reader:

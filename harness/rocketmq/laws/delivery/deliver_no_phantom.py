@@ -16,7 +16,7 @@ Source: PullMessageProcessor returns the log's own bytes.
 
 from ....event_types.client import Deliver
 from ....judging.law import DURABILITY, EVERY
-from ....texts.content import told
+from ....texts.content import payload
 from ...event_types.log import Record
 from ...law import Law
 from .sent_back import RETRY
@@ -80,6 +80,6 @@ class DeliverNoPhantom(Law):
         if event.digest is None or (event.node, event.message, event.lo) not in self.deliveries:
             return
         known = self.digests.get((event.message, event.lo), event.digest)
-        is_one = event.message not in self.known.sent.repeated and "times" not in told(event.detail)
+        is_one = event.message not in self.known.sent.repeated and "times" not in payload(event.detail)
         if known != event.digest and is_one:
             self.violate(event, f"{event.message} was delivered with other bytes than {event.node} has at {event.lo}")

@@ -15,7 +15,7 @@ import json
 
 from ....event_types.client import Assign, Deliver
 from ....history import MS
-from ....judging.law import Heard
+from ....judging.law import EventFilter
 from ...event_types.groups import Lock
 from ...known.consumption import PAIR
 from ...law import Law
@@ -40,8 +40,8 @@ class DeliverOrderly(Law):
     promise = "An orderly group receives each queue in order, by one member at a time: the holder of its lock."
     source = "ConsumeMessageOrderlyService; ProcessQueue.isLockExpired"
     needs = frozenset({"lock", "deliver", "assign", "consumer"})
-    deaf_to = frozenset()
-    awaits = {"consumer": Heard(frozenset({"orderly"}))}
+    ignored_nodes = frozenset()
+    awaits = {"consumer": EventFilter(frozenset({"orderly"}))}
     timed = True
 
     def begin(self) -> None:

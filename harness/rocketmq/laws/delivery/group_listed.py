@@ -60,7 +60,7 @@ class GroupListed(Law):
     )
     source = "ConsumerManager; DefaultConsumerIdsChangeListener; ConsumerManageProcessor.getConsumerListByGroup"
     needs = frozenset({"ask", "consumer", "fault", "crash"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
     awaits = {"ask": EVERY}
     timed = True
 
@@ -96,13 +96,13 @@ class GroupListed(Law):
         return node, self.known.nodes.ended(node), group
 
     def on_mark(self, event: Mark) -> None:
-        self.pending.look(event)
+        self.pending.report_missed(event)
 
     def end(self, last: Event) -> None:
-        self.pending.look(last)
+        self.pending.report_missed(last)
 
     def on_consumer(self, event: Consumer) -> None:
-        self.pending.look(event)
+        self.pending.report_missed(event)
         if event.status == "on":
             return
         self._drop_pending(event.process)
@@ -118,7 +118,7 @@ class GroupListed(Law):
                 self._leaves(key, member, event.t, event.t, "ended")
 
     def on_ask(self, event: Ask) -> None:
-        self.pending.look(event)
+        self.pending.report_missed(event)
         if event.group is None or event.node in self.known.clocks:
             return
         key = self._key(event.node, event.group)

@@ -36,7 +36,7 @@ class GroupLockGiven(Law):
     promise = "A member of an orderly group gets a queue's lock within 60 s, unless another member may hold it."
     source = "RebalanceLockManager.tryLockBatch, unlockBatch"
     needs = frozenset({"lock", "start", "crash"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
     timed = True
 
     def begin(self) -> None:
@@ -72,7 +72,7 @@ class GroupLockGiven(Law):
 
     def _judge(self, event: Lock, asked: int, queue: str) -> None:
         nodes = self.known.nodes
-        if event.node in self.known.clocks or event.node in nodes.down or asked < nodes.born(event.node):
+        if event.node in self.known.clocks or event.node in nodes.down or asked < nodes.last_start(event.node):
             return
         self.judged += 1
         may_have_it = {client for client, hold in self._holds(event, queue).items() if hold.until >= asked}

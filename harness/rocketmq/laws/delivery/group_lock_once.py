@@ -40,7 +40,7 @@ class GroupLockOnce(Law):
     promise = "At most one member of an orderly group holds a queue's lock."
     source = "RebalanceLockManager: a lock is one client's for 60 s"
     needs = frozenset({"lock", "start", "crash"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
     timed = True
 
     def begin(self) -> None:

@@ -21,7 +21,7 @@ RebalanceImpl.rebalanceByTopic.
 from ....event_types.client import Assign, Consumer, Route
 from ....history import MS, Event
 from ....judging.law import EVERY, only
-from ....texts.content import told
+from ....texts.content import payload
 from ...event_types.groups import Ask
 from ...law import Law
 from ...topology import HA_LINKS, META_LINKS
@@ -55,7 +55,7 @@ class GroupShared(Law):
     promise = "Soon after a member of a clustering group joins or leaves, exactly one member holds each queue."
     source = "DefaultConsumerIdsChangeListener: it notifies all members of a change at once"
     needs = frozenset({"consumer", "assign", "fault", "crash"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
     awaits = {"consumer": EVERY, "route": EVERY}
     timed = True
 
@@ -94,7 +94,7 @@ class GroupShared(Law):
 
     def on_route(self, event: Route) -> None:
         self._judge_all(event)
-        if event.status == "found" and "0" in told(event.detail):
+        if event.status == "found" and "0" in payload(event.detail):
             self.routed.setdefault(event.process, event.t)
         else:
             self.routed.pop(event.process, None)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ....event_types.client import Fail, Info, Invoke, Ok
 from ....history import MS, Event
 from ....judging.law import EVERY, only
-from ....texts.content import told, waits_first
+from ....texts.content import payload, waits_first
 from ... import contract
 from ...known.calls import Begun
 from ...known.consumed import subscribed
@@ -56,7 +56,7 @@ class PullAnswered(Law):
         elif event.node == MASTER and event.status in contract.STORED:
             begun = self.known.calls.begun(event)
             if begun is not None and event.queue_offset is not None and not waits_first(begun.call):
-                content = told(begun.call.detail)
+                content = payload(begun.call.detail)
                 arrival = Arrival(event, content.get("tags", "") if content else None)
                 self.arrived.setdefault(event.queue, []).append(arrival)
 

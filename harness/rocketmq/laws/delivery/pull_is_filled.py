@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from ....history import Event
 from ....judging.law import CONVENTION
-from ....texts.content import told
+from ....texts.content import payload
 from ...known.positions import Content
 from ...settings import DEFAULTS, Settings, memory
 from .pulled import FOUND, Answer, Pulled
@@ -111,7 +111,7 @@ class PullIsFilled(Pulled):
 def _limits(answer: Answer, settings: Settings, in_memory: bool) -> tuple[int, int]:
     """The most messages and bytes of an answer, by the broker and the request."""
     most, most_bytes = (int(settings.get(*each)) for each in (IN_MEMORY if in_memory else ON_DISK))
-    return min(most, int(told(answer.call.detail).get("most", MOST))), most_bytes
+    return min(most, int(payload(answer.call.detail).get("most", MOST))), most_bytes
 
 
 def _entries(settings: Settings) -> int:

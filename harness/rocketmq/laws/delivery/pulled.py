@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ....event_types.client import Deliver, Invoke, Ok
-from ....judging.law import EVERY, Heard, only
+from ....judging.law import EVERY, EventFilter, only
 from ...known.consumed import subscribed
 from ...law import Law
 
@@ -39,7 +39,7 @@ class Pulled(Law):
     """Hands each such answer to :meth:`judge`."""
 
     needs = frozenset({"invoke", "ok", "deliver"})
-    awaits = {"invoke": Heard(frozenset(READS)), "deliver": EVERY}
+    awaits = {"invoke": EventFilter(frozenset(READS)), "deliver": EVERY}
 
     def judge(self, answer: Answer) -> None:
         raise NotImplementedError

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ....judging.law import DURABILITY, EVERY, only
-from ....texts.content import told
+from ....texts.content import payload
 from ...event_types.log import Audit, Record
 from ...topology import MASTER
 from .transacted import COMMIT, HALF, Transacted
@@ -42,7 +42,7 @@ class TransactCommitted(Transacted):
         found: dict[str | None, list[Record]] = defaultdict(list)
         """By message: records outside the half topic."""
         for each in self.known.audits.records(event):
-            if each.message in halves and not each.queue.startswith(HALF) and "times" not in told(each.detail):
+            if each.message in halves and not each.queue.startswith(HALF) and "times" not in payload(each.detail):
                 found[each.message].append(each)
         for message in halves:
             commits = self.commits(message)
@@ -59,7 +59,7 @@ class TransactCommitted(Transacted):
         halves = {each.at for each in self.commits(message)}
         queue = self.known.sent.halves[message].queue
         for record in found:
-            held, what = told(record.detail), f"{message}, committed at {record.lo},"
+            held, what = payload(record.detail), f"{message}, committed at {record.lo},"
             if record.queue != queue:
                 self._flag(record, message, f"{what} is in {record.queue}; its half was sent to {queue}")
             elif held.get("type") != COMMIT:

@@ -18,7 +18,7 @@ from collections import Counter
 from ....event_types.machine import Fault
 from ....history import digest
 from ....judging.law import only
-from ....texts.content import told
+from ....texts.content import payload
 from ...event_types.log import Audit
 from ...settings import version
 from ...topology import MASTER
@@ -55,7 +55,7 @@ class TransactNoted(Transacted):
         offsets = {digest(str(offset).encode()): offset for offset in asked}
         noted: Counter[int] = Counter()
         for note in notes:
-            held = told(note.detail)
+            held = payload(note.detail)
             offset = offsets.get(held.get("body", 0))
             if offset is None or held.get("tags") != TAG:
                 tag = f", tagged {held.get('tags')}" if held.get("tags") != TAG else ""

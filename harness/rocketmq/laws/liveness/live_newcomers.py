@@ -16,8 +16,8 @@ Source: NettyRemotingServer has no connection limit; the reference has one, see 
 import json
 
 from ....event_types.machine import Fault
-from ....judging.law import Heard
-from ....texts.content import told
+from ....judging.law import EventFilter
+from ....texts.content import payload
 from ...law import Law
 
 ROGUE_CLIENT, CROWD = "rogue_client", "crowd"
@@ -29,8 +29,8 @@ class LiveNewcomers(Law):
     promise = "While a crowd of idle rogue clients holds connections to a client port, a new client is answered."
     source = "NettyRemotingServer, which refuses nobody"
     needs = frozenset({"fault", "start"})
-    deaf_to = frozenset()
-    awaits = {"fault": Heard(frozenset({ROGUE_CLIENT}))}
+    ignored_nodes = frozenset()
+    awaits = {"fault": EventFilter(frozenset({ROGUE_CLIENT}))}
 
     def begin(self) -> None:
         self.alone: dict[int | None, tuple[Fault, int]] = {}
@@ -39,9 +39,9 @@ class LiveNewcomers(Law):
     def on_fault(self, event: Fault) -> None:
         if event.status == "on":
             node, others = event.node or "", self.known.disturbances.active.values()
-            alone = all(_ignores(event, each) or node not in self.known.disturbances.touched(each) for each in others)
-            self._disturb(self.known.disturbances.touched(event), event)
-            if node and alone and not self.known.disturbances.is_still(node):
+            alone = all(_ignores(event, each) or node not in self.known.disturbances.affected(each) for each in others)
+            self._disturb(self.known.disturbances.affected(event), event)
+            if node and alone and not self.known.disturbances.is_unavailable(node):
                 self.alone[event.number] = event, self.known.nodes.ended(node)
             return
         found = json.loads(event.detail or "{}")
@@ -55,7 +55,7 @@ class LiveNewcomers(Law):
 
     def _has_paused(self, began: Fault) -> bool:
         disturbances, node = self.known.disturbances, began.node or ""
-        return disturbances.is_still(node) or disturbances.woke.get(node, -1) > began.t
+        return disturbances.is_unavailable(node) or disturbances.woke.get(node, -1) > began.t
 
     def _disturb(self, affected: frozenset[str], by: Fault) -> None:
         for number, (each, _) in list(self.alone.items()):
@@ -70,4 +70,4 @@ def _ignores(one: Fault, other: Fault) -> bool:
 
 def is_crowd(fault: Fault) -> bool:
     """Whether the fault's rogue clients come as a crowd."""
-    return bool(told(fault.detail).get("character") == CROWD)
+    return bool(payload(fault.detail).get("character") == CROWD)

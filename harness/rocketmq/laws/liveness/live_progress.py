@@ -40,7 +40,7 @@ class LiveProgress(Law):
         if call.group is not None or call.f == "produce" or not begun.is_up:
             return False
         ways, since = (call.node, f"client-{call.node}"), known.calls.first_at(call.process)
-        if not begun.struck or not begun.struck.isdisjoint(ways) or call.node not in known.up:
+        if not begun.disturbed or not begun.disturbed.isdisjoint(ways) or call.node not in known.up:
             return False
         # A client may not have noticed that its connection ended with an earlier incarnation.
         return known.nodes.ended_at.get(call.node, -1) < since and known.disturbances.is_undisturbed(since, *ways)

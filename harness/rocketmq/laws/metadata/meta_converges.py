@@ -40,7 +40,7 @@ from ...known.metadata import (
     TOPICS,
     Name,
     entries,
-    told,
+    registration_answer,
 )
 from ...settings import Settings, template
 from ...topology import MASTER
@@ -174,7 +174,7 @@ class MetaConverges(MetadataLaw):
         node = event.node
         if event.status != "ok" or node not in self.slaves:
             return
-        if told(event).get("master"):
+        if registration_answer(event).get("master"):
             self.knew_master.setdefault(node, event.t)
         else:
             self.knew_master.pop(node, None)

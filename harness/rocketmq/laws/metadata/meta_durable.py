@@ -21,7 +21,7 @@ from typing import NamedTuple
 from ....event_types.client import Fail, Invoke, Ok
 from ....event_types.node import Crash, Start, Stop, Wipe
 from ....history import MS
-from ....judging.law import DURABILITY, EVERY, Heard, only
+from ....judging.law import DURABILITY, EVERY, EventFilter, only
 from ...event_types.metadata import Persist, Sync, Table
 from ...known.copies import Sighting
 from ...known.metadata import (
@@ -57,8 +57,8 @@ class MetaDurable(CopiesLaw):
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
     awaits = {
-        "sync": EVERY, "table": Heard(but=frozenset(NO_SLAVES)),
-        "invoke": Heard(frozenset({"commit"}), but=frozenset(NO_SLAVES)),
+        "sync": EVERY, "table": EventFilter(but=frozenset(NO_SLAVES)),
+        "invoke": EventFilter(frozenset({"commit"}), but=frozenset(NO_SLAVES)),
     }  # fmt: skip
 
     def begin(self) -> None:
@@ -98,9 +98,9 @@ class MetaDurable(CopiesLaw):
         if agreed is None:
             return
         before, is_sound = self.agreements.pop(key, None), self._is_sound(key[0])
-        if before is not None and before.done.t < self.known.nodes.born(key[0]) and is_sound:
+        if before is not None and before.done.t < self.known.nodes.last_start(key[0]) and is_sound:
             # Every later change by the master was saved, and the save recorded.
-            is_seen = self.known.disturbances.is_quiet(MASTER, before.asked.t)
+            is_seen = self.known.disturbances.is_unaffected(MASTER, before.asked.t)
             if is_seen and self.is_unchanged(before, event):
                 self.judged += 1
                 if event.status == "applied":
@@ -110,7 +110,7 @@ class MetaDurable(CopiesLaw):
             self.agreements[key] = agreed
 
     def _is_sound(self, node: str) -> bool:
-        return self.known.disturbances.is_quiet(node, self.known.nodes.born(node) + 1)
+        return self.known.disturbances.is_unaffected(node, self.known.nodes.last_start(node) + 1)
 
     @only(but=NO_SLAVES)
     def on_persist(self, event: Persist) -> None:
@@ -160,7 +160,7 @@ class MetaDurable(CopiesLaw):
         """The same, without the power loss that has just begun."""
         disturbances = self.known.disturbances
         others = [each for each in disturbances.active.values() if each.node == node and each.t < now]
-        return not others and disturbances.ended.get(node, -1) <= self.known.nodes.born(node)
+        return not others and disturbances.ended.get(node, -1) <= self.known.nodes.last_start(node)
 
     def on_start(self, event: Start) -> None:
         node = event.node

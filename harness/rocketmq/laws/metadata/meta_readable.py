@@ -18,7 +18,7 @@ class MetaReadable(Law):
     promise = "A node's tables are readable, in its answers and, with their backups, in its files."
     source = "ConfigManager.load, RemotingSerializable.decode"
     needs = frozenset({"table", "garbled"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
 
     def on_table(self, event: Table) -> None:
         self.judged += 1

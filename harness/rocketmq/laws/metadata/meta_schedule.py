@@ -24,7 +24,7 @@ from ....history import MS, Event
 from ....judging.law import CONVENTION
 from ...event_types.metadata import Register, Sync
 from ...known.deadlines import is_late, spent_ns
-from ...known.metadata import SLACK_NS, STEPS, TOPICS, told
+from ...known.metadata import SLACK_NS, STEPS, TOPICS, registration_answer
 from .syncing import CALL_NS, MetadataLaw, Schedule, schedule
 
 
@@ -76,7 +76,7 @@ class MetaSchedule(MetadataLaw):
         slave = self.incarnations.get(node)
         if slave is None or event.status != "ok":
             return
-        if not told(event).get("master"):
+        if not registration_answer(event).get("master"):
             self._judge_overdue(node, slave, event)
             slave.knew_master, slave.free = None, True
         elif slave.knew_master is None:
@@ -146,7 +146,7 @@ class MetaSchedule(MetadataLaw):
     def _judge_round(self, node: str, slave: Incarnation, event: Event) -> None:
         self._judge_overdue(node, slave, event)
         plan = slave.schedule
-        if self.known.disturbances.still_ns(node, slave.started, event.t):
+        if self.known.disturbances.unavailable_ns(node, slave.started, event.t):
             slave.regular = False
         if slave.began is None:
             since = slave.started

@@ -94,7 +94,7 @@ class MetaVersionGate(MetadataLaw):
             copy.applied = event
         if copy.agreed is None or not self.is_unchanged(copy.agreed, event):
             return
-        if all(self.known.disturbances.is_quiet(each, copy.agreed.asked.t) for each in (MASTER, event.node)):
+        if all(self.known.disturbances.is_unaffected(each, copy.agreed.asked.t) for each in (MASTER, event.node)):
             self.violate(
                 event,
                 f"{event.node} took over the master's {event.f}, though neither has changed since they agreed",
@@ -105,7 +105,7 @@ class MetaVersionGate(MetadataLaw):
         self.judged += 1
         copy.same = event
         agreed = copy.agreed.asked.t if copy.agreed is not None else asked.t
-        if copy.newer is not None and copy.newer <= asked.t and self.known.disturbances.is_quiet(MASTER, agreed):
+        if copy.newer is not None and copy.newer <= asked.t and self.known.disturbances.is_unaffected(MASTER, agreed):
             self.violate(
                 event,
                 f"{event.node} took its {event.f} for the master's, though those were changed since they agreed",
@@ -153,7 +153,7 @@ class MetaVersionGate(MetadataLaw):
 
     def _expect(self, table: str, t: int) -> None:
         late_ns = int(self.known.config.get(MASTER, {}).get("flushConsumerOffsetInterval", PERSIST_MS)) * MS
-        if self.known.disturbances.is_quiet(MASTER, t - late_ns):
+        if self.known.disturbances.is_unaffected(MASTER, t - late_ns):
             for (_, each), copy in self.copies.items():
                 if each == table and copy.newer is None and copy.agreed is not None and copy.agreed.done.t < t:
                     copy.newer = t
@@ -163,7 +163,7 @@ class MetaVersionGate(MetadataLaw):
             applied = copy.applied
             if slave == node and applied is not None and event.t > applied.t:
                 copy.applied = None
-                copy.late = not self.known.disturbances.is_quiet(node, applied.t)
+                copy.late = not self.known.disturbances.is_unaffected(node, applied.t)
                 if not copy.late:
                     what = f"{node} took over the master's {table}, and did not save them"
                     self.violate(applied, what, since=applied.t, until=event.t)

@@ -8,7 +8,7 @@ Source: LocalFileOffsetStore, DefaultMQPushConsumerImpl.pullMessage (commitOffse
 """
 
 from ....event_types.client import Invoke
-from ....judging.law import Heard
+from ....judging.law import EventFilter
 from ...law import Law
 
 
@@ -17,8 +17,8 @@ class ProgressBroadcast(Law):
     promise = "A broadcasting consumer commits to no broker."
     source = "LocalFileOffsetStore; DefaultMQPushConsumerImpl.pullMessage: commitOffsetEnable"
     needs = frozenset({"consumer", "invoke"})
-    deaf_to = frozenset()
-    awaits = {"consumer": Heard(frozenset({"broadcasting"}))}
+    ignored_nodes = frozenset()
+    awaits = {"consumer": EventFilter(frozenset({"broadcasting"}))}
 
     def on_invoke(self, event: Invoke) -> None:
         consumer = self.known.consumption.consumers.get(event.process)

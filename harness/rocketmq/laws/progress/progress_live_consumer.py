@@ -18,7 +18,7 @@ Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllConsumerOffset (ever
 
 from ....event_types.client import Assign, Consumer, Deliver
 from ....history import MS, Event
-from ....judging.law import Heard
+from ....judging.law import EventFilter
 from ...known.consumed import Assignment
 from ...known.consumption import COMMIT_NS
 from ...topology import MASTER
@@ -38,7 +38,7 @@ class ProgressLiveConsumer(NeverMoved, ShownProgress):
     )
     source = "ProcessQueue; RemoteBrokerOffsetStore.persistAll"
     needs = frozenset({"invoke", "ok", "deliver", "assign", "crash", "start"})
-    awaits = dict.fromkeys(("crash", "stop"), Heard(nodes=frozenset((MASTER,))))
+    awaits = dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,))))
     timed = True
 
     def begin(self) -> None:
@@ -72,7 +72,7 @@ class ProgressLiveConsumer(NeverMoved, ShownProgress):
         return None if held is None or held.since > self.known.nodes.ended_at.get(MASTER, -1) else held
 
     def check_shown(self, event: Event) -> None:
-        known, started = self.known.consumption, self.known.nodes.born(MASTER)
+        known, started = self.known.consumption, self.known.nodes.last_start(MASTER)
         since = event.t - REPORT_NS
         if event.node != MASTER or known.lost_from is not None or started > since:
             return

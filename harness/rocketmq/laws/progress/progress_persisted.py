@@ -12,7 +12,7 @@ Source: BrokerController (consumerOffsetManager.persist), ConfigManager.
 """
 
 from ....history import Event
-from ....judging.law import DURABILITY, Heard
+from ....judging.law import DURABILITY, EventFilter
 from ...known.registers import NONE
 from ...topology import MASTER
 from .shown_progress import ShownProgress
@@ -24,7 +24,7 @@ class ProgressPersisted(ShownProgress):
     promise = "A commit older than the persist period survives kill -9 of the master."
     source = "BrokerController.initialize: consumerOffsetManager.persist every flushConsumerOffsetInterval"
     needs = frozenset({"invoke", "ok", "crash", "table"})
-    awaits = dict.fromkeys(("crash", "stop"), Heard(nodes=frozenset((MASTER,))))
+    awaits = dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,))))
 
     def check_shown(self, event: Event) -> None:
         if event.node != MASTER:

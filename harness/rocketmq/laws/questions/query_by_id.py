@@ -13,7 +13,7 @@ Source: QueryMessageProcessor.viewMessageById, DefaultMessageStore.selectOneMess
 """
 
 from ....history import UNREADABLE
-from ....judging.law import Heard
+from ....judging.law import EventFilter
 from ...event_types.answers import Answer
 from ...known.audits import Listing
 from .asked import Asked, named
@@ -25,7 +25,7 @@ class QueryById(Asked):
     source = "QueryMessageProcessor.viewMessageById; DefaultMessageStore.selectOneMessageByOffset"
     needs = frozenset({"answer", "record", "audit"})
     subjects = frozenset({"id"})
-    awaits = {"answer": Heard(subjects)}
+    awaits = {"answer": EventFilter(subjects)}
 
     def judge(self, event: Answer, log: Listing) -> None:
         asked, who = event.asked, named(event, f"for the message at {event.asked}")

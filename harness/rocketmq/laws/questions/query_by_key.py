@@ -12,7 +12,7 @@ Source: QueryMessageProcessor.queryMessage, DefaultMessageStore.queryMessage.
 
 import json
 
-from ....judging.law import Heard
+from ....judging.law import EventFilter
 from ...event_types.answers import Answer
 from ...known.audits import Listing
 from .asked import Asked, named
@@ -28,7 +28,7 @@ class QueryByKey(Asked):
     source = "QueryMessageProcessor.queryMessage; DefaultMessageStore.queryMessage"
     needs = frozenset({"answer", "record", "audit", "entries"})
     subjects = frozenset({"key"})
-    awaits = {"answer": Heard(subjects)}
+    awaits = {"answer": EventFilter(subjects)}
 
     def judge(self, event: Answer, log: Listing) -> None:
         indexed = self.known.derived_under.indexed(event.node)

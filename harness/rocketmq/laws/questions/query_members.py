@@ -14,8 +14,8 @@ import json
 
 from ....event_types.client import Consumer, Route
 from ....history import MS, Event
-from ....judging.law import EVERY, Heard, only
-from ....texts.content import told
+from ....judging.law import EVERY, EventFilter, only
+from ....texts.content import payload
 from ...event_types.answers import Answer
 from ...law import Law
 from .asked import NOT_ANSWERED
@@ -32,7 +32,7 @@ class QueryMembers(Law):
     promise = "A broker names the running consumers of a group, and forgets those that left within two minutes."
     source = "ConsumerManager; MQClientInstance.sendHeartbeatToAllBrokerWithLock"
     needs = frozenset({"answer", "consumer", "route"})
-    awaits = {"consumer": EVERY, "answer": Heard(frozenset({"members"}))}
+    awaits = {"consumer": EVERY, "answer": EventFilter(frozenset({"members"}))}
     timed = True
 
     def begin(self) -> None:
@@ -49,7 +49,7 @@ class QueryMembers(Law):
     def on_route(self, event: Route) -> None:
         if event.process not in self.running:
             return
-        nodes = set(map(str, told(event.detail).values())) if event.status == "found" else set()
+        nodes = set(map(str, payload(event.detail).values())) if event.status == "found" else set()
         for process, node in [key for key in self.routed_since if key[0] == event.process]:
             if node not in nodes:
                 del self.routed_since[process, node]
@@ -73,7 +73,7 @@ class QueryMembers(Law):
     def _must_be_named(self, event: Event, process: int, since: int) -> bool:
         """Whether a heartbeat of the consumer must have arrived."""
         disturbances, routed = self.known.disturbances, self.routed_since.get((process, event.node or ""))
-        if routed is None or any(disturbances.is_still(node) for node in self.known.up):
+        if routed is None or any(disturbances.is_unavailable(node) for node in self.known.up):
             return False
         # After a fault or a power loss the next heartbeat may only find the connection dead.
         lost_power = self.known.nodes.lost_power_at.values()

@@ -16,7 +16,7 @@ Source: DefaultMessageStore.getOffsetInQueueByTime, getMaxOffsetInQueue, getMinO
 ConsumerManageProcessor.queryConsumerOffset.
 """
 
-from ....judging.law import Heard
+from ....judging.law import EventFilter
 from ...event_types.answers import Answer
 from ...event_types.log import Record
 from ...known.audits import Listing
@@ -30,7 +30,7 @@ class QueryOffsets(Asked):
     source = "DefaultMessageStore.getOffsetInQueueByTime, getMaxOffsetInQueue, getMinOffsetInQueue"
     needs = frozenset({"answer", "record", "audit", "entries"})
     subjects = frozenset({"time", "max", "min", "earliest", "newcomer"})
-    awaits = {"answer": Heard(subjects)}
+    awaits = {"answer": EventFilter(subjects)}
 
     def judge(self, event: Answer, log: Listing) -> None:
         records = log.of(event.queue)

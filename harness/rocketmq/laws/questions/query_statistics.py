@@ -18,7 +18,7 @@ import json
 from collections.abc import Mapping
 
 from ....history import MS, Event
-from ....judging.law import CONVENTION, Heard, only
+from ....judging.law import CONVENTION, EventFilter, only
 from ...event_types.answers import Answer
 from ...event_types.metadata import Table
 from ...known.audits import Listing
@@ -35,7 +35,7 @@ class QueryStatistics(Asked):
     needs = frozenset({"answer", "record", "audit", "entries"})
     timed = True
     subjects = frozenset({"runtime", "topic", "group"})
-    awaits = {"answer": Heard(subjects), "table": Heard(frozenset({"offsets", "topics"}))}
+    awaits = {"answer": EventFilter(subjects), "table": EventFilter(frozenset({"offsets", "topics"}))}
 
     def begin(self) -> None:
         super().begin()

@@ -17,7 +17,7 @@ Source: SendMessageProcessor, PullMessageProcessor, ConsumerManageProcessor, Adm
 from ....event_types.client import SENDS, Fail, Invoke, Ok, Try
 from ....history import MS, digest
 from ....judging.law import only
-from ....texts.content import LARGE, told
+from ....texts.content import LARGE, payload
 from ...event_types.metadata import Persist
 from ...known.metadata import CHANGES
 from ...law import Law
@@ -64,7 +64,7 @@ class ValidTaken(Law):
             return ILLEGAL
         if event.f not in SENDS:
             return ()
-        sent = told(event.detail)
+        sent = payload(event.detail)
         size = sent.get("size", LARGE)
         most = (self.known.setting(event.node, key) for key in ("maxMessageSize", "mappedFileSizeCommitLog"))
         if "body" not in sent or size + OVERHEAD_BYTES > min(most) or sent.get("illegal"):
@@ -107,7 +107,7 @@ class ValidTaken(Law):
         role = str(self.known.config.get(node, {}).get("brokerRole", ""))
         since = began - SETTLED_NS
         is_up = role.endswith("_MASTER") and self.known.nodes.started_at.get(node, began) < since
-        return is_up and self.known.disturbances.is_quiet(node, since)
+        return is_up and self.known.disturbances.is_unaffected(node, since)
 
     def _has_reason(self, event: Fail | Try, illegal: tuple[str, ...], status: str) -> bool:
         if leaves_open(event):

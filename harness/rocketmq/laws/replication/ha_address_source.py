@@ -24,7 +24,7 @@ from ...event_types.ha import Connect
 from ...event_types.metadata import Register
 from ...known.circumstances import EARLIER_INCARNATION
 from ...known.deadlines import Deadline, Deadlines
-from ...known.metadata import told
+from ...known.metadata import registration_answer
 from ...law import Law
 from ...settings import Settings, parse, refuses_reads
 from ...topology import MASTER, ROGUE
@@ -74,7 +74,7 @@ class HaAddressSource(Law):
         node = event.node
         if event.status != "ok" or node not in self.slaves:
             return
-        answer = told(event)
+        answer = registration_answer(event)
         for field in ("master", "ha"):
             self._judge_answer(node, answer.get(field), event)
         if self.slaves[node].get("haMasterAddress"):
@@ -102,7 +102,7 @@ class HaAddressSource(Law):
 
     def _expect_connect(self, node: str, event: Event) -> None:
         targets = MASTER, node, _link(node)
-        if not self.known.disturbances.is_struck(*targets):
+        if not self.known.disturbances.is_disturbed(*targets):
             self.pending.begin(node, event.t, CONNECT_NS + self.known.healthy_ns, *targets)
 
     def on_connect(self, event: Connect) -> None:
@@ -112,7 +112,7 @@ class HaAddressSource(Law):
         self.judged += 1
         if node not in self.ever_addressed and "register" in self.known.observes:
             self.violate(event, f"{node} opened an HA connection, and had no address", since=None)
-        self.pending.look(event)
+        self.pending.report_missed(event)
         self.connected.add(node)
         self.pending.pop(node, None)
 
@@ -135,7 +135,7 @@ class HaAddressSource(Law):
         return is_alone and not self.abstains(event, EARLIER_INCARNATION)
 
     def end(self, last: Event) -> None:
-        self.pending.look(last)
+        self.pending.report_missed(last)
         self.judged += sum(node in self.known.up and node not in self.connected for node in self.slaves)
 
 

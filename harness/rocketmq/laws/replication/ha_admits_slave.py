@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from ....event_types.machine import Fault
 from ....event_types.node import Start
 from ....history import MS, Event
-from ....judging.law import Heard, only
+from ....judging.law import EventFilter, only
 from ...event_types.ha import Close, Connect, Report
 from ...known.deadlines import Deadline, Deadlines
 from ...law import Law
@@ -39,7 +39,7 @@ class HaAdmitsSlave(Law):
     promise = "The master receives a slave's report in time, however many rogue peers crowd the HA port."
     source = "HAService.AcceptSocketService, which refuses nobody"
     needs = frozenset({"config", "start", "connect", "close", "report", "fault"})
-    awaits = {"connect": Heard(nodes=frozenset({ROGUE}))}
+    awaits = {"connect": EventFilter(nodes=frozenset({ROGUE}))}
     timed = True
 
     def begin(self) -> None:
@@ -118,7 +118,7 @@ class HaAdmitsSlave(Law):
     def _expire(self, now: Event) -> None:
         if self.known.stores.promotions:
             self.due.clear()
-        self.due.look(now)
+        self.due.report_missed(now)
 
     def _late(self, now: Event, slave: str, due: Deadline) -> None:
         if self._finds_master(slave):

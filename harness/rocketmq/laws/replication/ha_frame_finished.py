@@ -12,7 +12,7 @@ Source: HAConnection.WriteSocketService, lastWriteOver.
 """
 
 from ....history import MS, Event
-from ....judging.law import Heard, only
+from ....judging.law import EventFilter, only
 from ... import topology
 from ...event_types.ha import Close, Frame, Partial
 from ...event_types.log import Source
@@ -41,7 +41,7 @@ class HaFrameFinished(Law):
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"frame", "partial", "close"})
     timed = True
-    awaits = {"partial": Heard(frozenset({"out"}), frozenset({MASTER}))}
+    awaits = {"partial": EventFilter(frozenset({"out"}), frozenset({MASTER}))}
 
     def begin(self) -> None:
         self.writers: dict[str, Writer] = {}

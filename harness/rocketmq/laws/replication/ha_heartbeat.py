@@ -58,7 +58,7 @@ class HaHeartbeat(Law):
                 if offset == event.offset:
                     self._check_early(event, event.node, last)
             return
-        if self.known.is_first(event) and self.known.hears(event) is VALID:
+        if self.known.is_first(event) and self.known.validity(event) is VALID:
             self._begin((event.link, "m"), MASTER, event.t)
             if event.offset:
                 self.next[event.link] = event.offset

@@ -108,4 +108,4 @@ class HaHousekeeping(Law):
                 return False
             if sum(side == "m" for _, side in self.silence) >= MANY:
                 return False
-        return not known.disturbances.still_ns(due.node, due.since, close.t)
+        return not known.disturbances.unavailable_ns(due.node, due.since, close.t)

@@ -9,7 +9,7 @@ Abstains when:
 Source: HAService.HAClient.reportSlaveMaxOffset, which tries three times and then closes.
 """
 
-from ....judging.law import Heard, only
+from ....judging.law import EventFilter, only
 from ...event_types.ha import Partial, Report
 from ...law import Law
 from ...topology import NO_SLAVES
@@ -20,7 +20,7 @@ class HaReportFraming(Law):
     promise = "Reports are consecutive 8-byte cells: a partial report is followed only by its remainder or a close."
     source = "HAService.HAClient.reportSlaveMaxOffset"
     needs = frozenset({"report", "frame", "partial"})
-    awaits = {"partial": Heard(frozenset({"out"}), but=frozenset(NO_SLAVES))}
+    awaits = {"partial": EventFilter(frozenset({"out"}), but=frozenset(NO_SLAVES))}
 
     def begin(self) -> None:
         self.partial: set[str | None] = set()

@@ -47,7 +47,7 @@ class HaRoleIndependent(Law):
 
     @only(node=MASTER)
     def on_report(self, event: Report) -> None:
-        if self.known.is_first(event) and self.known.hears(event) is VALID:
+        if self.known.is_first(event) and self.known.validity(event) is VALID:
             self.copies[event.link] = Copy(event.offset or None, event.t)
 
     @only(node=MASTER)
@@ -108,7 +108,7 @@ class HaRoleIndependent(Law):
         if not known.pushes_flushed:
             return known.logs.ends.get(MASTER, 0), known.dispatched.grown.get(MASTER, 0)
         flushes = known.logs.flushes
-        return known.logs.flushed.get(MASTER, 0), flushes[-1][1] if flushes else known.nodes.born(MASTER)
+        return known.logs.flushed.get(MASTER, 0), flushes[-1][1] if flushes else known.nodes.last_start(MASTER)
 
     def _complete(self, event: Event, link: str | None, copy: Copy) -> None:
         known = self.known

@@ -34,7 +34,7 @@ class HaStartOffset(Law):
     def on_report(self, event: Report) -> None:
         if self.known.is_first(event) and event.link not in self.asked:
             offset = event.offset
-            served = self.known.hears(event) is VALID
+            served = self.known.validity(event) is VALID
             end = self.known.logs.ends.get(MASTER, offset)
             if self.known.pushes_flushed:
                 end = min(end, self.known.logs.flushed.get(MASTER, 0))

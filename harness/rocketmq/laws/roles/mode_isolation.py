@@ -70,7 +70,7 @@ class ModeIsolation(Law):
     )
     source = "the design: brokers of different names share nothing"
     needs = frozenset({"config", "invoke", "ok", "fault", "crash", "consumer", "register"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
     timed = True
 
     def begin(self) -> None:
@@ -98,7 +98,7 @@ class ModeIsolation(Law):
         self.applicable = len(self.targets) > 1
 
     def _is_lost(self, name: str) -> bool:
-        return name not in self.known.up or self.known.disturbances.is_struck(name, f"client-{name}")
+        return name not in self.known.up or self.known.disturbances.is_disturbed(name, f"client-{name}")
 
     def _others_lost(self, name: str, since: int) -> bool:
         return any(
@@ -110,7 +110,7 @@ class ModeIsolation(Law):
     def _is_undisturbed(self, name: str, since: int) -> bool:
         """Whether a name, and all that its clients depend on, has been undisturbed since ``since``."""
         targets = self.targets[name]
-        if name not in self.known.up or self.known.disturbances.is_struck(*targets):
+        if name not in self.known.up or self.known.disturbances.is_disturbed(*targets):
             return False
         return self._last_disturbed(name) <= since
 
@@ -119,7 +119,7 @@ class ModeIsolation(Law):
 
     def on_fault(self, event: Fault | Pause | Resume | Crash | Stop | Start) -> None:
         self._check_overdue(event)
-        self.disturbed_at.update(dict.fromkeys(self.known.disturbances.touched(event), event.t))
+        self.disturbed_at.update(dict.fromkeys(self.known.disturbances.affected(event), event.t))
 
     on_pause = on_resume = on_fault
 
@@ -190,7 +190,9 @@ class ModeIsolation(Law):
         if node not in self.targets or status in UNRELATED:
             return
         # Only a send that begins while another name is lost.
-        if begun.struck.isdisjoint(each for name in self.targets if name != node for each in (name, f"client-{name}")):
+        if begun.disturbed.isdisjoint(
+            each for name in self.targets if name != node for each in (name, f"client-{name}")
+        ):
             return
         settings = known.config[node]
         is_in_turn = settings.get("brokerRole") == "SYNC_MASTER" and line(settings).in_turn
@@ -280,7 +282,7 @@ class ModeIsolation(Law):
     def _judge_backlog(self, key: Key, read: Read, event: Event, asked: bool) -> bool:
         group, name, queue = key
         returned_at, known = self.returned_at.get(name), self.known
-        if returned_at is None or not self._asks_masters(group) or known.disturbances.is_struck(*self.targets[name]):
+        if returned_at is None or not self._asks_masters(group) or known.disturbances.is_disturbed(*self.targets[name]):
             return False
         if read.since is None:
             return False

@@ -101,7 +101,7 @@ class RoleFanOut(Law):
         return self.known.disturbances.is_undisturbed(link.since, MASTER, link.peer, _ha_link(link.peer))
 
     def _is_another_struck(self, slave: str) -> bool:
-        return any(self.known.disturbances.is_struck(each, _ha_link(each)) for each in self.slaves if each != slave)
+        return any(self.known.disturbances.is_disturbed(each, _ha_link(each)) for each in self.slaves if each != slave)
 
     def _expect_push(self, ready: list[str], t: int) -> None:
         for link in ready:
@@ -140,7 +140,7 @@ class RoleFanOut(Law):
         send = self.waiting.pop(event.message, None) if event.message is not None else None
         if send is None or send.since is None or not all(self._is_healthy(link) for link in send.links):
             return
-        if not self.known.disturbances.is_quiet("client-master", self.known.calls.first_at(event.process)):
+        if not self.known.disturbances.is_unaffected("client-master", self.known.calls.first_at(event.process)):
             return
         self.judged += 1
         bound = WRITER_WAIT_NS + ROUND_NS + 2 * self.known.healthy_ns
@@ -157,11 +157,11 @@ class RoleFanOut(Law):
 
     @only(node=MASTER)
     def on_close(self, event: Close) -> None:
-        self.pushes.look(event)
+        self.pushes.report_missed(event)
         self.pushes.pop(event.link, None)
 
     def end(self, last: Event) -> None:
-        self.pushes.look(last)
+        self.pushes.report_missed(last)
 
 
 def _waits(call: Invoke) -> bool:

@@ -18,7 +18,7 @@ from ....event_types.client import Fail, Info, Ok, Route
 from ....event_types.machine import Fault
 from ....event_types.node import Config, Start
 from ....history import Event
-from ....judging.law import EVERY, Heard, only
+from ....judging.law import EVERY, EventFilter, only
 from ...event_types.metadata import Table
 from ...law import Law
 from ...settings import parse
@@ -31,10 +31,10 @@ class RoleNoTakeover(Law):
     source = "DefaultMQProducerImpl: brokerAddrs[0] only; a slave's role changes by hand"
     needs = frozenset({"config", "start", "invoke", "ok"})
     awaits = {
-        "crash": Heard(nodes=frozenset({MASTER})),
-        "stop": Heard(nodes=frozenset({MASTER})),
+        "crash": EventFilter(nodes=frozenset({MASTER})),
+        "stop": EventFilter(nodes=frozenset({MASTER})),
         "route": EVERY,
-        "table": Heard(frozenset({"brokers"})),
+        "table": EventFilter(frozenset({"brokers"})),
     }
 
     def begin(self) -> None:

@@ -243,7 +243,7 @@ class RoleReadFailover(Law):
         targets = [NAMES, "names-client", f"names-{MASTER}"]
         for node in nodes:
             targets += [node, f"client-{node}", f"names-{node}"]
-        if disturbances.is_struck(*targets) or (not back and self._has_no_topics(since)):
+        if disturbances.is_disturbed(*targets) or (not back and self._has_no_topics(since)):
             return None
         since = max(since, claim.since, disturbances.undisturbed_since(*targets), *(when for _, when in wanted))
         for node in nodes:
@@ -271,7 +271,7 @@ class RoleReadFailover(Law):
         """Whether a name server without a route may have lost the topics that the master registered."""
         if self.unrouted_at <= ended_at:
             return False
-        naming, started = self.known.naming, self.known.nodes.born(NAMES)
+        naming, started = self.known.naming, self.known.nodes.last_start(NAMES)
         if naming.joined.get(MASTER, -1) < started:
             return True
         return min(max(naming.lost_sight(node), naming.joined.get(node, -1)) for node in self.slaves) > ended_at

@@ -15,7 +15,7 @@ validateSlave.
 
 from ....event_types.client import Fail, Invoke, Ok
 from ....event_types.node import Config
-from ....judging.law import Heard, only
+from ....judging.law import EventFilter, only
 from ...event_types.log import Append, Record
 from ...event_types.metadata import Table
 from ...known.metadata import ADMIN, CHANGES, GROUPS, TOPICS, Name, holds
@@ -35,8 +35,8 @@ class RoleSlaveReadOnly(Law):
     source = "DefaultMessageStore.checkStoreStatus; AdminBrokerProcessor.validateSlave (4.9.4)"
     needs = frozenset({"config", "invoke", "ok", "fail"})
     awaits = {
-        "invoke": Heard(frozenset({"send", *CHANGES}), but=frozenset(NO_SLAVES)),
-        "append": Heard(frozenset(OWN), but=frozenset(NO_SLAVES)),
+        "invoke": EventFilter(frozenset({"send", *CHANGES}), but=frozenset(NO_SLAVES)),
+        "append": EventFilter(frozenset(OWN), but=frozenset(NO_SLAVES)),
     }
 
     def begin(self) -> None:

@@ -107,7 +107,7 @@ class ClientPaced(Law):
     )
     source = "MQClientInstance.startScheduledTask, RebalanceService, DefaultMQPushConsumerImpl"
     needs = frozenset({"ask", "consumer"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
     awaits = {"ask": EVERY, "consumer": EVERY}
     timed = True
 

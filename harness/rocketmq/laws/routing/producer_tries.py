@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from ....event_types.client import Fail, Info, Invoke, Ok, Try
 from ....history import MS, UNREADABLE, Event
-from ....judging.law import CONVENTION, EVERY, Heard, only
-from ....texts.content import told
+from ....judging.law import CONVENTION, EVERY, EventFilter, only
+from ....texts.content import payload
 from ...event_types.log import Audit
 from ...known.calls import Begun
 from ...law import Law
@@ -50,7 +50,7 @@ class Produce:
 
     def __init__(self, begun: Begun[Invoke]) -> None:
         self.invoke = begun.call
-        options = told(begun.call.detail)
+        options = payload(begun.call.detail)
         self.how, self.producer = str(options.get("how", "")), options.get("producer")
         self.most, self.within_ns = int(options.get("tries", 1)), int(options.get("within", 0)) * MS
         began = [each for each in begun.tries if each.f == "began"]
@@ -72,8 +72,8 @@ class ProducerTries(Law):
     )
     source = "DefaultMQProducerImpl.sendDefaultImpl, TopicPublishInfo.selectOneMessageQueue"
     needs = frozenset({"invoke", "ok", "try"})
-    deaf_to = frozenset()
-    awaits = {"invoke": Heard(frozenset({PRODUCE})), "try": EVERY}
+    ignored_nodes = frozenset()
+    awaits = {"invoke": EventFilter(frozenset({PRODUCE})), "try": EVERY}
     timed = True
 
     def begin(self) -> None:
@@ -214,7 +214,7 @@ class ProducerTries(Law):
     def on_audit(self, event: Audit) -> None:
         copies: dict[str, set[int]] = {}
         for each in self.known.audits.records(event):
-            if each.message in self.tried and "times" not in told(each.detail):
+            if each.message in self.tried and "times" not in payload(each.detail):
                 copies.setdefault(each.message, set()).add(each.lo)
         for message, found in copies.items():
             self.judged += 1
@@ -229,5 +229,5 @@ def _ends(event: Try) -> bool:
 
 def _known(event: Try) -> tuple[int, int]:
     """The numbers of broker names and queues that a producer chose from."""
-    counts = told(event.remark)
+    counts = payload(event.remark)
     return int(counts.get("names", 0)), int(counts.get("queues", 0))

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from ....event_types.client import Ok
 from ....event_types.node import Config
 from ....history import Event
-from ....judging.law import CONVENTION, Heard, only
+from ....judging.law import CONVENTION, EventFilter, only
 from ...known.metadata import GROUPS
 from ...known.positions import Content
 from ...law import Law
@@ -61,7 +61,7 @@ class ReadSplit(Law):
     )
     source = "DefaultMessageStore.getMessage, PullMessageProcessor"
     needs = frozenset({"config", "invoke", "ok"})
-    awaits = {"invoke": Heard(frozenset({"pull"}))}
+    awaits = {"invoke": EventFilter(frozenset({"pull"}))}
 
     def begin(self) -> None:
         self.splits: set[str | None] = set()

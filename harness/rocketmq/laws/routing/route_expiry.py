@@ -51,7 +51,7 @@ class RouteExpiry(Law):
     )
     source = "RouteInfoManager.onChannelDestroy, scanNotActiveBroker; BrokerController.registerBrokerAll"
     needs = frozenset({"config", "start", "crash", "fault", "register", "table", "route"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
     timed = True
 
     def begin(self) -> None:
@@ -73,9 +73,9 @@ class RouteExpiry(Law):
 
     def on_route(self, event: Route) -> None:
         disturbances, since = self.known.disturbances, event.t - SLACK_NS
-        if event.status != "found" or not disturbances.is_quiet("names-client", since):
+        if event.status != "found" or not disturbances.is_unaffected("names-client", since):
             return
-        if disturbances.still_ns(NAMES, since, event.t) or NAMES in self.known.nodes.down:
+        if disturbances.unavailable_ns(NAMES, since, event.t) or NAMES in self.known.nodes.down:
             return
         listed = _route(event.detail or "{}")
         for node in self.brokers:
@@ -95,7 +95,7 @@ class RouteExpiry(Law):
             return False
         if MASTER in self.known.nodes.down:
             gone = self._ended_at(MASTER)
-        elif disturbances.is_struck(_link(MASTER)):
+        elif disturbances.is_disturbed(_link(MASTER)):
             gone = registered
         else:
             return True
@@ -121,9 +121,9 @@ class RouteExpiry(Law):
 
     def _judge_running(self, event: Event, node: str, listed: Listed) -> None:
         disturbances, targets = self.known.disturbances, (node, NAMES, _link(node))
-        if disturbances.is_struck(*targets):
+        if disturbances.is_disturbed(*targets):
             return
-        started, ended = self.known.nodes.born(node), self._last_disturbed(node)
+        started, ended = self.known.nodes.last_start(node), self._last_disturbed(node)
         period = self._period_ns(node)
         # A disturbance that ended before the start does not count.
         due = max(started + period, ended + 2 * period if ended > started else 0) + SLACK_NS + self.known.healthy_ns
@@ -149,7 +149,9 @@ class RouteExpiry(Law):
 
     def _last_disturbed(self, node: str) -> int:
         """Last disturbance of the node, the name server or their link, ns."""
-        return max(self.known.nodes.born(NAMES), self.known.disturbances.undisturbed_since(node, NAMES, _link(node)))
+        return max(
+            self.known.nodes.last_start(NAMES), self.known.disturbances.undisturbed_since(node, NAMES, _link(node))
+        )
 
     def _period_ns(self, node: str) -> int:
         least, most = PERIODS_MS

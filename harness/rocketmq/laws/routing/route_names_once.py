@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from ....event_types.client import Route
 from ....history import Event
 from ....judging.law import only
-from ....texts.content import told
+from ....texts.content import payload
 from ...event_types.metadata import Table
 from ...law import Law
 from ...topology import MASTER
@@ -32,11 +32,11 @@ class RouteNamesOnce(Law):
 
     def on_route(self, event: Route) -> None:
         if event.status == "found":
-            self._judge(event, "a client's route", told(event.detail).values())
+            self._judge(event, "a client's route", payload(event.detail).values())
 
     @only("brokers")
     def on_table(self, event: Table) -> None:
-        for name, brokers in told(event.detail).items():
+        for name, brokers in payload(event.detail).items():
             self._judge(event, f"the name server's table of {name}", brokers.values())
 
     def _judge(self, event: Event, what: str, nodes: Iterable[str]) -> None:

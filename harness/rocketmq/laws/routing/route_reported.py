@@ -68,13 +68,13 @@ class RouteReported(Law):
     def on_register(self, event: Register) -> None:
         if event.status == "ok":
             self.registered_at = event.t
-            self.unregistered.look(event)
+            self.unregistered.report_missed(event)
             self.judged += len(self.unregistered)
             self.unregistered.clear()
 
     @only(node=(MASTER, NAMES))
     def on_crash(self, event: Crash | Stop) -> None:
-        self.unregistered.look(event)
+        self.unregistered.report_missed(event)
         self.unregistered.clear()
 
     on_stop = on_crash
@@ -84,7 +84,7 @@ class RouteReported(Law):
         self.topics = dict.fromkeys(self.topics, UNKNOWN)
 
     def end(self, last: Event) -> None:
-        self.unregistered.look(last)
+        self.unregistered.report_missed(last)
 
     def _late(self, event: Event, ok: Ok, due: Deadline) -> None:
         self.judged += 1

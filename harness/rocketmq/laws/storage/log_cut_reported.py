@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from ....event_types.node import Abort
 from ....judging.law import CONVENTION
-from ....texts.content import told
+from ....texts.content import payload
 from ...event_types.log import Found, Left
 from ...law import Law
 
@@ -36,7 +36,7 @@ class LogCutReported(Law):
         self.found.pop(event.node, None)
 
     def on_left(self, event: Left) -> None:
-        node, found, report = event.node, self.found.pop(event.node, None), told(event.detail)
+        node, found, report = event.node, self.found.pop(event.node, None), payload(event.detail)
         if found is None or found.f == "orderly" or "lost" not in report:
             return
         self.judged += 1

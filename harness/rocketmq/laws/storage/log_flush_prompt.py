@@ -51,7 +51,7 @@ class LogFlushPrompt(Law):
             return
         self.judged += 1
         self._check(event, event.node)
-        excused = not self.known.disturbances.is_quiet(event.node, waiting[0][1])
+        excused = not self.known.disturbances.is_unaffected(event.node, waiting[0][1])
         while waiting and waiting[0][0] <= event.upto:
             waiting.popleft()
         if excused:
@@ -88,6 +88,6 @@ class LogFlushPrompt(Law):
             within += known.setting(node, "syncFlushTimeout")
         # One flush may be in progress; one for each file follows.
         bound = within * MS + (files + 2) * known.flush_ns + POLL_NS + known.healthy_ns
-        if is_late(known, node, since, event.t, bound) and known.disturbances.is_quiet(node, since):
+        if is_late(known, node, since, event.t, bound) and known.disturbances.is_unaffected(node, since):
             what = f"{node} has not flushed its log up to {hi} for {(event.t - since) // MS} ms"
             self.violate(event, f"{what}; that is due within {bound // MS} ms", since=since)

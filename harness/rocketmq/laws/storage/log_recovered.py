@@ -20,8 +20,8 @@ Source: CommitLog.recoverNormally and recoverAbnormally, MappedFileQueue.truncat
 from __future__ import annotations
 
 from ....event_types.node import UNKNOWN, Abort, Start
-from ....judging.law import DURABILITY, EVERY, Heard, only
-from ....texts.content import told
+from ....judging.law import DURABILITY, EVERY, EventFilter, only
+from ....texts.content import payload
 from ...contract import LIED, WIPE
 from ...event_types.log import Audit, Found, Left
 from ...law import Law
@@ -38,7 +38,7 @@ class LogRecovered(Law):
     )
     source = "CommitLog.recoverNormally, CommitLog.recoverAbnormally, MappedFileQueue.truncateDirtyFiles"
     needs = frozenset({"start", "found"})
-    awaits = {"found": EVERY, "abort": Heard(frozenset({"refused"}))}
+    awaits = {"found": EVERY, "abort": EventFilter(frozenset({"refused"}))}
 
     def begin(self) -> None:
         self.found: dict[str, Found] = {}
@@ -56,7 +56,7 @@ class LogRecovered(Law):
         if found is None or found.incarnation != event.incarnation or end is None or event.f == UNKNOWN:
             return
         self.judged += 1
-        ends = told(found.detail).get("ends") or [found.whole_to]
+        ends = payload(found.detail).get("ends") or [found.whole_to]
         if end not in ends if found.f == "crash" else end < ends[0]:
             self.violate(event, f"{node} came back with its log at {end}, but {_chain(found)}")
         if event.f != RECOVERIES[found.f]:
@@ -69,11 +69,11 @@ class LogRecovered(Law):
             return
         del self.found[event.node]
         self.judged += 1
-        if event.whole_to < told(found.detail).get("records", 0):
+        if event.whole_to < payload(found.detail).get("records", 0):
             self.violate(event, f"{event.node} has whole records up to {event.whole_to} only, but {_chain(found)}")
 
     def on_left(self, event: Left) -> None:
-        node, found, report = event.node, self.found.pop(event.node, None), told(event.detail)
+        node, found, report = event.node, self.found.pop(event.node, None), payload(event.detail)
         differs = report.get("differs")
         if node in self.refused:
             self.refused.discard(node)
@@ -97,7 +97,7 @@ class LogRecovered(Law):
 
     def _check_not_lost(self, event: Left, found: Found) -> None:
         """Check a start after an orderly stop, on a log with data behind its end."""
-        known, (sure, _) = told(found.detail), told(event.detail).get("behind", (0, 0))
+        known, (sure, _) = payload(found.detail), payload(event.detail).get("behind", (0, 0))
         queued = known.get("queued")
         if queued is not None and event.hi < queued <= found.used:
             text = f"queues have messages up to {queued}, but {event.node} starts on a log that ends at {event.hi}"
@@ -108,5 +108,5 @@ class LogRecovered(Law):
 
 
 def _chain(found: Found) -> str:
-    why = told(found.detail).get("why") or "only zeros follow"
+    why = payload(found.detail).get("why") or "only zeros follow"
     return f"whole records reached to {found.whole_to} on its disk ({why})"

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from ....event_types.machine import Fault, Lab
 from ....history import MS
-from ....judging.law import DURABILITY, EVERY, Heard, only
+from ....judging.law import DURABILITY, EVERY, EventFilter, only
 from ...event_types.log import Expire
 from ...law import Law
 
@@ -31,7 +31,7 @@ class LogRetention(Law):
     promise = "No log file with a message younger than fileReservedTime is deleted, except on demand."
     source = "CleanCommitLogService, MappedFileQueue.deleteExpiredFileByTime"
     needs = frozenset({"config", "append", "expire"})
-    awaits = {"expire": EVERY, "fault": Heard(frozenset({ON_DEMAND}))}
+    awaits = {"expire": EVERY, "fault": EventFilter(frozenset({ON_DEMAND}))}
 
     def begin(self) -> None:
         self.demanded: dict[str, int] = {}
@@ -66,7 +66,7 @@ class LogRetention(Law):
 
     def _judge_time(self, event: Expire) -> None:
         known, node = self.known, event.node
-        due = max(self.next_cleanup.get(node, 0), known.nodes.born(node) + FIRST_CLEANUP_MS * MS)
+        due = max(self.next_cleanup.get(node, 0), known.nodes.last_start(node) + FIRST_CLEANUP_MS * MS)
         if self.exact and event.t < due:
             self.violate(event, f"{node} deletes old files {(due - event.t) // MS} ms too early", since=None)
         self.next_cleanup[node] = event.t + known.setting(node, "cleanResourceInterval") * MS

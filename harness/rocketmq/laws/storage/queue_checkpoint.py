@@ -21,7 +21,7 @@ from __future__ import annotations
 from ....event_types.node import Stop, Wipe
 from ....history import MS
 from ....judging.law import CONVENTION
-from ....texts.content import told
+from ....texts.content import payload
 from ...contract import LIED
 from ...event_types.log import Checkpoint, Cut, Record
 from ...known.circumstances import DIVERGED
@@ -64,7 +64,7 @@ class QueueCheckpoint(Law):
 
     def _is_only_stopped(self, node: str) -> bool:
         disturbances = self.known.disturbances
-        return all(each.f in STOPS for each in disturbances.active.values() if node in disturbances.touched(each))
+        return all(each.f in STOPS for each in disturbances.active.values() if node in disturbances.affected(each))
 
     def on_cut(self, event: Cut | Wipe) -> None:
         self.foreign.add(event.node)
@@ -99,7 +99,7 @@ class QueueCheckpoint(Law):
         found = known.dispatched.present(node)
         bound = self._bound_ns(node, records)
         late = [each for each in found if is_late(known, node, each.since, event.t, bound)]
-        if late and known.disturbances.is_quiet(node, late[-1].since):
+        if late and known.disturbances.is_unaffected(node, late[-1].since):
             return late[-1]
         return self.stopped.get(node)
 
@@ -117,4 +117,4 @@ class QueueCheckpoint(Law):
 
 
 def _is_queued(record: Record, upto: int) -> bool:
-    return record.hi <= upto and told(record.detail).get("type") not in NO_QUEUE
+    return record.hi <= upto and payload(record.detail).get("type") not in NO_QUEUE

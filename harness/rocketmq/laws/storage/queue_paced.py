@@ -86,7 +86,7 @@ class QueuePaced(Law):
     )
     source = "DefaultMQPushConsumerImpl.pullMessage, MQClientInstance, ConsumeMessageOrderlyService"
     needs = frozenset({"ask", "assign", "invoke", "ok"})
-    deaf_to = frozenset()
+    ignored_nodes = frozenset()
     awaits = {"consumer": EVERY, "assign": EVERY, "ask": EVERY, "lock": EVERY}
     timed = True
 
@@ -267,7 +267,7 @@ class QueuePaced(Law):
 
     def _check_overdue(self, event: Event) -> None:
         late = event.t - self.known.healthy_ns
-        self.given.look(event)
+        self.given.report_missed(event)
         for (process, _, queue), held in self.held.items():
             for what, by in (("pull", held.pull_by), ("commit", held.commit_by), ("lock", held.lock_by)):
                 # A commit may first request the route.

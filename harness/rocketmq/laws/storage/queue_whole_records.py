@@ -138,7 +138,7 @@ class QueueWholeRecords(Law):
 
     def _is_free(self, node: str, began: int) -> bool:
         disturbances = self.known.disturbances
-        return disturbances.is_quiet(node, began if disturbances.ended.get(node, -1) < began else began + 1)
+        return disturbances.is_unaffected(node, began if disturbances.ended.get(node, -1) < began else began + 1)
 
     def on_start(self, event: Start) -> None:
         node, hi = event.node, event.hi or 0

@@ -20,7 +20,7 @@ from typing import Any
 from ....event_types.client import SENDS, Invoke, Ok
 from ....event_types.node import Start, Wipe
 from ....judging.law import DURABILITY, only
-from ....texts.content import told
+from ....texts.content import payload
 from ... import contract
 from ...event_types.log import Audit, Record
 from ...known.circumstances import EARLIER_INCARNATION
@@ -107,7 +107,7 @@ class StoredAsSent(Law):
 
 def _difference(send: Invoke, record: Record) -> str | None:
     """Describe the difference between a record and its send; None without one."""
-    sent, held = told(send.detail), told(record.detail)
+    sent, held = payload(send.detail), payload(record.detail)
     if sent and held:
         for part in PARTS:
             if sent.get(part) != held.get(part):

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from ....event_types.machine import Mark
 from ....history import MS
 from ....judging.law import only
-from ....texts.content import told
+from ....texts.content import payload
 from ...event_types.groups import Back
 from ...event_types.log import Audit, Record
 from ...known.sent import Request
@@ -81,14 +81,14 @@ class StoredSentBack(SentBack):
         returned: dict[Key, list[Record]] = defaultdict(list)
         for record in found.values():
             group, is_back = _group(record)
-            if group and (times := told(record.detail).get("times")):
+            if group and (times := payload(record.detail).get("times")):
                 (returned if is_back else stored)[Key(group, record.message, times)].append(record)
         for key in (*dues, *(each for each in stored if each not in dues)):
             self._judge_copies(key, dues.get(key, []), stored.get(key, []), event)
             self._judge_return(key, dues.get(key, []), stored.get(key, []), returned.get(key, []), event)
 
     def _due(self, back: Request[Back], source: Record) -> tuple[Key, Due]:
-        held = told(source.detail)
+        held = payload(source.detail)
         times = int(held.get("times", 0))
         origin = _offset(held) if times else source.lo
         topic = str(held.get("from")) if times else (source.queue or "").rpartition("/")[0]
@@ -105,7 +105,7 @@ class StoredSentBack(SentBack):
             self._report(stored[-1], key, f"{what} is stored {len(stored)} times; it was requested {len(dues)} times")
         targets = {f"{WAITING}{due.level - 1}" if due.level else DEAD + key.group for due in dues}
         for record in stored if dues else ():
-            held, target = told(record.detail), _target(record)
+            held, target = payload(record.detail), _target(record)
             if target not in targets:
                 self._report(record, key, f"{what} is in {target}; it belongs in {' or '.join(sorted(targets))}")
             elif (_offset(held), held.get("from")) not in {(due.origin, due.topic) for due in dues}:
@@ -128,7 +128,7 @@ class StoredSentBack(SentBack):
                 self._report(after, key, f"{what} came back after {took} ms; its delay is {delay} ms")
         if len(returned) < len(waited) <= len(dues) and MASTER in self.known.up:
             last = max((due.acked_at or end.t) + (self.delay_ns(due.level) if due.level else 0) for due in dues)
-            since = max(last, self.healed, self.known.nodes.born(MASTER))
+            since = max(last, self.healed, self.known.nodes.last_start(MASTER))
             if end.t - since > LATE_NS:
                 text = f"{what} is not back; it is {(end.t - since) // MS} ms late"
                 self.violate(end._replace(message=key.message), text, since=since)
@@ -148,7 +148,7 @@ class StoredSentBack(SentBack):
 def _group(record: Record) -> tuple[str, bool]:
     """The group whose copy it is, if any, and whether it is in the group's retry topic."""
     queue = record.queue or ""
-    target = str(told(record.detail).get("real", "")) if queue.startswith(WAITING) else queue
+    target = str(payload(record.detail).get("real", "")) if queue.startswith(WAITING) else queue
     for prefix in (RETRY, DEAD):
         if target.startswith(prefix):
             return target[len(prefix) :].rpartition("/")[0], queue.startswith(RETRY)

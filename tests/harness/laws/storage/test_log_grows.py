@@ -190,8 +190,8 @@ def test_a_node_that_was_killed_while_it_was_paused_stands_still_until_it_starts
     judge = Judge((LogGrows,))
     (known,) = judge.models
     judge.feed_all(killed.events)
-    assert known.disturbances.is_still("slave")
+    assert known.disturbances.is_unavailable("slave")
     for each in killed.start("slave").events[-1:]:
         judge.feed(each)
-    assert not known.disturbances.is_still("slave")
-    assert known.disturbances.still_ns("slave", 0, killed.t) == 10_000_000
+    assert not known.disturbances.is_unavailable("slave")
+    assert known.disturbances.unavailable_ns("slave", 0, killed.t) == 10_000_000

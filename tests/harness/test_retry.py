@@ -20,7 +20,7 @@ from pairproof.harness.judging.law import Violation
 from pairproof.harness.judging.verdict import Judgement, Verdict
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.trials import resolve
-from pairproof.harness.trials.again import AGAIN, is_spoilt
+from pairproof.harness.trials.retry import RETRIES, is_spoilt
 from pairproof.harness.trials.schedule import Schedule
 from pairproof.harness.trials.trial import Trial
 
@@ -63,14 +63,14 @@ def explore(spoils: int, trials: int = 1) -> tuple[Summary, list[Trial], Stallin
 
 
 def test_a_search_finds_what_the_first_plays_had_hidden_and_says_how_many_these_were() -> None:
-    found, heard, _ = explore(AGAIN)
-    assert found.verdicts[LAW] is Verdict.VIOLATED and heard[0].again == found.again == AGAIN
+    found, heard, _ = explore(RETRIES)
+    assert found.verdicts[LAW] is Verdict.VIOLATED and heard[0].again == found.again == RETRIES
     assert "2 trials were played again, because the machine had stalled" in found.rate()
 
 
 def test_on_a_machine_that_stalls_all_the_time_the_last_play_stands_as_unknown() -> None:
     found, heard, lab = explore(99)
-    assert found.verdicts[LAW] is Verdict.UNKNOWN and found.again == AGAIN == lab.opened - 1 and len(heard) == 1
+    assert found.verdicts[LAW] is Verdict.UNKNOWN and found.again == RETRIES == lab.opened - 1 and len(heard) == 1
 
 
 def test_on_a_punctual_machine_no_trial_is_played_twice() -> None:
@@ -112,9 +112,9 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Played]:
 
 
 def test_a_scenario_is_played_again_until_the_machine_lets_it_be_judged(play: Callable[..., Played]) -> None:
-    found = play(AGAIN, LATE)
-    assert (found.verdict, found.trial.again) == (VIOLATED, AGAIN)
+    found = play(RETRIES, LATE)
+    assert (found.verdict, found.trial.again) == (VIOLATED, RETRIES)
     found = play(99, LATE)
-    assert (found.verdict, found.trial.again) == (UNKNOWN, AGAIN) and "the machine stalled" in found.doubts[0]
+    assert (found.verdict, found.trial.again) == (UNKNOWN, RETRIES) and "the machine stalled" in found.doubts[0]
     found = play(1, "reference")
     assert found.verdict == HOLDS
