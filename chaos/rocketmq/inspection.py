@@ -95,7 +95,7 @@ class Inspection:
                 now, found = self.world.now(), [self._snapshot(node) for node in nodes]
                 if stood_still():
                     return now, found
-        raise LabError(f"{', '.join(names)} cannot be read: something outside the lab lets them go on meanwhile")
+        raise LabError(f"{', '.join(names)} cannot be read: a process outside the lab resumes them")
 
     def _snapshot(self, node: RealNode) -> Snapshot:
         end = self.world.evidence.log_ends.get(node.name) if self.world.serves(node) else None

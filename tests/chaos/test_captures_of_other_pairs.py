@@ -299,7 +299,7 @@ def test_files_the_wrong_way_round_are_refused(
 
 def test_a_run_says_itself_how_its_brokers_were_set(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judge", "latest", *brings(copy, "", "")]) == 2
-    assert "go with --ha-capture: a run's histories say how" in capsys.readouterr().err
+    assert "go with --ha-capture: a run's histories contain" in capsys.readouterr().err
 
 
 def forget(folder: Path, connection: str) -> None:

@@ -1,7 +1,7 @@
-"""The docker lab: brokers in containers, every link through a toxiproxy in one, on a network of the lab's own.
+"""The docker lab: brokers in containers, every link through a toxiproxy in one, on the lab's own network.
 
-Run as a program, with a lab's folder, it removes what the engine has of that lab: a lab's keeper does so where the
-harness has ended without a word.
+Run as a program with a lab's folder, it removes that lab's objects from the engine: the supervisor does so after the
+sudden end of a harness.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class DockerLab(RealLab):
     has_images = True
 
     def make_environment(self) -> DockerEnvironment:
-        """A new bench, once what killed labs have left is gone. LabError without an engine that can be used."""
+        """A new environment, after the remains of killed labs are removed. LabError without a usable engine."""
         from .environment import DockerEnvironment
 
         self.clean()
         return DockerEnvironment()
 
     def clean(self) -> list[str]:
-        """Remove what labs have left behind that could not, of the engine's first; a line for each."""
+        """Remove the remains of killed labs, the engine's objects first; a line for each."""
         from .connection import is_expected
         from .engine import Engine
 
@@ -51,8 +51,8 @@ class DockerLab(RealLab):
             engine = Engine()
         except LabError as why:
             said = super().clean()
-            # Where there is none it has nothing.
-            return [*said, f"no containers were looked for: {why}"] if is_expected() else said
+            # Without an engine there are none.
+            return [*said, f"containers were not checked: {why}"] if is_expected() else said
         try:
             return engine.clean(folders.is_alive) + super().clean()
         finally:
@@ -63,7 +63,7 @@ LAB = DockerLab()
 
 
 def leave(folder: Path) -> None:
-    """Remove what the engine has of a lab."""
+    """Remove a lab's objects from the engine."""
     from .engine import Engine
 
     engine = Engine()

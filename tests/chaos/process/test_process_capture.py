@@ -293,13 +293,13 @@ def arguments(folder: Path, confs: dict[str, Path], **changed: str) -> list[str]
 @pytest.mark.parametrize(
     ("changed", "complaint"),
     [
-        ({"listen": "20912"}, "--listen wants host:port, such as 127.0.0.1:20912, not '20912'"),
+        ({"listen": "20912"}, "--listen needs host:port, such as 127.0.0.1:20912, not '20912'"),
         ({"to": "127.0.0.1:0"}, "--to wants host:port"),
         ({"to": "192.0.2.1:10912"}, "192.0.2.1:10912 is not on this machine: give --connect-anywhere if it is meant"),
         ({"listen": "0.0.0.0:10912"}, "0.0.0.0:10912 is not on this machine"),
         ({"client": "127.0.0.1:10911"}, "--client wants LISTEN=TO"),
         ({"time": "soon"}, "--time wants a number above 0 with s, m or h"),
-        ({"max-size": "2G"}, "--max-size wants at most 1G"),
+        ({"max-size": "2G"}, "--max-size needs at most 1G"),
         ({"rocketmq": "latest"}, "--rocketmq: rocketmq must be a version"),
         ({"slave-conf": "nowhere.conf"}, "cannot read nowhere.conf: No such file or directory"),
     ],
