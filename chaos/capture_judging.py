@@ -70,7 +70,7 @@ def judge_capture(
     ``brought``: as for :func:`pairproof.chaos.observers.capture_folder.open_capture`.
     """
     history = read_capture(folder, brought)
-    found = [_doubted(each, history.told.unended) for each in judge(history.events, laws, history.observes)]
+    found = [_doubted(each, history.lines.unended) for each in judge(history.events, laws, history.observes)]
     made = [_framing(history), _reference_slave(folder, history)] if checks else []
     version = history.version
     releases = dict.fromkeys((topology.MASTER, topology.SLAVES[0]), version.name) if version.is_known else {}

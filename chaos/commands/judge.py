@@ -93,9 +93,9 @@ def _as_json(folder: Path, found: JudgedCapture) -> dict[str, object]:
         "rocketmq": found.history.version.name,
         "rocketmq_known_from": found.history.version.source,
         "left_out": found.history.left_out,
-        "not_understood": found.history.told.unread,
-        "unended": found.history.told.unended,
-        "concluded": found.history.told.notes,
+        "not_understood": found.history.lines.unread,
+        "unended": found.history.lines.unended,
+        "concluded": found.history.lines.notes,
         "laws": [
             {
                 "law": each.law,
@@ -126,11 +126,11 @@ def _show(folder: Path, found: JudgedCapture) -> None:
     _print_verdicts(rows, texts, found.deviations)
     if left_out:
         output.echo(f"not judged: {left_out}")
-    version, told = found.history.version, found.history.told
+    version, lines = found.history.version, found.history.lines
     output.echo(f"judged as RocketMQ {version.name}: {version.source}")
-    _listed("concluded", told.notes)
-    _listed("never ended, so no law is known to hold", told.unended)
-    _listed("invalid events in run.json, left out", told.unread)
+    _listed("concluded", lines.notes)
+    _listed("never ended, so no law is known to hold", lines.unended)
+    _listed("invalid events in run.json, left out", lines.unread)
     held = sum(each.verdict == Verdict.HOLDS for each in found.checks)
     checks = f"; {held} of {counted(len(found.checks), 'check')} of the log hold" if found.checks else ""
     events = counted(len(found.history.events), "event")

@@ -1,17 +1,17 @@
-"""What a configuration that somebody brought promises: the fact ``configuration`` of a run, and what ``advise`` says.
+"""The guarantees of a brought configuration: a run's fact ``configuration``, and the output of ``advise``.
 
 A JSON object, so that a report needs neither the files nor this module:
 
-    sides        of each side: side, file, version, values (keys and values as the reader took them, without secrets)
-    set          single settings, as they were typed
-    deployment   the deployment, and what PUT_OK promises, in sentences
-    faults       a row for each class of faults: fault, of, and what is lost, has a single copy, or is unavailable
-    changes      what to change first: change, avoids, costs, sets
+    sides        for each side: side, file, version, values (keys and values as read, without secrets)
+    set          single settings, as typed
+    deployment   the deployment, and the guarantee of PUT_OK, in sentences
+    faults       a row for each class of faults: fault, of, and the lost, single-copy and unavailable messages
+    changes      the most useful changes: change, avoids, costs, sets
     keys         remarks on keys that are missing, mistyped, or not tested
     deviations   known deviations that the settings do not avoid
-    avoided      ids of those that they rule out
+    avoided      ids of those that the settings avoid
 
-Without a file the settings are laid over those that trials draw, so there is no one deployment: only ``set`` is filled.
+Without a file the settings override drawn ones, so there is no single deployment: only ``set`` is filled.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ LISTS = ("sides", "set", "deployment", "faults", "changes", "keys", "deviations"
 CELLS = ("lost", "single", "unavailable")
 """The columns of a row of ``faults``."""
 OF_THE_LAB = "the lab replaces "
-"""How the reader's line begins that only concerns a run."""
+"""Prefix of the reader's lines that only apply to runs."""
 
 
 def brought(
     files: Mapping[str, Path], typed: Sequence[str], runs: Callable[[str], Program], releases: Mapping[str, str]
 ) -> tuple[Given, list[str]]:
-    """See :func:`.configuration.brought`; with what it promises. ``releases``: what runs, by side; empty: a model."""
+    """See :func:`.configuration.brought`; adds the guarantees. ``releases``: by side, empty for a model."""
     given, lines = configuration.brought(files, typed, runs)
     return given._replace(told=told(files, typed, lines, releases)), lines
 
@@ -47,14 +47,14 @@ def brought(
 def told(
     files: Mapping[str, Path], typed: Sequence[str], lines: Sequence[str], releases: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What the module's text says. ``lines``: the reader's."""
+    """The object described above. ``lines``: the reader's."""
     found = Told({name: [] for name in LISTS}, set=[_typed(each) for each in typed])
     if not files:
         return found
     said = {side: broker_file.values(files[side]) if side in files else {} for side in SIDES}
     _lay(typed, said)
     own = next((each["rocketmqVersion"] for each in said.values() if "rocketmqVersion" in each), VERSION)
-    # The reference is no release: it behaves as the default one, or as the files say.
+    # The reference has no release: it behaves as the default one, or as the files say.
     versions = {side: each if (each := releases.get(side, own))[:1].isdigit() else VERSION for side in said}
     found["sides"] = [
         {"side": side, "file": without_secrets(str(files.get(side, ""))), "version": versions[side],
@@ -82,7 +82,7 @@ def told(
 
 
 def _lay(typed: Sequence[str], said: Mapping[str, dict[str, str]]) -> None:
-    """Put single settings over the files'."""
+    """Apply single settings on top of the files'."""
     for each in typed:
         key, _, value = (part.strip() for part in each.partition("="))
         side, dot, name = key.partition(".")

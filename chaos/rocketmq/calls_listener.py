@@ -1,7 +1,7 @@
-"""Hears what keeps a client going, as events: its heartbeats, goodbyes, questions for routes and for its group's
-members, how each of these ends, and when a broker tells it that the group has changed.
+"""Records a client's upkeep as events: heartbeats, unregistrations, route and group member requests, their results, and
+a broker's notice that the group has changed.
 
-It stands in the place of the client's calls, and reads requests and answers with a reader of its own.
+It replaces the client's calls, and parses requests and answers with its own reader.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ CHANGED = 40
 NO_ROUTE = "TOPIC_NOT_EXIST"
 
 Tell = Callable[..., None]
-"""Records an event: kind, node, columns."""
+"""Records an event: type, node, columns."""
 
 
 class ListenedCalls(Calls):
-    """The calls of one client; ``node_at`` names the node behind an address."""
+    """The calls of one client; ``node_at`` maps an address to a node."""
 
     def __init__(self, client: Consumer | Producer, tell: Tell, node_at: Callable[[str], str]) -> None:
         super().__init__(client.io, self._heard)
@@ -59,7 +59,7 @@ class ListenedCalls(Calls):
         super().call(address, code, fields, body, ended, timeout_ns)
 
     def _told(self, f: str, outcome: Outcome) -> tuple[str, str | None]:
-        """How a call ended, and what the answer says."""
+        """A call's result, and the answer's contents."""
         if outcome.answer is None:
             return outcome.status, None
         try:
@@ -82,7 +82,7 @@ class ListenedCalls(Calls):
         return json.dumps(ways, sort_keys=True)
 
     def _heard(self, conn: Conn, command: Command) -> None:
-        """A broker asks or tells something."""
+        """A request from a broker."""
         if command.code == CHANGED and isinstance(self.client, Consumer):
             told = command.fields.get("consumerGroup") == self.client.settings.group
             line = self.by_conn.get(conn)
@@ -94,7 +94,7 @@ class ListenedCalls(Calls):
 
 
 def listen(client: Consumer | Producer, tell: Tell, node_at: Callable[[str], str]) -> None:
-    """Hear a client that has not been started yet."""
+    """Observe a client before its start."""
     calls = ListenedCalls(client, tell, node_at)
     client.calls = client.routes.calls = calls
     if isinstance(client, Consumer):

@@ -19,11 +19,11 @@ class ControlledDisk(RealDisk):
         self.control = control
 
     def sync(self, name: str) -> None:
-        """Make one file durable, unless the disk does not do it now."""
+        """Make one file durable, unless the disk is stalled or lies."""
         control = self.control
         if control.get("stalled"):
             control.count("held")
-            # Bounded by the harness: when it ends, this process is ended, too.
+            # The harness limits the stall: at its end it ends this process, too.
             while control.get("stalled"):
                 time.sleep(POLL_S)
         slow_ms = control.get("slow_ms")

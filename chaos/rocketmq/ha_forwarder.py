@@ -1,4 +1,4 @@
-"""One HA connection through the taps of its link: bytes as frames and reports, told at both ends."""
+"""One HA connection through its link's taps: bytes as frames and reports, observed at both ends."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ..labs.real.wires import CLIENTS, Forwarder
 from ..observers.ha_tap import FrameTap, ReportTap
 
 MASTERS, SLAVES = "m", "s"
-"""The two sides of the link, as events name them."""
+"""Names of the link's two sides in events."""
 
 
 class Listener(Protocol):
-    """Who is told what passes."""
+    """Receives the observations."""
 
     def connected(self, forwarder: HaForwarder) -> None:
-        """A connection stands."""
+        """A connection is open."""
 
     def frames(self, forwarder: HaForwarder, side: str, data: bytes) -> None:
         """Bytes left the master, or are about to reach the slave."""
@@ -24,14 +24,14 @@ class Listener(Protocol):
         """Bytes left the slave, or are about to reach the master."""
 
     def stalled(self, forwarder: HaForwarder, side: str) -> None:
-        """Whoever is at this side sends, and nothing more of it is taken for now."""
+        """The sender at this side has more bytes, which are not accepted for now."""
 
     def closed(self, forwarder: HaForwarder, side: str, how: str) -> None:
         """A side's connection ended: ``local``, by itself; ``peer``, by the other side; ``reset``, by a RST."""
 
 
 class HaForwarder(Forwarder):
-    """``who``: the node at the slave's side, or a stranger."""
+    """``who``: the node at the slave's side, or a rogue peer."""
 
     def __init__(self, who: str, listener: Listener) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class HaForwarder(Forwarder):
 
     @property
     def address(self) -> str:
-        """What the master sees as its peer: ``ip:port``."""
+        """The master's peer address: ``ip:port``."""
         transport = self.wires[-1].transport
         host, port = transport.get_extra_info("sockname")[:2] if transport is not None else ("", 0)
         return f"{host}:{port}"
@@ -73,7 +73,7 @@ class HaForwarder(Forwarder):
         self._listener.frames(self, SLAVES, data)
 
     def stalled(self, side: str) -> None:
-        """The tap takes no more from this side for now."""
+        """The tap pauses reading from this side."""
         self._listener.stalled(self, _named(side))
 
     def closed(self, side: str, how: str) -> None:

@@ -1,10 +1,10 @@
-"""What taps tell of the connections that they let through.
+"""Events of tapped connections.
 
-Of HA links: frames, reports, and the master's files. Of brokers' links to the name server: answered registrations. Of a
-slave's links to its master's ports: the tables that it asks for, and gets.
+On HA links: frames, reports, and the master's files. On brokers' links to the name server: answered registrations. On a
+slave's links to its master's ports: requested and received tables.
 
-Whoever listens says so before a byte goes on, and after it came; so the order that it tells is one that could have been
-seen from outside.
+A listener records before a byte is forwarded and after it was received, so an outside observer could have seen its
+order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NAME_DIGITS = 20
 
 
 class HaListener:
-    """See the module. ``label``: connections are ``label:1``, ``label:2``, …; ``notes``: ``sizes`` of log files."""
+    """Connections have labels ``label:1``, ``label:2``, …; ``notes``: ``sizes`` of log files."""
 
     def __init__(self, sink: Sink, stores: Mapping[str, Path], label: str, notes: Mapping[str, Any]) -> None:
         self.sink = sink
@@ -99,7 +99,9 @@ class HaListener:
     def _partial(
         self, forwarder: HaForwarder, side: str, f: str, tap: FrameTap | ReportTap, blocked: bool = False
     ) -> None:  # fmt: skip
-        """Something is unfinished at this end, or it takes no more; noted once a millisecond until it is whole."""
+        """A frame or report is incomplete at this end, or reading is paused; noted once a millisecond until it is
+        complete.
+        """
         if not (tap.pending or tap.broken or blocked):
             self._noted.pop(tap, None)
             return
@@ -115,7 +117,7 @@ class HaListener:
         )
 
     def _stored(self, node: str, lo: int, hi: int) -> bytes | None:
-        """What the node's files hold of [lo, hi) now; None if they do not hold all of it."""
+        """The bytes of [lo, hi) in the node's files now; None unless they have all of it."""
         root, size = self.stores[node], self.sizes[node]
         found = b""
         while lo < hi:

@@ -1,6 +1,6 @@
-"""Reads the stores of a simulated trial's brokers right before each start, and right after: kinds ``found``, ``left``.
+"""Reads the stores of a simulated trial's brokers right before and right after each start: events ``found``, ``left``.
 
-What a broker says of its recovery is its own account (:attr:`~pairproof.reference.core.store.MessageStore.recovered`);
+The recovery mode is the broker's own report (:attr:`~pairproof.reference.core.store.MessageStore.recovered`);
 everything else is read from its files.
 """
 
@@ -18,7 +18,7 @@ from ..observers.start_reader import LOG, Found
 
 
 class Starts:
-    """Of one trial. Stores without a log are not read."""
+    """Stores without a log are not read."""
 
     def __init__(self, evidence: Evidence, configs: Mapping[str, BrokerConfig]) -> None:
         self.evidence = evidence
@@ -35,7 +35,7 @@ class Starts:
             start_reader.record(self.evidence.recorder, self.evidence.now(), name, host.incarnation + 1, found)
 
     def started(self, host: Host) -> None:
-        """It is up, and has done nothing since."""
+        """It has started, and done nothing since."""
         found, broker = self._found.pop(host.name, None), host.node
         if found is None or not isinstance(broker, Broker):
             return
@@ -54,7 +54,7 @@ class Starts:
         )  # fmt: skip
 
     def refused(self, host: Host) -> None:
-        """It will not start on this store, and has changed nothing of it, if it keeps its word."""
+        """It refused to start on this store, and should not have changed it."""
         found = self._found.pop(host.name, None)
         if found is None:
             return
@@ -73,7 +73,7 @@ def _files(host: Host) -> dict[str, bytearray]:
 
 
 def _dirty(host: Host, end: int) -> int:
-    """How many bytes of the log's files that begin before ``end`` a power loss would take."""
+    """Bytes of the log's files that begin before ``end`` that a power loss would drop."""
     dirty = 0
     for name, file in host.disk.files.items():
         if name.startswith(LOG):

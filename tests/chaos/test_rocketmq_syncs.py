@@ -15,7 +15,7 @@ from pairproof.chaos.labs.real.trace import TraceReader
 from pairproof.chaos.plan import Place
 from pairproof.chaos.rocketmq.calls_forwarder import TablesForwarder
 from pairproof.chaos.rocketmq.outside.view import OutsideView
-from pairproof.chaos.rocketmq.outside.words import Failure, WordsFollower
+from pairproof.chaos.rocketmq.outside.words import Failure, OutputFollower
 from pairproof.chaos.rocketmq.readings import TracedReadings
 from pairproof.harness.history import MS, Event
 from pairproof.harness.rocketmq import topology
@@ -99,26 +99,26 @@ def test_lines_of_the_log_say_which_tables_a_slave_did_not_get_whatever_its_time
 ) -> None:
     output = tmp_path / "out.log"
     output.write_text("")
-    words = WordsFollower(output)
+    words = OutputFollower(output)
     kinds = ("TopicConfig", "ConsumerOffset", "DelayOffset", "SubscriptionGroup", "MessageRequestMode")
     output.write_text("".join(LINE.format(hour=f"{hour:02d}", what=what) + STACK for what in kinds))
     at_ms = (2 * 60 + 12) * 1_000 + 34
-    assert words.look() == ([], [Failure(table, at_ms) for table in CODES])
+    assert words.poll() == ([], [Failure(table, at_ms) for table in CODES])
 
 
 def test_a_slave_of_5_that_fails_over_the_absent_data_version_of_a_master_of_4_has_the_offsets(tmp_path: Path) -> None:
     output = tmp_path / "out.log"
     output.write_text("")
-    words = WordsFollower(output)
+    words = OutputFollower(output)
     line = LINE.format(hour="10", what="ConsumerOffset")
     why = 'java.lang.NullPointerException: Cannot read field "timestamp" because "dataVersion" is null\n'
     output.write_text(
         f"{line}{why}\tat org.apache.rocketmq.remoting.protocol.DataVersion.assignNewOne(DataVersion.java:27)\n"
     )
-    assert words.look() == ([], [])
+    assert words.poll() == ([], [])
     with output.open("a") as file:
         file.write(f"{line}{why}\tat org.apache.rocketmq.Some.method(Some.java:1)\n")
-    assert [each.table for each in words.look()[1]] == ["offsets"]
+    assert [each.table for each in words.poll()[1]] == ["offsets"]
 
 
 def test_a_failure_is_dated_by_its_line_however_late_that_is_read(tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def test_it_is_built_where_it_will_be_found_and_only_once(folders: Path) -> None
             r"could not build .*: no network \| at all; fix that",
         ),
         ("#!/bin/sh\nexit 0\n", "go could not build toxiproxy-server: it did not say why; fix that"),
-        ("#!/bin/sh\nexec sleep 20\n", r"go did not build toxiproxy-server within 0\.5 s; is the network there"),
+        ("#!/bin/sh\nexec sleep 20\n", r"go did not build toxiproxy-server within 0\.5 s; is the network available"),
         (BUILDS.replace(f"version {VERSION}", "version git"), "Go built something else: .* is version git; run: "),
     ],
 )

@@ -166,7 +166,7 @@ class Host:
         self.kernel.at(ends, self._flushed, self.disk.begin_flush(names), token, self.incarnation)
 
     def connect(self, address: str) -> None:
-        """Connect; a suffix behind ``#`` only distinguishes a client's connections. An unknown address has no answer."""
+        """Connect; a suffix behind ``#`` distinguishes a client's connections. An unknown address has no answer."""
         link = self._way(address)
         if link is None:
             self.kernel.at(self.kernel.now, self._fail, address, self.incarnation)
