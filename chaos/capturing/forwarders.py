@@ -1,4 +1,4 @@
-"""Connections that pass a tap, and what of them is recorded: HA streams as they are, clients' frames when whole."""
+"""Connections through a tap, and their recording: HA streams unchanged, clients' frames when complete."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LENGTH = 4
 MAX_FRAME = 16 * 1024 * 1024
 """RocketMQ's own limit of a frame (com.rocketmq.remoting.frameMaxLength)."""
 MAX_HELD = 64 * 1024 * 1024
-"""Bytes of unfinished frames, of all connections of a link."""
+"""Bytes of incomplete frames, over all connections of a link."""
 UP, DOWN = "client-to-server", "server-to-client"
 
 
@@ -46,7 +46,7 @@ class HaConnection(Forwarder):
 
 
 class ClientConnection(Forwarder):
-    """A client's connection to the master. One that carries no frames (TLS) passes, and is not recorded."""
+    """A client's connection to the master. One without frames (TLS) is forwarded and not recorded."""
 
     def __init__(self, file: ClientFile) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class ClientConnection(Forwarder):
         while len(part) - at >= LENGTH:
             size = LENGTH + int.from_bytes(part[at : at + LENGTH], "big")
             if size > MAX_FRAME:
-                self._give_up("what it carries is not RocketMQ's frames")
+                self._give_up("it does not carry RocketMQ's frames")
                 return
             if len(part) - at < size:
                 break
@@ -91,11 +91,11 @@ class ClientConnection(Forwarder):
         del part[:at]
         self.file.held -= at
         if self.file.held > MAX_HELD:
-            self._give_up("too much of unfinished frames")
+            self._give_up("too many incomplete frames")
 
     def _give_up(self, why: str) -> None:
         self._forget()
-        self.file.recording.say(f"note: client connection {self.number} is not recorded from here on: {why}")
+        self.file.recording.note(f"note: client connection {self.number} is not recorded from here on: {why}")
 
     def _forget(self) -> None:
         self._is_read = False

@@ -1,6 +1,6 @@
 """Makes ``docs/scenarios.md`` from the scenarios' files; ``python -m pairproof.chaos.scenarios.page [DOCS]`` writes it.
 
-A test compares what is there with what it would be.
+A test compares the page with its source.
 """
 
 import sys
@@ -18,8 +18,8 @@ HEAD = """\
 <!-- Made by python -m pairproof.chaos.scenarios.page; change the files or the code, not this page. -->
 # Scenarios
 
-A scenario is a file: settings, a workload, faults in time, and what is expected. The same file runs in every lab, and
-every trial is judged by all laws besides.
+A scenario is a file: settings, a workload, faults on a timeline, and expectations. The same file runs in every lab, and
+every trial is also judged by all laws.
 
     pairproof chaos list
     pairproof chaos show cut-under-sync-send
@@ -28,20 +28,20 @@ every trial is judged by all laws besides.
     pairproof chaos run my-scenario.yaml --repeat 10
     pairproof chaos parity --all
 
-## Those that come with pairproof
+## Scenarios of pairproof
 
-*catches*: mutants of the reference that the scenario notices, each proved by a test. *s*: what one trial takes without
+*catches*: mutants of the reference that the scenario detects, each proved by a test. *s*: length of one trial, without
 the settling at its end.
 """
 FORM = """\
-## A file of your own
+## Your own file
 
     name: my-scenario              # the file's name
-    about: What one learns from it.
-    promises: [What should hold, in words]
+    about: What users learn from it.
+    promises: [The expected guarantee, in words]
     settings: {brokerRole: SYNC_MASTER, slaveTimeout: 1000, lab.slaves: 2}
     each: {bytes: 0..12}           # every value in turn, as ${bytes}; or a list of combinations
-    repeat: 3                      # each case so often
+    repeat: 3                      # trials of each case
     workload:
       - send: {every: 20ms, from: 0s, for: 3s, queue: 0, size: 200B, wait: true}
       - pull: {every: 500ms, for: 3s, node: slave}
@@ -55,45 +55,45 @@ FORM = """\
     expect:
       judged: [ack-replicated]     # laws that must have had something to judge
       statuses: {PUT_OK: ">=20"}   # answers to sends: 0, ">=1", "<=3", "1..5"; PUT_OK@master for one node's
-      events: {diverged: 0}        # kinds of event
+      events: {diverged: 0}        # event types
       during: {cut: {statuses: {SLAVE_NOT_AVAILABLE: ">=1"}}}
       costs: {lost: 0}             # what the fault cost
-      bites: true                  # every fault must have done something
+      bites: true                  # every fault must have had an effect
 
-- `target`: a target of the system that the scenario is about, if that is not RocketMQ: its settings are meant.
-- `settings`: RocketMQ's own keys and values, and what the pair consists of: `lab.slaves`, `lab.nameServer` (a name
-  server,
-  which consumers need), `lab.others` (a master of another broker name), `lab.haMasterAddress`,
-  `lab.slaveFileSize` and `lab.slaveMemory` (the slaves' `mappedFileSizeCommitLog` and `totalMemory`, where they are
-  not the master's), `lab.connectBrokerByUser` and `lab.defaultBrokerId` (users of consumers fix the broker to read
-  from). `lab.sendTimeoutMs` is how long producers wait for an answer, 10 s unless it is set; sends that wait in turn
-  may take longer. `lab.pullMessages` is how many messages readers ask for, 32 unless it is set.
-  In the simulation, what one end sends within `lab.gatherMicros` arrives as one piece, and with `lab.spread: 10`
-  latencies and flushes take a tenth to ten times as long as usual; with `lab.absentNameServers` brokers and clients
-  know two
-  name servers, of which the first (1) or the second (2) is not there.
-  Cases with another `rocketmqVersion` than the target's are left out for targets that have their own.
-- A step begins `at` a time, `after` the end of the step before it, or right behind the n-th send (`after_sends`). A
+- `target`: a target of the system that the scenario is about, unless that is RocketMQ; `settings` are its own.
+- `settings`: RocketMQ's own keys and values, and the nodes of the pair: `lab.slaves`, `lab.nameServer` (a name
+  server, which consumers need), `lab.others` (a master of another broker name), `lab.haMasterAddress`,
+  `lab.slaveFileSize` and `lab.slaveMemory` (the slaves' `mappedFileSizeCommitLog` and `totalMemory`, if they differ
+  from the master's), `lab.connectBrokerByUser` and `lab.defaultBrokerId` (users of consumers fix the broker to read
+  from). `lab.sendTimeoutMs` is the producers' timeout, 10 s by default; sends that wait in turn may take longer.
+  `lab.pullMessages` is the number of messages that readers request, 32 by default. In the simulation, bytes that one
+  end sends within `lab.gatherMicros` arrive as one piece, and with `lab.spread: 10` latencies and flushes take a
+  tenth to ten times as long as usual; with `lab.absentNameServers` brokers and clients have two name servers, of
+  which the first (1) or the second (2) is absent. Cases with another `rocketmqVersion` than the target's are left out
+  for targets that have their own.
+- A step begins `at` a time, `after` the end of the step before it, or right after the n-th send (`after_sends`). A
   fault lasts `for` a time, until `heal` names it, or to the end. `pairproof labs` lists faults and their arguments,
-  [history.md](history.md) the kinds of event.
-- Other steps are operations, below. While an `await` lets time pass the workload stands still.
-- Faults and steps need abilities, which `pairproof labs` lists. Where a lab lacks one, `--all` leaves the scenario out
-  and says so at the end; asked for by its name it is played without that part, and skipped.
-- `before`, `during` and `after` count what was invoked, or happened, in relation to the fault with that id.
-- `costs` counts what a fault that took a broker away cost: of the messages answered with PUT_OK before it, those `lost`
-  (no broker has them at the end), `stranded` (only a slave has them), `readable` (delivered to somebody while the fault
-  lasted) and `unavailable` (not so); of the sends meanwhile, those `tried`, `accepted` (PUT_OK) and only `stored`.
-- `expect` may be a list, of which an entry with `when` counts for some targets only: `when: "<5"` by the version that
-  the target behaves as (`5.5.0`, `4.9.3..4.9.7`), `when: bare-connection-counts` where that
-  [deviation](decisions/0053-known-deviations.md) is known of the target, `when: "<5, not bare-connection-counts"`
-  where both are so.
-- `violated` lists laws that a target with a seeded bug must break. `differs` says of a law why labs may disagree in it.
+  [history.md](history.md) the event types.
+- Other steps are operations, below. During an `await` the workload is paused.
+- Faults and steps need abilities, which `pairproof labs` lists. If a lab lacks one, `--all` leaves the scenario out
+  and reports that at the end; a scenario that was named is played without that part, and skipped.
+- `before`, `during` and `after` count sends and events in relation to the fault with that id.
+- `costs` counts the effects of a fault that stopped a broker: of the messages answered with PUT_OK before it, those
+  `lost` (no broker has them at the end), `stranded` (only a slave has them), `readable` (delivered to a consumer
+  during the fault) and `unavailable` (not delivered); of the sends during it, those `tried`, `accepted` (PUT_OK) and
+  only `stored`.
+- `expect` may be a list, in which an entry with `when` applies to some targets only: `when: "<5"` by the version that
+  the target behaves as (`5.5.0`, `4.9.3..4.9.7`), `when: bare-connection-counts` if that
+  [deviation](decisions/0053-known-deviations.md) is known of the target, `when: "<5, not bare-connection-counts"` for
+  both conditions.
+- `violated` lists laws that a target with a seeded bug must break. `differs` has the reason why labs may disagree in
+  a law.
 
-A trial is *violated* if a law is, *unmet* if an expectation was not met (both end with 1); *unknown* if a law could not
-tell, a fault did nothing or a law in `judged` had nothing to judge, *skipped* if the lab could not do a part, here or
-at all (both 3); *failed* if the lab failed (4). A law in `judged`, or a kind of event with a count, that the lab cannot
-observe of the target is named and owed nothing; without any observable law in `judged` the scenario is unknown. In
-`parity` a lab *cannot* where it lacks an ability: the others are compared.
+A trial is *violated* if a law is, *unmet* if an expectation was not met (both end with 1); *unknown* if a law was
+undecided, a fault had no effect or a law in `judged` had nothing to judge, *skipped* if the lab could not do a part
+(both 3); *failed* if the lab failed (4). A law in `judged`, or a counted event type, that the lab cannot observe of
+the target is listed and not required; without any observable law in `judged` the scenario is unknown. In `parity` a
+lab *cannot* if it lacks an ability: the others are compared.
 """
 
 
@@ -101,7 +101,7 @@ def made() -> str:
     """The page."""
     lines = [
         HEAD,
-        "| scenario | what you learn | deployment | faults | laws | catches | s |",
+        "| scenario | question | deployment | faults | laws | catches | s |",
         "|---|---|---|---|---|---|---|",
     ]
     lines += [_row(library.shipped(name)) for name in library.names()]
@@ -111,14 +111,16 @@ def made() -> str:
 def _operations() -> Iterator[str]:
     yield from ("", "## Operations", "")
     yield from (
-        "| operation | what it does | arguments, and what they are unless told | in a workload |",
+        "| operation | effect | arguments and defaults | in a workload |",
         "|---|---|---|---|",
     )
     for name in steps():
         each = resolve.operations()[name]
-        told = (f"`{key}`" + ("" if (of := usual(name).get(key)) is None else f" ({of})") for key in each.arguments)
+        arguments = (
+            f"`{key}`" + ("" if (of := usual(name).get(key)) is None else f" ({of})") for key in each.arguments
+        )
         about = " ".join((each.__doc__ or "").replace("``", "`").split())
-        yield f"| `{name}` | {about} | {', '.join(told)} | {'yes' if each.is_load else ''} |"
+        yield f"| `{name}` | {about} | {', '.join(arguments)} | {'yes' if each.is_load else ''} |"
 
 
 def _row(scenario: Scenario) -> str:
@@ -137,7 +139,7 @@ def _row(scenario: Scenario) -> str:
 
 
 def deployment(scenario: Scenario) -> str:
-    """What the scenario runs on, in words."""
+    """The scenario's deployment, in words."""
     roles = sorted({str(each.settings.get("brokerRole", "SYNC_MASTER")) for each in scenario.cases})
     slaves = sorted({topology.slaves(each.settings) for each in scenario.cases})
     parts = [" or ".join(roles), " or ".join(f"{count or 'no'} slave{'' if count == 1 else 's'}" for count in slaves)]
@@ -147,7 +149,7 @@ def deployment(scenario: Scenario) -> str:
 
 
 def seconds(scenario: Scenario) -> float:
-    """How long its longest case takes."""
+    """Length of its longest case."""
     return max(timeline.length_ms(each) for each in scenario.cases) / 1000
 
 

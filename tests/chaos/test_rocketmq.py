@@ -57,7 +57,9 @@ def test_settings_that_only_the_reference_has_are_what_rocketmq_is() -> None:
 
 def test_version_5_has_a_name_server() -> None:
     assert rocketmq.V5.settings({})["lab.nameServer"] == 1 and "lab.nameServer" not in rocketmq.V4.settings({})
-    with pytest.raises(UsageError, match=r"learns of its master only from a name server: leave lab\.names=0 out"):
+    with pytest.raises(
+        UsageError, match=r"gets its master's address only from a name server: leave lab\.nameServer=0 out"
+    ):
         rocketmq.V5.settings({"lab.nameServer": 0})
 
 

@@ -157,7 +157,7 @@ def test_scenarios_side_by_side(tmp_path: Path) -> None:
         (["run", "slave-lag", "--seed", os.fsdecode(b"\xff")], "--seed must be text in UTF-8"),
         (["run", "slave-lag", "--runs", "a-file"], "name another place with --runs"),
         (["run", "slave-lag", "--jobs", "0"], "Invalid value for '--jobs'"),
-        (["run", "seeded.yaml"], "seeded expects a violation, which only a target with a seeded bug owes"),
+        (["run", "seeded.yaml"], "seeded expects a violation, which only a target with a seeded bug shows"),
         (["show", "slave-lag", "--case", "2"], "slave-lag has 1 cases; --case 1 to 1 are valid"),
         (["parity", "slave-lag", "--labs", "sim"], "--labs needs two or more labs"),
         (["parity", "slave-lag", "--labs", "sim,moon"], "unknown lab 'moon'"),
