@@ -125,7 +125,6 @@ def _first_report(connection: Connection) -> int:
 
 
 def _reported(connection: Connection) -> int:
-    """The highest log end that a slave reported."""
     return max(ReportTap().feed(connection.stream("s2m")), default=0)
 
 

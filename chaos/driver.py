@@ -32,7 +32,6 @@ class Driver:
     """Objects with the abilities that operations, and the target's own faults, need."""
     clients: Probing
     call_ns = 10_000 * MS
-    """Timeout of a call."""
     has_names: bool = False
     """Whether clients and replicas continue on their own after the last call, so that the script waits for them."""
     sync_ns = 0

@@ -33,8 +33,6 @@ from ..harness.rocketmq.topology import NODES
 
 
 class ModelMutant(NamedTuple):
-    """One method of the model, and its replacement."""
-
     about: str
     owner: type
     method: str
@@ -48,7 +46,6 @@ class ModelMutant(NamedTuple):
 
     @contextlib.contextmanager
     def applied(self) -> Iterator[None]:
-        """Replaces the method within the ``with`` block."""
         with patch.object(self.owner, self.method, self.instead):
             yield
 

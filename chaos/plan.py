@@ -78,20 +78,15 @@ class Cause(Enum):
     """The cause of a node's end that the trial did not request."""
 
     OWN = "own"
-    """Its own code."""
     DISK = "disk"
-    """Its failing disk."""
     REFUSED = "refused"
     """It refuses to start on its store."""
     FAULT = "fault"
-    """Another fault of the trial."""
     LAB = "lab"
     """The lab or an outsider: no evidence about the node."""
 
 
 class Command(NamedTuple):
-    """A program to execute, found on PATH."""
-
     argv: Sequence[str]
     environment: Mapping[str, str] | None = None
     """None: as the lab's own processes."""
@@ -104,7 +99,6 @@ class Fork(NamedTuple):
 
     run: str
     spec: Mapping[str, Any]
-    """A JSON value."""
 
 
 class Net(Protocol):
@@ -258,11 +252,9 @@ class NodePlan(NamedTuple):
     name: str
     forms: tuple[object, ...]
     ports: Mapping[str, int] = MappingProxyType({MAIN: 0})
-    """Each port's distance from the main one."""
     has_store: bool = True
     """Whether it has its own disk, which outlives its process."""
     fresh: Mapping[str, bytes] = NOTHING
-    """An operator's initial files for its store."""
     others: Mapping[str, tuple[object, ...]] = NOTHING
     """Forms of programs that can replace it on its store, by name."""
     stage: int = 0
@@ -284,7 +276,6 @@ class LinkPlan(NamedTuple):
     addresses: tuple[str, ...] = ()
     """In a simulation: addresses that use this link from ``near``, besides its name."""
     is_overheard: bool = False
-    """Whether the plan's ``listener`` receives its bytes."""
     buffer: int = 0
     """Socket buffer size in bytes; 0: the system's default."""
     beside: tuple[str, int] | None = None
@@ -297,13 +288,11 @@ class Plan(NamedTuple):
     nodes: tuple[NodePlan, ...]
     links: tuple[LinkPlan, ...]
     replicas: tuple[str, ...] = ()
-    """Nodes that hold the same data, the master first."""
     listener: str = ""
     """``module:name`` of the listener on overheard links, in the process of their taps. Called with a reporter, the
     stores' paths by node, a label for connections, and ``notes``. See :class:`pairproof.chaos.labs.real.taps.Listener`.
     """
     notes: Mapping[str, Any] = NOTHING
-    """A JSON object."""
 
     @property
     def master(self) -> str:

@@ -29,7 +29,6 @@ class JudgedRun(NamedTuple):
     broken: Counter[str]
     texts: list[tuple[int, str, str]]
     deviations: list[dict[str, Any]]
-    """Known deviations of the run's target (:class:`harness.judging.deviations.Seen`)."""
 
     def rows(self) -> list[tuple[str, str, int, int]]:
         """Law, verdict, judgements, violations."""

@@ -18,8 +18,6 @@ SELF = "self"
 
 
 class Bypass:
-    """Watches ``to``, the master's HA port."""
-
     def __init__(self, to: Address, proc: Path = PROC) -> None:
         self.to = to
         self.proc = proc
@@ -48,7 +46,6 @@ class Bypass:
         return {each.remote for each in standing if each.local == self.to} - own
 
     def _inodes(self) -> set[str]:
-        """Of this process's sockets."""
         found = set()
         for each in (self.proc / SELF / "fd").iterdir():
             with suppress(OSError):

@@ -15,8 +15,6 @@ UP, DOWN = "client-to-server", "server-to-client"
 
 
 class HaConnection(Forwarder):
-    """The slave's connection to its master."""
-
     def __init__(self, recording: Recording, slave: str) -> None:
         super().__init__()
         self.recording = recording

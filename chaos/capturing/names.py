@@ -40,8 +40,6 @@ class NamesDoor(StraightDoor):
 
 
 class NamesWire(Wire):
-    """The name server's side."""
-
     def __init__(self, said: Callable[[bytes], None], answers: Answers) -> None:
         super().__init__(said, patience_s=None)
         self.answers = answers

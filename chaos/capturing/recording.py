@@ -51,7 +51,6 @@ class Recording:
         self.limit = limit
         self.written = 0
         self.ended: str | None = None
-        """Why recording has ended."""
         self.left_out = 0
         """Connections that were not recorded because there were too many."""
         self.gone_round = 0

@@ -34,8 +34,6 @@ Say = Callable[[str], None]
 
 
 class Way(NamedTuple):
-    """A tap's listening address and its server."""
-
     listen: Address
     to: Address
 
@@ -71,8 +69,6 @@ async def _resolved(address: Address, anywhere: bool) -> Address:
 
 
 class Session:
-    """The taps of one capture."""
-
     def __init__(
         self, recording: Recording, ha: Way, clients: Sequence[Way], say: Say, change: Change, names: Way | None = None
     ) -> None:

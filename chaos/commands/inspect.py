@@ -40,8 +40,6 @@ def command(store: Path, json_to: str | None) -> int:
 
 
 class _Last:
-    """Iterates over lines and keeps the last one."""
-
     def __init__(self, found: Iterator[Line]) -> None:
         self.found = found
         self.line: Line = {}

@@ -176,7 +176,6 @@ def _close(what: str, amount: str, rows: list[Row], commands: list[str], known_f
 
 
 def _law_verdicts(rows: list[Row]) -> dict[str, str]:
-    """The verdicts of laws, without those of checks."""
     known = registry.names("laws")
     return {name: verdict for name, verdict, _, _ in rows if name in known}
 

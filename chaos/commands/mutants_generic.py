@@ -38,8 +38,6 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class Asked(NamedTuple):
-    """The options of ``--generic``."""
-
     packages: tuple[str, ...]
     target: str
     sample: int

@@ -110,7 +110,6 @@ def _trials(file: str, numbers: list[int]) -> list[dict[str, Any]]:
 
 
 def _words(why: BaseException) -> str:
-    """An exception in one line, with its origin."""
     frames = traceback.extract_tb(why.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return f"{type(why).__name__}: {' '.join(str(why).split())[:200]}{where}"

@@ -28,9 +28,7 @@ class Equivalent(NamedTuple):
     """Its qualified name; empty in a module's own code."""
     operator: str
     line: str
-    """The text of the source line."""
     after: str
-    """The mutant's replacement."""
     reason: str
 
     @property

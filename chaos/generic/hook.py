@@ -22,8 +22,6 @@ Change = Callable[[ast.Module], ast.Module]
 
 
 class ChangedLoader(SourceFileLoader):
-    """Loads one module from its changed tree."""
-
     def __init__(self, name: str, path: str, change: Change, given: Mapping[str, object]) -> None:
         super().__init__(name, path)
         self._change = change

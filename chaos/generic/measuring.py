@@ -36,8 +36,6 @@ ALARMS = "alarms.jsonl"
 
 
 class Question(NamedTuple):
-    """The parameters of a measurement."""
-
     target: str
     lab: str
     packages: tuple[str, ...]
@@ -49,8 +47,6 @@ class Question(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """The results."""
-
     rows: list[tuple[Place, Result]]
     places: dict[str, int]
     """By package, the number of sites in the population."""

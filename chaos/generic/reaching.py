@@ -23,7 +23,6 @@ from ...harness.trials.interpreter import run_trial
 from ...harness.trials.schedule import Schedule
 
 CACHED = type(lru_cache(len))
-"""The type of functions with a cache."""
 
 
 def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedule]]:

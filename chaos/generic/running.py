@@ -31,8 +31,6 @@ OUT_OF_TIME = "ran out of CPU time"
 
 
 class Limits(NamedTuple):
-    """Of one process."""
-
     cpu_s: int = 600
     """About ten times the time of a thousand trials without findings: a longer process is endless."""
     trial_s: int = 10
@@ -139,8 +137,6 @@ def in_parallel(children: Children, tasks: Iterable[Task], do: Callable[[Task], 
 
 
 class Control(NamedTuple):
-    """The unmutated target's result."""
-
     trials: int
     cpu_s: float
     alarms: dict[str, int]
@@ -148,8 +144,6 @@ class Control(NamedTuple):
 
 
 class Trials(NamedTuple):
-    """The control's results."""
-
     file: Path
     """Its schedules, one a line."""
     origins: list[str]

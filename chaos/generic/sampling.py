@@ -26,7 +26,6 @@ class Place(NamedTuple):
     """One mutant: a site in a module, by its number there, and the result of an operator."""
 
     package: str
-    """As requested."""
     module: str
     number: int
     file: str
@@ -36,7 +35,6 @@ class Place(NamedTuple):
     before: str
     after: str
     code: str
-    """The source line."""
     always: bool
     """See :class:`pairproof.chaos.generic.operators.Site`."""
 
@@ -46,8 +44,6 @@ class Place(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A module that can be changed."""
-
     package: str
     module: str
     path: Path

@@ -13,8 +13,6 @@ KILLED, CRASH, SURVIVED, NOT_REACHED, EQUIVALENT = "killed", "crash", "survived"
 
 
 class Result(NamedTuple):
-    """The result of one mutant."""
-
     key: str
     """:attr:`pairproof.chaos.generic.sampling.Place.key`."""
     verdict: str
@@ -26,7 +24,6 @@ class Result(NamedTuple):
     also: tuple[str, ...] = ()
     """Others that the same trial violates."""
     origin: str = ""
-    """The search of the trial."""
     trials: int = 0
     """Reaching trials until the result."""
     reaching: int = 0

@@ -25,8 +25,6 @@ COPIED_NS = 1_500 * MS
 
 
 class Bounds(NamedTuple):
-    """Maximum lengths of phases, ns of the lab's time."""
-
     probe: int
     """Until a probe is answered."""
     settle: int
@@ -38,8 +36,6 @@ class Bounds(NamedTuple):
 
 
 class Context(Protocol):
-    """One trial's system."""
-
     recorder: Recorder
     bounds: Bounds
 

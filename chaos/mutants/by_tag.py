@@ -63,7 +63,6 @@ class WantsFirstTag(ConsumersPulling):
 @seeded("slave", "queue-is-its-log", "rebuilds queues after a restart without the hashes of tags")
 class RecoversWithoutTags(ConsumeQueues):
     recovered = 0
-    """The log's end at that start."""
 
     def truncate(self, log_end: int) -> None:
         super().truncate(log_end)

@@ -142,8 +142,6 @@ class ForgetsGroups(GroupTable):
 
 
 class NoBackup(ConfigFile):
-    """Has no backup."""
-
     def load(self, parse: Callable[[bytes], T]) -> T | None:
         found = self._parsed(self.name, parse)
         self._whole = found is not None

@@ -31,7 +31,6 @@ class Mutant(NamedTuple):
     node_class: type[Broker] | type[NameServer] | type[Consumer] | type[Producer]
     law: str
     breaks: str
-    """The bug, in words."""
     seen_in: str = ""
     """The versions of RocketMQ with this bug; empty for an invented one. A search that must find their bugs by itself
     leaves such mutants' programs out.

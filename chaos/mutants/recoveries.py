@@ -43,8 +43,6 @@ class CutsWhatItRefuses(LogRecovery):
 
 
 class UnsyncedFiles(MappedFiles):
-    """Files that are not flushed at a start."""
-
     def sync(self, lo: int, hi: int) -> None:
         pass
 

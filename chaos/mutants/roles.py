@@ -47,8 +47,6 @@ class Lonely:
 
 
 class KnowsWhetherAlone(Broker):
-    """Notifies such parts of the master's presence."""
-
     def _on_command(self, conn: Conn, command: Command) -> None:
         for part in (self.sending, self.pulling, self.pulling.reader):
             if isinstance(part, Lonely):

@@ -65,7 +65,6 @@ class Seen(NamedTuple):
     """One broker's activity on its connections, ns after t0."""
 
     sent: list[int]
-    """Times at which it sent bytes, in order."""
     stood: list[tuple[int, int | None, bool]]
     """In order of opening: times of its connections' opening and closing, and whether it closed them."""
 
@@ -141,7 +140,6 @@ class _Reader:
             self.unread.append((t, text))
 
     def end(self) -> ParsedEvents:
-        """The consistent events."""
         found: list[Happening] = []
         unended: list[str] = []
         notes: list[str] = []

@@ -113,7 +113,6 @@ class Capture(NamedTuple):
     others: frozenset[str] = frozenset()
     """Processes with a configuration file that are not brokers."""
     rocketmq: str | None = None
-    """The version in run.json."""
     ended: int | None = None
     """End of the recording, if stated."""
     slack: int | None = None

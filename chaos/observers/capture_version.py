@@ -22,8 +22,6 @@ RENAMED = {"haMaxGapNotInSync": "haSlaveFallbehindMax"}
 
 
 class Version(NamedTuple):
-    """``source``: how it was determined."""
-
     name: str
     source: str
     is_known: bool = True

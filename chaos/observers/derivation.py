@@ -29,7 +29,6 @@ TRANSACTION, ROLLBACK = 0xC, 0xC
 IN_QUEUES = (0x0, 0x8)
 """Transaction types whose records are in queues: none, and commit."""
 UNKNOWN_LEVEL_MS = 1_000
-"""RocketMQ's delay for an unknown level."""
 EXTENSION = -(1 << 31)
 """Below every hash: RocketMQ writes addresses there."""
 _ENTRY = Struct(">qiq")

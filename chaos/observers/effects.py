@@ -6,7 +6,6 @@ effect before its cause (:mod:`harness.judging.precedence`).
 
 AFTER_NS = 1
 NEVER = 1 << 63
-"""Not observed."""
 
 
 def dated(recorded: int, cause: int, seen: int = NEVER) -> int:

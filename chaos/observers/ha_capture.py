@@ -90,7 +90,6 @@ class CapturedHistory(NamedTuple):
     reach: dict[str, int]
     """By slave: its log's end if it read all bytes sent to it."""
     lines: ParsedEvents
-    """The parsed event lines, and the invalid ones."""
     version: Version
 
 

@@ -26,8 +26,6 @@ _SHORT = Struct(">h")
 
 
 class Header(NamedTuple):
-    """A frame's header, and the body behind it."""
-
     code: int
     flag: int
     opaque: int

@@ -51,11 +51,9 @@ class Found(NamedTuple):
     files: Mapping[str, bytes]
     """Every file, by its name in the store."""
     slots: int
-    """Of an index file."""
     orderly: bool
     """Whether its node stopped in an orderly way: it left no abort file."""
     log: Sequence[tuple[int, bytes]]
-    """Its files with their start offsets."""
     start: int
     ends: tuple[int, ...]
     """Possible ends of the log: before records that may be torn, and, last, the end of the unbroken chain."""
@@ -146,7 +144,6 @@ def _log_of(files: Mapping[str, Bytes]) -> list[tuple[int, Bytes]]:
 
 
 def _records(start: int, data: bytes, at: int) -> Iterator[LogRecord]:
-    """Each whole record of a file from ``at`` on."""
     while True:
         places = [place for magic in _MAGICS if (place := data.find(magic, at + _MAGIC_AT)) >= 0]
         if not places:

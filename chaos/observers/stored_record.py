@@ -20,7 +20,6 @@ MAGIC = -626843481
 MAGIC_V2 = -626843477
 MAGIC_BLANK = -875286124
 _WIDE = MAGIC_V2 & 0xFF
-"""The last byte of version 2's magic."""
 BLANK_SIZE = 8
 LEAST_SIZE = 91
 SECTOR = 512
@@ -39,7 +38,6 @@ FLAG_AT = 16
 INT = Struct(">i")
 TRANSACTION = 0xC
 TYPES = {0x4: "prepared", 0x8: "commit", 0xC: "rollback"}
-"""MessageSysFlag's transaction types."""
 
 
 class LogRecord(NamedTuple):
@@ -51,7 +49,6 @@ class LogRecord(NamedTuple):
     queue_offset: int
     data: Data
     at: int
-    """The record's start in ``data``."""
     body_at: int
     topic_at: int
     """Position of the topic's first character in ``data``; its length is before it: see :attr:`topic_size`."""
@@ -87,7 +84,6 @@ class LogRecord(NamedTuple):
         return bytes(self.data[self.topic_at + self.topic_size + 2 : self.at + self.hi - self.lo])
 
     def value_of(self, name: bytes) -> str | None:
-        """One property's value; None if it is absent."""
         text = b"\x02" + self.properties
         at = text.find(b"\x02" + name + b"\x01")
         if at < 0:

@@ -31,7 +31,6 @@ from .configuration import SIDES, Given, Program
 Told = dict[str, Any]
 LISTS = ("sides", "set", "deployment", "faults", "changes", "keys", "deviations", "avoided")
 CELLS = ("lost", "single", "unavailable")
-"""The columns of a row of ``faults``."""
 OF_THE_LAB = "the lab replaces "
 """Prefix of the reader's lines that only apply to runs."""
 

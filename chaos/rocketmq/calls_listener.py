@@ -59,7 +59,6 @@ class ListenedCalls(Calls):
         super().call(address, code, fields, body, ended, timeout_ns)
 
     def _told(self, f: str, outcome: Outcome) -> tuple[str, str | None]:
-        """A call's result, and the answer's contents."""
         if outcome.answer is None:
             return outcome.status, None
         try:
@@ -73,7 +72,6 @@ class ListenedCalls(Calls):
             return "unreadable", None
 
     def _leads(self, body: bytes) -> str:
-        """By broker name: id to node."""
         brokers: Any = parsed(body)["brokerDatas"]
         ways = {
             each["brokerName"]: {str(key): self.node_at(value) for key, value in sorted(each["brokerAddrs"].items())}
@@ -82,7 +80,6 @@ class ListenedCalls(Calls):
         return json.dumps(ways, sort_keys=True)
 
     def _heard(self, conn: Conn, command: Command) -> None:
-        """A request from a broker."""
         if command.code == CHANGED and isinstance(self.client, Consumer):
             told = command.fields.get("consumerGroup") == self.client.settings.group
             line = self.by_conn.get(conn)

@@ -41,7 +41,6 @@ TAGS = ("", "a", "")
 MORE_TAGS = ("", "a", "paidAa", "paidBB")
 """Used once a group subscribes by tag: see ``BY_TAG``."""
 ALL = "*"
-"""Any tags."""
 ReaderKey = tuple[int, str, int, str]
 """Key of a reader's offset: its number, the node, the queue, and its tags."""
 WAITS_NOT = "\x02WAIT\x01false"
@@ -100,7 +99,6 @@ class Clients:
         return self.send(0, 100, True, 0)
 
     def answered(self) -> bool:
-        """Whether no call is in flight."""
         return not self.in_flight
 
     def send(self, producer: int, size: int, wait: bool, queue: int) -> int:
@@ -123,7 +121,6 @@ class Clients:
         return call.op
 
     def new_message(self) -> tuple[str, int, str]:
-        """Name, flag and tags of the next message."""
         number = self._next_message
         self._next_message += 1
         return f"m{number}", number % FLAGS, self.tags[number % len(self.tags)]
@@ -148,14 +145,12 @@ class Clients:
         self.client.pull(self.address(call), TOPIC, queue, offset, self._most or MAX_PULL, done, tags)
 
     def change_topic(self, number: int, queues: int, node: str) -> None:
-        """An administrator creates or changes a topic."""
         name = f"t{number}"
         call = self._administer("topic", node, name, {"queues": queues})
         config = TopicConfig(name, queues, queues)
         admin.update_topic(self.client.calls, self.address(call), config, partial(self.ended, call))
 
     def change_group(self, group: int, slowly: int, broker: int, node: str) -> None:
-        """An administrator creates or changes a consumer group."""
         config = SubscriptionGroupConfig(f"g{group}", broker_id=broker, which_broker_when_consume_slowly=slowly)
         detail = {"brokerId": broker, "whichBrokerWhenConsumeSlowly": slowly}
         call = self._administer("group", node, config.group_name, detail)
@@ -170,12 +165,10 @@ class Clients:
             raise UsageError(f"{does} {' or '.join(self.nodes)} (lab.slaves), not {node!r}")
 
     def new_process(self) -> int:
-        """The number of a new process."""
         self._next_process += 1
         return self._next_process - 1
 
     def new_op(self) -> int:
-        """The number of a new operation."""
         self._next_op += 1
         return self._next_op - 1
 
@@ -190,7 +183,6 @@ class Clients:
         return Call(client, process, self.new_op(), f, node, message, queue, value)
 
     def over(self, call: Call, outcome: Outcome) -> None:
-        """A call is no longer in flight."""
         self.in_flight -= 1
         if outcome.phase == "info" and self._processes.get(call.client) == call.process:
             del self._processes[call.client]
@@ -207,7 +199,6 @@ class Clients:
         return call
 
     def sent(self, call: Call, outcome: Outcome) -> None:
-        """Record the result of a send."""
         self.placed(call, outcome)
 
     def placed(self, call: Call, outcome: Outcome) -> tuple[int, int] | None:

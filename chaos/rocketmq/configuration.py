@@ -58,7 +58,6 @@ DECISIVE: Mapping[str, tuple[Scalar, str]] = {
 effect.
 """
 MASTERS_ONLY = ("transientStorePoolEnable",)
-"""These have no effect on a slave."""
 MAX_LINES, MAX_NAMED = 20, 100
 """Limits for a file's keys: with one line each, and in one common line."""
 ROLES, SLAVE = ("ASYNC_MASTER", "SYNC_MASTER"), "SLAVE"
@@ -66,8 +65,6 @@ _CANONICAL = {new: old for old, new in RENAMED.items()}
 
 
 class Program(NamedTuple):
-    """The program of a side."""
-
     acts_on: Mapping[str, type]
     """The settings that have an effect, and their types."""
     release: str = ""
@@ -75,7 +72,6 @@ class Program(NamedTuple):
     is_model: bool = True
 
     def has(self, key: str) -> bool:
-        """Whether RocketMQ has this setting."""
         return key in (catalogue.of(self.release) if self.is_model else self.acts_on)
 
     def takes(self, key: str) -> bool:
@@ -84,8 +80,6 @@ class Program(NamedTuple):
 
 
 class Given(NamedTuple):
-    """A user's configuration."""
-
     settings: Args
     is_whole: bool
     """Whether it came as files, which define all broker settings of trials."""
@@ -183,7 +177,6 @@ def _read(path: Path, program: Program) -> dict[str, Entry]:
 
 
 def _released(program: Program, said: Mapping[str, Mapping[str, Entry]], typed: Sequence[str]) -> Program:
-    """With its release."""
     key = "rocketmqVersion"
     named = [each.partition("=")[2].strip() for each in typed if each.partition("=")[0].strip() == key]
     named += [entries[key].value for entries in said.values() if key in entries]

@@ -42,8 +42,6 @@ class Call(NamedTuple):
 
 
 class Listener:
-    """The listener of one consumer, see :class:`pairproof.reference.client.listener.Listener`."""
-
     def __init__(self, clients: Clients, settings: ConsumerSettings) -> None:
         self.clients = clients
         self.context = clients.context
@@ -56,7 +54,6 @@ class Listener:
         """Its subscribed tags, as recorded in a history; None: all."""
         self.process = clients.new_process()
         self.calls: dict[int, Call] = {}
-        """Calls in flight, by the consumer's own numbers."""
 
     def came(self) -> None:
         self.note("consumer", f=self.f, status="on", broker=self.fixed, detail=self.wanted)
@@ -79,26 +76,21 @@ class Listener:
         self.note("route", status=status, detail=json.dumps(nodes, sort_keys=True))
 
     def query_began(self, op: int, queue: MessageQueue, broker_id: int, address: str) -> None:
-        """It requests the group's offset."""
         self._began(op, "query", queue, broker_id, address)
 
     def query_ended(self, op: int, outcome: Outcome, offset: int | None) -> None:
         self._ended(op, outcome, offset)
 
     def assigned(self, queue: MessageQueue, offset: int) -> None:
-        """It was assigned a queue."""
         self.note("assign", _owner(queue), status="on", queue=_name(queue), value=offset)
 
     def given_up(self, queue: MessageQueue, offset: int) -> None:
-        """It gave a queue up."""
         self.note("assign", _owner(queue), status="off", queue=_name(queue), value=offset)
 
     def pull_began(self, op: int, queue: MessageQueue, offset: int, broker_id: int, address: str) -> None:
-        """It requests messages."""
         self._began(op, "pull", queue, broker_id, address, value=offset, detail=self.wanted)
 
     def delivered(self, op: int, queue: MessageQueue, record: Record, raw: bytes) -> None:
-        """A message was passed to the application."""
         call = self.calls[op]
         self.context.delivered(self.process, call.op, call.node, record, raw, self.group)
 
@@ -112,18 +104,15 @@ class Listener:
     def commit_began(
         self, op: int, queue: MessageQueue, offset: int, broker_id: int, address: str, with_pull: bool
     ) -> None:
-        """It commits its progress."""
         self._began(op, "commit", queue, broker_id, address, offset, int(with_pull))
 
     def commit_ended(self, op: int, outcome: Outcome) -> None:
-        """The result of a commit."""
         call = self.calls[op]
         self._ended(op, outcome, call.queue_offset)
 
     def back_began(
         self, op: int, queue: MessageQueue, record: Record, level: int, most: int, broker_id: int, address: str
     ) -> None:
-        """A message is sent back."""
         told = {"at": record.physical_offset, "times": record.message.reconsume_times, "level": level, "most": most}
         call = Call(
             self.clients.new_op(), "back", self.context.node_at(address), _name(queue), broker_id, record.queue_offset,
@@ -133,7 +122,6 @@ class Listener:
         self._back(call, "asked", detail=json.dumps(told))
 
     def back_ended(self, op: int, outcome: Outcome) -> None:
-        """The result of sending back."""
         self._back(self.calls.pop(op), outcome.phase, status=outcome.status)
 
     def _back(self, call: Call, f: str, **columns: object) -> None:
@@ -143,7 +131,6 @@ class Listener:
         )  # fmt: skip
 
     def note(self, kind: str, node: str | None = None, **columns: object) -> None:
-        """Records an action of the consumer."""
         self.add(self.context.now(), kind, node, process=self.process, group=self.group, **columns)
 
     def _began(
@@ -247,7 +234,6 @@ class Consumers:
             )
 
     def live(self) -> dict[str, list[Consumer]]:
-        """Running consumers by group."""
         found: dict[str, list[Consumer]] = {}
         for (group, _), host in sorted(self.hosts.items()):
             if isinstance(host.node, Consumer) and not host.node.over:

@@ -12,8 +12,6 @@ POLL_S = 0.001
 
 
 class ControlledDisk(RealDisk):
-    """A store directory whose flushes obey a :class:`Control`."""
-
     def __init__(self, control: Control, root: Path, commit_log: Path | None = None) -> None:
         super().__init__(root, commit_log)
         self.control = control

@@ -39,7 +39,6 @@ REPLY = "_REPLY_TOPIC"
 TABLES = frozenset({"topicConfigTable", "subscriptionGroupTable"})
 """Field names of an answer with a whole table."""
 Before = Sequence[Answered]
-"""The answers to the previous steps."""
 
 
 # Values that an answer provides for later requests.
@@ -124,7 +123,6 @@ def _messages(answered: Answered) -> list[list[object]]:
 
 
 def _counted(answered: Answered, before: Before) -> str:
-    """The number of messages, and the next offset."""
     found = answer_reader.messages(answered.body)
     return said(messages=len(found), next=int(answered.fields["nextBeginOffset"]))
 
@@ -135,7 +133,6 @@ def _grown(answered: Answered, before: Before) -> str:
 
 
 def _second_copy(answered: Answered, before: Before) -> str:
-    """The second copy of the last sent message."""
     (body,) = answer_reader.messages(answered.body)
     properties = body["properties"]
     its_own = properties["ORIGIN_MESSAGE_ID"] == last_stored(before)["msgId"]
@@ -171,7 +168,6 @@ def _settings(answered: Answered, before: Before, *names: str) -> str:
 
 
 def _registered(answered: Answered, before: Before) -> str:
-    """The master in the answer to a registration."""
     return said(master=answered.fields.get("masterAddr", ""), ha=answered.fields.get("haServerAddr", ""))
 
 
@@ -219,7 +215,6 @@ def _taken(body: Any, before: Before) -> str:
 
 
 def _subscribed(body: Any, before: Before) -> str:
-    """The group's subscriptions and their version."""
     found = body["subscriptionTable"]
     return said(topics={name: [each["subString"], each["subVersion"]] for name, each in found.items()})
 
@@ -259,7 +254,6 @@ OF_BODIES: Mapping[str, Callable[..., str]] = {
     "version": _version, "system topics": _system_topics, "taken": _taken, "subscribed": _subscribed,
     "route": _route, "flagged": _flagged, "cluster": _cluster,
 }  # fmt: skip
-"""Readers of a JSON body."""
 READERS: Mapping[str, Callable[..., str]] = {
     "numbers": _numbers,
     "stored": lambda answered, before: said(offset=int(answered.fields["queueOffset"]), **_stored(answered)),

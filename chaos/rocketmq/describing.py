@@ -28,7 +28,6 @@ CLASSES = (
 )
 """Classes in which BrokerStartup searches for a properties file's keys."""
 BY_STARTUP = {"listenPort": "10911"}
-"""Values that BrokerStartup sets before it reads the file."""
 _SETTING = re.compile(r"^default (\w+)=(.*)$", re.MULTILINE)
 PRINTING = """
 public class Defaults {

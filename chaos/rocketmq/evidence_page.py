@@ -80,7 +80,6 @@ CONTROLS: Mapping[str, Control] = MappingProxyType({
 })  # fmt: skip
 
 YOUNGER = frozenset({"route-reported"})
-"""Laws that are younger than the controls."""
 
 PLAYED = """
 Played on real brokers; a law that was violated there shows a deviation of RocketMQ. A silent law raised no alarm; it

@@ -8,12 +8,9 @@ from ..labs.real.wires import CLIENTS, Forwarder
 from ..observers.ha_tap import FrameTap, ReportTap
 
 MASTERS, SLAVES = "m", "s"
-"""Names of the link's two sides in events."""
 
 
 class Listener(Protocol):
-    """Receives the observations."""
-
     def connected(self, forwarder: HaForwarder) -> None:
         """A connection is open."""
 

@@ -131,7 +131,6 @@ class Inspection:
     # Questions.
 
     def question(self, name: str, groups: Sequence[str], asking: Asking) -> None:
-        """Ask a running node questions, and record its answers."""
         node, evidence = self.world.node(name), self.world.evidence
         if not self.world.serves(node) or node.pauses or node.unplugged:
             return
@@ -164,7 +163,6 @@ class Inspection:
         return await self._answered(name, invalid_requests.code_of(sent), sent.asks.fields, sent.asks.body)
 
     async def _answered(self, name: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> Answered | None:
-        """A broker's answer; None at the timeout."""
         calls, address = self._client.calls, self.configs[name].address
         outcome = await self._outcome(lambda done: calls.call(address, code, fields, body, done))
         answer = outcome.answer
@@ -245,7 +243,6 @@ class Inspection:
         return found
 
     async def _read(self, ask: Callable[[Callable[[Outcome, Any], None]], None]) -> Any:
-        """The parsed answer; None at the timeout."""
         ended: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
         def done(outcome: Outcome, value: Any) -> None:

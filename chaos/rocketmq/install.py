@@ -48,7 +48,6 @@ class Fetched:
     what: str
     """As in "there is no ..."."""
     _placed: str
-    """Name of the resulting file or folder there."""
 
     def find(self) -> Path:
         """Its path. LabError, with the remedy, if it is absent or was changed after the installation."""
@@ -129,7 +128,6 @@ class Home:
         return self._jars
 
     def install(self) -> Path:
-        """It exists already."""
         return self._jars
 
 

@@ -22,7 +22,6 @@ VERSION_S = 60
 READY = " boot success."
 """A broker's output once it serves."""
 SIGTERM_EXIT = 143
-"""A JVM's exit status after an orderly end."""
 FLAGS = (
     "-Xms128m", "-Xmx256m", "-XX:MaxDirectMemorySize=256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",

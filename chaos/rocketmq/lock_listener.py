@@ -33,7 +33,6 @@ class LockListener:
         self, address: str, code: int, fields: Mapping[str, str], body: bytes, done: Done,
         timeout_ns: int = CALL_TIMEOUT_NS,
     ) -> None:  # fmt: skip
-        """See :meth:`pairproof.reference.core.calls.Calls.call`."""
         columns = {"op": self._next, "f": FUNCTIONS[code], "message": self.client}
         self._next += 1
         asked = _queues(body, "mqSet") or []

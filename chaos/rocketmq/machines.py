@@ -65,7 +65,6 @@ class Machine:
         self.io.serve(self._listener, name)
 
     def kill(self) -> None:
-        """Close its sockets and discard it."""
         if self._shell is not None:
             self._shell.abandon()
         if self._listener is not None:

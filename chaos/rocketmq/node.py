@@ -53,13 +53,11 @@ class NodeSpec(TypedDict):
     node: str
     """Its node in the trial, such as ``slave``."""
     conf: str
-    """The properties file."""
     trace: str
     """The file of its trace, one per incarnation."""
     control: NotRequired[str]
     """The file of its :class:`Control`; without it disk and clock are undisturbed."""
     anywhere: NotRequired[bool]
-    """Whether it may connect to other addresses than loopback."""
     asks: NotRequired[dict[str, int]]
     """For a name server: by asker, the port to listen on instead of the file's."""
     views: NotRequired[dict[str, dict[str, str]]]

@@ -27,7 +27,6 @@ LARGEST = 3_500
 MOST = 300_000
 """Size of a large body: more than one pull returns, more than recovery reads at once, more than one HA batch."""
 SHARED_KEYS = 3
-"""Keys that several messages have."""
 FOREIGN_KEY, FOREIGN_TAG = "\u043a\u043b\u044e\u0447", "\u6a19\u7c64\U00010400"
 """Characters of two bytes in UTF-8, of three and of four, which UTF-16 encodes in one unit or two."""
 NEW_TOPICS = 2
@@ -107,7 +106,6 @@ class OtherSends:
         clients.client.send(clients.address(call), topic, number, body, properties, done, flag, sys_flag)
 
     def _size(self, what: str, texts: int) -> int:
-        """Size of the body."""
         if what == "empty":
             return 0
         if what not in ("fills-file", "misses-file", "large"):

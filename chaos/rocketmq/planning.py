@@ -24,7 +24,6 @@ HA_ADDRESS = f"{BrokerConfig.brokerIP1}:{BrokerConfig.listenPort + 1}"
 OTHER_NAME = "broker-b"
 FAST_BELOW = 2
 PORTS = {"main": 0, "fast": -FAST_BELOW, "ha": 1}
-"""A broker's ports."""
 ASKERS = {name: at for at, name in enumerate((CLIENT, topology.NAMES, *topology.NODES, topology.OTHER))}
 """The name server's ports, by asker: behind proxies only the port identifies the asker."""
 LISTENER = "pairproof.chaos.rocketmq.ha_listener:HaListener"

@@ -30,7 +30,6 @@ from .provision import TOPIC
 USUAL_TIMEOUT_MS = 3_000
 RETRIES = 2
 ANY = -1
-"""The number of a queue that the producer chooses."""
 
 
 class Producers:
@@ -50,10 +49,8 @@ class Producers:
         self.master = master
         self.hosts: dict[int, Machine] = {}
         self.calls: dict[str, Call] = {}
-        """Calls in flight, by message."""
 
     def produce(self, producer: int, how: str, wait: bool, queue: int) -> None:
-        """Start a send."""
         host = self._host(producer)
         key, flag, tags = self.clients.new_message()
         body = filled(key, SMALL)
@@ -109,7 +106,6 @@ class Producers:
         self.clients.sent(call, Outcome(sent.phase, sent.status, sent.answer))
 
     def _tried(self, machine: Machine, message: Outgoing, queue: MessageQueue, outcome: Outcome | None) -> None:
-        """An attempt began or ended."""
         call = self._at(self.calls[message.properties["KEYS"]], queue)
         if outcome is None:
             phase, status, remark = "began", None, _known(machine, message.topic)
@@ -131,7 +127,6 @@ class Producers:
 
 
 def _known(machine: Machine, topic: str) -> str:
-    """The queues from which the producer chooses."""
     producer = machine.node
     assert isinstance(producer, Producer)
     queues = producer.routes.writable(topic)

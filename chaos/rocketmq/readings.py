@@ -34,7 +34,6 @@ class TracedReadings(Readings, Context):
         self.registered: set[tuple[str, int]] = set()
         """Nodes and incarnations that a name server has answered."""
         self.refusals: Counter[str] = Counter()
-        """The master's refusals of a diverged slave."""
         self.copies: dict[str, dict[str, int]] = {}
         """By slave and table, for its present incarnation: when it requested the table that it then received, ns."""
         self._asked: dict[tuple[str, str], int] = {}

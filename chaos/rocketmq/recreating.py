@@ -24,8 +24,6 @@ BROKERS = ((1, 0), (0, 2))
 
 
 class Job(NamedTuple):
-    """An administrator's next steps; ``steps``: how many."""
-
     what: str
     number: int
     steps: int
@@ -43,7 +41,6 @@ class Recreating:
         self.clients = clients
 
     def recreate(self, what: str, number: int, steps: int, node: str) -> None:
-        """Start the first step."""
         self.clients.check(node, "an administrator asks")
         if steps:
             self._step(Job(what, number, steps, node), 0)

@@ -32,8 +32,6 @@ class RogueSlaveConnections(NamedTuple):
 
 
 class RogueClientConnections(NamedTuple):
-    """A rogue client at a port for clients."""
-
     rogue: RogueClient
     machine: Machine
 
@@ -54,7 +52,6 @@ class RoguePeers:
         self.world = world
         self.machine = machine
         self.rogue_peers = 0
-        """Their number so far."""
 
     def impersonate(self, character: str) -> RogueSlaveConnections:
         dice = self._dice(ROGUE_SLAVE)

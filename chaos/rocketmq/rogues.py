@@ -87,7 +87,6 @@ class Caller(RoguePeer):
     """A rogue peer that connects, once or many times, and sends on each connection from time to time."""
 
     wanted = 1
-    """Concurrent connections."""
 
     def __init__(self, character: str, address: str, io: Effects, dice: Random) -> None:
         super().__init__(character, io, dice)
@@ -159,7 +158,6 @@ class RogueSlave(Caller):
         self.wanted = CROWD if character == "crowd" else 1
         self._frames: dict[Conn, FrameTap] = {}
         self._held: dict[Conn, int] = {}
-        """Its claimed log end on each connection."""
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
         """Bytes from the master: one character acknowledges them."""

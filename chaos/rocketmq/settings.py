@@ -14,7 +14,6 @@ from ...harness.trials.schedule import as_text
 from ...reference.core.config import BrokerConfig
 
 OURS = ("rocketmqVersion", "haPushes", "haCutReports", "totalMemory")
-"""Settings that only the reference has."""
 ZERO_IS_THE_DEFAULT = "inSyncReplicas"
 """Here 0 stands for a version's own value; RocketMQ would read it as a number."""
 COMMON: Mapping[str, object] = {

@@ -31,7 +31,6 @@ ANSWER_MS = 3_000
 GONE = ("crash", "abort")
 """The node's events during a wait that stay in the history. Connections close as time passes."""
 SLOW = 0.5
-"""Fraction of slow callers."""
 MOST_TOGETHER = 4
 """Requests that a slow caller has in flight."""
 MOST_CUTS = 3
@@ -60,12 +59,9 @@ class Caller:
         self._dice = dice
         self._room = 0
         self._answers: dict[int, Answered] = {}
-        """By the number of the request."""
         self._given_up: set[int] = set()
         self.requests = 0
-        """Requests so far."""
         self.has_unsent = False
-        """Whether the node has unsent bytes."""
         self.closed = False
 
     @property
@@ -119,13 +115,11 @@ class Caller:
         return next(number for number in range(len(self._answers) + 1) if number not in self._answers)
 
     def next_frames(self, frames: Sequence[Frame]) -> Sequence[Frame]:
-        """The next requests to send next_frames."""
         most = 1 if self._dice is None else self._dice.randint(1, MOST_TOGETHER)
         reads = next((at for at, each in enumerate(frames[:most]) if not each.is_read), most)
         return frames[: max(1, reads)]
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
-        """The pieces in which they arrive."""
         at = 0
         cuts = [] if self._dice is None else [self._dice.randrange(len(data) + 1) for _ in range(MOST_CUTS)]
         for end in (*sorted(cuts), len(data)):

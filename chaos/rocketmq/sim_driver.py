@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 WIDE = 65_536
-"""A usual buffer of a connection, in bytes."""
 
 
 class SimDriver(Driver):

@@ -35,8 +35,6 @@ LONG_MS = 25_000
 
 
 class Line:
-    """One of the client's connections: collects the received frames."""
-
     def __init__(self) -> None:
         self.tap = RemotingTap()
         self.came: list[Header] = []
@@ -107,7 +105,6 @@ class Conversing:
         self.world, self.host, self.node, self.form = world, host, node, form
         self.lines: dict[int, Line] = {}
         self.answers: list[Answered] = []
-        """By step."""
         self.asked: int | None = None
         self._since = world.kernel.now
         """End of the last step: the next one's wait counts from here, whenever it is answered."""
@@ -146,7 +143,6 @@ class Conversing:
             self.node.peers.io = self.host
 
     def _does(self, number: int, step: Step) -> bool:
-        """Whether the conversation continues."""
         line = self.lines.get(step.conn)
         if line is None:
             line = self.lines[step.conn] = Line()

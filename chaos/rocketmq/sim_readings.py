@@ -116,7 +116,6 @@ class SimReadings(Readings, Context):
     # Nodes.
 
     def watcher(self, host: Host) -> Watcher:
-        """The trace of one incarnation."""
         return Watcher(self, host)
 
     def starting(self, host: Host) -> None:

@@ -26,7 +26,6 @@ class Starts:
         self._found: dict[str, Found] = {}
 
     def starting(self, host: Host) -> None:
-        """A node is about to start."""
         name, files = host.name, host.disk.files
         self._found.pop(name, None)
         if name in self.configs and start_reader.has_log(files):

@@ -20,9 +20,7 @@ from .play import HOLDS, UNKNOWN, VERDICTS, VIOLATED, Result
 from .recording import Recording
 
 MAX_SAID = 10
-"""Printed reasons of one scenario."""
 MAX_CASES = 20
-"""Printed losses of one scenario, in cases."""
 
 
 def say_scenarios(recording: Recording, reported: bool) -> None:

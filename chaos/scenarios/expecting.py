@@ -22,12 +22,10 @@ from .scenario import PHASES, Counts, Expect, Only, Phase, Step
 from .yaml_tree import Spot
 
 STATUSES = frozenset((*ANSWERS.values(), *RESPONSE_NAMES.values(), "timeout", "disconnected", "refused"))
-"""Possible results of a call."""
 COUNTS = ("statuses", "events")
 KEYS = ("judged", *COUNTS, *PHASES, "costs", "bites", "violated")
 WHEN, NOT = "when", "not "
 MAX_PARTS = 20
-"""Entries of one list of expectations."""
 
 
 def read_expect(spot: Spot, steps: Collection[Step]) -> tuple[Expect, tuple[tuple[Only, Expect], ...]]:

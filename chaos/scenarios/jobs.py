@@ -19,8 +19,6 @@ from .scenario import Case, Scenario
 
 
 class Watch(Protocol):
-    """Receives progress."""
-
     def began(self, scenario: Scenario, number: int, total: int) -> None:
         """A scenario's trial with this number, from 1, begins."""
 

@@ -64,7 +64,6 @@ def _compared(case: Case, events: Sequence[Event], observes: Set[str]) -> Iterat
 
 
 def _unmet_costs(wanted: Mapping[str, Bound], cost: Loss | None) -> Iterator[str]:
-    """Differences of a fault's cost from the expected one."""
     if cost is None:
         yield "costs: no fault had an effect on the pair"
         return
@@ -77,7 +76,6 @@ def _unmet_costs(wanted: Mapping[str, Bound], cost: Loss | None) -> Iterator[str
 
 
 def _stall(events: Sequence[Event], interval: Interval) -> Stall | None:
-    """The longest stall of this machine within an interval."""
     met = events[interval.lo : interval.hi]
     disturbances = Disturbances()
     for each in events:

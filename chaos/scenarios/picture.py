@@ -8,7 +8,6 @@ from .scenario import Case
 from .steps import usual
 
 WIDTH = 64
-"""Columns of the time axis."""
 MARKS = 4
 
 
@@ -46,7 +45,6 @@ def _bar(begin: int, end: int, mark: str) -> str:
 
 
 def _called(op: Op) -> str:
-    """An operation without its default arguments."""
     known = usual(op.do)
     given = {key: value for key, value in op.args.items() if key != "name" and value != known.get(key)}
     name = str(op.args["name"]) if op.do == "fault" else op.do

@@ -43,8 +43,6 @@ SEEDED = "+"
 
 
 class Played(NamedTuple):
-    """One trial of a scenario. ``seconds``: wall clock."""
-
     case: Case
     trial: Trial
     verdict: str
@@ -71,13 +69,10 @@ class Played(NamedTuple):
 
 
 class Result(NamedTuple):
-    """All trials of one scenario."""
-
     scenario: Scenario
     played: tuple[Played, ...]
     laws: dict[str, Verdict]
     planned: int
-    """The planned number of trials."""
 
     @property
     def _wanted(self) -> list[str]:
@@ -119,17 +114,14 @@ class Result(NamedTuple):
 
     @property
     def losses(self) -> dict[str, int]:
-        """The losses of acked messages, over all trials."""
         return losses.total(found for each in self.played if (found := losses.measure(each.trial.events)) is not None)
 
     @property
     def seconds(self) -> float:
-        """Wall clock of all trials."""
         return sum(each.seconds for each in self.played)
 
     @property
     def reasons(self) -> list[str]:
-        """Reasons why it is not green, each line once."""
         why = f" ({STALLED} during it)" if self.stalled else ""
         lines = [f"{law} {NOTHING}{why}" for law in self.not_judged]
         if self.is_blind:
@@ -192,8 +184,6 @@ class Stopped(Exception):
 
 
 class Plan(NamedTuple):
-    """How to play each scenario."""
-
     lab: str
     target: str
     seed: str
@@ -259,7 +249,6 @@ def play(
 
 
 def _on(case: Case, target: Target) -> Case:
-    """The case with the expectations for this target."""
     version = target.settings(case.settings).get(VERSION, BrokerConfig.rocketmqVersion)
     return case.on(str(version), {each.id for each in deviations.of(target)})
 

@@ -24,7 +24,6 @@ from .scenario import Scenario
 
 PROFILE = "scenarios"
 MAX_REASONS = 20
-"""Recorded reasons of one scenario."""
 
 
 class Recording:

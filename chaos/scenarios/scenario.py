@@ -67,8 +67,6 @@ class Phase(NamedTuple):
 
 
 class Expect(NamedTuple):
-    """Expectations besides the laws."""
-
     judged: tuple[str, ...] = ()
     """Laws that at least one trial of the scenario must judge."""
     whole: Counts = Counts()
@@ -139,14 +137,12 @@ class Case(NamedTuple):
 class Scenario(NamedTuple):
     name: str
     about: str
-    """The question that it answers for a user."""
     promises: tuple[str, ...]
     cases: tuple[Case, ...]
     repeat: int
     laws: tuple[str, ...]
     """Ids; empty for all."""
     catches: tuple[str, ...]
-    """Mutants of the reference that this scenario detects."""
     differs: Mapping[str, str]
     """By a law, or ``verdict``: the reason why labs may disagree."""
     target: str

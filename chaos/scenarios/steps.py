@@ -22,7 +22,6 @@ MAX_STEPS = 100
 TIMING = ("every", "from", "for")
 WHEN = ("at", "after", "after_sends")
 UNITS = {"ms": amounts.time_ms, "size": amounts.size_bytes, "bytes": amounts.size_bytes}
-"""Arguments that may have a unit."""
 
 
 def loads() -> tuple[str, ...]:

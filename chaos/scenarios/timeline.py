@@ -18,8 +18,6 @@ FAULTS_FIRST, LOADS_NEXT, COUNTED_LAST = range(3)
 
 
 class Moment(NamedTuple):
-    """An operation and its time, ms from the begin."""
-
     at_ms: int
     rank: int
     op: Op

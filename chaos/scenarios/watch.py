@@ -89,8 +89,6 @@ class Sight:
 
 
 class Tally:
-    """Verdicts of the finished trials."""
-
     def __init__(self) -> None:
         self.laws: dict[str, set[Verdict]] = {}
 
@@ -104,8 +102,6 @@ class Tally:
 
 
 class Lines:
-    """A line for each finished trial."""
-
     def began(self, scenario: Scenario, number: int, total: int) -> None:
         """No output yet."""
 

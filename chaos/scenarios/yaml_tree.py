@@ -19,7 +19,6 @@ MAX_DEPTH = 20
 MAX_NUMBER = 10**30
 """More than any scenario needs; Python refuses to print numbers of thousands of digits."""
 MAX_SHOWN = 60
-"""Longest value in an error, in characters."""
 
 Plain = str | int | float | bool | None
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{each}" for each in ("str", "int", "float", "bool", "null")}

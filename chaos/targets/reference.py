@@ -80,7 +80,6 @@ LAB_SETTINGS = {
 end of a trial; 0: only questions about logs, -1: none, absent: drawn by the schedule's seed.
 """
 REPORT = 8
-"""Bytes of a slave's report."""
 LEAST_BYTES_A_SECOND = 500
 """Minimum throughput of the log, a buffer per round trip: slower links could not catch up within any bound."""
 FRAME_HEADER = 12
@@ -109,7 +108,6 @@ class ReferenceTarget(NamedTuple):
     reference.
     """
     brought: Given | None = None
-    """The configuration under test."""
 
     @property
     def system(self) -> str:
@@ -170,7 +168,6 @@ class ReferenceTarget(NamedTuple):
         return _config(node, tuple(sorted(settings.items())))
 
     def shown(self, node: str, settings: Args) -> str:
-        """A broker's settings, for a history."""
         return _shown(node, tuple(sorted(settings.items())))
 
     def observes(self) -> frozenset[str]:
@@ -183,12 +180,10 @@ class ReferenceTarget(NamedTuple):
 
     @property
     def abilities(self) -> tuple[type, ...]:
-        """Abilities of its drivers' parts for operations and faults."""
         return ABILITIES
 
     @property
     def simulated_abilities(self) -> tuple[type, ...]:
-        """Additional abilities in a simulated trial."""
         return SIMULATED
 
     def programs(self, settings: Args) -> Mapping[str, str]:
@@ -200,13 +195,11 @@ class ReferenceTarget(NamedTuple):
         return {key: as_text(value) for key, value in asdict(BrokerConfig()).items()}
 
     def simulated(self, world: SimWorld) -> SimDriver:
-        """Its driver in a simulated trial."""
         from ..rocketmq.sim_driver import SimDriver
 
         return SimDriver(self, world)
 
     def driver(self, world: World) -> RocketMQDriver:
-        """Its driver in a trial with real processes."""
         from ..rocketmq.driver import RocketMQDriver
 
         return RocketMQDriver(self, world)
@@ -223,7 +216,6 @@ class ReferenceTarget(NamedTuple):
         )
 
     def forms(self, node: str, settings: Args) -> tuple[object, ...]:
-        """One node's."""
         if node == topology.NAMES:
             server, brokers = self.name_server_class(), planning.brokers(settings)
             return (

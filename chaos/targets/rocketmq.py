@@ -84,7 +84,6 @@ class RocketMQTarget(NamedTuple):
     images: Mapping[str, str] = MappingProxyType({})
     """See :attr:`ReferenceTarget.images`."""
     brought: Given | None = None
-    """The configuration under test."""
     has_agent: bool = False
     """Whether its Java brokers have the agent: see :mod:`pairproof.chaos.rocketmq.agent`."""
 
@@ -94,7 +93,6 @@ class RocketMQTarget(NamedTuple):
 
     @property
     def follows_conventions(self) -> bool:
-        """It claims to follow all of RocketMQ's conventions."""
         return True
 
     @property
@@ -204,7 +202,6 @@ class RocketMQTarget(NamedTuple):
 
     @property
     def abilities(self) -> tuple[type, ...]:
-        """Abilities of its drivers' parts for operations and faults."""
         return ABILITIES
 
     def driver(self, world: World) -> RocketMQDriver:
@@ -255,7 +252,6 @@ class RocketMQTarget(NamedTuple):
         return TARGET.sync_period_ms(settings)
 
     def consumer_class(self) -> type[Consumer]:
-        """Consumers are the reference's."""
         return Consumer
 
 

@@ -31,8 +31,6 @@ class Unusable(Exception):
 
 
 class Toxiproxy:
-    """The tool ``toxiproxy`` of ``pairproof labs install``."""
-
     name = "toxiproxy"
     about = f"toxiproxy-server {VERSION}, the proxy between real processes; built with Go"
 

@@ -255,7 +255,6 @@ class Proxies:
 
     @contextmanager
     def _errors(self, doing: str) -> Iterator[None]:
-        """Converts failures into LabError."""
         try:
             yield
         except Refused as why:

@@ -29,16 +29,12 @@ AGAIN_NS = 5_000_000_000
 
 
 class Unplugged(NamedTuple):
-    """A disconnected node."""
-
     node: NodeContainer
     token: object
     since: int
 
 
 class Limited(NamedTuple):
-    """A node with less memory, and its previous limit."""
-
     node: NodeContainer
     mb: int
     was_up: bool
@@ -64,7 +60,6 @@ class ContainerFaults(StoreFaults):
         return handle
 
     def reconnect(self, handle: Unplugged) -> Effect:
-        """Reconnect it, unless another fault disconnects it."""
         node = handle.node
         effect = self._waiting(node)
         node.unplugged.remove(handle.token)
@@ -78,7 +73,6 @@ class ContainerFaults(StoreFaults):
         return effect
 
     def _waiting(self, node: NodeContainer) -> Effect:
-        """A node's waiting traffic: unacknowledged bytes and connects."""
         host = self._environment.host(node.name)
         sockets = [each for each in sockets_of(self._environment.pid(OBSERVER)) if each.remote.host == host]
         connects = sum(each.state == SYN_SENT for each in sockets)
@@ -120,7 +114,6 @@ class ContainerFaults(StoreFaults):
         return {"processes_killed": handle.killed + int(starved), "limits_hit": int(starved)}
 
     def _bury_at_once(self, node: NodeContainer) -> None:
-        """Handle a just detected end."""
         self.world.run_until(lambda: not (node.is_up and node.status().over), AGAIN_NS)
 
     def _contained(self, node: str) -> NodeContainer:

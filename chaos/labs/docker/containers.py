@@ -24,7 +24,6 @@ NOTICED_S = 2.0
 LOG_LINES = 200
 LAST_LINES = 5
 FREEZES = 5
-"""Attempts to pause."""
 UNFROZEN = "unable to freeze"
 """runc's message for an attempt that came too late."""
 
@@ -39,8 +38,6 @@ class Bind(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of a container."""
-
     running: bool
     """Also while it is paused."""
     paused: bool
@@ -152,12 +149,10 @@ class Container:
         return bytes(self._ask("read the log of", "logs", tail=lines)).decode(errors="replace")
 
     def disconnect(self) -> None:
-        """Remove it from the network without notifying its peers."""
         off = methodcaller("disconnect_container_from_network", self.id, self.network.id)
         self._connection.ask(f"disconnect {self.name}", off)
 
     def connect(self) -> None:
-        """Reconnect it with its previous address."""
         as_before = {"ipv4_address": self.address, "aliases": [self.alias]}
         self._ask("connect", "connect_container_to_network", self.network.id, **as_before)
 

@@ -46,8 +46,6 @@ INSTALL = "run: pairproof labs install images"
 
 
 class Made(NamedTuple):
-    """An object of a lab in the engine."""
-
     kind: str
     name: str
     lab: Path
@@ -213,7 +211,6 @@ def _mount(bind: Bind) -> Mount:
 
 
 def _is_here(address: str) -> bool:
-    """Whether this machine has the address."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.bind((address, 0))

@@ -44,7 +44,6 @@ NODES = 10
 API_PORT = 8474
 OBSERVER_PORT = 8500
 NODE_PORT = 10_911
-"""Every node's main port."""
 NEAR, PROXY, FAR = 20_000, 21_000, 22_000
 APART = 10
 """Distance between the ports of two links."""
@@ -205,7 +204,6 @@ class DockerEnvironment(Environment):
         self.watching.check()
 
     def pid(self, helper: str) -> int:
-        """The pid of toxiproxy's or the observer's process."""
         return self._helpers[helper].pid
 
     def helpers(self) -> list[Watched]:
@@ -242,6 +240,5 @@ class DockerEnvironment(Environment):
 
 
 def _last(container: Container) -> str:
-    """A container's last output."""
     output = last_words(container.logs())
     return f"last output: {output}" if output else "without output"

@@ -49,8 +49,6 @@ _HASHED = re.compile(rf"{NODE}:[0-9a-f]{{12}}(-{OTHER})?")
 
 
 class Recipe(NamedTuple):
-    """Sources of an image."""
-
     dockerfile: str
     """Its path in the context."""
     context: Path

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 
 class DockerSession(RealSession):
-    """One trial in containers."""
-
     faults = ContainerFaults
 
 

@@ -34,7 +34,6 @@ class NodeContainer(RealNode):
         self.image = environment.image(form)
         self.container: Container | None = None
         self._said = ""
-        """Output of removed containers."""
         self.limits: list[int] = []
         """Memory limits set by faults, MiB; the least applies."""
 
@@ -145,7 +144,6 @@ class NodeContainer(RealNode):
         return "0.0.0.0"
 
     def cause(self, status: Status) -> Cause:
-        """Includes lack of memory."""
         return Cause.FAULT if self.is_starved(status) else super().cause(status)
 
     def is_starved(self, status: Status) -> bool:

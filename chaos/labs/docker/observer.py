@@ -30,7 +30,6 @@ MAX_LINE = 1 << 20
 DRAIN_S = 0.004
 REACH_S = 5.0
 LABEL = "ha"
-"""Label of its taps' connections."""
 COLUMNS = ("node", "incarnation", "link", "side")
 """An event's columns that its position determines."""
 

@@ -54,7 +54,6 @@ class Watching:
         return answer
 
     def begin(self, trace: Path, stores: Mapping[str, Path], plan: Plan) -> None:
-        """Start a trial with this trace."""
         paths = {node: str(path) for node, path in stores.items()}
         self.ask("begin", trace=str(trace), stores=paths, listener=plan.listener, notes=dict(plan.notes))
 

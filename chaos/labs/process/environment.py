@@ -45,7 +45,6 @@ class ProcessEnvironment(Environment):
             raise
         self._ports: dict[tuple[str, tuple[int, ...]], int] = {}
         self._runs_at = time.monotonic()
-        """When toxiproxy was last seen running."""
 
     def way(self, plan: Plan, link: LinkPlan) -> LinkPorts:
         proxy, far = self.leases.take(2)

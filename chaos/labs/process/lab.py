@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
 
 class ProcessLab(RealLab):
-    """Runs nodes that are programs as processes."""
-
     name = "process"
 
     def make_environment(self) -> ProcessEnvironment:

@@ -62,7 +62,6 @@ class Disk:
         self._mount()
 
     def fail(self) -> None:
-        """Cause an error that turns the file system read-only."""
         found = self.mount.stat().st_dev
         device = Path(f"/sys/dev/block/{os.major(found)}:{os.minor(found)}").resolve().name
         try:

@@ -27,7 +27,6 @@ class Environment:
     """The common part of every lab's environment; ``folder`` is the lab's."""
 
     label = "ha"
-    """Label of HA connections through this process's taps."""
     anywhere = False
     """Whether it uses addresses other than loopback's; if not, nodes and clients connect to loopback only."""
 
@@ -101,7 +100,6 @@ class Environment:
         return self._stores[node]
 
     def control(self, node: str) -> Control:
-        """The numbers that a node's disk and clock obey."""
         if node not in self._controls:
             self._controls[node] = Control(self.control_path(node))
         return self._controls[node]

@@ -22,12 +22,9 @@ from .stalls import Stall
 from .taps import Listener
 
 OBSERVER = "observer"
-"""Owner of the trace of taps outside this process."""
 
 
 class Incarnation(NamedTuple):
-    """One process of a node."""
-
     node: str
     incarnation: int
     trace: View
@@ -70,7 +67,6 @@ class Evidence:
         self.started: set[tuple[str, int]] = set()
         """Nodes and incarnations that have recovered their store."""
         self.ready: set[tuple[str, int]] = set()
-        """Nodes and incarnations that serve."""
         self.unreached: Counter[str] = Counter()
         """By address: connections that were refused to a node or client. Not every node reports them."""
         self.addresses: dict[str, str] = {}
@@ -79,7 +75,6 @@ class Evidence:
         self.traced: list[Event] = []
         self._lives: list[Incarnation] = []
         self.listener: Listener | None = load(listener)(self, self.stores, label, notes) if listener else None
-        """Of this process's taps."""
 
     def last_moment(self, node: str, now: int) -> int:
         """``now``, when a stopped node was ended; later if it was resumed just then, ns."""

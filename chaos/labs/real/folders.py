@@ -72,7 +72,6 @@ def clean() -> list[str]:
 
 
 def _left() -> list[Path]:
-    """Folders of labs whose supervisors have ended."""
     return [path for path in sorted(base().glob(PREFIX + "*")) if not _is_held(path)]
 
 

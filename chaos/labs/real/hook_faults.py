@@ -43,8 +43,6 @@ COUNTERS = {
 
 
 class HookFaults:
-    """Base of faults that use hooks."""
-
     hooks: ClassVar[frozenset[str]] = frozenset()
     """A node that obeys one of these numbers obeys all."""
 

@@ -19,12 +19,10 @@ from ....harness.errors import LabError
 
 HOST = "127.0.0.1"
 BLOCK = 64
-"""Ports of one block."""
 FIRST = 10_240
 LAST = 32_768
 """Ports are in [FIRST, LAST), or end at the first outgoing port, if that is lower."""
 MAX_BLOCKS = 8
-"""Blocks of one lab."""
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _LOCK = "\0pairproof-ports-{}"
 """The abstract name that locks a block, by its first port."""
@@ -95,7 +93,6 @@ class Leases:
 
 
 def _end() -> int:
-    """The first port for outgoing connections."""
     try:
         return min(LAST, int(_EPHEMERAL.read_text().split()[0]))
     except OSError:

@@ -103,7 +103,6 @@ class Links:
         return self.by_name[link].way.near
 
     async def start(self) -> None:
-        """The taps listen for their proxies."""
         for link in self.by_name.values():
             await link.tap.start()
 

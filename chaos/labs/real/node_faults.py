@@ -22,8 +22,6 @@ STOP_S = 60.0
 
 
 class Pause(NamedTuple):
-    """A paused node."""
-
     node: RealNode
     token: object
 

@@ -45,7 +45,6 @@ class RealNode:
         self.is_stopping = False
         """Whether it was requested to stop and may still run."""
         self.pauses: list[object] = []
-        """Faults that pause it."""
         self.unplugged: list[object] = []
         """Faults that disconnect it from the network."""
         self.halted = False
@@ -75,7 +74,6 @@ class RealNode:
         raise NotImplementedError
 
     def signal(self, number: int) -> None:
-        """Signal its process; no effect if it has ended."""
         raise NotImplementedError
 
     def kill(self) -> None:
@@ -92,7 +90,6 @@ class RealNode:
         return self.store.copy_files(prefixes)
 
     def all_output(self) -> str:
-        """Its output, in all incarnations."""
         return self._output()
 
     def _output(self) -> str:
@@ -203,7 +200,6 @@ class RealNode:
         self.pauses.clear()
 
     def log_tail(self, lines: int = 1) -> str:
-        """The last lines of its output, as one line."""
         return last_words(self.all_output(), lines) or "it said nothing"
 
     def provide(self) -> None:

@@ -24,7 +24,6 @@ DEAD = frozenset("ZXx")
 _MAPPED = "0000000000000000FFFF0000"
 """Prefix of an IPv4 address among those of IPv6, where Java's sockets are."""
 _DIGITS = 8
-"""Length of an IPv4 address."""
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 

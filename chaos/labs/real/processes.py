@@ -77,7 +77,6 @@ class Processes:
                 self.world.aside(node.go_on)
 
     def end(self, node: RealNode) -> None:
-        """kill -9, and shut its links."""
         self.forget(node)
         self.world.aside(node.kill)
         self.world.drained()

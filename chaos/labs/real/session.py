@@ -51,7 +51,6 @@ class RealSession:
     """``settings`` are complete: the target has added its defaults."""
 
     faults: type[StoreFaults] = StoreFaults
-    """The possible faults of nodes."""
 
     def __init__(self, environment: Environment, target: Any, settings: Args, seed: str) -> None:
         self.environment, self.settings = environment, settings

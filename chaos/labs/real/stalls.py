@@ -97,8 +97,6 @@ class Stalls:
 
 
 class Pulse:
-    """Samples one process."""
-
     def __init__(self, watched: Watched, stalls: Stalls) -> None:
         self.watched = watched
         self._tell = stalls.add
@@ -184,7 +182,6 @@ class Watch:
         self._beaten = time.monotonic_ns()
         self._timer: TimerHandle | None = None
         self._wrong: Exception | None = None
-        """Why the thread ended early."""
 
     def start(self) -> None:
         """Begin; the loop need not run yet."""

@@ -80,7 +80,6 @@ class StoreFaults(NodeFaults):
         return Taken(found, found.incarnation if found.is_up else 0, store.writable)
 
     def turn_writable(self, handle: Taken) -> Effect:
-        """Reboot; returns the effect."""
         node, before, undo = handle
         ended = int(before > 0 and not (node.is_up and node.incarnation == before))
         effect = self.crash_machine(node.name, "none")

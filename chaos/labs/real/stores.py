@@ -48,7 +48,6 @@ class Stores:
         self.has_mounts = devices
         """Whether stores other than plain folders are possible."""
         self.why_not = "" if devices else "the lab was started with plain folders"
-        """Why stores have no devices."""
 
     def share(self) -> bool:
         """Let other processes with this folder see later mounts in it; returns whether that is possible."""

@@ -56,12 +56,10 @@ class SupervisorServer:
         self.parent = os.getppid()
         self.children: dict[int, Status] = {}
         self.functions: dict[str, Callable[[dict[str, Any]], int]] = {}
-        """The functions of forked children."""
         self._heard = b""
         self._turn = 0
 
     def serve(self) -> None:
-        """Answer requests until the harness ends."""
         self._answer({"pid": os.getpid()})
         while (line := self._receive()) is not None:
             try:
@@ -128,7 +126,6 @@ class SupervisorServer:
         return {"status": found}
 
     def do_status(self, pid: int | None) -> dict[str, Any]:
-        """The status of one child, or of all."""
         return {"status": {each: self._poll(each) for each in (list(self.children) if pid is None else [pid])}}
 
     def _room(self, output: str) -> str:

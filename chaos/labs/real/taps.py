@@ -34,8 +34,6 @@ class Listener(Protocol):
 
 
 class Sink(Protocol):
-    """Receives the reports of listeners."""
-
     add: Callable[..., None]
     """Records an event, see :meth:`pairproof.harness.history.Recorder.add`."""
 
@@ -64,7 +62,6 @@ class Door:
         self.gone = {"up": [0, 0], "down": [0, 0]}
         """Bytes of ended connections."""
         self.severed = 0
-        """Connections that neither side ended first."""
         self._listener: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -219,8 +216,6 @@ class Tap(Door):
 
 
 class StraightDoor(Door):
-    """Its connections lead straight to ``to``."""
-
     def __init__(
         self, address: Address, to: Address, forwarder: Callable[[], Forwarder],
         unreached: Callable[[OSError], None] = nothing, patience_s: float | None = FLUSHED_S,
@@ -244,7 +239,6 @@ class StraightDoor(Door):
         return near
 
     def far(self, said: Callable[[bytes], None]) -> Wire:
-        """The server's side of a connection."""
         return Wire(said, patience_s=self.patience_s)
 
     async def _reach(self, forwarder: Forwarder) -> None:

@@ -22,7 +22,6 @@ RESET = struct.pack("ii", 1, 0)
 ITSELF = "local"
 """The end of a side that the other side did not cause."""
 CLIENTS, SERVERS = "client", "server"
-"""The two sides of a link."""
 
 
 class Wire(asyncio.Protocol):
@@ -120,11 +119,9 @@ class Forwarder:
         """Bytes received by one tap, and forwarded by the other."""
         self.open = {CLIENTS: False, SERVERS: False}
         self.has_server = False
-        """Whether its connection to the server exists."""
         self.tapped = True
         """Whether it leads to the link's server, not to a rogue master."""
         self.is_over = False
-        """Whether one of its sides has ended."""
         self.wires: list[Wire] = []
 
     def stand(self) -> None:

@@ -80,7 +80,6 @@ class World:
         return node.is_up and (node.name, node.incarnation) in self.evidence.ready
 
     def refresh(self) -> None:
-        """Open the links to serving nodes, shut the others."""
         self.run(self.refreshed())
 
     async def refreshed(self) -> None:
@@ -150,7 +149,6 @@ class World:
     # Nodes and links.
 
     def node(self, name: str) -> RealNode:
-        """A node; UsageError for an unknown name."""
         check_target(name, self.nodes, "node")
         return self.nodes[name]
 
@@ -169,6 +167,5 @@ class World:
         return found, found.store
 
     def link(self, name: str) -> Link:
-        """A link; UsageError for an unknown name."""
         check_target(name, self.links.by_name, "link")
         return self.links.by_name[name]

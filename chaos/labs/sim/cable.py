@@ -36,12 +36,10 @@ class Cable:
         self._outgoing.append((function, arguments))
 
     def keep_incoming(self, chunk: bytes | None, function: Callable[..., Any], *arguments: Any) -> None:
-        """Hold incoming bytes, or the end of a connection."""
         self._count(chunk)
         self._incoming.append((function, arguments))
 
     def keep_connect(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Hold a connect, which gets no answer."""
         count(self.pulled, "connects_unanswered")
         self._outgoing.append((function, arguments))
 

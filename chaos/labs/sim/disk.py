@@ -39,7 +39,6 @@ LOG = "commitlog/"
 
 Range = tuple[int, int]
 Part = tuple[str, int, int]
-"""Part of a file: its name, begin and end."""
 
 
 class ReadOnly(StoreError):
@@ -51,8 +50,6 @@ STORE_BYTES = 64 * 1024 * 1024
 
 
 class Loss(NamedTuple):
-    """The loss of a power failure."""
-
     bytes: int
     """Lost bytes of the commit log."""
     lied: bool
@@ -154,7 +151,6 @@ class SimDisk:
         return file
 
     def delete(self, name: str) -> None:
-        """Remove, durably."""
         if name in self.files:
             self.check_writable(name)
             del self.files[name]
@@ -185,7 +181,6 @@ class SimDisk:
         self.finish_flush(self.begin_flush([name]))
 
     def check_writable(self, what: str) -> None:
-        """ReadOnly if the disk accepts no writes."""
         if self.read_only:
             count(self.read_only, "writes_refused")
             raise ReadOnly(f"{what}: read-only file system")
@@ -277,7 +272,6 @@ def _is_gone(file: SimFile) -> bool:
 
 
 def _make_durable(file: SimFile) -> None:
-    """Make the visible bytes durable."""
     file.durable[:] = file.cache
     file.on_disk = True
     file.dirty, file.feigned = [], []

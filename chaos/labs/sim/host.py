@@ -91,7 +91,6 @@ class Host:
 
     @property
     def io(self) -> Host:
-        """A simulated machine is itself its node's effects port."""
         return self
 
     @property
@@ -211,7 +210,6 @@ class Host:
         self.kill()
 
     def hold(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Postpone this until the paused process continues."""
         self.waiting.append((function, arguments))
         count(self.pauses, "events_held")
 
@@ -275,14 +273,12 @@ class Host:
         return self.disk.lose_power(keep)
 
     def resume_disk(self) -> None:
-        """Held flushes end now, unless another stall is active."""
         if not self.disk_stalls:
             held, self.held_flushes = self.held_flushes, []
             for flush, token in held:
                 self.kernel.at(self.kernel.now, self._flushed, flush, token, self.incarnation)
 
     def resume_dispatch(self) -> None:
-        """Held work runs now, unless another stall is active."""
         if not self.dispatch_stalls:
             held, self.held_threads = self.held_threads, {}
             for thread in held:

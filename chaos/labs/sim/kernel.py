@@ -27,7 +27,6 @@ class Kernel:
         """Called between two events whenever a millisecond has had too many."""
         self.now = 0
         self.steps = 0
-        """Started events."""
         self._until = 0
         self._dense = MOST_IN_A_MS
         self._heap: list[Entry] = []

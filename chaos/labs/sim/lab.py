@@ -11,8 +11,6 @@ from .session import SimSession, open_session
 
 
 class SimLab:
-    """Runs targets within this process, in virtual time."""
-
     name = "sim"
     deterministic = True
 

@@ -61,7 +61,6 @@ class Link:
         self.ends: list[End] = []
 
     def direction(self, name: str) -> Direction:
-        """``up`` or ``down``."""
         return self.up if name == "up" else self.down
 
 
@@ -101,7 +100,6 @@ class Network:
         self.buffer = buffer
         self.gather = gather
         self.sent_by_clients = 0
-        """Bytes that clients have sent."""
         self.links: dict[str, Link] = {}
 
     # Calls of a host.

@@ -21,8 +21,6 @@ from .world import World
 
 
 class Ongoing(NamedTuple):
-    """An active fault and the list that contains it."""
-
     host: Host
     where: list[ActiveFault]
     fault: ActiveFault
@@ -221,7 +219,6 @@ class NodeFaults:
         return node, {**effect, "slaves_promoted": 1}
 
     def take_back(self, handle: tuple[str, dict[str, int]]) -> Effect:
-        """Start the slave on the old master's disk."""
         node, effect = handle
         self.restart(node)
         return effect

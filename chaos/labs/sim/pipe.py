@@ -51,7 +51,6 @@ class Stage:
         self._pipe.swallowed -= len(chunk.data)
 
     def silence(self) -> None:
-        """Cancel its wake-up."""
         if self.timer is not None:
             self.timer[2] = None
             self.timer = None
@@ -77,7 +76,6 @@ class Pipe:
         """Bytes inside the pipe that have left the sender's socket."""
 
     def idle(self) -> bool:
-        """Whether it has no present or future work."""
         return not self.stages and not self.leaving
 
     def feed(self, data: bytes | None) -> None:

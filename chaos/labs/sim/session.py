@@ -70,7 +70,6 @@ class SimSession:
         return awaiting.seen
 
     def close(self) -> None:
-        """Nothing outlives a simulated trial."""
         WATCHDOG.end()
 
     # Session: the trial's phases, see :class:`pairproof.chaos.labs.script.Context`.

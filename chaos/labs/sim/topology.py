@@ -17,8 +17,6 @@ Ways = dict[str, Link]
 
 
 class Topology(NamedTuple):
-    """A trial's machines and links."""
-
     hosts: dict[str, Host]
     clients: Ways
     """As seen from clients."""

@@ -185,8 +185,6 @@ def slow_close(stub: Stub) -> Behaviour:
 
 
 class Kind(NamedTuple):
-    """Properties of one type of toxic."""
-
     behave: Callable[[Stub], Behaviour]
     buffer: int = 0
     """Chunks that may wait before it outside the sender's socket."""

@@ -205,7 +205,6 @@ class World:
     # Nodes and links.
 
     def node_host(self, name: str) -> Host:
-        """A broker's machine; UsageError for an unknown name."""
         check_target(name, self.processes, "node")
         return self.hosts[name]
 
@@ -215,6 +214,5 @@ class World:
         return self.machine(f"hostile-{self._rogue_peers}", self.hosts["rogue_slave"].ways)
 
     def link(self, name: str) -> Link:
-        """A link; UsageError for an unknown name."""
         check_target(name, self.network.links, "link")
         return self.network.links[name]

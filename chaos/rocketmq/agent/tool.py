@@ -25,8 +25,6 @@ BUILT = "target/rocketmq-agent-1.jar"
 
 
 class Agent(Fetched):
-    """The tool ``rocketmq-agent`` of ``pairproof labs install``."""
-
     name = "rocketmq-agent"
     what = "agent for RocketMQ"
     about = "a Java agent for RocketMQ's brokers: flushes and dispatch that obey the lab; built by Maven"

@@ -43,12 +43,9 @@ Times = list[tuple[int, int]]
 
 
 class _Seen(NamedTuple):
-    """Observations of one process from outside."""
-
     frames: Times
     """Data frames that left it, or reached it."""
     reports: Times
-    """Its reports."""
     flushes: Times
     shown: dict[int, int]
     """By a record's start: when its producer or a reader had it."""

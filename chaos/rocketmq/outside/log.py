@@ -14,7 +14,6 @@ from ...observers.store_reader import Walk
 from ...observers.stored_record import LEAST_SIZE, MAGIC, MAGIC_BLANK, MAGIC_V2, START, Filler, LogRecord
 
 Found = tuple[LogRecord | Filler, bytes]
-"""A new entry of the log, and its bytes."""
 
 
 class LogFollower:
@@ -23,7 +22,6 @@ class LogFollower:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.begin: int | None = None
-        """None until a file exists."""
         self.end: int | None = None
         self._file: tuple[int, int] | None = None
         """Start and size of the file that it ends in."""

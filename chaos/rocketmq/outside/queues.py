@@ -41,10 +41,7 @@ class Reached(NamedTuple):
 
 
 class QueuesFollower:
-    """All queues of one broker's incarnation."""
-
     def __init__(self, folder: Path, log_end: int) -> None:
-        """``log_end``: of the incarnation's log at its start."""
         self.folder = folder
         self.reached = log_end
         self._polled = time.monotonic_ns()
@@ -100,7 +97,6 @@ class _Queue:
         """``log_end``: limit above which it may have entries of an earlier incarnation."""
         self.path = path
         self._size = 0
-        """Of its files; 0 while there is none."""
         self._next = 0
         self._left: dict[int, bytes] = {}
         """By position: entries that the process found there."""
@@ -174,7 +170,6 @@ class _Queue:
 
 
 def _is_listed(found: Filler | LogRecord) -> bool:
-    """Whether a queue lists it."""
     if isinstance(found, Filler):
         return False
     return found.data[found.at + SYS_FLAG_AT + 3] & TRANSACTION not in (PREPARED, ROLLED_BACK)

@@ -49,7 +49,6 @@ class SavesFollower:
         self._is_watched = self._watch()
 
     def poll(self) -> list[Save]:
-        """The saves since the last poll, in order."""
         absent, self._polled = self._polled, time.monotonic_ns()
         if not self._is_watched:
             self._is_watched = self._watch()
@@ -97,7 +96,6 @@ class SavesFollower:
 
 
 def _made() -> int:
-    """A new inotify descriptor."""
     for left in (1, 0):
         fd: int = _libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         if fd >= 0:

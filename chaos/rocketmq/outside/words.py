@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 MAX_READ = 1 << 20
-"""Bytes of output that are read at a time."""
 _REFUSED = re.compile(
     rb"slave\[/?([0-9.]+:[0-9]+)\] request offset=(-?[0-9]+) greater than local commitLog offset=(-?[0-9]+)"
 )
@@ -31,8 +30,6 @@ QUARTER_MS = 15 * 60 * 1_000
 
 
 class Refusal(NamedTuple):
-    """A refused slave, and both log ends."""
-
     peer: str
     """``ip:port`` of its connection, as the master sees it."""
     reported: int
@@ -40,8 +37,6 @@ class Refusal(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A failed fetch of a slave's table."""
-
     table: str
     at_ms: int
     """Time of its line, since the last quarter of an hour."""
@@ -55,7 +50,6 @@ class OutputFollower:
         self._at = path.stat().st_size if path.exists() else 0
 
     def poll(self) -> tuple[list[Refusal], list[Failure]]:
-        """New refusals and failures since the last poll."""
         try:
             with self.path.open("rb", buffering=0) as file:
                 file.seek(self._at)
